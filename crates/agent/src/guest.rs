@@ -1,0 +1,104 @@
+//! What the guest needs before it can be measured, and how it ends.
+//!
+//! Nothing here is fatal but the pinning: a probe that misses a file system says so itself.
+
+use pathmeter_probes::{
+    sys::{self, CStr, flag},
+    task,
+    text::Text,
+};
+
+use crate::Trouble;
+
+/// File systems: (type, mount point).
+const MOUNTS: [(&[u8], &[u8]); 4] = [
+    (b"devtmpfs\0", b"/dev\0"),
+    (b"proc\0", b"/proc\0"),
+    (b"sysfs\0", b"/sys\0"),
+    (b"tracefs\0", b"/sys/kernel/tracing\0"),
+];
+
+/// Character devices for kernels without devtmpfs: (path, major, minor).
+const DEVICES: [(&[u8], usize, usize); 4] = [
+    (b"/dev/null\0", 1, 3),
+    (b"/dev/port\0", 1, 4),
+    (b"/dev/zero\0", 1, 5),
+    (b"/dev/urandom\0", 1, 9),
+];
+
+/// Mounts the virtual file systems that this kernel has, and makes up for a missing devtmpfs.
+pub(crate) fn mount_all() {
+    for (kind, place) in MOUNTS {
+        let _ = sys::mkdir(CStr::new(place), 0o755);
+        let _ = sys::mount(CStr::new(kind), CStr::new(place), CStr::new(kind));
+    }
+    for (path, major, minor) in DEVICES {
+        const CHARACTER: usize = 0o020_000;
+        // Where devtmpfs made the node already, mknod fails, which is just as well.
+        let _ = sys::mknod(CStr::new(path), CHARACTER | 0o600, major << 8 | minor);
+    }
+}
+
+/// Real-time tasks may use all of the CPU: throttling one for 50 ms in each second would cut into
+/// windows (Linux `Documentation/scheduler/sched-rt-group.rst`).
+pub(crate) fn allow_busy_real_time() {
+    let path = CStr::new(b"/proc/sys/kernel/sched_rt_runtime_us\0");
+    if let Ok(fd) = sys::open(path, flag::O_WRONLY, 0) {
+        let _ = sys::write(fd, b"-1");
+        let _ = sys::close(fd);
+    }
+}
+
+/// Pins this process and all it will start to CPU 0.
+pub(crate) fn pin_to_first_cpu() -> Result<(), Trouble> {
+    match task::pin(0) {
+        // A kernel built for one CPU has no such call, and nothing to pin.
+        Ok(_) | Err(sys::errno::ENOSYS) => Ok(()),
+        Err(error) => Err(Text::format(format_args!("can't pin to CPU 0 (error {error})"))),
+    }
+}
+
+/// Makes the random numbers of the next execution follow from `seed` alone, those that choose the
+/// bases of stack, mappings and heap among them (random(4)).
+pub(crate) fn seed_random(seed: u64) {
+    const RNDADDENTROPY: usize = 0x4008_5203;
+    const RNDRESEEDCRNG: usize = 0x5207;
+    /// `struct rand_pool_info` with 64 bytes, all of them credited, so that a guest without any
+    /// other source counts as seeded.
+    #[repr(C)]
+    struct Pool {
+        entropy_bits: i32,
+        size: i32,
+        bytes: [u64; 8],
+    }
+    let Ok(fd) = sys::open(CStr::new(b"/dev/urandom\0"), flag::O_RDWR, 0) else { return };
+    let mut pool = Pool { entropy_bits: 512, size: 64, bytes: [0; 8] };
+    for (index, word) in pool.bytes.iter_mut().enumerate() {
+        *word = scramble(seed * 8 + index as u64);
+    }
+    let add = [fd, RNDADDENTROPY, &raw const pool as usize, 0, 0, 0];
+    // SAFETY: the kernel reads one `struct rand_pool_info` with its 64 bytes.
+    unsafe {
+        let _ = sys::checked(sys::nr::IOCTL, add);
+        let _ = sys::checked(sys::nr::IOCTL, [fd, RNDRESEEDCRNG, 0, 0, 0, 0]);
+    }
+    let _ = sys::close(fd);
+}
+
+/// Well-spread bits from a small number (the finaliser of SplitMix64, Steele et al., OOPSLA 2014).
+pub(crate) fn scramble(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+/// Ends the guest: by reboot(2), and should that return, by the panic of a dying init.
+pub(crate) fn power_off() -> ! {
+    const REBOOT: usize = 169;
+    const MAGIC: [usize; 2] = [0xfee1_dead, 0x2812_1969];
+    const RESTART: usize = 0x0123_4567;
+    // SAFETY: takes no pointer for this command.
+    unsafe { sys::call(REBOOT, [MAGIC[0], MAGIC[1], RESTART, 0, 0, 0]) };
+    sys::exit(0)
+}

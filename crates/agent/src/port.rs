@@ -1,0 +1,142 @@
+//! The protocol port: a byte port to the host, beside the console.
+//!
+//! Two ways to reach it from user space: port instructions, after iopl(2); or, on kernels without
+//! that, `/dev/port`. The I/O privilege is dropped at once after each use: a task that holds it
+//! makes every switch to it dearer, and a probe forked from here must not inherit that.
+
+use core::arch::asm;
+
+use pathmeter_probes::{
+    sys::{self, CStr, flag},
+    text::Text,
+};
+use pathmeter_wire::{Kind, MAX_FRAME, message};
+
+use crate::Trouble;
+
+/// The byte port that the host reads (QEMU's isa-debugcon).
+const DATA: u16 = 0xe9;
+/// A write of [`PAUSE`] here pauses the guest before its next instruction (QEMU's pvpanic, told to
+/// pause): so a snapshot is taken at the same instruction every time.
+const CONTROL: u16 = 0x505;
+const PAUSE: u8 = 1;
+
+/// How bytes get out.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Not opened yet.
+    None,
+    /// iopl(2), then port instructions.
+    Instructions,
+    /// This descriptor of `/dev/port`.
+    File(usize),
+}
+
+/// The port, and the buffer in which frames for it are made.
+pub(crate) struct Port {
+    way: Way,
+    frame: [u8; MAX_FRAME],
+}
+
+impl Port {
+    /// A port not opened yet: what is sent is lost.
+    pub(crate) fn new() -> Self {
+        Self { way: Way::None, frame: [0; MAX_FRAME] }
+    }
+
+    /// Finds a way to the port.
+    pub(crate) fn open(&mut self) -> Result<(), Trouble> {
+        if sys::iopl(3).is_ok() {
+            self.way = Way::Instructions;
+            drop_privilege();
+            return Ok(());
+        }
+        match sys::open(CStr::new(b"/dev/port\0"), flag::O_WRONLY, 0) {
+            Ok(fd) => self.way = Way::File(fd),
+            Err(error) => {
+                return Err(Text::format(format_args!(
+                    "user space can't reach I/O ports: neither iopl(2) nor /dev/port (error {error}); \
+                     set CONFIG_X86_IOPL_IOPERM or CONFIG_DEVPORT"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a frame that carries one text.
+    pub(crate) fn send_plain(&mut self, kind: Kind, text: &[u8]) {
+        if let Some(frame) = message::plain(&mut self.frame, kind, text) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Announces a path.
+    pub(crate) fn send_begin(&mut self, place: message::Place) {
+        if let Some(frame) = message::begin(&mut self.frame, place) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Sends what came of a path; false if it did not fit a frame.
+    pub(crate) fn send_outcome<'c, C>(&mut self, outcome: message::Outcome<'_, C>) -> bool
+    where
+        C: ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
+    {
+        let frame = message::outcome(&mut self.frame, outcome);
+        frame.is_some_and(|frame| {
+            put(self.way, frame);
+            true
+        })
+    }
+
+    /// Has the host's QEMU pause the guest; goes on when it is resumed.
+    pub(crate) fn pause(&self) {
+        match self.way {
+            Way::None => {}
+            Way::File(fd) => {
+                let _ = sys::write_at(fd, &[PAUSE], usize::from(CONTROL));
+            }
+            Way::Instructions => with_privilege(|| {
+                // SAFETY: the privilege is held; the device takes one byte.
+                unsafe { asm!("out dx, al", in("dx") CONTROL, in("al") PAUSE, options(nostack)) };
+            }),
+        }
+    }
+
+    /// Says on the console what went wrong, for the case that the port can't be reached.
+    pub(crate) fn complain(&self, text: &[u8]) {
+        if let Ok(console) = sys::open(CStr::new(b"/dev/console\0"), flag::O_WRONLY, 0) {
+            for part in [&b"pathmeter agent: "[..], text, &b"\n"[..]] {
+                let _ = sys::write(console, part);
+            }
+        }
+    }
+}
+
+fn put(way: Way, bytes: &[u8]) {
+    match way {
+        Way::None => {}
+        // Each byte alone: the file's offset is the port's number, and moves on with every byte.
+        Way::File(fd) => bytes.iter().for_each(|byte| {
+            let _ = sys::write_at(fd, &[*byte], usize::from(DATA));
+        }),
+        Way::Instructions => with_privilege(|| {
+            // SAFETY: the privilege is held; reads `bytes` upwards, DF being clear by the ABI.
+            unsafe {
+                asm!("rep outsb", in("dx") DATA, inout("rsi") bytes.as_ptr() => _,
+                    inout("rcx") bytes.len() => _, options(nostack, preserves_flags, readonly));
+            }
+        }),
+    }
+}
+
+fn with_privilege(access: impl FnOnce()) {
+    if sys::iopl(3).is_ok() {
+        access();
+        drop_privilege();
+    }
+}
+
+fn drop_privilege() {
+    let _ = sys::iopl(0);
+}

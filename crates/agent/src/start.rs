@@ -1,0 +1,129 @@
+//! One perturbed start: a fresh execution that walks every path of the plan.
+
+use core::fmt::Write;
+
+use pathmeter_probes::{
+    self as probes, Check, Path, Report, Status, clock,
+    sys::{self, flag, nr},
+    task::{self, Ended},
+    text::Text,
+};
+use pathmeter_wire::message::{self, Outcome, Place};
+
+use crate::{Trouble, guest, plan::Plan, port::Port};
+
+/// Seconds of the guest's clock after which a probe is killed. With an instruction-counting clock
+/// idle time passes at once, so a probe that lost its partner is noticed in no time.
+const LIMIT: usize = 4;
+
+/// Random numbers reseeded from `number`, then this program executed afresh as a child, waited for.
+pub(crate) fn run(number: u64) -> Result<(), Trouble> {
+    guest::seed_random(number);
+    let child = task::fork(|| execute(number));
+    match child.and_then(task::wait) {
+        Ok(Ended::Exit(0)) => Ok(()),
+        other => Err(Text::format(format_args!("start {number} ended with {other:?}"))),
+    }
+}
+
+/// Becomes `/init start NUMBER`; returns only if that fails.
+fn execute(number: u64) -> usize {
+    let mut digits = Text::<24>::EMPTY;
+    let _ = write!(digits, "{number}\0");
+    let words = [&b"/init\0"[..], b"start\0", digits.as_bytes()].map(|word| word.as_ptr() as usize);
+    let arguments = [words[0], words[1], words[2], 0];
+    let environment = [0_usize];
+    let args = [words[0], arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0];
+    // SAFETY: all strings and both arrays are terminated and live.
+    let _ = unsafe { sys::checked(nr::EXECVE, args) };
+    1
+}
+
+/// Walks every path of the plan and sends what came of it.
+pub(crate) fn walk(port: &mut Port, plan: &Plan, start: u64) -> Result<(), Trouble> {
+    let report = shared_report()?;
+    shift_phase(start);
+    for (index, path) in (0..).zip(probes::paths()) {
+        if plan.skips(index) {
+            continue;
+        }
+        let place = Place { start, path: index };
+        port.send_begin(place);
+        let ended = walk_one(report, path);
+        send(port, place, report, ended);
+    }
+    Ok(())
+}
+
+/// The timer ticks every 1 to 10 million instructions, depending on the kernel's HZ; this moves the
+/// tick's phase against the first window by a number that follows from the start's.
+fn shift_phase(start: u64) {
+    const LONGEST: u64 = 1 << 20;
+    let end = clock::stamp() + guest::scramble(start) % LONGEST;
+    while clock::stamp() < end {}
+}
+
+/// Memory for the report that outlives the probe's process.
+fn shared_report() -> Result<&'static mut Report, Trouble> {
+    match sys::map(size_of::<Report>(), flag::MAP_SHARED) {
+        // SAFETY: page-aligned, large enough, zeroed, which is a valid report (status 0 is Silent),
+        // never unmapped; the probe's process writes to it only while this one waits.
+        Ok(address) => Ok(unsafe { &mut *(address as *mut Report) }),
+        Err(error) => Err(Text::format(format_args!("no shared memory (error {error})"))),
+    }
+}
+
+/// Runs one probe in a child with its own process group, which is killed afterwards.
+fn walk_one(report: &mut Report, path: &Path) -> Result<Ended, i32> {
+    let own = sys::getpid().unwrap_or(0);
+    report.reset(path.windows, own as u32);
+    let child = task::fork(|| {
+        let _ = sys::setpgid(0, 0);
+        let _ = sys::alarm(LIMIT);
+        let outcome = (path.probe)(report);
+        report.conclude(outcome);
+        0
+    })?;
+    let ended = task::wait(child);
+    // Partners that a killed probe left behind.
+    let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
+    ended
+}
+
+fn send(port: &mut Port, place: Place, report: &Report, ended: Result<Ended, i32>) {
+    let died = epitaph(ended);
+    let (status, reason) = match report.status() {
+        Status::Ok => (message::Status::Ok, &b""[..]),
+        Status::Unsupported => (message::Status::Unsupported, report.reason()),
+        Status::Broken => (message::Status::Failed, report.reason()),
+        Status::Silent => (message::Status::Failed, died.as_bytes()),
+    };
+    let samples = if status == message::Status::Ok { report.samples() } else { &[] };
+    let checks =
+        report.checks().iter().map(|Check { name, value }| (name.as_bytes(), value.as_bytes()));
+    let sent = port.send_outcome(Outcome { place, status, reason, checks, samples });
+    if !sent {
+        let checks = core::iter::empty();
+        let reason = b"its report does not fit a frame";
+        port.send_outcome(Outcome {
+            place,
+            status: message::Status::Failed,
+            reason,
+            checks,
+            samples: &[],
+        });
+    }
+}
+
+/// How a probe ended that left no report.
+fn epitaph(ended: Result<Ended, i32>) -> Text<96> {
+    const SIGALRM: u32 = 14;
+    let mut text = Text::EMPTY;
+    // A text cut short is still the best there is.
+    let _ = match ended {
+        Ok(Ended::Signal(SIGALRM)) => write!(text, "no end within {LIMIT} s of the guest's clock"),
+        Ok(Ended::Signal(signal)) => write!(text, "the probe was killed by signal {signal}"),
+        _ => write!(text, "the probe ended without a report ({ended:?})"),
+    };
+    text
+}

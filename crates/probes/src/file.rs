@@ -1,0 +1,129 @@
+//! `file.*`: the shortest ways through the virtual file system.
+//!
+//! Proof: open yields a descriptor and close gives it back; read returns a zero where a poison stood;
+//! write says that it took the byte; stat fills in the size that the file was given.
+
+use crate::{
+    Failure, Outcome, Path, Report, clock, prove,
+    sys::{self, CStr, flag, nr},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path {
+        name: "file.open-close",
+        about: "open(2) and close(2) of a file in the root file system",
+        windows: 51,
+        probe: open_close,
+    },
+    Path {
+        name: "file.read-zero",
+        about: "read(2) of one byte of /dev/zero",
+        windows: 51,
+        probe: read_zero,
+    },
+    Path {
+        name: "file.write-null",
+        about: "write(2) of one byte to /dev/null",
+        windows: 51,
+        probe: write_null,
+    },
+    Path {
+        name: "file.stat",
+        about: "stat(2) of a file in the root file system",
+        windows: 51,
+        probe: stat,
+    },
+];
+
+const FILE: &[u8] = b"/pathmeter-file\0";
+const CONTENT: &[u8] = b"sixteen bytes...";
+const POISON: u8 = 0xa5;
+
+fn open_close(report: &mut Report) -> Outcome {
+    make_file()?;
+    let path = FILE.as_ptr() as usize;
+    report.walk(|| {
+        let (cost, (fd, closed)) = clock::window(|| {
+            // SAFETY: the path is a static C string; the descriptor is the one just opened.
+            unsafe {
+                let fd = sys::call(nr::OPEN, [path, flag::O_RDONLY, 0, 0, 0, 0]);
+                (fd, sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]))
+            }
+        });
+        prove!(sys::sorted(fd).is_ok() && closed == 0, "open returned {fd:#x}, close {closed:#x}");
+        Ok(cost)
+    })
+}
+
+fn read_zero(report: &mut Report) -> Outcome {
+    let fd = device(b"/dev/zero\0", flag::O_RDONLY)?;
+    let mut byte = [POISON];
+    report.walk(|| {
+        byte[0] = POISON;
+        let place = byte.as_mut_ptr() as usize;
+        // SAFETY: the kernel writes one byte to `byte`.
+        let (cost, got) = clock::window(|| unsafe { sys::call(nr::READ, [fd, place, 1, 0, 0, 0]) });
+        let seen = core::hint::black_box(&byte)[0];
+        prove!(got == 1 && seen == 0, "read returned {got:#x} and left {seen:#x}");
+        Ok(cost)
+    })
+}
+
+fn write_null(report: &mut Report) -> Outcome {
+    let fd = device(b"/dev/null\0", flag::O_WRONLY)?;
+    let byte = [POISON];
+    report.walk(|| {
+        let place = byte.as_ptr() as usize;
+        // SAFETY: the kernel reads one byte of `byte`.
+        let (cost, put) =
+            clock::window(|| unsafe { sys::call(nr::WRITE, [fd, place, 1, 0, 0, 0]) });
+        prove!(put == 1, "write returned {put:#x}");
+        Ok(cost)
+    })
+}
+
+/// `struct stat` is 144 bytes; the size stands at 48 (`arch/x86/include/uapi/asm/stat.h`).
+#[repr(C, align(8))]
+struct Stat {
+    before: [u64; 6],
+    size: u64,
+    after: [u64; 11],
+}
+
+const _: () = assert!(size_of::<Stat>() == 144 && core::mem::offset_of!(Stat, size) == 48);
+
+fn stat(report: &mut Report) -> Outcome {
+    make_file()?;
+    let path = FILE.as_ptr() as usize;
+    let mut stat = Stat { before: [0; 6], size: 0, after: [0; 11] };
+    report.walk(|| {
+        stat.size = u64::MAX;
+        let place = &raw mut stat as usize;
+        // SAFETY: the path is a static C string; the kernel fills in one `struct stat`.
+        let (cost, raw) =
+            clock::window(|| unsafe { sys::call(nr::STAT, [path, place, 0, 0, 0, 0]) });
+        let size = core::hint::black_box(&stat).size;
+        prove!(raw == 0 && size == CONTENT.len() as u64, "stat returned {raw:#x}, size {size}");
+        Ok(cost)
+    })
+}
+
+fn make_file() -> Result<(), Failure> {
+    let flags = flag::O_WRONLY | flag::O_CREAT | flag::O_TRUNC;
+    let made = sys::open(CStr::new(FILE), flags, 0o600).and_then(|fd| {
+        sys::write(fd, CONTENT)?;
+        sys::close(fd)
+    });
+    match made {
+        Ok(_) => Ok(()),
+        Err(error) => unsupported!("no file could be made in the root file system (error {error})"),
+    }
+}
+
+fn device(path: &'static [u8], flags: usize) -> Result<usize, Failure> {
+    sys::open(CStr::new(path), flags, 0).or_else(|error| {
+        let name = core::str::from_utf8(path).unwrap_or_default().trim_end_matches('\0');
+        unsupported!("{name} can't be opened (error {error}): no such driver in this kernel")
+    })
+}

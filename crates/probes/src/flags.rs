@@ -1,0 +1,148 @@
+//! `flags.*`: instructions that read and write EFLAGS in user mode, and whether flags leak (the
+//! questions of the 2006 thread on pushf and popf in the task switch).
+//!
+//! Bits as the manual names them (Intel SDM volume 1, section 3.4.3).
+
+use core::arch::asm;
+use core::sync::atomic::Ordering;
+
+use crate::{
+    Outcome, Path, Report, clock, prove, sys,
+    task::{self, Board, Partner},
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path {
+        name: "flags.pushf",
+        about: "pushf, and the value popped off",
+        windows: 51,
+        probe: pushf,
+    },
+    Path { name: "flags.popf", about: "popf of the flags as they are", windows: 51, probe: popf },
+    Path { name: "flags.popf-ac", about: "popf that toggles AC", windows: 51, probe: popf_ac },
+    Path { name: "flags.std-cld", about: "std, then cld", windows: 51, probe: std_cld },
+    Path {
+        name: "flags.isolation",
+        about: "check: NT, AC, ID and DF set in one task never show in another",
+        windows: 0,
+        probe: isolation,
+    },
+];
+
+/// Direction flag.
+const DF: u64 = 1 << 10;
+/// Nested task.
+const NT: u64 = 1 << 14;
+/// Alignment check.
+const AC: u64 = 1 << 18;
+/// CPUID may be used, if it can be toggled.
+const ID: u64 = 1 << 21;
+
+/// Flags that a user program may set and that must stay its own.
+const PRIVATE: [(&str, u64); 4] = [("NT", NT), ("AC", AC), ("ID", ID), ("DF", DF)];
+
+#[inline(always)]
+fn read_flags() -> u64 {
+    let flags;
+    // SAFETY: pushes and pops one word; the red zone is kept by not saying `nostack`.
+    unsafe { asm!("pushfq", "pop {}", out(reg) flags) };
+    flags
+}
+
+/// # Safety
+/// AC and DF must be clear again before compiled code runs: it may access memory unaligned and
+/// relies on the direction flag.
+#[inline(always)]
+unsafe fn write_flags(flags: u64) {
+    // SAFETY: as the contract; a user program can't change IF or IOPL this way.
+    unsafe { asm!("push {}", "popfq", in(reg) flags) };
+}
+
+fn pushf(report: &mut Report) -> Outcome {
+    report.walk(|| {
+        let (cost, flags) = clock::window(read_flags);
+        prove!(flags & 2 != 0, "pushf gave {flags:#x}, whose bit 1 is not set");
+        Ok(cost)
+    })
+}
+
+fn popf(report: &mut Report) -> Outcome {
+    report.walk(|| {
+        let flags = read_flags();
+        // SAFETY: the flags as they are.
+        let (cost, ()) = clock::window(|| unsafe { write_flags(flags) });
+        Ok(cost)
+    })
+}
+
+fn popf_ac(report: &mut Report) -> Outcome {
+    report.walk(|| {
+        let flags = read_flags();
+        let (begin, seen, end): (u64, u64, u64);
+        // SAFETY: AC is set only between the two stamps and the read-back, all within this asm, whose
+        // stack accesses are aligned; the old flags are restored at its end.
+        unsafe {
+            asm!("push {set}", "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+                "popfq",
+                "rdtsc", "shl rdx, 32", "or rax, rdx",
+                "pushfq", "pop {seen}", "push {flags}", "popfq",
+                set = in(reg) flags | AC, flags = in(reg) flags, begin = out(reg) begin,
+                seen = out(reg) seen, out("rax") end, out("rdx") _);
+        }
+        prove!(seen & AC != 0, "AC was not set by popf: {seen:#x}");
+        Ok(end.wrapping_sub(begin))
+    })
+}
+
+fn std_cld(report: &mut Report) -> Outcome {
+    report.walk(|| {
+        let (begin, end): (u64, u64);
+        // SAFETY: DF is set and cleared within this asm.
+        unsafe {
+            asm!("rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+                "std", "cld",
+                "rdtsc", "shl rdx, 32", "or rax, rdx",
+                begin = out(reg) begin, out("rax") end, out("rdx") _, options(nostack));
+        }
+        prove!(read_flags() & DF == 0, "DF is set after cld");
+        Ok(end.wrapping_sub(begin))
+    })
+}
+
+/// Switches for each flag in [`isolation`].
+const SWITCHES: u64 = 200;
+
+/// The partner yields for ever with one flag set, the probe looks for it after every switch.
+fn isolation(report: &mut Report) -> Outcome {
+    task::fifo()?;
+    for (name, flag) in PRIVATE {
+        let board = Board::new()?;
+        let _partner = Partner::process(|| yield_with(board, flag))?;
+        while board.turns() < SWITCHES {
+            prove!(sys::sched_yield().is_ok(), "sched_yield failed");
+            let flags = read_flags();
+            prove!(flags & flag == 0, "{name} of another task shows here: flags {flags:#x}");
+        }
+        let kept = board.value.load(Ordering::Relaxed);
+        prove!(kept & flag != 0, "{name} was lost in the task that set it: flags {kept:#x}");
+        report.check(name, format_args!("own to its task over {SWITCHES} switches"));
+    }
+    Ok(())
+}
+
+/// Yields for ever with `flag` set across the system call, and tells the flags it saw after it.
+fn yield_with(board: &Board, flag: u64) {
+    loop {
+        let plain = read_flags();
+        let seen: u64;
+        // SAFETY: the flag is set just around the system call, which clobbers rcx and r11, and the
+        // old flags are restored within this asm, whose stack accesses are aligned.
+        unsafe {
+            asm!("push {set}", "popfq", "syscall", "pushfq", "pop {seen}", "push {plain}", "popfq",
+                set = in(reg) plain | flag, plain = in(reg) plain, seen = out(reg) seen,
+                inlateout("rax") sys::nr::SCHED_YIELD => _, out("rcx") _, out("r11") _);
+        }
+        board.value.store(seen, Ordering::Relaxed);
+        board.take_turn();
+    }
+}

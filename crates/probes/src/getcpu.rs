@@ -1,0 +1,168 @@
+//! `getcpu.*`: ways for a program to learn which CPU it is on (the question of the 2007 vgetcpu
+//! thread). Proof: the number is that of the CPU that the task is pinned to, in every window.
+
+use core::arch::asm;
+
+use crate::{
+    Failure, Outcome, Path, Report, clock, prove,
+    sys::{self, nr},
+    task::{self, Ended},
+    unsupported, vdso,
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path { name: "getcpu.vdso", about: "getcpu(2) by the vDSO", windows: 51, probe: by_vdso },
+    Path {
+        name: "getcpu.syscall",
+        about: "getcpu(2) by system call",
+        windows: 51,
+        probe: by_syscall,
+    },
+    Path {
+        name: "getcpu.lsl",
+        about: "lsl of the per-CPU segment's limit",
+        windows: 51,
+        probe: by_lsl,
+    },
+    Path { name: "getcpu.rdpid", about: "rdpid", windows: 51, probe: by_rdpid },
+    Path { name: "getcpu.rdtscp", about: "rdtscp", windows: 51, probe: by_rdtscp },
+    Path {
+        name: "getcpu.sidt",
+        about: "sidt: the limit it gives, or what UMIP makes of it",
+        windows: 51,
+        probe: by_sidt,
+    },
+];
+
+/// Linux keeps node << 12 | cpu in the segment's limit and in `TSC_AUX`
+/// (`arch/x86/include/asm/segment.h`, `VDSO_CPUNODE_BITS`).
+const CPU_MASK: u32 = 0xfff;
+/// Selector of that segment: entry 15, requested privilege 3.
+const CPU_SEGMENT: u32 = 15 << 3 | 3;
+
+/// Records windows of `read`, which must give the number of the CPU that the task is pinned to.
+fn walk(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
+    let pinned = pinned()?;
+    report.walk(|| {
+        let (cost, cpu) = clock::window(&read);
+        prove!(cpu == pinned, "it said CPU {cpu}, but the task is pinned to {pinned}");
+        Ok(cost)
+    })
+}
+
+/// Pins the task to the CPU it is on; its number.
+fn pinned() -> Result<u32, Failure> {
+    let cpu = syscall()?;
+    match task::pin(cpu as usize) {
+        Ok(_) => Ok(cpu),
+        Err(error) => unsupported!("the task can't be pinned (sched_setaffinity: error {error})"),
+    }
+}
+
+fn syscall() -> Result<u32, Failure> {
+    let mut cpu = u32::MAX;
+    // SAFETY: the kernel writes one int to `cpu`.
+    match unsafe { sys::checked(nr::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) } {
+        Ok(_) => Ok(cpu),
+        Err(error) => unsupported!("getcpu(2) failed (error {error})"),
+    }
+}
+
+fn by_vdso(report: &mut Report) -> Outcome {
+    let Some(address) = vdso::find(b"__vdso_getcpu\0") else {
+        return unsupported!("this kernel's vDSO has no __vdso_getcpu");
+    };
+    // SAFETY: the vDSO's symbol of this name has this signature and the C calling convention.
+    let getcpu: extern "C" fn(*mut u32, *mut u32, usize) -> i64 =
+        unsafe { core::mem::transmute(address) };
+    walk(report, || {
+        let mut cpu = u32::MAX;
+        getcpu(&raw mut cpu, core::ptr::null_mut(), 0);
+        cpu
+    })
+}
+
+fn by_syscall(report: &mut Report) -> Outcome {
+    syscall()?;
+    walk(report, || {
+        let mut cpu = u32::MAX;
+        // SAFETY: the kernel writes one int to `cpu`.
+        unsafe { sys::call(nr::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) };
+        cpu
+    })
+}
+
+fn by_lsl(report: &mut Report) -> Outcome {
+    walk(report, || {
+        let mut limit = u32::MAX;
+        // SAFETY: lsl only reads a descriptor; where it may not, it leaves `limit` as it was.
+        unsafe {
+            asm!("lsl {limit:e}, {selector:e}", limit = inout(reg) limit,
+                selector = in(reg) CPU_SEGMENT, options(nostack, nomem));
+        }
+        limit & CPU_MASK
+    })
+}
+
+fn by_rdpid(report: &mut Report) -> Outcome {
+    if core::arch::x86_64::__cpuid_count(7, 0).ecx & 1 << 22 == 0 {
+        return unsupported!("this CPU has no rdpid (CPUID leaf 7, ECX bit 22)");
+    }
+    walk(report, || {
+        let value: u64;
+        // SAFETY: the CPU has the instruction; it reads one MSR.
+        unsafe { asm!("rdpid {}", out(reg) value, options(nostack, nomem, preserves_flags)) };
+        value as u32 & CPU_MASK
+    })
+}
+
+fn by_rdtscp(report: &mut Report) -> Outcome {
+    if core::arch::x86_64::__cpuid(0x8000_0001).edx & 1 << 27 == 0 {
+        return unsupported!("this CPU has no rdtscp (CPUID leaf 8000_0001h, EDX bit 27)");
+    }
+    walk(report, || {
+        let value: u32;
+        // SAFETY: the CPU has the instruction; it reads two MSRs.
+        unsafe {
+            asm!("rdtscp", out("eax") _, out("edx") _, out("ecx") value,
+                options(nostack, nomem, preserves_flags));
+        }
+        value & CPU_MASK
+    })
+}
+
+/// The IDT register as `sidt` stores it.
+#[repr(C, packed)]
+#[derive(Clone, Copy)]
+struct Idtr {
+    limit: u16,
+    base: u64,
+}
+
+const _: () = assert!(size_of::<Idtr>() == 10);
+
+/// Today's kernels don't keep the CPU's number there, so what is proved is that the instruction
+/// gives the same limit every time; under UMIP the kernel emulates it, and that is its cost.
+fn by_sidt(report: &mut Report) -> Outcome {
+    match task::trial(|| usize::from(sidt().limit == 0)) {
+        Ok(Ended::Exit(_)) => {}
+        other => return unsupported!("sidt kills the program ({other:?}): UMIP without emulation"),
+    }
+    let first = sidt();
+    let (limit, base) = (first.limit, first.base);
+    report.check("idt", format_args!("limit {limit:#x}, base {base:#x}; not a CPU number"));
+    report.walk(|| {
+        let (cost, seen) = clock::window(sidt);
+        let seen = seen.limit;
+        prove!(seen == limit, "the limit changed from {limit:#x} to {seen:#x}");
+        Ok(cost)
+    })
+}
+
+#[inline(always)]
+fn sidt() -> Idtr {
+    let mut idtr = Idtr { limit: 0, base: 0 };
+    // SAFETY: stores ten bytes to `idtr`.
+    unsafe { asm!("sidt [{}]", in(reg) &raw mut idtr, options(nostack)) };
+    idtr
+}

@@ -1,0 +1,42 @@
+//! `memory.*`: page faults.
+//!
+//! Proof: over all windows the kernel counted exactly one minor fault each.
+
+use crate::{
+    Outcome, Path, Report, clock, prove,
+    sys::{self, flag, nr},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[Path {
+    name: "memory.fault-anon",
+    about: "first write to a page of anonymous memory",
+    windows: 51,
+    probe: fault_anon,
+}];
+
+const PAGE: usize = 4096;
+
+fn fault_anon(report: &mut Report) -> Outcome {
+    let length = (report.walks() + 1) * PAGE;
+    let area = match sys::map(length, flag::MAP_PRIVATE) {
+        Ok(address) => address,
+        Err(error) => return unsupported!("no memory (mmap: error {error})"),
+    };
+    // One huge page would take all faults at once. A kernel without huge pages refuses: just as well.
+    // SAFETY: advice on a mapping that is ours.
+    let _ = unsafe { sys::checked(nr::MADVISE, [area, length, flag::MADV_NOHUGEPAGE, 0, 0, 0]) };
+    let walks = i64::try_from(report.walks()).unwrap_or(0);
+    let before = sys::usage(flag::RUSAGE_SELF).minor_faults();
+    let mut page = area as *mut u8;
+    report.walk(|| {
+        // SAFETY: `page` stays within the mapping, which has a page for every window.
+        let (cost, ()) = clock::window(|| unsafe { page.write_volatile(1) });
+        // SAFETY: at most one page past the last window's, which is mapped too.
+        page = unsafe { page.add(PAGE) };
+        Ok(cost)
+    })?;
+    let faults = sys::usage(flag::RUSAGE_SELF).minor_faults() - before;
+    prove!(faults == walks, "{faults} faults were counted in {walks} windows");
+    Ok(())
+}

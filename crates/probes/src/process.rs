@@ -1,0 +1,94 @@
+//! `process.*`: making a task and waiting for its end.
+//!
+//! Proof: the process's exit code is the window's own; the thread left its mark and its number was
+//! cleared by the kernel.
+
+use core::sync::atomic::Ordering;
+
+use crate::{
+    Outcome, Path, Report, clock, prove,
+    sys::{self, nr},
+    task::{self, Board},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path {
+        name: "process.fork-exit",
+        about: "fork(2), the child exits, wait4(2)",
+        windows: 15,
+        probe: fork_exit,
+    },
+    Path {
+        name: "process.thread",
+        about: "clone(2) of a thread, which exits, joined by futex",
+        windows: 25,
+        probe: thread,
+    },
+];
+
+/// fork in the child's eyes.
+const CHILD: usize = 0;
+
+fn fork_exit(report: &mut Report) -> Outcome {
+    let mut code = 0_u32;
+    report.walk(|| {
+        code = code + 1 & 0x7f;
+        let mut status = 0_u32;
+        let (cost, (child, waited)) = clock::window(|| {
+            // SAFETY: the child does nothing but exit; the kernel writes one int to `status`.
+            unsafe {
+                let child = sys::call(nr::FORK, [0; 6]);
+                if child == CHILD {
+                    sys::call(nr::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]);
+                }
+                let place = &raw mut status as usize;
+                (child, sys::call(nr::WAIT4, [child, place, 0, 0, 0, 0]))
+            }
+        });
+        prove!(sys::sorted(child).is_ok() && waited == child, "fork {child:#x}, wait {waited:#x}");
+        prove!(status == code << 8, "the child ended with status {status:#x}, not code {code}");
+        Ok(cost)
+    })
+}
+
+extern "C" fn thread_body(board: usize) -> ! {
+    // SAFETY: `thread` passes the address of its board, which lives as long as the process.
+    let board = unsafe { &*(board as *const Board) };
+    board.take_turn();
+    task::exit_thread()
+}
+
+fn thread(report: &mut Report) -> Outcome {
+    let board = Board::new()?;
+    let stack = task::thread_stack()?;
+    report.walk(|| {
+        let turns = board.turns();
+        let (cost, spawned) = clock::window(|| {
+            // SAFETY: the thread of the window before has ended (its number was cleared), so the
+            // stack is free; the board outlives the thread.
+            let spawned = unsafe {
+                task::spawn(stack, &board.word, thread_body, core::ptr::from_ref(board) as usize)
+            };
+            join(board);
+            spawned
+        });
+        if let Err(error) = spawned {
+            return unsupported!("no thread (clone: error {error})");
+        }
+        prove!(board.turns() == turns + 1, "the thread did not run");
+        Ok(cost)
+    })
+}
+
+/// Sleeps until the kernel has cleared the thread's number.
+#[inline(always)]
+fn join(board: &Board) {
+    loop {
+        let number = board.word.load(Ordering::Acquire);
+        if number == 0 {
+            return;
+        }
+        task::futex_wait(&board.word, number);
+    }
+}

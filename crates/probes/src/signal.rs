@@ -1,0 +1,71 @@
+//! `signal.*`: a signal to oneself, its handler, and back.
+//!
+//! Proof: the handler ran once in each window, before kill returned.
+
+use core::arch::naked_asm;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{
+    Outcome, Path, Report, clock, prove,
+    sys::{self, nr},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[Path {
+    name: "signal.deliver",
+    about: "kill(2) of oneself, handler, return from it",
+    windows: 51,
+    probe: deliver,
+}];
+
+const SIGUSR1: usize = 10;
+/// The action has a restorer, which x86-64 kernels insist on.
+const SA_RESTORER: usize = 0x0400_0000;
+/// `rt_sigreturn`.
+const SIGRETURN: usize = 15;
+
+/// `struct sigaction` as the kernel has it (not libc's).
+#[repr(C)]
+struct Action {
+    handler: extern "C" fn(i32),
+    flags: usize,
+    restorer: unsafe extern "C" fn(),
+    mask: u64,
+}
+
+const _: () = assert!(size_of::<Action>() == 32);
+
+static DELIVERED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn handler(_signal: i32) {
+    DELIVERED.store(DELIVERED.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+/// Where the handler returns to: the stack pointer stands at the signal frame.
+#[unsafe(naked)]
+unsafe extern "C" fn restorer() {
+    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const SIGRETURN)
+}
+
+fn deliver(report: &mut Report) -> Outcome {
+    let action = Action { handler, flags: SA_RESTORER, restorer, mask: 0 };
+    let place = &raw const action as usize;
+    // SAFETY: the kernel reads one `struct sigaction`; handler and restorer are static code.
+    if let Err(error) = unsafe { sys::checked(nr::RT_SIGACTION, [SIGUSR1, place, 0, 8, 0, 0]) } {
+        return unsupported!("no signal handler (rt_sigaction: error {error})");
+    }
+    let own = sys::getpid().unwrap_or(0);
+    report.walk(|| {
+        let before = DELIVERED.load(Ordering::Relaxed);
+        let (cost, raw) = clock::window(|| {
+            // SAFETY: a signal to this process, whose handler is installed.
+            unsafe { sys::call(nr::KILL, [own, SIGUSR1, 0, 0, 0, 0]) }
+        });
+        let delivered = DELIVERED.load(Ordering::Relaxed) - before;
+        prove!(
+            raw == 0 && delivered == 1,
+            "kill returned {raw:#x}, the handler ran {delivered} times"
+        );
+        Ok(cost)
+    })
+}

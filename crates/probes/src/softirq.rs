@@ -1,0 +1,205 @@
+//! `softirq.*`: how long a raised softirq waits until its handler is entered (the question of the
+//! 2001 thread), by the guest's own tracepoints `irq:softirq_raise` and `irq:softirq_entry`.
+//!
+//! For the timer softirq a partner keeps arming a timer-wheel timer, by receiving with a timeout on a
+//! socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the idle
+//! task while the probe sleeps. NET_RX is raised by datagrams to oneself over loopback.
+//!
+//! Proof: only pairs count whose raise was recorded in the context that the path names. Recording an
+//! event takes time inside the interval: the same code's cost is measured in the same run (a
+//! datagram's send with and without the raise event) and subtracted, and the report says how much.
+
+use crate::{
+    Failure, Outcome, Path, Report, clock, prove,
+    sys::{self, Timespec, nr},
+    task::Partner,
+    tcp,
+    tracefs::{Event, Tracer},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path {
+        name: "softirq.timer+user",
+        about: "TIMER softirq, raised while user code runs: from raise to entry",
+        windows: 2,
+        probe: timer_user,
+    },
+    Path {
+        name: "softirq.timer+idle",
+        about: "TIMER softirq, raised while the CPU idles: from raise to entry",
+        windows: 5,
+        probe: timer_idle,
+    },
+    Path {
+        name: "softirq.net-rx",
+        about: "NET_RX softirq of a loopback datagram: from raise to entry",
+        windows: 11,
+        probe: net_rx,
+    },
+];
+
+const RAISE: &str = "irq:softirq_raise";
+const ENTRY: &str = "irq:softirq_entry";
+/// Numbers of the softirqs as the tracepoints print them (`<linux/interrupt.h>`).
+const TIMER: &str = "vec=1 ";
+const NET_RX: &str = "vec=3 ";
+/// Rounds after which a path that was never walked is given up.
+const ROUNDS: usize = 40;
+
+fn timer_user(report: &mut Report) -> Outcome {
+    let own = sys::getpid().unwrap_or(0);
+    timer(report, |event| event.hard_irq && event.pid as usize == own, spin)
+}
+
+fn timer_idle(report: &mut Report) -> Outcome {
+    timer(report, |event| event.hard_irq && event.pid == 0, doze)
+}
+
+/// Instructions of a user-mode round; a tick comes every 1 to 10 million.
+const SPIN: u64 = 4_000_000;
+
+/// A round in user mode, without any system call.
+fn spin() {
+    let end = clock::stamp() + SPIN;
+    while clock::stamp() < end {}
+}
+
+/// A round in which the CPU idles.
+fn doze() {
+    let _ = sys::sleep(Timespec { seconds: 0, nanoseconds: 20_000_000 });
+}
+
+/// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
+fn timer(report: &mut Report, counts: impl Fn(&Event<'_>) -> bool, round: impl Fn()) -> Outcome {
+    let mut tracer = Tracer::new()?;
+    let recording = recording_cost(&mut tracer, report)?;
+    let _partner = Partner::process(arm_timers()?)?;
+    for _ in 0..ROUNDS {
+        tracer.clear()?;
+        tracer.enable(RAISE)?;
+        tracer.enable(ENTRY)?;
+        round();
+        waits(&mut tracer, TIMER, &counts, |wait| keep(report, wait, recording))?;
+        if report.samples().len() >= report.windows() {
+            return Ok(());
+        }
+    }
+    let seen = report.samples().len();
+    unsupported!("only {seen} TIMER softirqs were raised in that context in {ROUNDS} rounds")
+}
+
+/// What a partner does to have timer-wheel timers expire: it receives, with a timeout, for ever.
+fn arm_timers() -> Result<impl FnOnce(), Failure> {
+    let socket = tcp::socket(tcp::AF_UNIX, tcp::SOCK_DGRAM)?;
+    tcp::set_receive_timeout(socket, 1)?;
+    Ok(move || {
+        loop {
+            let _ = sys::read(socket, &mut [0]);
+        }
+    })
+}
+
+fn net_rx(report: &mut Report) -> Outcome {
+    let mut tracer = Tracer::new()?;
+    let recording = recording_cost(&mut tracer, report)?;
+    let socket = datagram_socket()?;
+    for _ in 0..ROUNDS {
+        tracer.clear()?;
+        tracer.enable(RAISE)?;
+        tracer.enable(ENTRY)?;
+        for _ in 0..report.windows() {
+            send_to_self(socket)?;
+        }
+        waits(&mut tracer, NET_RX, |_| true, |wait| keep(report, wait, recording))?;
+        if report.samples().len() >= report.windows() {
+            return Ok(());
+        }
+    }
+    let seen = report.samples().len();
+    unsupported!("only {seen} NET_RX softirqs were raised in {ROUNDS} rounds")
+}
+
+/// Records a wait less the cost of recording, unless there are enough.
+fn keep(report: &mut Report, wait: u64, recording: u64) {
+    if report.samples().len() < report.windows() {
+        report.push(wait.saturating_sub(recording));
+    }
+}
+
+/// Pairs each first raise of `vector` that `counts` with the entry that follows it.
+fn waits(
+    tracer: &mut Tracer,
+    vector: &str,
+    counts: impl Fn(&Event<'_>) -> bool,
+    mut sink: impl FnMut(u64),
+) -> Result<(), Failure> {
+    let mut raised: Option<Option<u64>> = None;
+    tracer.read(|event| {
+        if !event.detail.starts_with(vector) {
+            return;
+        }
+        match (event.name, raised) {
+            ("softirq_raise", None) => raised = Some(counts(&event).then_some(event.stamp)),
+            ("softirq_entry", Some(since)) => {
+                since.into_iter().for_each(|since| sink(event.stamp.wrapping_sub(since)));
+                raised = None;
+            }
+            _ => {}
+        }
+    })
+}
+
+/// Datagrams sent to learn what recording costs; their middle one counts.
+const SENDS: usize = 9;
+
+/// What recording one event of this kind costs: the sends' cost with the raise event recorded, less
+/// that with only the entry event. Each send raises NET_RX once.
+fn recording_cost(tracer: &mut Tracer, report: &mut Report) -> Result<u64, Failure> {
+    let socket = datagram_socket()?;
+    let mut costs = [0_u64; 2];
+    for (cost, events) in costs.iter_mut().zip([&[ENTRY][..], &[ENTRY, RAISE][..]]) {
+        tracer.clear()?;
+        for event in events {
+            tracer.enable(event)?;
+        }
+        *cost = middle_send(socket)?;
+    }
+    tracer.clear()?;
+    let recording = costs[1].saturating_sub(costs[0]);
+    prove!(recording > 0, "recording an event seems to cost nothing ({costs:?})");
+    report.check("recording", format_args!("{recording} a recorded event, subtracted once"));
+    Ok(recording)
+}
+
+fn middle_send(socket: usize) -> Result<u64, Failure> {
+    let mut costs = [0; SENDS];
+    for cost in &mut costs {
+        *cost = send_to_self(socket)?;
+    }
+    costs.sort_unstable();
+    Ok(costs[SENDS / 2])
+}
+
+/// A datagram socket connected to itself.
+fn datagram_socket() -> Result<usize, Failure> {
+    let socket = tcp::socket(tcp::AF_INET, tcp::SOCK_DGRAM)?;
+    tcp::loopback_up(socket)?;
+    let address = tcp::bind(socket)?;
+    tcp::connect(socket, &address)?;
+    Ok(socket)
+}
+
+/// Sends one byte to oneself and takes it off the queue again; what sending cost.
+fn send_to_self(socket: usize) -> Result<u64, Failure> {
+    let byte = [0x55_u8];
+    let place = byte.as_ptr() as usize;
+    // SAFETY: the kernel reads one byte.
+    let (cost, sent) =
+        clock::window(|| unsafe { sys::call(nr::SENDTO, [socket, place, 1, 0, 0, 0]) });
+    let got = sys::read(socket, &mut [0]);
+    match (sent, got) {
+        (1, Ok(1)) => Ok(cost),
+        _ => unsupported!("a loopback datagram was lost (sent {sent:#x}, received {got:?})"),
+    }
+}

@@ -1,0 +1,275 @@
+//! `switch.*`: from one task to another and back on one CPU (the measurement of the 2004 ioperm
+//! thread: a pair of `SCHED_FIFO` tasks, the time stamps around `sched_yield`).
+//!
+//! A window is a round trip: the probe gives the CPU away, its partner runs and gives it back.
+//! Proof: in each window the partner took exactly one turn; over all windows the kernel counted at
+//! least one switch away from the probe for each, and no more than other tasks can explain.
+
+use core::sync::atomic::Ordering;
+
+use crate::{
+    Failure, Outcome, Path, Report, clock, prove,
+    sys::{self, flag, nr},
+    task::{self, Board, Ended, Partner},
+    unsupported,
+};
+
+pub(crate) static PATHS: &[Path] = &[
+    Path {
+        name: "switch.yield",
+        about: "two FIFO processes yield to each other",
+        windows: 51,
+        probe: bare,
+    },
+    Path {
+        name: "switch.yield+ioport-0x80",
+        about: "the same, the measuring one may access port 0x80",
+        windows: 51,
+        probe: low_port,
+    },
+    Path {
+        name: "switch.yield+ioport-0xffff",
+        about: "the same, the measuring one may access port 0xffff",
+        windows: 51,
+        probe: high_port,
+    },
+    Path {
+        name: "switch.yield+ioport-both",
+        about: "the same, both hold a full I/O bitmap, and different ones",
+        windows: 51,
+        probe: both_ports,
+    },
+    Path {
+        name: "switch.thread-yield",
+        about: "two FIFO threads yield to each other",
+        windows: 51,
+        probe: threads,
+    },
+    Path {
+        name: "switch.pipe",
+        about: "two FIFO processes pass a byte to and fro by pipes",
+        windows: 51,
+        probe: pipes,
+    },
+    Path {
+        name: "switch.futex",
+        about: "two FIFO processes wake each other by futex",
+        windows: 51,
+        probe: futex,
+    },
+];
+
+fn bare(report: &mut Report) -> Outcome {
+    yields(report, None, None)
+}
+
+fn low_port(report: &mut Report) -> Outcome {
+    yields(report, Some(0x80), None)
+}
+
+fn high_port(report: &mut Report) -> Outcome {
+    yields(report, Some(0xffff), None)
+}
+
+fn both_ports(report: &mut Report) -> Outcome {
+    yields(report, Some(0xffff), Some(0xfffe))
+}
+
+/// Round trips by yield, with I/O bitmaps of the given ports. The partner is forked before the
+/// probe asks for its port, since a forked child inherits the bitmap.
+fn yields(report: &mut Report, own: Option<u16>, partners: Option<u16>) -> Outcome {
+    task::fifo()?;
+    let board = Board::new()?;
+    let partner = Partner::process(|| {
+        let access = allow(partners).and_then(|()| prove_access(partners, own));
+        board.value.store(u64::from(access.is_ok()), Ordering::Relaxed);
+        yield_forever(board);
+    })?;
+    allow(own)?;
+    prove_access(own, partners)?;
+    // The partner's set-up takes its turns; it is done when it has counted the first.
+    while board.turns() == 0 {
+        prove!(sys::sched_yield().is_ok(), "sched_yield failed");
+    }
+    prove!(board.value.load(Ordering::Relaxed) == 1, "the partner's ports are not as asked for");
+    round_trips(report, board, Counts::Any, yield_once)?;
+    drop(partner);
+    Ok(())
+}
+
+/// Asks for one port.
+fn allow(port: Option<u16>) -> Result<(), Failure> {
+    match port.map(|port| sys::ioperm(usize::from(port), 1, true)) {
+        None | Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => {
+            unsupported!("ioperm(2) is refused (error {error}; CONFIG_X86_IOPL_IOPERM)")
+        }
+    }
+}
+
+/// Proves by trial that the caller can read port `may` and can't read port `not`.
+fn prove_access(may: Option<u16>, not: Option<u16>) -> Outcome {
+    for (port, allowed) in [(may, true), (not, false)] {
+        let Some(port) = port else { continue };
+        let ended = task::trial(|| {
+            read_port(port);
+            0
+        });
+        prove!(
+            (ended == Ok(Ended::Exit(0))) == allowed,
+            "reading port {port:#x} ended with {ended:?}"
+        );
+    }
+    Ok(())
+}
+
+fn read_port(port: u16) {
+    // SAFETY: ports 0x80, 0xfffe and 0xffff have no device with side effects on reads; without
+    // permission the instruction faults, which is what the trial is for.
+    unsafe {
+        core::arch::asm!("in al, dx", in("dx") port, out("al") _, options(nostack, nomem));
+    }
+}
+
+#[inline(always)]
+fn yield_once() {
+    // SAFETY: takes no pointer.
+    unsafe { sys::call(nr::SCHED_YIELD, [0; 6]) };
+}
+
+fn yield_forever(board: &Board) {
+    loop {
+        board.take_turn();
+        yield_once();
+    }
+}
+
+extern "C" fn thread_body(board: usize) -> ! {
+    // SAFETY: `threads` passes the address of its board, which lives as long as the process.
+    yield_forever(unsafe { &*(board as *const Board) });
+    task::exit_thread()
+}
+
+fn threads(report: &mut Report) -> Outcome {
+    task::fifo()?;
+    let board = Board::new()?;
+    let stack = task::thread_stack()?;
+    // SAFETY: a fresh stack; the board lives until the process ends, and the thread with it.
+    let spawned = unsafe {
+        task::spawn(stack, &board.word, thread_body, core::ptr::from_ref(board) as usize)
+    };
+    if let Err(error) = spawned {
+        return unsupported!("no thread (clone: error {error})");
+    }
+    while board.turns() == 0 {
+        yield_once();
+    }
+    round_trips(report, board, Counts::Any, yield_once)
+}
+
+/// How the probe leaves the CPU: what the kernel must have counted.
+#[derive(Clone, Copy, PartialEq)]
+enum Counts {
+    /// It blocks: one voluntary switch a window.
+    Voluntary,
+    /// It yields, which Linux counts as involuntary: either kind.
+    Any,
+}
+
+/// Walks `once` in every window, proving the partner's turn in each and the switches over all.
+fn round_trips(
+    report: &mut Report,
+    board: &Board,
+    counts: Counts,
+    mut once: impl FnMut(),
+) -> Outcome {
+    let before = sys::usage(flag::RUSAGE_THREAD);
+    let walks = report.walks() as i64;
+    report.walk(|| {
+        let turns = board.turns();
+        let (cost, ()) = clock::window(&mut once);
+        let taken = board.turns().wrapping_sub(turns);
+        prove!(taken == 1, "the partner took {taken} turns in a window, not 1");
+        Ok(cost)
+    })?;
+    let after = sys::usage(flag::RUSAGE_THREAD);
+    let voluntary = after.voluntary - before.voluntary;
+    let all = voluntary + after.involuntary - before.involuntary;
+    let counted = if counts == Counts::Voluntary { voluntary } else { all };
+    prove!(counted == walks, "the kernel counted {counted} switches in {walks} windows");
+    Ok(())
+}
+
+fn pipes(report: &mut Report) -> Outcome {
+    task::fifo()?;
+    let board = Board::new()?;
+    let (mut there, mut back) = ([0; 2], [0; 2]);
+    if let Err(error) = sys::pipe(&mut there).and_then(|_| sys::pipe(&mut back)) {
+        return unsupported!("no pipe (error {error})");
+    }
+    let [there_read, there_write] = there.map(descriptor);
+    let [back_read, back_write] = back.map(descriptor);
+    let _partner = Partner::process(|| {
+        let mut byte = [0];
+        while sys::read(there_read, &mut byte) == Ok(1) {
+            board.take_turn();
+            byte[0] = !byte[0];
+            let _ = sys::write(back_write, &byte);
+        }
+    })?;
+    let mut sent = 0_u8;
+    let mut wrong = 0;
+    round_trips(report, board, Counts::Voluntary, || {
+        sent = sent.wrapping_add(1);
+        let mut byte = [sent];
+        let _ = sys::write(there_write, &byte);
+        let _ = sys::read(back_read, &mut byte);
+        wrong += usize::from(byte[0] != !sent);
+    })?;
+    prove!(wrong == 0, "{wrong} bytes came back wrong");
+    Ok(())
+}
+
+pub(crate) fn descriptor(fd: i32) -> usize {
+    fd.cast_unsigned() as usize
+}
+
+/// Values of the futex word: whose turn it is.
+const MINE: u32 = 0;
+const THEIRS: u32 = 1;
+
+fn futex(report: &mut Report) -> Outcome {
+    task::fifo()?;
+    let board = Board::new()?;
+    if task::futex_wait(&board.word, THEIRS) == (-38_isize).cast_unsigned() {
+        return unsupported!("futex(2) is not in this kernel (CONFIG_FUTEX)");
+    }
+    let _partner = Partner::process(|| {
+        loop {
+            await_turn(&board.word, THEIRS);
+            board.take_turn();
+            pass_turn(&board.word, MINE);
+        }
+    })?;
+    round_trips(report, board, Counts::Voluntary, || {
+        pass_turn(&board.word, THEIRS);
+        await_turn(&board.word, MINE);
+    })
+}
+
+#[inline(always)]
+fn pass_turn(word: &core::sync::atomic::AtomicU32, to: u32) {
+    word.store(to, Ordering::Release);
+    task::futex_wake(word);
+}
+
+#[inline(always)]
+fn await_turn(word: &core::sync::atomic::AtomicU32, mine: u32) {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now == mine {
+            return;
+        }
+        task::futex_wait(word, now);
+    }
+}

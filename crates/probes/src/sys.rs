@@ -1,0 +1,277 @@
+//! Linux system calls without libc: one wrapper an instruction, one function a call we use.
+//!
+//! Numbers and layouts are those of the x86-64 ABI (Linux `arch/x86/entry/syscalls/syscall_64.tbl`).
+//! A call returns what the kernel returned: a result, or a negative error number, as [`Ret`].
+#![allow(clippy::missing_safety_doc, reason = "the safety of raw calls is argued once, on `call`")]
+
+use core::arch::asm;
+
+/// System call numbers.
+pub mod nr {
+    #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const READ: usize = 0;
+    pub const WRITE: usize = 1;
+    pub const OPEN: usize = 2;
+    pub const CLOSE: usize = 3;
+    pub const STAT: usize = 4;
+    pub const MMAP: usize = 9;
+    pub const MUNMAP: usize = 11;
+    pub const RT_SIGACTION: usize = 13;
+    pub const IOCTL: usize = 16;
+    pub const PWRITE64: usize = 18;
+    pub const PIPE: usize = 22;
+    pub const SCHED_YIELD: usize = 24;
+    pub const MADVISE: usize = 28;
+    pub const NANOSLEEP: usize = 35;
+    pub const ALARM: usize = 37;
+    pub const GETPID: usize = 39;
+    pub const SOCKET: usize = 41;
+    pub const CONNECT: usize = 42;
+    pub const ACCEPT: usize = 43;
+    pub const SENDTO: usize = 44;
+    pub const RECVFROM: usize = 45;
+    pub const BIND: usize = 49;
+    pub const LISTEN: usize = 50;
+    pub const GETSOCKNAME: usize = 51;
+    pub const SOCKETPAIR: usize = 53;
+    pub const SETSOCKOPT: usize = 54;
+    pub const CLONE: usize = 56;
+    pub const FORK: usize = 57;
+    pub const EXECVE: usize = 59;
+    pub const EXIT: usize = 60;
+    pub const WAIT4: usize = 61;
+    pub const KILL: usize = 62;
+    pub const MKDIR: usize = 83;
+    pub const GETRUSAGE: usize = 98;
+    pub const SETPGID: usize = 109;
+    pub const GETPPID: usize = 110;
+    pub const MKNOD: usize = 133;
+    pub const SCHED_SETSCHEDULER: usize = 144;
+    pub const PRCTL: usize = 157;
+    pub const ARCH_PRCTL: usize = 158;
+    pub const MOUNT: usize = 165;
+    pub const IOPL: usize = 172;
+    pub const IOPERM: usize = 173;
+    pub const GETTID: usize = 186;
+    pub const FUTEX: usize = 202;
+    pub const SCHED_SETAFFINITY: usize = 203;
+    pub const EXIT_GROUP: usize = 231;
+    pub const TGKILL: usize = 234;
+    pub const GETCPU: usize = 309;
+}
+
+/// Error numbers, as `<asm-generic/errno-base.h>` has them.
+pub mod errno {
+    #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const ENOENT: i32 = 2;
+    pub const EINTR: i32 = 4;
+    pub const EAGAIN: i32 = 11;
+    pub const ENODEV: i32 = 19;
+    pub const EINVAL: i32 = 22;
+    pub const ENOSYS: i32 = 38;
+    pub const EAFNOSUPPORT: i32 = 97;
+}
+
+/// What a system call returned: the value, or the error number (positive).
+pub type Ret = Result<usize, i32>;
+
+/// The `syscall` instruction with six arguments; the raw result.
+///
+/// # Safety
+/// The caller vouches for what the kernel does on its behalf: pointers among `args` must be valid for
+/// the accesses that call `number` makes, and memory that Rust owns must not be unmapped by it.
+#[inline(always)]
+pub unsafe fn call(number: usize, args: [usize; 6]) -> usize {
+    let result;
+    // SAFETY: as the function's contract; rcx and r11 are what the instruction clobbers.
+    unsafe {
+        asm!("syscall", inlateout("rax") number => result,
+            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+            in("r10") args[3], in("r8") args[4], in("r9") args[5],
+            lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// [`call`], its result sorted into value and error.
+///
+/// # Safety
+/// As [`call`].
+pub unsafe fn checked(number: usize, args: [usize; 6]) -> Ret {
+    // SAFETY: handed on.
+    sorted(unsafe { call(number, args) })
+}
+
+/// A raw result as value or error number.
+pub fn sorted(raw: usize) -> Ret {
+    let signed = raw.cast_signed();
+    // The kernel keeps the top 4095 values for errors, so the conversion always fits.
+    if (-4095..0).contains(&signed) { Err(i32::try_from(-signed).unwrap_or(0)) } else { Ok(raw) }
+}
+
+/// A C string for a call; made only from literals that end in NUL, or checked buffers.
+#[derive(Clone, Copy)]
+pub struct CStr<'a>(&'a [u8]);
+
+impl<'a> CStr<'a> {
+    /// `text` must end in NUL; anything else becomes the empty string, which no call accepts.
+    pub const fn new(text: &'a [u8]) -> Self {
+        match text {
+            [.., 0] => Self(text),
+            _ => Self(b"\0"),
+        }
+    }
+
+    fn address(self) -> usize {
+        self.0.as_ptr() as usize
+    }
+}
+
+macro_rules! wrapper {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty => $value:expr),*) = $number:expr;)*) => {$(
+        $(#[$doc])*
+        pub fn $name($($arg: $type),*) -> Ret {
+            let mut args = [0; 6];
+            let given: &[usize] = &[$($value),*];
+            args[..given.len()].copy_from_slice(given);
+            // SAFETY: every pointer comes from a live reference of the right size in this signature,
+            // and none of these calls unmaps or shares memory that Rust owns.
+            unsafe { checked($number, args) }
+        }
+    )*};
+}
+
+/// Flags and constants of the calls below.
+pub mod flag {
+    #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const O_RDONLY: usize = 0;
+    pub const O_WRONLY: usize = 1;
+    pub const O_RDWR: usize = 2;
+    pub const O_CREAT: usize = 0o100;
+    pub const O_TRUNC: usize = 0o1000;
+    pub const O_APPEND: usize = 0o2000;
+    pub const PROT_READ_WRITE: usize = 3;
+    pub const MAP_SHARED: usize = 1;
+    pub const MAP_PRIVATE: usize = 2;
+    pub const MAP_32BIT: usize = 0x40;
+    pub const MAP_ANONYMOUS: usize = 0x20;
+    pub const MADV_NOHUGEPAGE: usize = 15;
+    pub const SCHED_OTHER: usize = 0;
+    pub const SCHED_FIFO: usize = 1;
+    pub const SIGKILL: usize = 9;
+    pub const PR_SET_PDEATHSIG: usize = 1;
+    pub const RUSAGE_SELF: usize = 0;
+    pub const RUSAGE_THREAD: usize = 1;
+    pub const FUTEX_WAIT: usize = 0;
+    pub const FUTEX_WAKE: usize = 1;
+}
+
+wrapper! {
+    /// open(2) with mode 0600.
+    open(path: CStr<'_> => path.address(), flags: usize => flags, mode: usize => mode) = nr::OPEN;
+    /// close(2).
+    close(fd: usize => fd) = nr::CLOSE;
+    /// pipe(2): read end, write end.
+    pipe(ends: &mut [i32; 2] => ends.as_mut_ptr() as usize) = nr::PIPE;
+    /// `sched_yield(2)`.
+    sched_yield() = nr::SCHED_YIELD;
+    /// getpid(2).
+    getpid() = nr::GETPID;
+    /// alarm(2), in seconds.
+    alarm(seconds: usize => seconds) = nr::ALARM;
+    /// kill(2); `pid` may be a negated process group.
+    kill(pid: isize => pid.cast_unsigned(), signal: usize => signal) = nr::KILL;
+    /// mkdir(2), mode 0755.
+    mkdir(path: CStr<'_> => path.address(), mode: usize => mode) = nr::MKDIR;
+    /// mknod(2).
+    mknod(path: CStr<'_> => path.address(), mode: usize => mode, device: usize => device) = nr::MKNOD;
+    /// setpgid(2).
+    setpgid(pid: usize => pid, group: usize => group) = nr::SETPGID;
+    /// prctl(2) with one argument.
+    prctl(option: usize => option, value: usize => value) = nr::PRCTL;
+    /// mount(2) without flags or data.
+    mount(what: CStr<'_> => what.address(), place: CStr<'_> => place.address(), kind: CStr<'_> => kind.address()) = nr::MOUNT;
+    /// iopl(2).
+    iopl(level: usize => level) = nr::IOPL;
+    /// ioperm(2).
+    ioperm(from: usize => from, count: usize => count, on: bool => usize::from(on)) = nr::IOPERM;
+}
+
+/// read(2) into `buffer`.
+pub fn read(fd: usize, buffer: &mut [u8]) -> Ret {
+    // SAFETY: the kernel writes at most `buffer.len()` bytes into it.
+    unsafe { checked(nr::READ, [fd, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+}
+
+/// write(2) of `bytes`.
+pub fn write(fd: usize, bytes: &[u8]) -> Ret {
+    // SAFETY: the kernel reads at most `bytes.len()` bytes of it.
+    unsafe { checked(nr::WRITE, [fd, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
+}
+
+/// pwrite64(2) of `bytes` at `offset`.
+pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
+    // SAFETY: as `write`.
+    unsafe { checked(nr::PWRITE64, [fd, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) }
+}
+
+/// An anonymous mapping of `length` bytes, read and write, with `flags` besides `MAP_ANONYMOUS`.
+pub fn map(length: usize, flags: usize) -> Ret {
+    let flags = flags | flag::MAP_ANONYMOUS;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+    unsafe { checked(nr::MMAP, [0, length, flag::PROT_READ_WRITE, flags, usize::MAX, 0]) }
+}
+
+/// Ends the calling thread's whole process.
+pub fn exit(code: usize) -> ! {
+    loop {
+        // SAFETY: takes no pointer; does not return.
+        unsafe { call(nr::EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// `struct timespec`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Timespec {
+    /// Seconds.
+    pub seconds: i64,
+    /// Nanoseconds below a second.
+    pub nanoseconds: i64,
+}
+
+/// nanosleep(2).
+pub fn sleep(time: Timespec) -> Ret {
+    // SAFETY: the kernel reads one Timespec.
+    unsafe { checked(nr::NANOSLEEP, [&raw const time as usize, 0, 0, 0, 0, 0]) }
+}
+
+/// `struct rusage`, of which only the switch counts are used.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Usage {
+    times: [i64; 4],
+    /// Resident size, … up to and including signals received.
+    others: [i64; 12],
+    /// Switches because the task blocked.
+    pub voluntary: i64,
+    /// Switches because another took over, sched_yield included.
+    pub involuntary: i64,
+}
+
+const _: () = assert!(size_of::<Usage>() == 144);
+
+impl Usage {
+    /// Minor page faults.
+    pub fn minor_faults(&self) -> i64 {
+        self.others[4]
+    }
+}
+
+/// getrusage(2) of this thread or process.
+pub fn usage(who: usize) -> Usage {
+    let mut usage = Usage::default();
+    // SAFETY: the kernel writes one `struct rusage`, whose size is asserted above.
+    let _ = unsafe { checked(nr::GETRUSAGE, [who, &raw mut usage as usize, 0, 0, 0, 0]) };
+    usage
+}

@@ -1,0 +1,210 @@
+//! Processes and threads for probes: children that are waited for, partners that end with their probe.
+
+use core::arch::asm;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::{
+    Failure,
+    sys::{self, Ret, flag, nr},
+    unsupported,
+};
+
+/// How a child ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// It exited with this code.
+    Exit(u32),
+    /// This signal killed it.
+    Signal(u32),
+}
+
+/// Forks; the child runs `body` and exits with what it returns. The child's number.
+pub fn fork(body: impl FnOnce() -> usize) -> Ret {
+    // SAFETY: fork copies the whole process, and the child never returns to the caller's frames.
+    match unsafe { sys::checked(nr::FORK, [0; 6]) } {
+        Ok(0) => sys::exit(body()),
+        parent => parent,
+    }
+}
+
+/// Waits until the child `pid` has ended.
+pub fn wait(pid: usize) -> Result<Ended, i32> {
+    let mut status = 0_u32;
+    loop {
+        let place = &raw mut status as usize;
+        // SAFETY: the kernel writes one int to `status`.
+        match unsafe { sys::checked(nr::WAIT4, [pid, place, 0, 0, 0, 0]) } {
+            Err(sys::errno::EINTR) => {}
+            Err(error) => return Err(error),
+            // wait(2): low 7 bits 0 is an exit, whose code stands in bits 8 to 15.
+            Ok(_) if status & 0x7f == 0 => return Ok(Ended::Exit(status >> 8 & 0xff)),
+            Ok(_) => return Ok(Ended::Signal(status & 0x7f)),
+        }
+    }
+}
+
+/// Runs `body` in a child, for things that may kill the process that tries them.
+pub fn trial(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
+    wait(fork(body)?)
+}
+
+/// Memory that a probe shares with its partners; lives until the process ends.
+#[repr(C)]
+#[derive(Default)]
+pub struct Board {
+    /// Turns that the partner has taken.
+    pub turns: AtomicU64,
+    /// Context switches that the partner counted, written when it is told to stop.
+    pub switches: AtomicU64,
+    /// Futex word: whose turn it is, or a thread's number to be cleared when it ends.
+    pub word: AtomicU32,
+    /// A value that the partner leaves for the probe.
+    pub value: AtomicU64,
+}
+
+impl Board {
+    /// A board in freshly mapped shared memory.
+    pub fn new() -> Result<&'static Self, Failure> {
+        match sys::map(size_of::<Self>(), flag::MAP_SHARED) {
+            // SAFETY: the mapping is page-aligned, large enough, zeroed (a valid Board) and never
+            // unmapped; all access goes through atomics.
+            Ok(address) => Ok(unsafe { &*(address as *const Self) }),
+            Err(error) => unsupported!("no shared memory (mmap: error {error})"),
+        }
+    }
+
+    /// Turns taken so far.
+    pub fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
+    }
+
+    /// The partner takes a turn.
+    pub fn take_turn(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A process that plays the other end until dropped.
+pub struct Partner {
+    pid: usize,
+}
+
+impl Partner {
+    /// Forks the partner: it sets itself up, then takes turns as `body` has it, for ever.
+    pub fn process(body: impl FnOnce()) -> Result<Self, Failure> {
+        let forked = fork(|| {
+            // Should the probe die, its partner must not stay behind to disturb the next path.
+            let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
+            body();
+            0
+        });
+        match forked {
+            Ok(pid) => Ok(Self { pid }),
+            Err(error) => unsupported!("no partner (fork: error {error})"),
+        }
+    }
+}
+
+impl Drop for Partner {
+    fn drop(&mut self) {
+        let _ = sys::kill(self.pid.cast_signed(), flag::SIGKILL);
+        let _ = wait(self.pid);
+    }
+}
+
+/// Bytes of stack for a thread; its code is a loop around one system call.
+const THREAD_STACK: usize = 16 * 1024;
+
+/// clone(2) flags of a POSIX thread, its number cleared and woken at its end:
+/// VM, FS, FILES, SIGHAND, THREAD, SYSVSEM, `PARENT_SETTID`, `CHILD_CLEARTID`.
+const THREAD: usize = 0x100 | 0x200 | 0x400 | 0x800 | 0x1_0000 | 0x4_0000 | 0x10_0000 | 0x20_0000;
+
+/// A stack for [`spawn`].
+pub fn thread_stack() -> Result<usize, Failure> {
+    match sys::map(THREAD_STACK, flag::MAP_PRIVATE) {
+        Ok(address) => Ok(address + THREAD_STACK),
+        Err(error) => unsupported!("no stack for a thread (mmap: error {error})"),
+    }
+}
+
+/// Starts a thread on the stack below `top` that runs `entry(argument)`, which must not return.
+/// The kernel puts the thread's number into `word` before this returns, and clears and wakes it
+/// when the thread ends.
+///
+/// # Safety
+/// `top` must be the top of a stack from [`thread_stack`] that no living thread uses; `argument` must
+/// be what `entry` expects, valid as long as the thread lives.
+pub unsafe fn spawn(
+    top: usize,
+    word: &'static AtomicU32,
+    entry: extern "C" fn(usize) -> !,
+    argument: usize,
+) -> Ret {
+    let result: usize;
+    // SAFETY: the child has an own stack with nothing of ours on it, keeps entry and argument in
+    // callee-saved registers that the kernel preserves, and leaves this asm only through the call
+    // that never returns. The parent goes on behind it. The stack is 16-byte aligned at the call.
+    unsafe {
+        asm!("syscall",
+            "test rax, rax",
+            "jnz 2f",
+            "xor ebp, ebp",
+            "mov rdi, r12",
+            "call r13",
+            "ud2",
+            "2:",
+            inlateout("rax") nr::CLONE => result,
+            in("rdi") THREAD, in("rsi") top, in("rdx") word.as_ptr(), in("r10") word.as_ptr(), in("r8") 0,
+            in("r12") argument, in("r13") entry,
+            lateout("rcx") _, lateout("r11") _);
+    }
+    sys::sorted(result)
+}
+
+/// Ends the calling thread only.
+pub fn exit_thread() -> ! {
+    loop {
+        // SAFETY: takes no pointer; does not return.
+        unsafe { sys::call(nr::EXIT, [0; 6]) };
+    }
+}
+
+/// futex(2): sleeps while `word` holds `expected`.
+#[inline(always)]
+pub fn futex_wait(word: &AtomicU32, expected: u32) -> usize {
+    let address = word.as_ptr() as usize;
+    // SAFETY: the kernel only reads the word.
+    unsafe { sys::call(nr::FUTEX, [address, flag::FUTEX_WAIT, expected as usize, 0, 0, 0]) }
+}
+
+/// futex(2): wakes one that sleeps on `word`.
+#[inline(always)]
+pub fn futex_wake(word: &AtomicU32) -> usize {
+    // SAFETY: the kernel only uses the word's address.
+    unsafe { sys::call(nr::FUTEX, [word.as_ptr() as usize, flag::FUTEX_WAKE, 1, 0, 0, 0]) }
+}
+
+/// Real-time priority of probe and partner: above threaded softirqs (1), below the kernel's own (50).
+const PRIORITY: i32 = 2;
+
+/// Makes the caller, and what it forks from now on, a `SCHED_FIFO` task.
+pub fn fifo() -> Result<(), Failure> {
+    let parameters = [PRIORITY];
+    let place = parameters.as_ptr() as usize;
+    // SAFETY: the kernel reads one `struct sched_param`, an int.
+    match unsafe { sys::checked(nr::SCHED_SETSCHEDULER, [0, flag::SCHED_FIFO, place, 0, 0, 0]) } {
+        Ok(_) => Ok(()),
+        Err(error) => unsupported!("SCHED_FIFO is refused (error {error}): run as root"),
+    }
+}
+
+/// Pins the caller, and what it forks from now on, to one CPU.
+pub fn pin(cpu: usize) -> Ret {
+    let mut mask = [0_u64; 16];
+    if let Some(word) = mask.get_mut(cpu / 64) {
+        *word = 1 << (cpu % 64);
+    }
+    let args = [0, size_of_val(&mask), mask.as_ptr() as usize, 0, 0, 0];
+    // SAFETY: the kernel reads `mask`.
+    unsafe { sys::checked(nr::SCHED_SETAFFINITY, args) }
+}

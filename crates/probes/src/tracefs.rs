@@ -1,0 +1,143 @@
+//! The guest's own tracepoints, read as text from tracefs (Linux `Documentation/trace/ftrace.rst`).
+//!
+//! With the `x86-tsc` trace clock every event carries the TSC at which it was recorded, so events and
+//! a probe's own stamps are on one clock.
+
+use crate::{
+    Failure,
+    sys::{self, CStr, flag},
+    text::Text,
+    unsupported,
+};
+
+/// Bytes of trace that are looked at; a longer trace loses its end.
+const TRACE: usize = 64 * 1024;
+
+/// One recorded event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event<'a> {
+    /// Number of the task that was running; 0 is the idle task.
+    pub(crate) pid: u32,
+    /// Whether it was recorded in a hardware interrupt.
+    pub(crate) hard_irq: bool,
+    /// The TSC.
+    pub(crate) stamp: u64,
+    /// `softirq_raise` and the like.
+    pub(crate) name: &'a str,
+    /// The rest of the line.
+    pub(crate) detail: &'a str,
+}
+
+/// Reads one line: `TASK-PID [CPU] FLAGS STAMP: NAME: DETAIL`. Comments and foreign lines are none.
+pub(crate) fn parse(line: &str) -> Option<Event<'_>> {
+    // A task's name may hold anything, so the line is split at the CPU's bracket, the last before
+    // the flags, and the number taken from before it.
+    let (task, rest) = line.split_once(" [")?;
+    let pid = task.trim_end().rsplit_once('-')?.1.parse().ok()?;
+    let rest = rest.split_once("] ")?.1;
+    let (flags, rest) = rest.trim_start().split_once(' ')?;
+    let (stamp, rest) = rest.trim_start().split_once(": ")?;
+    let (name, detail) = rest.split_once(": ")?;
+    // Column 3 of the flags: h or H in a hardware interrupt, z or Z in an NMI.
+    let hard_irq = matches!(flags.as_bytes().get(2), Some(b'h' | b'H'));
+    Some(Event { pid, hard_irq, stamp: stamp.parse().ok()?, name, detail })
+}
+
+/// Tracing of some events, switched off when dropped.
+pub(crate) struct Tracer {
+    text: &'static mut [u8],
+}
+
+impl Tracer {
+    /// Sets the clock and a memory for the trace; no event is enabled yet.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        put("trace_clock", "x86-tsc", flag::O_TRUNC)?;
+        put("tracing_on", "1", 0)?;
+        match sys::map(TRACE, flag::MAP_PRIVATE) {
+            // SAFETY: a fresh private mapping of that size, never unmapped.
+            Ok(address) => Ok(Self {
+                text: unsafe { core::slice::from_raw_parts_mut(address as *mut u8, TRACE) },
+            }),
+            Err(error) => unsupported!("no memory for the trace (mmap: error {error})"),
+        }
+    }
+
+    /// Enables one event, such as `irq:softirq_raise`.
+    pub(crate) fn enable(&self, event: &str) -> Result<(), Failure> {
+        put("set_event", event, flag::O_APPEND)
+    }
+
+    /// Disables all events and forgets what was recorded.
+    pub(crate) fn clear(&self) -> Result<(), Failure> {
+        put("set_event", "\n", flag::O_TRUNC)?;
+        put("trace", "\n", flag::O_TRUNC)
+    }
+
+    /// Disables all events, then hands those recorded since [`Tracer::clear`] to `sink`, in order.
+    pub(crate) fn read(&mut self, mut sink: impl FnMut(Event<'_>)) -> Result<(), Failure> {
+        put("set_event", "\n", flag::O_TRUNC)?;
+        let fd = open("trace", flag::O_RDONLY)?;
+        let mut length = 0;
+        while let Ok(got @ 1..) = sys::read(fd, &mut self.text[length..]) {
+            length += got;
+        }
+        let _ = sys::close(fd);
+        let lines = self.text[..length].split(|byte| *byte == b'\n');
+        lines.filter_map(|line| parse(core::str::from_utf8(line).ok()?)).for_each(&mut sink);
+        Ok(())
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        let _ = self.clear();
+    }
+}
+
+fn open(name: &str, flags: usize) -> Result<usize, Failure> {
+    let path = Text::<64>::format(format_args!("/sys/kernel/tracing/{name}\0"));
+    sys::open(CStr::new(path.as_bytes()), flags, 0)
+        .or_else(|error| unsupported!("tracefs has no {name} (error {error}; CONFIG_FTRACE)"))
+}
+
+fn put(name: &str, text: &str, flags: usize) -> Result<(), Failure> {
+    let fd = open(name, flag::O_WRONLY | flags)?;
+    let put = sys::write(fd, text.as_bytes());
+    let _ = sys::close(fd);
+    match put {
+        Ok(_) => Ok(()),
+        Err(error) => unsupported!("tracefs: {name} does not take {text:?} (error {error})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_task_is_read() {
+        let line =
+            "            init-57      [000] d.h1.   123456: softirq_raise: vec=1 [action=TIMER]";
+        let expected = Event {
+            pid: 57,
+            hard_irq: true,
+            stamp: 123_456,
+            name: "softirq_raise",
+            detail: "vec=1 [action=TIMER]",
+        };
+        assert_eq!(parse(line), Some(expected));
+    }
+
+    #[test]
+    fn the_idle_task_is_number_zero() {
+        let line = "          <idle>-0       [000] ..s1.   99: softirq_entry: vec=1 [action=TIMER]";
+        assert_eq!(parse(line).map(|event| (event.pid, event.hard_irq)), Some((0, false)));
+    }
+
+    #[test]
+    fn comments_and_nonsense_are_no_events() {
+        for line in ["# tracer: nop", "", "a [b", "x-1 [0] d 12", "x-1 [0] d..1 twelve: a: b"] {
+            assert_eq!(parse(line), None);
+        }
+    }
+}

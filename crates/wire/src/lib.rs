@@ -1,0 +1,55 @@
+//! The protocol that the agent speaks to the host, over a byte port of its own.
+//!
+//! Everything is a frame; integers are little endian:
+//!
+//! | offset | bytes | field                                                      |
+//! |--------|-------|------------------------------------------------------------|
+//! | 0      | 2     | [`MAGIC`]                                                  |
+//! | 2      | 1     | kind, see [`Kind`]                                         |
+//! | 3      | 1     | 0                                                          |
+//! | 4      | 4     | payload length in bytes, at most [`MAX_PAYLOAD`]           |
+//! | 8      | n     | payload                                                    |
+//! | 8 + n  | 4     | CRC-32 (IEEE 802.3) of everything before it                |
+//!
+//! Payload fields are LEB128 integers and length-prefixed strings, in the order of the writer's
+//! methods in [`message`]. Agent and host are built together, so there is no version to negotiate:
+//! the checksum only has to catch a guest whose kernel scribbles on the port.
+//!
+//! The crate allocates nothing and needs no libc: the agent is its first user. The host treats all
+//! it decodes as hostile: every length is checked against the bytes that are there.
+#![cfg_attr(not(test), no_std)]
+
+mod crc32;
+mod frame;
+pub mod message;
+mod payload;
+
+pub use frame::{
+    FrameError, HEADER, MAGIC, MAX_FRAME, MAX_PAYLOAD, RawFrame, TRAILER, next_frame, seal,
+};
+pub use payload::{PayloadError, Reader, Writer};
+
+/// What a frame says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// The guest is set up and waits to be resumed.
+    Ready = 1,
+    /// A perturbed start begins to walk one path: should the kernel die now, this path did it.
+    Begin = 2,
+    /// What came of one path in one start: status, reason, checks and every sample.
+    Outcome = 3,
+    /// All starts are done; the guest has nothing more to say.
+    Done = 4,
+    /// The agent itself can't go on; the text says why.
+    Abort = 5,
+}
+
+impl Kind {
+    /// The kind with this number, if there is one.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::Ready, Self::Begin, Self::Outcome, Self::Done, Self::Abort]
+            .into_iter()
+            .find(|kind| *kind as u8 == number)
+    }
+}

@@ -1,0 +1,201 @@
+//! The messages: what stands in the payload of each [`Kind`], written and read in one place.
+
+use crate::{HEADER, Kind, PayloadError, RawFrame, Reader, Writer, seal};
+
+/// Most paths a plan may have, and so the bound on a path's index.
+pub const MAX_PATHS: u64 = 256;
+/// Most perturbed starts of one run.
+pub const MAX_STARTS: u64 = 1024;
+/// Most samples of one path in one start.
+pub const MAX_SAMPLES: u64 = 1024;
+/// Most checks that a probe reports.
+pub const MAX_CHECKS: u64 = 8;
+
+/// How a probe ended, as numbers on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    /// It walked its path in every window and proved it.
+    Ok = 0,
+    /// This kernel can't walk the path; the reason says why.
+    Unsupported = 1,
+    /// A proof failed, or the probe died.
+    Failed = 2,
+}
+
+impl Status {
+    /// The status with this number, if there is one.
+    pub fn from_u8(number: u8) -> Option<Self> {
+        [Self::Ok, Self::Unsupported, Self::Failed].into_iter().find(|s| *s as u8 == number)
+    }
+}
+
+/// Which path in which start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The perturbed start, from 0.
+    pub start: u64,
+    /// The path's index in the plan, from 0.
+    pub path: u64,
+}
+
+/// A frame without fields or with one text: Ready, Done, Abort.
+pub fn plain<'a>(buffer: &'a mut [u8], kind: Kind, text: &[u8]) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.text(text);
+    let length = writer.finish()?;
+    seal(buffer, kind, length)
+}
+
+/// A [`Kind::Begin`] frame.
+pub fn begin(buffer: &mut [u8], place: Place) -> Option<&[u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(place.start);
+    writer.integer(place.path);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Begin, length)
+}
+
+/// What [`outcome`] sends, as the agent has it.
+pub struct Outcome<'a, C> {
+    /// Where it belongs.
+    pub place: Place,
+    /// How the probe ended.
+    pub status: Status,
+    /// Why not ok; empty otherwise.
+    pub reason: &'a [u8],
+    /// (name, value) of what the probe noticed.
+    pub checks: C,
+    /// Every sample, in the clock's unit, in the order taken.
+    pub samples: &'a [u64],
+}
+
+/// A [`Kind::Outcome`] frame.
+pub fn outcome<'a, 'c, C>(buffer: &'a mut [u8], outcome: Outcome<'_, C>) -> Option<&'a [u8]>
+where
+    C: ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
+{
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(outcome.place.start);
+    writer.integer(outcome.place.path);
+    writer.integer(outcome.status as u64);
+    writer.text(outcome.reason);
+    writer.integer(outcome.checks.len() as u64);
+    for (name, value) in outcome.checks {
+        writer.text(name);
+        writer.text(value);
+    }
+    writer.samples(outcome.samples);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Outcome, length)
+}
+
+/// Receives what an [`Kind::Outcome`] frame says, field by field.
+pub trait OutcomeSink {
+    /// Place, status and reason; comes first.
+    fn status(&mut self, place: Place, status: Status, reason: &str);
+    /// One check.
+    fn check(&mut self, name: &str, value: &str);
+    /// One sample.
+    fn sample(&mut self, value: u64);
+}
+
+/// Decodes the text of a Ready, Done or Abort frame.
+pub fn read_plain<'a>(frame: &RawFrame<'a>) -> Result<&'a str, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let text = reader.text()?;
+    reader.end()?;
+    Ok(text)
+}
+
+/// Decodes a Begin frame.
+pub fn read_begin(frame: &RawFrame<'_>) -> Result<Place, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let place = read_place(&mut reader)?;
+    reader.end()?;
+    Ok(place)
+}
+
+/// Decodes an Outcome frame into `sink`. On an error the sink may have seen part of it.
+pub fn read_outcome(frame: &RawFrame<'_>, sink: &mut impl OutcomeSink) -> Result<(), PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let place = read_place(&mut reader)?;
+    let number = reader.integer(u64::from(u8::MAX))?;
+    let status = u8::try_from(number).ok().and_then(Status::from_u8).ok_or(PayloadError::Range)?;
+    sink.status(place, status, reader.text()?);
+    for _ in 0..reader.integer(MAX_CHECKS)? {
+        sink.check(reader.text()?, reader.text()?);
+    }
+    reader.samples(MAX_SAMPLES, |sample| sink.sample(sample))?;
+    reader.end()
+}
+
+fn read_place(reader: &mut Reader<'_>) -> Result<Place, PayloadError> {
+    let start = reader.integer(MAX_STARTS - 1)?;
+    let path = reader.integer(MAX_PATHS - 1)?;
+    Ok(Place { start, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MAX_FRAME, next_frame};
+
+    #[derive(Default, Debug, PartialEq)]
+    struct Seen {
+        status: Option<(Place, Status, String)>,
+        checks: Vec<(String, String)>,
+        samples: Vec<u64>,
+    }
+
+    impl OutcomeSink for Seen {
+        fn status(&mut self, place: Place, status: Status, reason: &str) {
+            self.status = Some((place, status, reason.to_owned()));
+        }
+        fn check(&mut self, name: &str, value: &str) {
+            self.checks.push((name.to_owned(), value.to_owned()));
+        }
+        fn sample(&mut self, value: u64) {
+            self.samples.push(value);
+        }
+    }
+
+    const PLACE: Place = Place { start: 7, path: 41 };
+
+    #[test]
+    fn an_outcome_is_read_back() {
+        let mut buffer = [0; MAX_FRAME];
+        let checks = [(&b"entry"[..], &b"syscall"[..])];
+        let samples = [330, 330, 331];
+        let said = Outcome {
+            place: PLACE,
+            status: Status::Ok,
+            reason: b"",
+            checks: checks.into_iter(),
+            samples: &samples,
+        };
+        let frame = next_frame(outcome(&mut buffer, said).unwrap()).unwrap().unwrap();
+        let mut seen = Seen::default();
+        read_outcome(&frame, &mut seen).unwrap();
+        assert_eq!(seen.status, Some((PLACE, Status::Ok, String::new())));
+        assert_eq!(seen.checks, [("entry".to_owned(), "syscall".to_owned())]);
+        assert_eq!(seen.samples, samples);
+    }
+
+    #[test]
+    fn begin_and_plain_are_read_back() {
+        let mut buffer = [0; 64];
+        let frame = next_frame(begin(&mut buffer, PLACE).unwrap()).unwrap().unwrap();
+        assert_eq!(read_begin(&frame), Ok(PLACE));
+        let frame = next_frame(plain(&mut buffer, Kind::Abort, b"no port").unwrap());
+        assert_eq!(read_plain(&frame.unwrap().unwrap()), Ok("no port"));
+    }
+
+    #[test]
+    fn a_start_beyond_the_bound_is_refused() {
+        let mut buffer = [0; 64];
+        let place = Place { start: MAX_STARTS, path: 0 };
+        let frame = next_frame(begin(&mut buffer, place).unwrap()).unwrap().unwrap();
+        assert_eq!(read_begin(&frame), Err(PayloadError::Range));
+    }
+}
