@@ -1,0 +1,128 @@
+//! The little of ELF that matters: is it x86-64, is it whole, has it a PVH entry.
+//!
+//! Contract: bounds-checked; [`check`] comes first and its faults are the user's, the other
+//! functions answer `false` for what can't be read.
+//!
+//! Sources: the System V ABI's "Object Files" chapters; Xen `public/elfnote.h`; Linux
+//! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which looks for the same note.
+
+use object::LittleEndian;
+use object::elf::{FileHeader64, PT_LOAD, PT_NOTE, ProgramHeader64};
+use object::read::elf::{FileHeader as _, ProgramHeader as _};
+
+use crate::error::{Fault, LooksLike};
+
+const MAGIC: &[u8] = b"\x7fELF";
+
+// Offsets in the ELF header, the same in both classes.
+const EI_CLASS: usize = 4;
+const EI_DATA: usize = 5;
+const E_MACHINE: usize = 0x12;
+
+const CLASS_64: u8 = 2;
+const BIG_ENDIAN: u8 = 2;
+
+const EM_386: u16 = 3;
+const EM_X86_64: u16 = 62;
+
+/// `XEN_ELFNOTE_PHYS32_ENTRY`: the physical address of the 32-bit entry point.
+const PVH_NOTE_TYPE: u32 = 18;
+const PVH_NOTE_NAME: &[u8] = b"Xen";
+/// The least the note can hold: a 32-bit address. Linux writes 64 bits.
+const PVH_ENTRY_BYTES: usize = 4;
+
+/// Processors Linux runs on, by `e_machine`, named as people name them.
+const MACHINES: [(u16, &str); 12] = [
+    (2, "sparc"),
+    (4, "m68k"),
+    (8, "mips"),
+    (15, "parisc"),
+    (20, "powerpc"),
+    (21, "powerpc64"),
+    (22, "s390x"),
+    (40, "arm (32-bit)"),
+    (43, "sparc64"),
+    (183, "aarch64 (arm64)"),
+    (243, "riscv"),
+    (258, "loongarch"),
+];
+
+type Header = FileHeader64<LittleEndian>;
+type Segment = ProgramHeader64<LittleEndian>;
+
+/// Whether the bytes begin as an ELF file does.
+pub(crate) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// An ELF file that is no kernel, for want of both a PVH note and Linux's banner.
+pub(crate) fn not_a_kernel() -> Fault {
+    Fault::NotAKernel(LooksLike::Known("an ELF program or library"))
+}
+
+/// Checks that this is a whole ELF file for x86-64.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), Fault> {
+    check_machine(bytes)?;
+    let segments = segments(bytes)?;
+    if !segments.iter().any(|segment| kind(segment) == PT_LOAD.0) {
+        return Err(not_a_kernel());
+    }
+    segments.iter().try_for_each(|segment| check_segment(segment, bytes))
+}
+
+/// Whether a PVH entry point is noted, so that QEMU can enter the file directly.
+pub(crate) fn has_pvh_note(bytes: &[u8]) -> bool {
+    let segments = segments(bytes).unwrap_or_default();
+    segments.iter().any(|segment| holds_pvh_note(segment, bytes))
+}
+
+fn check_machine(bytes: &[u8]) -> Result<(), Fault> {
+    let has = bytes.len() as u64;
+    Fault::unless_fits("the ELF header", size_of::<Header>() as u64, has)?;
+    let pair = [bytes[E_MACHINE], bytes[E_MACHINE + 1]];
+    let machine = match bytes[EI_DATA] {
+        BIG_ENDIAN => u16::from_be_bytes(pair),
+        _ => u16::from_le_bytes(pair),
+    };
+    match (machine, bytes[EI_CLASS]) {
+        (EM_X86_64, CLASS_64) => Ok(()),
+        (EM_X86_64 | EM_386, _) => Err(Fault::ThirtyTwoBit),
+        _ => Err(Fault::OtherArchitecture(machine_name(machine))),
+    }
+}
+
+fn machine_name(machine: u16) -> String {
+    let known = MACHINES.iter().find(|(number, _)| *number == machine);
+    known.map_or_else(|| format!("ELF machine {machine}"), |(_, name)| (*name).to_owned())
+}
+
+fn segments(bytes: &[u8]) -> Result<&[Segment], Fault> {
+    let header = Header::parse(bytes).map_err(|_| Fault::Malformed("the ELF header is invalid"))?;
+    let table = u64::from(header.e_phnum.get(LittleEndian)) * size_of::<Segment>() as u64;
+    let end = header.e_phoff.get(LittleEndian).saturating_add(table);
+    Fault::unless_fits("the ELF program header table", end, bytes.len() as u64)?;
+    header
+        .program_headers(LittleEndian, bytes)
+        .map_err(|_| Fault::Malformed("the ELF program header table is invalid"))
+}
+
+fn check_segment(segment: &Segment, bytes: &[u8]) -> Result<(), Fault> {
+    if ![PT_LOAD.0, PT_NOTE.0].contains(&kind(segment)) {
+        return Ok(());
+    }
+    let (offset, size) = segment.file_range(LittleEndian);
+    Fault::unless_fits("an ELF segment", offset.saturating_add(size), bytes.len() as u64)
+}
+
+fn holds_pvh_note(segment: &Segment, bytes: &[u8]) -> bool {
+    let Ok(Some(notes)) = segment.notes(LittleEndian, bytes) else { return false };
+    notes.map_while(Result::ok).any(|note| {
+        note.name() == PVH_NOTE_NAME
+            && note.n_type(LittleEndian).0 == PVH_NOTE_TYPE
+            && note.desc().len() >= PVH_ENTRY_BYTES
+    })
+}
+
+fn kind(segment: &Segment) -> u32 {
+    segment.p_type(LittleEndian).0
+}

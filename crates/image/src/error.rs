@@ -1,0 +1,154 @@
+//! What can be wrong with a kernel file, and what the user should do about it.
+//!
+//! Contract: every message names the file and ends with the next step. Nothing that a file holds is
+//! put into a message as text (it could carry terminal escapes), only numbers and hexadecimal.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A kernel file that can't be used: which file, and why.
+#[derive(Debug, Error)]
+#[error("{}: {fault}", path.display())]
+pub struct ImageError {
+    /// The file, as the caller named it.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub fault: Fault,
+}
+
+/// What is wrong with a kernel file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The file isn't there, or may not be read.
+    #[error("cannot open: {0}; check the path and its permissions")]
+    Open(io::Error),
+    /// The file system failed in the middle of the file.
+    #[error("cannot read: {0}; check the disk, then copy the file again")]
+    Read(io::Error),
+    /// A directory, device, pipe or socket.
+    #[error("not a regular file; name the kernel file itself, such as arch/x86/boot/bzImage")]
+    NotAFile,
+    /// Zero bytes long.
+    #[error("the file is empty; build or download the kernel again")]
+    Empty,
+    /// None of the three kinds that can be read.
+    #[error("not an x86-64 kernel but {0}; give a bzImage, a vmlinux or a linux-image .deb")]
+    NotAKernel(LooksLike),
+    /// A bare vmlinux that QEMU has no way into.
+    #[error(
+        "this vmlinux has no PVH entry (Xen ELF note 18); \
+         give its bzImage, or build it with CONFIG_PVH=y"
+    )]
+    NoPvhNote,
+    /// The file ends before something that its headers promise.
+    #[error(
+        "cut short: {part} needs {needs} bytes and there are {has}; \
+         copy, download or build the file again"
+    )]
+    Truncated {
+        /// The part that reaches beyond the end.
+        part: &'static str,
+        /// Bytes needed, from the start of what holds the part.
+        needs: u64,
+        /// Bytes there are.
+        has: u64,
+    },
+    /// An x86 kernel without 64-bit code.
+    #[error("a 32-bit x86 kernel; build it with CONFIG_64BIT=y, or give an amd64 package")]
+    ThirtyTwoBit,
+    /// A kernel, or an ELF file, for another processor.
+    #[error("made for {0}, not x86-64; give the x86-64 (amd64) build of this kernel")]
+    OtherArchitecture(String),
+    /// A boot protocol that does not say where the payload is.
+    #[error(
+        "boot protocol {major}.{minor:02} is older than 2.08; \
+         give Linux 2.6.26 or newer, or its vmlinux built with CONFIG_PVH=y"
+    )]
+    BootProtocolTooOld {
+        /// Major version of the boot protocol.
+        major: u8,
+        /// Minor version of the boot protocol.
+        minor: u8,
+    },
+    /// Headers that contradict themselves.
+    #[error("damaged: {0}; copy, download or build the file again")]
+    Malformed(&'static str),
+    /// Packed by a method that is none of the seven Linux offers, or by one that `dpkg` has not.
+    #[error(
+        "{part} is packed in an unknown way (it begins with {first}); \
+         build with CONFIG_KERNEL_ZSTD, _LZ4, _XZ or _GZIP, or give the vmlinux"
+    )]
+    UnknownCompression {
+        /// What could not be unpacked.
+        part: &'static str,
+        /// Its first bytes in hexadecimal.
+        first: String,
+    },
+    /// The decoder gave up, or gave another number of bytes than promised.
+    #[error("unpacking {codec} failed: {reason}; copy, download or build the file again")]
+    Decompression {
+        /// The method: `gzip`, `xz`, ….
+        codec: &'static str,
+        /// The decoder's own words.
+        reason: String,
+    },
+    /// A Debian package without `boot/vmlinuz-*`.
+    #[error(
+        "this package holds no kernel (a metapackage, modules or headers?); give \
+         linux-image-VERSION-amd64 itself, as `apt-get download` of what it depends on fetches it"
+    )]
+    NoKernelInPackage,
+    /// A Debian package of debug symbols.
+    #[error("this package holds debug symbols; give the package of the same name without -dbg")]
+    DebugPackage,
+    /// Larger than anything that is read into memory.
+    #[error("{part} is larger than {limit_mib} MiB, the most that is read; {cure}")]
+    TooLarge {
+        /// What is too large.
+        part: &'static str,
+        /// The bound in MiB.
+        limit_mib: u64,
+        /// The next step.
+        cure: &'static str,
+    },
+    /// This machine can't hold it.
+    #[error("no memory for {part} ({needs_mib} MiB); end other programs, or raise the limit")]
+    NoMemory {
+        /// What was to be held.
+        part: &'static str,
+        /// Its size in MiB.
+        needs_mib: u64,
+    },
+}
+
+impl Fault {
+    /// Binds the fault to the file it was found in.
+    pub(crate) fn at(self, path: &std::path::Path) -> ImageError {
+        ImageError { path: path.to_owned(), fault: self }
+    }
+
+    /// `Truncated` unless `part`, ending at `needs`, fits in `has` bytes.
+    pub(crate) fn unless_fits(part: &'static str, needs: u64, has: u64) -> Result<(), Self> {
+        if needs <= has { Ok(()) } else { Err(Self::Truncated { part, needs, has }) }
+    }
+}
+
+/// What a file that is no kernel seems to be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LooksLike {
+    /// A kind of file told by its magic number.
+    #[error("{0}")]
+    Known(&'static str),
+    /// Anything else, by its first bytes in hexadecimal.
+    #[error("unknown data that begins with {0}")]
+    Bytes(String),
+}
+
+/// The first eight bytes in hexadecimal, as messages show unknown data.
+pub(crate) fn first_bytes(bytes: &[u8]) -> String {
+    let pairs: Vec<String> = bytes.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    pairs.join(" ")
+}

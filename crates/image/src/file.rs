@@ -1,0 +1,151 @@
+//! Opening, bounding and hashing the file as it lies on disk.
+//!
+//! Contract: only regular files are opened (opening a pipe could block for ever), an empty one is
+//! refused, and no more is read than the length seen at opening.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::MAX_FILE_BYTES;
+use crate::error::{Fault, ImageError};
+
+/// Large enough that system calls don't show, small enough to stay in the L2 cache while hashed.
+const HASH_CHUNK_BYTES: usize = 256 << 10;
+
+/// SHA-256 of the file at `path` as it is, in lower-case hexadecimal.
+///
+/// # Errors
+/// The file can't be opened or read, is no regular file, or is empty.
+pub fn hash_file(path: &Path) -> Result<String, ImageError> {
+    Source::open(path).and_then(Source::hash).map_err(|fault| fault.at(path))
+}
+
+/// An open regular file that is not empty.
+pub(crate) struct Source {
+    file: File,
+    /// Length when it was opened.
+    pub(crate) bytes: u64,
+}
+
+impl Source {
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        if !fs::metadata(path).map_err(Fault::Open)?.is_file() {
+            return Err(Fault::NotAFile);
+        }
+        let file = File::open(path).map_err(Fault::Open)?;
+        let bytes = file.metadata().map_err(Fault::Open)?.len();
+        if bytes == 0 { Err(Fault::Empty) } else { Ok(Self { file, bytes }) }
+    }
+
+    /// Whether the file begins with `magic`. Leaves the position at the start.
+    pub(crate) fn begins_with(&mut self, magic: &[u8]) -> Result<bool, Fault> {
+        let mut head = Vec::with_capacity(magic.len());
+        let wanted = magic.len() as u64;
+        (&self.file).take(wanted).read_to_end(&mut head).map_err(Fault::Read)?;
+        self.file.seek(SeekFrom::Start(0)).map_err(Fault::Read)?;
+        Ok(head == magic)
+    }
+
+    /// The whole file, which must be small enough for a kernel.
+    pub(crate) fn read_all(self) -> Result<Vec<u8>, Fault> {
+        const CURE: &str = "strip its debug information (strip --strip-debug vmlinux)";
+        if self.bytes > MAX_FILE_BYTES {
+            return Err(too_large("the file", MAX_FILE_BYTES, CURE));
+        }
+        read_exactly(self.file, self.bytes, "the file").map_err(|error| match error {
+            ReadFault::Io(error) => Fault::Read(error),
+            ReadFault::Other(fault) => fault,
+        })
+    }
+
+    /// The file as a buffered stream that can be moved forward.
+    pub(crate) fn into_reader(self) -> BufReader<File> {
+        BufReader::with_capacity(HASH_CHUNK_BYTES, self.file)
+    }
+
+    fn hash(mut self) -> Result<String, Fault> {
+        let mut state = Sha256::new();
+        let mut chunk = vec![0; HASH_CHUNK_BYTES];
+        loop {
+            match self.file.read(&mut chunk) {
+                Ok(0) => return Ok(hex(&state.finalize())),
+                Ok(count) => state.update(&chunk[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Fault::Read(error)),
+            }
+        }
+    }
+}
+
+/// Why [`read_exactly`] failed: the stream itself, or what it held.
+pub(crate) enum ReadFault {
+    Io(io::Error),
+    Other(Fault),
+}
+
+/// Reads `bytes` bytes of `part`; fewer are `Truncated`. The caller has bounded `bytes`.
+pub(crate) fn read_exactly(
+    input: impl Read,
+    bytes: u64,
+    part: &'static str,
+) -> Result<Vec<u8>, ReadFault> {
+    let mut out = reserve(part, bytes).map_err(ReadFault::Other)?;
+    input.take(bytes).read_to_end(&mut out).map_err(ReadFault::Io)?;
+    Fault::unless_fits(part, bytes, out.len() as u64).map_err(ReadFault::Other)?;
+    Ok(out)
+}
+
+/// An empty vector with room for `bytes` and the byte by which a reader finds the end; a machine
+/// without the memory is told so instead of being aborted.
+pub(crate) fn reserve(part: &'static str, bytes: u64) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    let room = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_add(1);
+    match out.try_reserve_exact(room) {
+        Ok(()) => Ok(out),
+        Err(_) => Err(Fault::NoMemory { part, needs_mib: bytes >> 20 }),
+    }
+}
+
+/// A [`Fault::TooLarge`] for a bound given in bytes.
+pub(crate) fn too_large(part: &'static str, limit_bytes: u64, cure: &'static str) -> Fault {
+    Fault::TooLarge { part, limit_mib: limit_bytes >> 20, cure }
+}
+
+fn hex(digest: &[u8]) -> String {
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a String can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_fails_while_read_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = File::create(folder.path().join("write-only")).unwrap();
+        let mut source = Source { file, bytes: 1 };
+        assert!(matches!(source.begins_with(b"x"), Err(Fault::Read(_))));
+        assert!(matches!(source.hash(), Err(Fault::Read(_))));
+    }
+
+    #[test]
+    fn a_file_that_shrinks_while_read_is_truncated() {
+        let result = read_exactly(&b"abc"[..], 4, "it");
+        let Err(ReadFault::Other(fault)) = result else { panic!("not a fault of the data") };
+        assert!(matches!(fault, Fault::Truncated { part: "it", needs: 4, has: 3 }));
+    }
+
+    #[test]
+    fn memory_that_cannot_be_had_is_a_fault() {
+        let fault = reserve("it", u64::MAX).unwrap_err();
+        assert!(matches!(fault, Fault::NoMemory { part: "it", .. }), "{fault:?}");
+    }
+}

@@ -1,0 +1,135 @@
+//! Turns a kernel *file* into something that can be booted.
+//!
+//! Three kinds of file are taken: a bzImage with any of Linux's payload compressions, an
+//! uncompressed x86-64 vmlinux, and a Debian `linux-image-*.deb` that holds a bzImage. Where the
+//! vmlinux carries a PVH note, it is what [`load`] gives back: QEMU enters it directly, which skips
+//! the decompressor in the guest. Otherwise the bzImage is given back as it was.
+//!
+//! Contract: every byte read is untrusted. No input makes this crate panic, and none makes it hold
+//! more than [`MAX_FILE_BYTES`], the [`MAX_KERNEL_BYTES`] of one unpacked kernel and a decoder's
+//! window (at most [`MAX_WINDOW_MIB`]). Nothing is written and nothing is run.
+//!
+//! Sources: Linux `Documentation/arch/x86/boot.rst` (setup header),
+//! `arch/x86/boot/compressed/Makefile` and `scripts/Makefile.lib` (payload), `deb(5)`, and the ELF
+//! notes of Xen's `public/elfnote.h`.
+
+#![forbid(unsafe_code)]
+
+mod blocks;
+mod bzimage;
+mod codec;
+pub mod cpio;
+mod deb;
+mod elf;
+mod error;
+mod file;
+mod foreign;
+mod text;
+
+use std::fmt;
+use std::path::Path;
+
+pub use error::{Fault, ImageError, LooksLike};
+pub use file::hash_file;
+
+/// The largest kernel file read: a vmlinux with its debug information fits.
+pub const MAX_FILE_BYTES: u64 = 1 << 30;
+/// The largest unpacked kernel.
+pub const MAX_KERNEL_BYTES: u64 = 512 << 20;
+/// The largest window or dictionary a decoder may allocate. Linux packs with 128 MiB at most, and
+/// the LZMA decoder wants a little more than its dictionary.
+pub const MAX_WINDOW_MIB: u32 = 256;
+
+/// A kernel, ready to boot, and what its file says of it.
+///
+/// `release`, `banner` and `config` are the file's own words: printable ASCII the first two, of
+/// bounded length all three, and otherwise unverified.
+#[derive(Debug)]
+pub struct KernelImage {
+    /// The kernel's release, as `uname -r` prints it: `6.1.0-56-cloud-amd64`.
+    pub release: Option<String>,
+    /// The line the kernel prints first (`Linux version …`), or, where its unpacked form does not
+    /// hold that, the version string of the setup header.
+    pub banner: Option<String>,
+    /// What to hand to QEMU's `-kernel`.
+    pub boot: Boot,
+    /// The kernel's configuration: built in by `CONFIG_IKCONFIG`, or else `boot/config-*` of the
+    /// package.
+    pub config: Option<String>,
+}
+
+/// A bootable form of a kernel.
+pub enum Boot {
+    /// An uncompressed x86-64 ELF file with a PVH note, which QEMU enters directly. Bytes after the
+    /// last segment (relocations) may follow; QEMU ignores them.
+    Pvh(Vec<u8>),
+    /// The bzImage as it was: its kernel has no PVH note, so QEMU's linuxboot path must start it.
+    BzImage(Vec<u8>),
+}
+
+impl fmt::Debug for Boot {
+    /// Shows the length only: the bytes are tens of MiB.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, bytes) = match self {
+            Self::Pvh(bytes) => ("Pvh", bytes),
+            Self::BzImage(bytes) => ("BzImage", bytes),
+        };
+        write!(f, "{name}({} bytes)", bytes.len())
+    }
+}
+
+/// Reads the kernel file at `path` and makes it bootable.
+///
+/// # Errors
+/// [`ImageError`] names the file, what is wrong and what to do: see [`Fault`] for the cases.
+pub fn load(path: &Path) -> Result<KernelImage, ImageError> {
+    open_and_load(path).map_err(|fault| fault.at(path))
+}
+
+fn open_and_load(path: &Path) -> Result<KernelImage, Fault> {
+    let mut source = file::Source::open(path)?;
+    if !source.begins_with(deb::MAGIC)? {
+        return from_bytes(source.read_all()?);
+    }
+    let package = deb::extract(source)?;
+    let mut kernel = from_bytes(package.vmlinuz)?;
+    kernel.config = kernel.config.or(package.config);
+    Ok(kernel)
+}
+
+fn from_bytes(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+    if elf::is_elf(&bytes) {
+        from_vmlinux(bytes)
+    } else if bzimage::has_setup_header(&bytes) {
+        from_bzimage(bytes)
+    } else {
+        Err(foreign::describe(&bytes))
+    }
+}
+
+fn from_vmlinux(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+    elf::check(&bytes)?;
+    let banner = text::linux_banner(&bytes);
+    if !elf::has_pvh_note(&bytes) {
+        // Every Linux holds its banner, so without it this is some other program.
+        return Err(banner.map_or_else(elf::not_a_kernel, |_| Fault::NoPvhNote));
+    }
+    let release = banner.as_deref().and_then(text::release_of_banner);
+    let config = text::built_in_config(&bytes);
+    Ok(KernelImage { release, banner, boot: Boot::Pvh(bytes), config })
+}
+
+fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+    let header = bzimage::Header::read(&bytes)?;
+    let vmlinux = codec::unpack(header.payload(&bytes)?)?;
+    bzimage::check_payload(&vmlinux)?;
+    let version = header.version_string(&bytes);
+    let banner = text::linux_banner(&vmlinux).or_else(|| version.clone());
+    let release = version
+        .as_deref()
+        .and_then(text::first_word)
+        .or_else(|| banner.as_deref().and_then(text::release_of_banner));
+    let config = text::built_in_config(&vmlinux);
+    let boot = if elf::has_pvh_note(&vmlinux) { Boot::Pvh(vmlinux) } else { Boot::BzImage(bytes) };
+    Ok(KernelImage { release, banner, boot, config })
+}

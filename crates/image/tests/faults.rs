@@ -1,0 +1,272 @@
+//! Every fault has the file that shows it, and a message with a next step.
+
+mod common;
+
+use common::{
+    OnDisk, PACKED, VMLINUX, bzimage, deb, fault, fault_of, payload, put, tar, vmlinux_for,
+    vmlinux_without_pvh,
+};
+use pathmeter_image::{Fault, LooksLike, MAX_FILE_BYTES, hash_file, load};
+
+fn looks_like(bytes: &[u8]) -> String {
+    match fault(bytes) {
+        Fault::NotAKernel(seems) => seems.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn architecture(bytes: &[u8]) -> String {
+    match fault(bytes) {
+        Fault::OtherArchitecture(name) => name,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn truncated_part(bytes: &[u8]) -> &'static str {
+    match fault(bytes) {
+        Fault::Truncated { part, needs, has } if needs > has => part,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_missing_file_cannot_be_opened() {
+    let path = OnDisk::new(b"x").path().with_file_name("absent");
+    for error in [load(&path).unwrap_err(), hash_file(&path).unwrap_err()] {
+        assert!(matches!(error.fault, Fault::Open(_)), "{error}");
+        assert!(error.to_string().contains("absent: cannot open"), "{error}");
+    }
+}
+
+#[test]
+fn a_folder_and_a_device_are_no_files() {
+    for path in ["/", "/dev/zero"] {
+        assert!(matches!(load(path.as_ref()).unwrap_err().fault, Fault::NotAFile));
+        assert!(matches!(hash_file(path.as_ref()).unwrap_err().fault, Fault::NotAFile));
+    }
+}
+
+#[test]
+fn an_empty_file_says_so() {
+    assert!(matches!(fault(b""), Fault::Empty));
+}
+
+#[test]
+fn other_kinds_of_file_are_told_by_name() {
+    let with_magic = |offset: usize, magic: &[u8]| {
+        let mut bytes = vec![0xee; offset + magic.len() + 16];
+        put(&mut bytes, offset, magic);
+        bytes
+    };
+    assert_eq!(looks_like(b"just\nsome text"), "a text file");
+    assert_eq!(looks_like(b"#!/bin/sh\n"), "a script");
+    assert!(looks_like(&payload("gzip")).contains("gzip"));
+    assert!(looks_like(&tar(&[("a", b"b")])).contains("tar archive"));
+    assert!(looks_like(&with_magic(0x8001, b"CD001")).contains("ISO 9660"));
+    assert!(looks_like(&with_magic(0x1fe, b"\x55\xaa")).contains("boot sector"));
+    assert!(looks_like(&bzimage(VMLINUX)[..300]).contains("cut short"));
+    let unknown = fault(&[0xee, 0x01, 0x02]);
+    assert!(
+        matches!(&unknown, Fault::NotAKernel(LooksLike::Bytes(hex)) if hex == "ee 01 02"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn an_elf_file_without_banner_and_note_is_a_program() {
+    let mut program = vmlinux_without_pvh();
+    while let Some(at) = program.windows(13).position(|text| text == b"Linux version") {
+        put(&mut program, at, b"L");
+        put(&mut program, at + 1, b"_");
+    }
+    assert_eq!(looks_like(&program), "an ELF program or library");
+}
+
+#[test]
+fn an_object_file_is_no_kernel() {
+    let mut object = VMLINUX.to_vec();
+    put(&mut object, 0x38, &[0, 0]); // e_phnum
+    assert_eq!(looks_like(&object), "an ELF program or library");
+}
+
+#[test]
+fn a_vmlinux_without_pvh_note_asks_for_the_bzimage() {
+    assert!(matches!(fault(&vmlinux_without_pvh()), Fault::NoPvhNote));
+}
+
+#[test]
+fn a_bzimage_shorter_than_its_header_says_is_truncated() {
+    let image = bzimage(&payload("xz"));
+    assert_eq!(truncated_part(&image[..image.len() - 1]), "the bzImage");
+    assert_eq!(truncated_part(&image[..0x210]), "the setup header");
+}
+
+#[test]
+fn a_payload_beyond_the_file_is_truncated() {
+    let mut image = bzimage(&payload("xz"));
+    put(&mut image, 0x24c, &u32::MAX.to_le_bytes());
+    assert_eq!(truncated_part(&image), "the payload of the bzImage");
+}
+
+#[test]
+fn elf_parts_beyond_the_file_are_truncated() {
+    assert_eq!(truncated_part(&VMLINUX[..40]), "the ELF header");
+    assert_eq!(truncated_part(&VMLINUX[..100]), "the ELF program header table");
+    assert_eq!(truncated_part(&VMLINUX[..VMLINUX.len() / 2]), "an ELF segment");
+    let mut overflowing = VMLINUX.to_vec();
+    put(&mut overflowing, 0x40 + 8, &u64::MAX.to_le_bytes()); // p_offset of the first segment
+    assert_eq!(truncated_part(&overflowing), "an ELF segment");
+}
+
+#[test]
+fn a_cut_package_is_truncated() {
+    let package = deb("data.tar", &common::package_files(&bzimage(VMLINUX)));
+    assert_eq!(truncated_part(&package[..package.len() - 1]), "a member of the package");
+    assert_eq!(truncated_part(&package[..20]), "a member header of the package");
+}
+
+#[test]
+fn a_32_bit_kernel_is_told_by_its_flags_or_its_vmlinux() {
+    let mut flags = bzimage(VMLINUX);
+    put(&mut flags, 0x236, &[0, 0]);
+    let mut before_flags = bzimage(&vmlinux_for(1, 3));
+    put(&mut before_flags, 0x206, &0x020b_u16.to_le_bytes());
+    put(&mut before_flags, 0x236, &[0, 0]);
+    for image in [flags, before_flags, vmlinux_for(1, 3), vmlinux_for(1, 62)] {
+        assert!(matches!(fault(&image), Fault::ThirtyTwoBit));
+    }
+}
+
+#[test]
+fn kernels_of_other_processors_are_told_by_name() {
+    let raw_image = |offset: usize, magic: &[u8]| {
+        let mut image = vec![0; 4096];
+        put(&mut image, 0, b"MZ");
+        put(&mut image, offset, magic);
+        image
+    };
+    assert_eq!(architecture(&raw_image(0x38, b"ARM\x64")), "aarch64 (arm64)");
+    assert_eq!(architecture(&raw_image(0x38, b"RSC\x05")), "riscv");
+    assert_eq!(architecture(&vmlinux_for(2, 183)), "aarch64 (arm64)");
+    assert_eq!(architecture(&bzimage(&vmlinux_for(2, 243))), "riscv");
+    assert_eq!(architecture(&vmlinux_for(2, 999)), "ELF machine 999");
+    let mut big_endian = vmlinux_for(2, 22_u16.swap_bytes());
+    put(&mut big_endian, 5, &[2]);
+    assert_eq!(architecture(&big_endian), "s390x");
+}
+
+#[test]
+fn a_boot_protocol_without_payload_fields_is_too_old() {
+    let mut image = bzimage(VMLINUX);
+    put(&mut image, 0x206, &0x0207_u16.to_le_bytes());
+    assert!(matches!(fault(&image), Fault::BootProtocolTooOld { major: 2, minor: 7 }));
+}
+
+#[test]
+fn headers_that_contradict_themselves_are_malformed() {
+    let mut no_payload = bzimage(VMLINUX);
+    put(&mut no_payload, 0x24c, &[0; 4]);
+    let mut no_entry_size = VMLINUX.to_vec();
+    put(&mut no_entry_size, 0x36, &[0, 0]); // e_phentsize
+    let mut no_elf = VMLINUX.to_vec();
+    put(&mut no_elf, 6, &[9]); // EI_VERSION
+    let mut ar = deb("data.tar", b"");
+    put(&mut ar, 8 + 58, b"??");
+    for bytes in [no_payload, no_entry_size, no_elf, ar] {
+        assert!(matches!(fault(&bytes), Fault::Malformed(_)));
+    }
+}
+
+#[test]
+fn a_payload_that_holds_no_elf_file_is_malformed() {
+    let unpacked = b"no ELF file";
+    let framed = [&[0xb0_u8][..], unpacked].concat(); // an LZ4 block of 11 literals
+    let size = u32::try_from(framed.len()).unwrap().to_le_bytes();
+    let packed = [b"\x02\x21\x4c\x18", &size[..], &framed, &11_u32.to_le_bytes()].concat();
+    assert!(matches!(fault(&bzimage(&packed)), Fault::Malformed(_)));
+}
+
+#[test]
+fn an_unknown_compression_shows_the_first_bytes() {
+    let in_image = bzimage(b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
+    let in_package = deb("data.tar.br", b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
+    for bytes in [in_image, in_package] {
+        let fault = fault(&bytes);
+        let Fault::UnknownCompression { first, .. } = fault else { panic!("{fault:?}") };
+        assert_eq!(first, "1b 01 02 03 04 05 06 07");
+    }
+}
+
+#[test]
+fn damage_inside_any_payload_fails_to_unpack() {
+    for (name, ..) in PACKED {
+        let whole = payload(name);
+        let size = &whole[whole.len() - 4..];
+        let cut = [&whole[..whole.len() / 2], size].concat();
+        let fault = fault(&bzimage(&cut));
+        assert!(matches!(fault, Fault::Decompression { codec, .. } if codec == name), "{fault:?}");
+    }
+}
+
+#[test]
+fn a_payload_of_another_size_than_promised_fails_to_unpack() {
+    for (name, ..) in PACKED {
+        for wrong in [VMLINUX.len() - 1, VMLINUX.len() + 1] {
+            let mut payload = payload(name);
+            let end = payload.len() - 4;
+            put(&mut payload, end, &u32::try_from(wrong).unwrap().to_le_bytes());
+            let fault = fault(&bzimage(&payload));
+            assert!(matches!(fault, Fault::Decompression { .. }), "{name}: {fault:?}");
+        }
+    }
+}
+
+#[test]
+fn a_package_without_kernel_says_so() {
+    let files = tar(&[("./usr/share/doc/linux-image-amd64/copyright", b"")]);
+    assert!(matches!(fault(&deb("data.tar", &files)), Fault::NoKernelInPackage));
+    // A folder of that name is no kernel.
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(tar::EntryType::Directory);
+    header.set_path("boot/vmlinuz-6.1").unwrap();
+    header.set_size(0);
+    header.set_cksum();
+    let folder = [&header.as_bytes()[..], &[0; 1024]].concat();
+    assert!(matches!(fault(&deb("data.tar", &folder)), Fault::NoKernelInPackage));
+}
+
+#[test]
+fn a_package_of_debug_symbols_says_so() {
+    let files = tar(&[("./usr/lib/debug/boot/vmlinux-6.1.0-fixture", b"symbols")]);
+    assert!(matches!(fault(&deb("data.tar", &files)), Fault::DebugPackage));
+}
+
+#[test]
+fn the_fault_of_a_kernel_in_a_package_is_the_kernels() {
+    let files = common::package_files(&vmlinux_for(2, 183));
+    assert!(matches!(fault(&deb("data.tar", &files)), Fault::OtherArchitecture(_)));
+}
+
+#[test]
+fn what_is_too_large_is_not_read() {
+    let file = OnDisk::new(VMLINUX).grown_to(MAX_FILE_BYTES + 1);
+    assert!(matches!(fault_of(&file), Fault::TooLarge { part: "the file", .. }));
+
+    let mut huge = payload("xz");
+    let end = huge.len() - 4;
+    put(&mut huge, end, &u32::MAX.to_le_bytes());
+    assert!(matches!(fault(&bzimage(&huge)), Fault::TooLarge { limit_mib: 512, .. }));
+
+    let mut package = deb("data.tar", b"");
+    let size = package.len() - 12;
+    put(&mut package, size, b"1073741825");
+    let file = OnDisk::new(&package).grown_to(2 << 30);
+    assert!(matches!(fault_of(&file), Fault::TooLarge { limit_mib: 1024, .. }));
+
+    let mut header = tar::Header::new_gnu();
+    header.set_path("boot/vmlinuz-6.1").unwrap();
+    header.set_size((512 << 20) + 1);
+    header.set_cksum();
+    let fault = fault(&deb("data.tar", header.as_bytes()));
+    assert!(matches!(fault, Fault::TooLarge { part: "vmlinuz in the package", .. }), "{fault:?}");
+}

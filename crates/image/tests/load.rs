@@ -1,0 +1,139 @@
+//! Whole kernel files of every kind load.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails the test")]
+
+mod common;
+
+use std::io::Write as _;
+
+use common::{
+    CONFIG, OnDisk, PACKED, RELEASE, VMLINUX, bzimage, deb, load, package_files, payload,
+};
+use pathmeter_image::{Boot, KernelImage, hash_file};
+
+fn assert_is_fixture(kernel: &KernelImage, how: &str) {
+    assert!(matches!(&kernel.boot, Boot::Pvh(elf) if elf == VMLINUX), "{how}: {:?}", kernel.boot);
+    assert_eq!(kernel.release.as_deref(), Some(RELEASE), "{how}");
+    assert_eq!(kernel.config.as_deref(), Some(CONFIG), "{how}");
+    let banner = kernel.banner.as_deref().unwrap();
+    assert!(banner.starts_with("Linux version 6.1.0-fixture"), "{how}: {banner}");
+    assert!(banner.ends_with("#1 SMP 2026-01-01"), "{how}: {banner}");
+}
+
+#[test]
+fn every_payload_compression_gives_the_pvh_vmlinux() {
+    for (name, ..) in PACKED {
+        assert_is_fixture(&load(&bzimage(&payload(name))).unwrap(), name);
+    }
+}
+
+#[test]
+fn an_uncompressed_payload_is_taken_as_it_is() {
+    assert_is_fixture(&load(&bzimage(VMLINUX)).unwrap(), "plain");
+}
+
+#[test]
+fn a_bare_vmlinux_with_a_pvh_note_is_taken_as_it_is() {
+    assert_is_fixture(&load(VMLINUX).unwrap(), "vmlinux");
+}
+
+#[test]
+fn relocations_after_the_vmlinux_stay() {
+    let with_relocations = [VMLINUX, b"relocations"].concat();
+    let kernel = load(&bzimage(&with_relocations)).unwrap();
+    assert!(matches!(kernel.boot, Boot::Pvh(elf) if elf == with_relocations));
+}
+
+#[test]
+fn a_bzimage_without_a_pvh_note_is_booted_as_it_is() {
+    let image = bzimage(&common::vmlinux_without_pvh());
+    let kernel = load(&image).unwrap();
+    assert!(matches!(kernel.boot, Boot::BzImage(bytes) if bytes == image));
+    assert_eq!(kernel.release.as_deref(), Some(RELEASE));
+}
+
+#[test]
+fn a_signature_after_the_bzimage_does_no_harm() {
+    let signed = [bzimage(&payload("lz4")), vec![0x30; 1500]].concat();
+    assert_is_fixture(&load(&signed).unwrap(), "signed");
+}
+
+#[test]
+fn a_release_outside_the_header_is_taken_from_the_banner() {
+    let mut image = bzimage(&payload("gzip"));
+    common::put(&mut image, 0x20e, &u16::MAX.to_le_bytes());
+    assert_is_fixture(&load(&image).unwrap(), "version string beyond the end");
+}
+
+#[test]
+fn terminal_escapes_end_the_version_string() {
+    let mut image = bzimage(&payload("gzip"));
+    common::put(&mut image, 0x300, b"6.1\x1b[2J");
+    assert_eq!(load(&image).unwrap().release.as_deref(), Some("6.1"));
+}
+
+#[test]
+fn every_packing_of_a_package_gives_its_kernel() {
+    let files = package_files(&bzimage(&payload("xz")));
+    let packed = [
+        ("data.tar", files.clone()),
+        ("data.tar.gz", gzip(&files)),
+        ("data.tar.xz", xz(&files)),
+        ("data.tar.zst", zstd(&files)),
+    ];
+    for (name, data) in packed {
+        assert_is_fixture(&load(&deb(name, &data)).unwrap(), name);
+    }
+}
+
+#[test]
+fn a_kernel_without_ikconfig_has_the_config_of_its_package() {
+    let mut vmlinux = VMLINUX.to_vec();
+    let marker = vmlinux.windows(8).position(|eight| eight == b"IKCFG_ST").unwrap();
+    common::put(&mut vmlinux, marker, b"________");
+    let kernel = load(&deb("data.tar", &package_files(&bzimage(&vmlinux)))).unwrap();
+    assert_eq!(kernel.config.as_deref(), Some("CONFIG_FROM_PACKAGE=y\n"));
+}
+
+#[test]
+fn a_kernel_among_the_modules_of_a_package_is_found() {
+    let image = bzimage(&payload("zstd"));
+    let files = common::tar(&[("./usr/lib/modules/6.1.0/vmlinuz", &image)]);
+    assert_is_fixture(&load(&deb("data.tar", &files)).unwrap(), "modules");
+}
+
+#[test]
+fn nothing_after_the_kernel_is_unpacked() {
+    let files = package_files(&bzimage(&payload("xz")));
+    let kernel_end = files.len() - 512 - 1024; // the header of modules.order, the end of the tar
+    let cut = gzip(&files[..kernel_end]);
+    assert_is_fixture(&load(&deb("data.tar.gz", &cut)).unwrap(), "cut after the kernel");
+}
+
+#[test]
+fn the_hash_is_sha_256_of_the_file() {
+    let hash = |bytes: &[u8]| hash_file(&OnDisk::new(bytes).path()).unwrap();
+    // FIPS 180-4's example, and a file longer than one read.
+    assert_eq!(hash(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_eq!(
+        hash(&vec![b'a'; 1_000_000]),
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+    );
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn xz(data: &[u8]) -> Vec<u8> {
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(data: &[u8]) -> Vec<u8> {
+    ruzstd::encoding::compress_to_vec(data, ruzstd::encoding::CompressionLevel::Fastest)
+}

@@ -1,0 +1,152 @@
+//! Two measurements to one comparison.
+//!
+//! This decides which rows there are and what happens to paths that were not measured; what two
+//! sets of samples say is [`pathmeter_stats::judge`]'s to decide. Whether the two may be compared
+//! at all is the caller's question to [`crate::Identity::differences`].
+
+use std::collections::{HashMap, HashSet};
+
+use pathmeter_stats::{self as stats, Judgement};
+
+use crate::{
+    Comparison, ComparisonSchema, Measurement, PathComparison, PathResult, SideInfo, Status,
+    Summary, Unit, Verdict,
+};
+
+/// The smallest change that counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Threshold {
+    /// In percent of base. Smaller changes keep their difference and are judged the same; 0 lets
+    /// every change count.
+    pub percent: f64,
+}
+
+/// Compares `new` against `base`, path by path: base's paths in base's order, then those that only
+/// new has.
+pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
+    let of_base: HashSet<&str> = base.paths.iter().map(|path| path.path.as_str()).collect();
+    let of_new: HashMap<&str, &PathResult> =
+        new.paths.iter().map(|path| (path.path.as_str(), path)).collect();
+    let shared =
+        base.paths.iter().map(|b| Row { base: Some(b), new: of_new.get(&*b.path).copied() });
+    let only_new = new.paths.iter().filter(|n| !of_base.contains(&*n.path));
+    let rows = shared.chain(only_new.map(|n| Row { base: None, new: Some(n) }));
+    let paths: Vec<PathComparison> = rows.filter_map(|row| row.compare(threshold)).collect();
+    Comparison {
+        schema: ComparisonSchema::V1,
+        base: SideInfo::from(base),
+        new: SideInfo::from(new),
+        summary: Summary::of(&paths),
+        paths,
+        identity_differences: base.identity.differences(&new.identity),
+    }
+}
+
+/// One path on the sides that have it; at least one does.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    base: Option<&'a PathResult>,
+    new: Option<&'a PathResult>,
+}
+
+impl Row<'_> {
+    fn compare(self, threshold: Threshold) -> Option<PathComparison> {
+        let Self { base, new } = self;
+        let blank = PathComparison {
+            path: base.or(new)?.path.clone(),
+            unit: base.or(new)?.unit,
+            base: value(base),
+            new: value(new),
+            difference: None,
+            percent: None,
+            verdict: Verdict::Same,
+            reason: None,
+            base_values: values(base),
+            new_values: values(new),
+        };
+        if let Some((verdict, reason)) = self.obstacle() {
+            return Some(PathComparison { verdict, reason: Some(reason), ..blank });
+        }
+        let judgement = stats::judge(&base?.histogram(), &new?.histogram());
+        Some(judgement.map_or(blank.clone(), |judgement| judged(blank, judgement, threshold)))
+    }
+
+    /// What keeps the two from being judged: a failure before anything else, since it says that a
+    /// kernel does not do what it should.
+    fn obstacle(self) -> Option<(Verdict, String)> {
+        let (failed, unsupported) = (self.with(Status::Failed), self.with(Status::Unsupported));
+        if let Some(reason) = failed {
+            return Some((Verdict::Broken, reason));
+        }
+        if let Some(reason) = unsupported {
+            return Some((Verdict::Unsupported, reason));
+        }
+        let (base, new) = (self.base?.unit, self.new?.unit);
+        let reason = || format!("units differ: {base} in base, {new} in new");
+        (base != new).then(|| (Verdict::Unsupported, reason()))
+    }
+
+    /// Which sides have `status`, and why; None if neither has.
+    fn with(self, status: Status) -> Option<String> {
+        match (trouble(self.base, status), trouble(self.new, status)) {
+            (Some(base), Some(new)) if base == new => Some(format!("both: {base}")),
+            (Some(base), Some(new)) => Some(format!("base: {base}; new: {new}")),
+            (Some(base), None) => Some(format!("base: {base}")),
+            (None, Some(new)) => Some(format!("new: {new}")),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Why the path has `status`, if it has. One that a side lacks, or that has no samples though it is
+/// not a check, is unsupported there.
+fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
+    let (found, reason) = match path {
+        None => (Status::Unsupported, "not measured"),
+        Some(path) if path.status == Status::Ok && path.unit == Unit::Check => return None,
+        Some(path) if path.status == Status::Ok && path.samples.is_empty() => {
+            (Status::Unsupported, "no samples")
+        }
+        Some(path) => (path.status, path.reason.as_deref().unwrap_or("no reason given")),
+    };
+    (found == status).then_some(reason)
+}
+
+fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> PathComparison {
+    let difference = i128::from(judgement.new) - i128::from(judgement.base);
+    let percent = percent_of(difference, judgement.base);
+    let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
+    PathComparison {
+        base: Some(judgement.base),
+        new: Some(judgement.new),
+        difference: i64::try_from(difference).ok(),
+        percent,
+        verdict: if small { Verdict::Same } else { judgement.verdict.into() },
+        ..blank
+    }
+}
+
+/// For reading only: counts below 2^53 are exact in it, and verdicts rest on the integers.
+#[allow(clippy::cast_precision_loss, reason = "a percentage is shown to a few digits")]
+fn percent_of(difference: i128, base: u64) -> Option<f64> {
+    (base != 0).then(|| difference as f64 * 100.0 / base as f64)
+}
+
+impl From<stats::Verdict> for Verdict {
+    fn from(verdict: stats::Verdict) -> Self {
+        match verdict {
+            stats::Verdict::Same => Self::Same,
+            stats::Verdict::Lower => Self::Lower,
+            stats::Verdict::Higher => Self::Higher,
+            stats::Verdict::ModeAppeared => Self::ModeAppeared,
+        }
+    }
+}
+
+fn value(path: Option<&PathResult>) -> Option<u64> {
+    path?.estimate.as_ref().map(|estimate| estimate.value)
+}
+
+fn values(path: Option<&PathResult>) -> usize {
+    path.map_or(0, |path| path.histogram().typical().len())
+}

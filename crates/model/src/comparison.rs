@@ -1,0 +1,181 @@
+//! The comparison document, `pathmeter.comparison/1`: what two results say of each path.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{IdentityDifference, Measurement, Unit};
+
+/// The name and version of the comparison document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ComparisonSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.comparison/1")]
+    V1,
+}
+
+/// Two kernels, path by path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Always `pathmeter.comparison/1`.
+    pub schema: ComparisonSchema,
+    /// What is compared against.
+    pub base: SideInfo,
+    /// What is judged.
+    pub new: SideInfo,
+    /// One entry for each path of either side: base's in base's order, then those only in new.
+    pub paths: Vec<PathComparison>,
+    /// In what else than the kernel the two were measured differently; empty unless the reader
+    /// admitted it.
+    #[serde(default)]
+    pub identity_differences: Vec<IdentityDifference>,
+    /// How many paths have each verdict.
+    pub summary: Summary,
+}
+
+/// One of the two kernels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SideInfo {
+    /// The subject's name.
+    pub name: String,
+    /// The kernel's release, if known.
+    pub release: Option<String>,
+    /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
+    pub image_sha256: String,
+}
+
+impl From<&Measurement> for SideInfo {
+    fn from(measurement: &Measurement) -> Self {
+        Self {
+            name: measurement.subject.name.clone(),
+            release: measurement.identity.release.clone(),
+            image_sha256: measurement.identity.image_sha256.clone(),
+        }
+    }
+}
+
+/// What the two sides say of one path.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PathComparison {
+    /// The path's name.
+    pub path: String,
+    /// What `base`, `new` and `difference` count.
+    pub unit: Unit,
+    /// Base's value. Of a path with several exact values the one that carries the verdict.
+    pub base: Option<u64>,
+    /// New's value, likewise.
+    pub new: Option<u64>,
+    /// `new` − `base`; null when either is.
+    pub difference: Option<i64>,
+    /// The difference in percent of `base`; null when `base` is null or 0.
+    pub percent: Option<f64>,
+    /// What the sets of exact values say.
+    pub verdict: Verdict,
+    /// Why, for unsupported and broken.
+    pub reason: Option<String>,
+    /// Number of base's typical values; 1 means single-valued, 0 not measured.
+    pub base_values: usize,
+    /// Number of new's typical values.
+    pub new_values: usize,
+}
+
+impl PathComparison {
+    /// Whether either side showed several typical values.
+    pub fn is_many_valued(&self) -> bool {
+        self.base_values > 1 || self.new_values > 1
+    }
+}
+
+/// What a comparison says of one path, in words that hold for any unit.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// No change, or one smaller than the threshold.
+    Same,
+    /// New costs less.
+    Lower,
+    /// New costs more.
+    Higher,
+    /// New shows a value that base never did, often enough to count.
+    ModeAppeared,
+    /// Not measured on one side or both.
+    Unsupported,
+    /// The path's proof failed on one side or both.
+    Broken,
+}
+
+impl Verdict {
+    /// All verdicts, in the order in which a summary names them.
+    pub const ALL: [Self; 6] = [
+        Self::Same,
+        Self::Higher,
+        Self::Lower,
+        Self::ModeAppeared,
+        Self::Unsupported,
+        Self::Broken,
+    ];
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Same => "same",
+            Self::Lower => "lower",
+            Self::Higher => "higher",
+            Self::ModeAppeared => "mode-appeared",
+            Self::Unsupported => "unsupported",
+            Self::Broken => "broken",
+        })
+    }
+}
+
+/// How many paths have each verdict; the fields are named by the verdicts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Summary {
+    /// All paths.
+    pub paths: usize,
+    /// Paths that are the same.
+    pub same: usize,
+    /// Paths that are lower.
+    pub lower: usize,
+    /// Paths that are higher.
+    pub higher: usize,
+    /// Paths in which a mode appeared.
+    pub mode_appeared: usize,
+    /// Paths not measured on one side or both.
+    pub unsupported: usize,
+    /// Paths whose proof failed on one side or both.
+    pub broken: usize,
+}
+
+impl Summary {
+    /// Counts the verdicts of `paths`.
+    pub fn of(paths: &[PathComparison]) -> Self {
+        let mut summary = Self { paths: paths.len(), ..Self::default() };
+        for path in paths {
+            *summary.slot(path.verdict) += 1;
+        }
+        summary
+    }
+
+    /// How many paths have `verdict`.
+    pub fn count(mut self, verdict: Verdict) -> usize {
+        *self.slot(verdict)
+    }
+
+    fn slot(&mut self, verdict: Verdict) -> &mut usize {
+        match verdict {
+            Verdict::Same => &mut self.same,
+            Verdict::Lower => &mut self.lower,
+            Verdict::Higher => &mut self.higher,
+            Verdict::ModeAppeared => &mut self.mode_appeared,
+            Verdict::Unsupported => &mut self.unsupported,
+            Verdict::Broken => &mut self.broken,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The documents pathmeter writes and reads back, as plain data: no I/O, no opinion on output.
+//!
+//! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
+//!   [`Identity`] it depends on. Reading one back is [`parse_measurement`], which trusts nothing.
+//! - [`Comparison`], `pathmeter.comparison/1`: what two measurements say of each path, made by
+//!   [`compare`] with the rules of `pathmeter_stats`.
+//!
+//! Field names are read by others: they change only together with the number in the schema's name.
+//! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
+//! published in `docs/schemas/`.
+
+mod compare;
+mod comparison;
+mod identity;
+mod measurement;
+mod parse;
+mod schema;
+
+pub use compare::{Threshold, compare};
+pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
+pub use identity::{Identity, IdentityDifference};
+pub use measurement::{
+    Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
+    ValueCount,
+};
+pub use parse::{
+    Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES,
+    MAX_SAMPLES_PER_PATH, ParseError, parse_measurement,
+};
+pub use schema::{comparison_schema, result_schema};

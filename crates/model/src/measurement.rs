@@ -1,0 +1,258 @@
+//! The result document, `pathmeter.result/1`: what was sampled of one subject.
+//!
+//! Samples are kept whole and as integers; the estimate is derived from them and stored only so
+//! that other readers need no statistics.
+
+use std::fmt;
+
+use pathmeter_stats::Histogram;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Identity;
+
+/// The name and version of the result document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ResultSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.result/1")]
+    V1,
+}
+
+/// All that was measured of one subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Measurement {
+    /// Always `pathmeter.result/1`.
+    pub schema: ResultSchema,
+    /// What was measured.
+    pub subject: Subject,
+    /// All that the samples depend on.
+    pub identity: Identity,
+    /// One entry a path, in the order of measuring; names are unique.
+    pub paths: Vec<PathResult>,
+    /// What a reader must know to judge the samples, for example panics survived.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+impl Measurement {
+    /// The unit of all measured paths.
+    pub fn unit(&self) -> Unit {
+        self.identity.clock
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Subject {
+    /// The kind of subject.
+    pub kind: SubjectKind,
+    /// The file's name as given, without directories.
+    pub name: String,
+}
+
+impl Subject {
+    /// The kernel image in the file `path`, of which the last component is kept.
+    pub fn kernel_image(path: &str) -> Self {
+        let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
+        Self { kind: SubjectKind::KernelImage, name: name.to_owned() }
+    }
+}
+
+/// The kinds of subject that a result can be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SubjectKind {
+    /// A kernel image file, or a package that holds one.
+    KernelImage,
+}
+
+/// What a path's samples count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Instructions executed: exact, and not a time.
+    Instructions,
+    /// Cycles of the time stamp counter.
+    Cycles,
+    /// Nanoseconds.
+    Ns,
+    /// Nothing: the path is a check that passes or fails, and has no cost.
+    Check,
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Instructions => "instructions",
+            Self::Cycles => "cycles",
+            Self::Ns => "ns",
+            Self::Check => "check",
+        })
+    }
+}
+
+/// Whether a path was walked and proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The probe walked the path and proved it.
+    Ok,
+    /// This kernel or CPU can't walk the path.
+    Unsupported,
+    /// The path was tried and its proof failed, or the guest died on it.
+    Failed,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Ok => "ok",
+            Self::Unsupported => "unsupported",
+            Self::Failed => "failed",
+        })
+    }
+}
+
+/// What came of one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathResult {
+    /// The path's name, `group.what[+variant]`.
+    pub path: String,
+    /// What the samples count.
+    pub unit: Unit,
+    /// Whether the path was walked and proven.
+    pub status: Status,
+    /// Why there are no samples; null when the status is ok.
+    pub reason: Option<String>,
+    /// Every sample, start by start, in the order taken.
+    pub samples: Vec<u64>,
+    /// How many of the samples each perturbed start gave.
+    pub samples_per_start: Vec<u32>,
+    /// What the samples say; null without samples.
+    pub estimate: Option<Estimate>,
+    /// What the probe proved or noticed.
+    #[serde(default)]
+    pub checks: Vec<Check>,
+}
+
+impl PathResult {
+    /// A path walked and proven, with the samples of each start in `starts` (all empty for a
+    /// check). The estimate is made here.
+    pub fn ok(path: &str, unit: Unit, starts: &[Vec<u64>], checks: Vec<Check>) -> Self {
+        let samples = starts.concat();
+        let per_start = starts.iter().map(|start| u32::try_from(start.len()).unwrap_or(u32::MAX));
+        Self {
+            path: path.to_owned(),
+            unit,
+            status: Status::Ok,
+            reason: None,
+            samples_per_start: if samples.is_empty() { Vec::new() } else { per_start.collect() },
+            estimate: Estimate::of(&samples),
+            samples,
+            checks,
+        }
+    }
+
+    /// A path that this kernel or CPU can't walk, and why.
+    pub fn unsupported(path: &str, unit: Unit, reason: &str) -> Self {
+        Self::without_samples(path, unit, Status::Unsupported, reason)
+    }
+
+    /// A path whose proof failed or on which the guest died, and how.
+    pub fn failed(path: &str, unit: Unit, reason: &str) -> Self {
+        Self::without_samples(path, unit, Status::Failed, reason)
+    }
+
+    fn without_samples(path: &str, unit: Unit, status: Status, reason: &str) -> Self {
+        let mut result = Self::ok(path, unit, &[], Vec::new());
+        result.status = status;
+        result.reason = Some(reason.to_owned());
+        result
+    }
+
+    /// The samples as a histogram.
+    pub fn histogram(&self) -> Histogram {
+        self.samples.iter().copied().collect()
+    }
+}
+
+/// What the probe proved or noticed, for example the entry instruction it used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// What was looked at.
+    pub name: String,
+    /// What was found.
+    pub value: String,
+}
+
+/// What the samples of a path say.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The most frequent value; of equally frequent ones the lowest.
+    pub value: u64,
+    /// The lower median: always a value that was sampled.
+    pub median: u64,
+    /// All exact values over all starts, ascending, with their frequencies.
+    pub values: Vec<ValueCount>,
+    /// The typical values, ascending: the fewest that cover 90 % of the samples. More than one
+    /// means that the path is not single-valued.
+    pub typical: Vec<u64>,
+}
+
+impl Estimate {
+    /// The estimate from `samples`; None if there are none.
+    pub fn of(samples: &[u64]) -> Option<Self> {
+        let histogram: Histogram = samples.iter().copied().collect();
+        Some(Self {
+            value: histogram.mode()?,
+            median: histogram.median()?,
+            values: histogram.iter().map(|(value, count)| ValueCount { value, count }).collect(),
+            typical: histogram.typical(),
+        })
+    }
+}
+
+/// An exact value and how often it was sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ValueCount {
+    /// The value, in the path's unit.
+    pub value: u64,
+    /// Number of samples.
+    pub count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_is_named_without_its_directories() {
+        for path in ["/boot/vmlinuz-6.1", "vmlinuz-6.1", "./boot//vmlinuz-6.1"] {
+            assert_eq!(Subject::kernel_image(path).name, "vmlinuz-6.1");
+        }
+        assert_eq!(Subject::kernel_image("").name, "");
+    }
+
+    #[test]
+    fn an_estimate_holds_every_value_and_its_frequency() {
+        let estimate = Estimate::of(&[331, 330, 330, 2711]).unwrap();
+        assert_eq!((estimate.value, estimate.median), (330, 330));
+        let counts: Vec<(u64, u64)> = estimate.values.iter().map(|v| (v.value, v.count)).collect();
+        assert_eq!(counts, [(330, 2), (331, 1), (2711, 1)]);
+        assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn a_check_has_neither_samples_nor_starts() {
+        let check = PathResult::ok("flags.isolation", Unit::Check, &[vec![], vec![]], vec![]);
+        assert_eq!((check.samples_per_start.len(), check.estimate), (0, None));
+    }
+
+    #[test]
+    fn starts_stay_apart_in_the_flat_samples() {
+        let path = PathResult::ok("a.b", Unit::Instructions, &[vec![1, 2], vec![3]], vec![]);
+        assert_eq!((path.samples, path.samples_per_start), (vec![1, 2, 3], vec![2, 1]));
+    }
+}

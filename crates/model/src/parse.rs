@@ -1,0 +1,215 @@
+//! Reading a result back.
+//!
+//! A result file comes from outside: it may be truncated, edited, hostile or of another version.
+//! Everything that the rest of the program relies on is checked here, once: sizes are bounded, the
+//! estimates follow from the samples, every path has one row. Nothing in a file makes this panic.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde_json::error::Category;
+use thiserror::Error;
+
+use crate::{Estimate, Measurement, PathResult, Status, Unit};
+
+/// Largest result file read, in bytes. A full result of all paths takes about half a mebibyte.
+pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
+/// Most paths in a result.
+pub const MAX_PATHS: usize = 4096;
+/// Longest name of a path, in bytes.
+pub const MAX_NAME_BYTES: usize = 128;
+/// Most samples of a path, over all starts.
+pub const MAX_SAMPLES_PER_PATH: usize = 1 << 16;
+/// Most samples in a result; with the bound for a path it bounds the time of a comparison.
+pub const MAX_SAMPLES: usize = 1 << 20;
+/// Largest sample, so that every difference of two fits a signed 64-bit integer.
+pub const MAX_SAMPLE: u64 = i64::MAX as u64;
+
+/// Most of a foreign text that an error repeats, in characters.
+const QUOTED_CHARS: usize = 120;
+
+/// Why a result file can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseError {
+    /// Something exceeds its bound.
+    #[error("{what}: {found}, more than the {limit} allowed; is this a pathmeter result?")]
+    TooLarge {
+        /// What is too large, with its unit.
+        what: String,
+        /// Its size.
+        found: u64,
+        /// Its bound.
+        limit: u64,
+    },
+    /// The bytes are not a JSON document.
+    #[error("not JSON: {detail}; if the file was cut short, measure again")]
+    NotJson {
+        /// What the reader stumbled on, with line and column.
+        detail: String,
+    },
+    /// A JSON document of another kind or version.
+    #[error(
+        "the schema is {found}, not \"pathmeter.result/1\"; \
+         give a file written by `pathmeter measure --json`"
+    )]
+    OtherSchema {
+        /// The schema that the document names, quoted.
+        found: String,
+    },
+    /// It says that it is a result, but a field is missing or of another type.
+    #[error("not a whole pathmeter.result/1: {detail}; measure again")]
+    Malformed {
+        /// What is wrong and where.
+        detail: String,
+    },
+    /// A path is there twice.
+    #[error("path {path} is there twice; measure again")]
+    DuplicatePath {
+        /// The path's name, quoted.
+        path: String,
+    },
+    /// A path contradicts itself.
+    #[error("path {path}: {what}; the file was changed after it was written, measure again")]
+    Inconsistent {
+        /// The path's name, quoted.
+        path: String,
+        /// What contradicts what.
+        what: Inconsistency,
+    },
+}
+
+/// How a path contradicts itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Inconsistency {
+    /// `samples_per_start` does not add up.
+    #[error("samples_per_start adds up to {sum}, but there are {samples} samples")]
+    Starts {
+        /// Sum over the starts.
+        sum: u64,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// The estimate is not that of the samples.
+    #[error("the estimate does not follow from the samples")]
+    Estimate,
+    /// Status ok, a unit, and nothing measured.
+    #[error("the status is ok, but there are no samples")]
+    NoSamples,
+    /// A check that has samples.
+    #[error("a check has no cost, but there are samples")]
+    SampledCheck,
+    /// Measured in something else than the result's clock.
+    #[error("the unit is not the clock of the result")]
+    Unit,
+    /// Not ok, and not said why.
+    #[error("the status is not ok, but there is no reason")]
+    NoReason,
+}
+
+/// Reads a result from the bytes of a file.
+///
+/// # Errors
+/// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
+pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
+    bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;
+    check_schema(bytes)?;
+    let measurement: Measurement = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+    check_sizes(&measurement)?;
+    check_names(&measurement.paths)?;
+    for path in &measurement.paths {
+        let inconsistent = |what| ParseError::Inconsistent { path: quoted(&path.path), what };
+        check_consistency(path, measurement.identity.clock).map_err(inconsistent)?;
+    }
+    Ok(measurement)
+}
+
+/// Looks at the schema alone, so that a file of another version is called that and not malformed.
+fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<serde_json::Value>,
+    }
+    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+    match header.schema {
+        Some(serde_json::Value::String(schema)) if schema == "pathmeter.result/1" => Ok(()),
+        Some(serde_json::Value::String(schema)) => {
+            Err(ParseError::OtherSchema { found: quoted(&schema) })
+        }
+        Some(_) => Err(ParseError::OtherSchema { found: "not a string".into() }),
+        None => Err(ParseError::OtherSchema { found: "missing".into() }),
+    }
+}
+
+fn check_sizes(measurement: &Measurement) -> Result<(), ParseError> {
+    bounded("number of paths", measurement.paths.len(), MAX_PATHS)?;
+    let mut total = 0;
+    for PathResult { path, samples, .. } in &measurement.paths {
+        bounded("length of a path's name in bytes", path.len(), MAX_NAME_BYTES)?;
+        let of_path = |what: &str| format!("{what} of path {}", quoted(path));
+        bounded(&of_path("number of samples"), samples.len(), MAX_SAMPLES_PER_PATH)?;
+        let largest = samples.iter().copied().max().unwrap_or(0);
+        if largest > MAX_SAMPLE {
+            let what = of_path("a sample");
+            return Err(ParseError::TooLarge { what, found: largest, limit: MAX_SAMPLE });
+        }
+        total += samples.len();
+    }
+    bounded("number of samples", total, MAX_SAMPLES)
+}
+
+fn check_names(paths: &[PathResult]) -> Result<(), ParseError> {
+    let mut seen = HashSet::new();
+    match paths.iter().find(|path| !seen.insert(path.path.as_str())) {
+        Some(twice) => Err(ParseError::DuplicatePath { path: quoted(&twice.path) }),
+        None => Ok(()),
+    }
+}
+
+fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency> {
+    let sum: u64 = path.samples_per_start.iter().map(|&samples| u64::from(samples)).sum();
+    let (is_ok, is_check) = (path.status == Status::Ok, path.unit == Unit::Check);
+    let samples = path.samples.len();
+    let complaints = [
+        (sum != samples as u64, Inconsistency::Starts { sum, samples }),
+        (path.estimate != Estimate::of(&path.samples), Inconsistency::Estimate),
+        (is_ok && !is_check && samples == 0, Inconsistency::NoSamples),
+        (is_check && samples > 0, Inconsistency::SampledCheck),
+        (!is_check && path.unit != clock, Inconsistency::Unit),
+        (!is_ok && path.reason.is_none(), Inconsistency::NoReason),
+    ];
+    complaints.into_iter().find(|&(holds, _)| holds).map_or(Ok(()), |(_, what)| Err(what))
+}
+
+fn bounded(what: &str, found: usize, limit: usize) -> Result<(), ParseError> {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(ParseError::TooLarge { what: what.into(), found: found as u64, limit: limit as u64 })
+}
+
+fn unreadable(error: &serde_json::Error) -> ParseError {
+    let detail = shortened(&error.to_string());
+    match error.classify() {
+        Category::Data => ParseError::Malformed { detail },
+        Category::Syntax | Category::Eof | Category::Io => ParseError::NotJson { detail },
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", shortened(text))
+}
+
+/// Foreign text, fit for a terminal: control characters escaped, and not too much of it.
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(QUOTED_CHARS).flat_map(plain).collect();
+    if text.chars().nth(QUOTED_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+fn plain(c: char) -> impl Iterator<Item = char> {
+    let escaped = c.is_control().then(|| c.escape_default());
+    let kept = escaped.is_none().then_some(c);
+    escaped.into_iter().flatten().chain(kept)
+}

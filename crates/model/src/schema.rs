@@ -1,0 +1,21 @@
+//! The JSON schemas of the documents, generated from the types and their comments.
+//!
+//! They describe what pathmeter writes: every field is there, null where there is nothing to say.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+use crate::{Comparison, Measurement};
+
+/// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
+pub fn result_schema() -> Schema {
+    schema_of::<Measurement>()
+}
+
+/// The schema of a comparison, published as `docs/schemas/pathmeter.comparison-1.json`.
+pub fn comparison_schema() -> Schema {
+    schema_of::<Comparison>()
+}
+
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}

@@ -1,0 +1,138 @@
+//! Rows, verdicts and reasons of a comparison.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{INSTRUCTIONS, check, measurement, path};
+use pathmeter_model::{Comparison, PathComparison, PathResult, Threshold, Unit, Verdict, compare};
+
+use Verdict::{Broken, Same, Unsupported};
+
+const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
+
+fn compared(base: Vec<PathResult>, new: Vec<PathResult>) -> Comparison {
+    compare(&measurement("old", base), &measurement("new", new), EVERY_CHANGE)
+}
+
+fn row(base: PathResult, new: PathResult) -> PathComparison {
+    compared(vec![base], vec![new]).paths.remove(0)
+}
+
+fn unsupported(reason: &str) -> PathResult {
+    PathResult::unsupported("a.b", INSTRUCTIONS, reason)
+}
+
+fn failed(reason: &str) -> PathResult {
+    PathResult::failed("a.b", INSTRUCTIONS, reason)
+}
+
+#[test]
+fn one_added_instruction_is_a_difference_of_one() {
+    let row = row(path("a.b", &[330; 10]), path("a.b", &[331; 10]));
+    assert_eq!((row.base, row.new, row.difference), (Some(330), Some(331), Some(1)));
+    assert_eq!(row.verdict, Verdict::Higher);
+    assert!((row.percent.unwrap() - 0.303).abs() < 0.001);
+    assert_eq!((row.base_values, row.new_values), (1, 1));
+}
+
+#[test]
+fn a_measurement_is_the_same_as_itself() {
+    let all = compared(common::whole().paths, common::whole().paths);
+    let verdicts: Vec<Verdict> = all.paths.iter().map(|path| path.verdict).collect();
+    assert_eq!(verdicts, [Same, Same, Unsupported, Broken]);
+    assert_eq!(all.paths[0].difference, Some(0));
+    assert_eq!(all.identity_differences, []);
+}
+
+#[test]
+fn every_path_of_either_side_has_a_row_in_bases_order() {
+    let base = vec![path("c.c", &[1]), path("a.a", &[1])];
+    let new = vec![path("b.b", &[1]), path("a.a", &[1]), path("d.d", &[1])];
+    let comparison = compared(base, new);
+    let rows: Vec<(&str, Verdict)> =
+        comparison.paths.iter().map(|row| (row.path.as_str(), row.verdict)).collect();
+    let expected =
+        [("c.c", Unsupported), ("a.a", Same), ("b.b", Unsupported), ("d.d", Unsupported)];
+    assert_eq!(rows, expected);
+    assert_eq!(comparison.paths[0].reason.as_deref(), Some("new: not measured"));
+    assert_eq!(comparison.paths[2].reason.as_deref(), Some("base: not measured"));
+    assert_eq!((comparison.paths[0].base, comparison.paths[0].new), (Some(1), None));
+    assert_eq!(comparison.paths[0].difference, None);
+}
+
+#[test]
+fn an_unsupported_path_names_the_side_and_the_reason() {
+    let one = row(path("a.b", &[330]), unsupported("no rdpid"));
+    assert_eq!((one.verdict, one.reason.as_deref()), (Verdict::Unsupported, Some("new: no rdpid")));
+    let both = row(unsupported("no tracefs"), unsupported("no rdpid"));
+    assert_eq!(both.reason.as_deref(), Some("base: no tracefs; new: no rdpid"));
+    let alike = row(unsupported("no rdpid"), unsupported("no rdpid"));
+    assert_eq!(alike.reason.as_deref(), Some("both: no rdpid"));
+}
+
+#[test]
+fn a_failure_on_either_side_is_broken_whatever_the_other_says() {
+    for (base, new) in [
+        (failed("lost"), path("a.b", &[330])),
+        (path("a.b", &[330]), failed("lost")),
+        (unsupported("no rdpid"), failed("lost")),
+    ] {
+        let row = row(base, new);
+        assert_eq!(row.verdict, Verdict::Broken);
+        assert!(row.reason.unwrap().ends_with("lost"));
+    }
+}
+
+#[test]
+fn a_check_is_the_same_or_broken_and_has_no_numbers() {
+    let passed = row(check("a.b"), check("a.b"));
+    assert_eq!((passed.verdict, passed.base, passed.difference), (Verdict::Same, None, None));
+    let leaked = PathResult::failed("a.b", Unit::Check, "NT leaked");
+    assert_eq!(row(check("a.b"), leaked).verdict, Verdict::Broken);
+}
+
+#[test]
+fn counts_of_different_things_are_not_compared() {
+    let cycles = PathResult::ok("a.b", Unit::Cycles, &[vec![330]], vec![]);
+    let row = row(path("a.b", &[330]), cycles);
+    assert_eq!(row.verdict, Verdict::Unsupported);
+    let reason = "units differ: instructions in base, cycles in new";
+    assert_eq!((row.reason.as_deref(), row.difference), (Some(reason), None));
+}
+
+#[test]
+fn changes_below_the_threshold_keep_their_difference_and_are_the_same() {
+    let (base, new) = (vec![path("a.b", &[1000])], vec![path("a.b", &[1009])]);
+    let sides = (measurement("old", base), measurement("new", new));
+    let verdict = |percent| {
+        let row = compare(&sides.0, &sides.1, Threshold { percent }).paths.remove(0);
+        assert_eq!(row.difference, Some(9));
+        row.verdict
+    };
+    assert_eq!([0.0, 0.9, 1.0].map(verdict), [Verdict::Higher, Verdict::Higher, Verdict::Same]);
+}
+
+#[test]
+fn a_path_with_several_values_says_how_many() {
+    let row = row(path("a.b", &[4739, 6781]), path("a.b", &[4739]));
+    assert_eq!((row.base_values, row.new_values, row.verdict), (2, 1, Verdict::Same));
+    assert!(row.is_many_valued());
+}
+
+#[test]
+fn the_summary_counts_every_path_once() {
+    let base = vec![path("a.a", &[1]), path("b.b", &[1]), path("c.c", &[2])];
+    let new = vec![path("a.a", &[1]), path("b.b", &[2]), path("c.c", &[1])];
+    let summary = compared(base, new).summary;
+    assert_eq!((summary.paths, summary.same, summary.higher, summary.lower), (3, 1, 1, 1));
+    let counted: usize = Verdict::ALL.iter().map(|&verdict| summary.count(verdict)).sum();
+    assert_eq!(counted, summary.paths);
+}
+
+#[test]
+fn what_else_differs_is_carried_along() {
+    let (base, mut new) = (measurement("old", vec![]), measurement("new", vec![]));
+    new.identity.qemu = "8.0.0".into();
+    let comparison = compare(&base, &new, EVERY_CHANGE);
+    assert_eq!(comparison.identity_differences[0].field, "qemu");
+}

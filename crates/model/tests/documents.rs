@@ -1,0 +1,94 @@
+//! The documents as others read them: field names, words, and the published schemas.
+//!
+//! `PATHMETER_BLESS=1 cargo test -p pathmeter-model` writes the schemas anew.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::Path;
+
+use common::{measurement, path, whole};
+use pathmeter_model::{Threshold, compare, comparison_schema, result_schema};
+use schemars::Schema;
+use serde_json::{Value, json};
+
+fn fields(value: &Value) -> Vec<&str> {
+    let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    names
+}
+
+fn assert_published(schema: &Schema, name: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas").join(name);
+    let current = serde_json::to_string_pretty(schema).unwrap() + "\n";
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, &current).unwrap();
+    }
+    let published = std::fs::read_to_string(&file).unwrap_or_default();
+    // Compared as JSON: the order of keys follows features that other crates may turn on.
+    let published: Value = serde_json::from_str(&published).unwrap_or_default();
+    assert!(
+        published == *schema.as_value(),
+        "docs/schemas/{name} is stale: run again with PATHMETER_BLESS=1"
+    );
+}
+
+#[test]
+fn the_schema_of_a_result_is_published() {
+    assert_published(&result_schema(), "pathmeter.result-1.json");
+}
+
+#[test]
+fn the_schema_of_a_comparison_is_published() {
+    assert_published(&comparison_schema(), "pathmeter.comparison-1.json");
+}
+
+#[test]
+fn a_result_has_the_fields_that_others_read() {
+    let result = serde_json::to_value(whole()).unwrap();
+    assert_eq!(fields(&result), ["identity", "notes", "paths", "schema", "subject"]);
+    assert_eq!(result["schema"], "pathmeter.result/1");
+    assert_eq!(result["subject"], json!({"kind": "kernel-image", "name": "vmlinuz"}));
+    let of_path = fields(&result["paths"][0]);
+    for field in ["path", "unit", "status", "reason", "samples", "estimate"] {
+        assert!(of_path.contains(&field), "{field}");
+    }
+    let said = |field: &str| -> Vec<Value> {
+        result["paths"].as_array().unwrap().iter().map(|path| path[field].clone()).collect()
+    };
+    assert_eq!(said("status"), ["ok", "ok", "unsupported", "failed"]);
+    assert_eq!(said("unit"), ["instructions", "check", "instructions", "instructions"]);
+    assert_eq!(result["paths"][0]["reason"], Value::Null);
+    assert_eq!(result["paths"][1]["estimate"], Value::Null);
+}
+
+#[test]
+fn a_comparison_has_the_fields_that_others_read() {
+    let base = measurement("old", vec![path("syscall.getppid", &[330])]);
+    let new = measurement("new", vec![path("syscall.getppid", &[331])]);
+    let comparison = serde_json::to_value(compare(&base, &new, Threshold::default())).unwrap();
+    assert_eq!(comparison["schema"], "pathmeter.comparison/1");
+    assert_eq!([&comparison["base"]["name"], &comparison["new"]["name"]], ["old", "new"]);
+    assert_eq!(comparison["summary"]["mode-appeared"], 0);
+    let row = &comparison["paths"][0];
+    assert_eq!([&row["path"], &row["verdict"]], ["syscall.getppid", "higher"]);
+    assert_eq!([&row["base"], &row["new"], &row["difference"]], [330, 331, 1]);
+}
+
+/// Every field that is written is in the schema as required, all the way down.
+#[test]
+fn the_schemas_name_every_field_written() {
+    let schema = serde_json::to_value(result_schema()).unwrap();
+    let required = |of: &Value| -> Vec<String> {
+        let mut names: Vec<String> = serde_json::from_value(of["required"].clone()).unwrap();
+        names.sort();
+        names
+    };
+    let result = serde_json::to_value(whole()).unwrap();
+    assert_eq!(required(&schema), fields(&result));
+    assert_eq!(required(&schema["$defs"]["Identity"]), fields(&result["identity"]));
+    assert_eq!(required(&schema["$defs"]["PathResult"]), fields(&result["paths"][0]));
+    let estimate = &result["paths"][0]["estimate"];
+    assert_eq!(required(&schema["$defs"]["Estimate"]), fields(estimate));
+}

@@ -1,0 +1,105 @@
+//! The table of a comparison: what is compared, a row a path, and the sum of it.
+
+use pathmeter_model::{Comparison, PathComparison, SideInfo, Summary, Unit, Verdict};
+
+use crate::number::{grouped, percent, signed};
+use crate::style::{QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table, clean};
+
+/// Marks a side of a path that is not single-valued.
+const MANY_VALUES: char = '~';
+/// Stands where a single-valued number has no mark, so that the digits stay aligned.
+const ONE_VALUE: char = ' ';
+
+/// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
+/// else differed between the measurements, and how many paths have each verdict.
+pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
+    let marked = comparison.paths.iter().any(PathComparison::is_many_valued);
+    let mut table = Table::new(&[
+        ("path", Align::Left),
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("difference", Align::Right),
+        ("percent", Align::Right),
+        ("verdict", Align::Left),
+        ("reason", Align::Left),
+    ]);
+    for path in &comparison.paths {
+        table.row(row(path, marked));
+    }
+    [
+        sides(comparison, style),
+        table.render(style),
+        "\n".to_owned(),
+        legend(comparison, marked, style),
+        differences(comparison, style),
+        summary(comparison.summary, style),
+    ]
+    .concat()
+}
+
+fn sides(comparison: &Comparison, style: Style) -> String {
+    let side = |heading: &str, side: &SideInfo| {
+        let release = side.release.as_deref().unwrap_or("release unknown");
+        let about = clean(&format!("{}, {release}", side.name));
+        format!("{}  {about}\n", style.paint(heading, QUIET))
+    };
+    side("base", &comparison.base) + &side("new ", &comparison.new) + "\n"
+}
+
+fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
+    let paint = of_verdict(path.verdict);
+    let value = |value: Option<u64>, values: usize| match value {
+        Some(value) if marked => {
+            format!("{}{}", grouped(value), if values > 1 { MANY_VALUES } else { ONE_VALUE })
+        }
+        value => value.map_or_else(String::new, grouped),
+    };
+    [
+        path.path.as_str().into(),
+        value(path.base, path.base_values).into(),
+        value(path.new, path.new_values).into(),
+        Cell::painted(&path.difference.map_or_else(String::new, signed), paint),
+        Cell::painted(&path.percent.map_or_else(String::new, percent), paint),
+        Cell::painted(&path.verdict.to_string(), paint),
+        path.reason.as_deref().unwrap_or_default().into(),
+    ]
+}
+
+/// What the numbers count, and what the mark means if it is there.
+fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
+    let mut units: Vec<String> = Vec::new();
+    for path in comparison.paths.iter().filter(|path| path.unit != Unit::Check) {
+        let unit = path.unit.to_string();
+        if !units.contains(&unit) {
+            units.push(unit);
+        }
+    }
+    let unit = (!units.is_empty()).then(|| format!("numbers are {}", units.join(" or ")));
+    let mark = marked.then(|| {
+        format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
+    });
+    let lines = unit.into_iter().chain(mark);
+    lines.map(|line| style.paint(&line, QUIET) + "\n").collect()
+}
+
+/// A line for each thing other than the kernel in which the two measurements differ.
+fn differences(comparison: &Comparison, style: Style) -> String {
+    let paint = of_verdict(Verdict::ModeAppeared);
+    let warning = |difference: &_| format!("measured differently: {difference}");
+    let lines = comparison.identity_differences.iter().map(warning);
+    lines.map(|line| style.paint(&clean(&line), paint) + "\n").collect()
+}
+
+/// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.
+fn summary(summary: Summary, style: Style) -> String {
+    let some = Verdict::ALL.into_iter().filter(|&verdict| summary.count(verdict) > 0);
+    let counts: Vec<String> = some
+        .map(|verdict| {
+            style.paint(&format!("{} {verdict}", summary.count(verdict)), of_verdict(verdict))
+        })
+        .collect();
+    let s = if summary.paths == 1 { "" } else { "s" };
+    let colon = if counts.is_empty() { "" } else { ": " };
+    format!("{} path{s}{colon}{}\n", summary.paths, counts.join(", "))
+}

@@ -1,0 +1,19 @@
+//! Results and comparisons as text for a terminal.
+//!
+//! Every function is pure and returns the text, ending in a newline; the caller decides where it
+//! goes, whether it may be coloured and how wide it may be ([`Style`]). Counts are printed whole
+//! and with the name of their unit: an instruction count is never shown as a time.
+//!
+//! Names, releases and reasons come from files and guests: control characters in them are replaced.
+
+mod comparison;
+mod measurement;
+mod number;
+mod paths;
+mod style;
+mod table;
+
+pub use comparison::comparison_table;
+pub use measurement::measurement_table;
+pub use paths::{PathRow, paths_table};
+pub use style::Style;

@@ -1,0 +1,78 @@
+//! The table of one result: a row a path, then what the numbers depend on.
+
+use pathmeter_model::{Estimate, Measurement, PathResult, Status, Unit, Verdict};
+
+use crate::number::grouped;
+use crate::style::{PLAIN, QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table, clean};
+
+/// A row for each path (estimate, exact values, status and reason), then the notes and what was
+/// measured on which machine.
+pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
+    let unit = measurement.unit().to_string();
+    let mut table = Table::new(&[
+        ("path", Align::Left),
+        (&unit, Align::Right),
+        ("exact values", Align::Left),
+        ("status", Align::Left),
+        ("reason", Align::Left),
+    ]);
+    for path in &measurement.paths {
+        table.row(row(path));
+    }
+    table.render(style) + &footer(measurement, style)
+}
+
+fn row(path: &PathResult) -> [Cell; 5] {
+    let estimate = path.estimate.as_ref();
+    [
+        path.path.as_str().into(),
+        estimate.map_or_else(String::new, |estimate| grouped(estimate.value)).into(),
+        estimate.map_or_else(String::new, typical_values).into(),
+        status(path),
+        path.reason.as_deref().unwrap_or_default().into(),
+    ]
+}
+
+/// `3 values 4,739…6,781`; nothing for a path with one value, the usual case.
+fn typical_values(estimate: &Estimate) -> String {
+    match estimate.typical.as_slice() {
+        [] | [_] => String::new(),
+        [first, .., last] => {
+            let number = estimate.typical.len();
+            format!("{number} values {}…{}", grouped(*first), grouped(*last))
+        }
+    }
+}
+
+/// The status in the colours of the verdict it leads to. A check that is ok says that it passed,
+/// since it has no number to show for it.
+fn status(path: &PathResult) -> Cell {
+    let text = match (path.status, path.unit) {
+        (Status::Ok, Unit::Check) => "passed".to_owned(),
+        (status, _) => status.to_string(),
+    };
+    let paint = match path.status {
+        Status::Ok => PLAIN,
+        Status::Unsupported => of_verdict(Verdict::Unsupported),
+        Status::Failed => of_verdict(Verdict::Broken),
+    };
+    Cell::painted(&text, paint)
+}
+
+fn footer(measurement: &Measurement, style: Style) -> String {
+    let identity = &measurement.identity;
+    let release = identity.release.as_deref().unwrap_or("release unknown");
+    let starts = identity.starts;
+    let s = if starts == 1 { "" } else { "s" };
+    let facts = [
+        format!("{}, {release}", measurement.subject.name),
+        format!(
+            "QEMU {}, {}, cpu {}, {} MiB, {starts} perturbed start{s}",
+            identity.qemu, identity.machine, identity.cpu, identity.memory_mib
+        ),
+    ];
+    let notes = measurement.notes.iter().map(|note| format!("note: {}\n", clean(note)));
+    let facts = facts.iter().map(|fact| style.paint(&clean(fact), QUIET) + "\n");
+    std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
+}

@@ -1,0 +1,58 @@
+//! Numbers as people read them: digits in groups of three, differences with their sign.
+
+/// `111632` as `111,632`.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `+1`, `-2,042`, and `0` without a sign.
+pub(crate) fn signed(difference: i64) -> String {
+    let sign = match difference {
+        ..0 => "-",
+        0 => "",
+        1.. => "+",
+    };
+    format!("{sign}{}", grouped(difference.unsigned_abs()))
+}
+
+/// `+0.30 %`; nothing for 0, and `<0.01 %` rather than a zero for what is not.
+pub(crate) fn percent(percent: f64) -> String {
+    if percent == 0.0 {
+        String::new()
+    } else if percent.abs() < 0.005 {
+        "<0.01 %".to_owned()
+    } else {
+        format!("{percent:+.2} %")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_from_the_right() {
+        let said = [0, 999, 1000, 111_632, u64::MAX].map(grouped);
+        assert_eq!(said, ["0", "999", "1,000", "111,632", "18,446,744,073,709,551,615"]);
+    }
+
+    #[test]
+    fn differences_carry_their_sign() {
+        let said = [0, 1, -2042, i64::MIN].map(signed);
+        assert_eq!(said, ["0", "+1", "-2,042", "-9,223,372,036,854,775,808"]);
+    }
+
+    #[test]
+    fn a_small_percentage_is_not_shown_as_none() {
+        let said = [0.0, 0.303, -10.0, 0.0009, -0.0009].map(percent);
+        assert_eq!(said, ["", "+0.30 %", "-10.00 %", "<0.01 %", "<0.01 %"]);
+    }
+}

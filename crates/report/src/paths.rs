@@ -1,0 +1,27 @@
+//! The table of what can be measured.
+
+use pathmeter_model::Unit;
+
+use crate::style::Style;
+use crate::table::{Align, Table};
+
+/// A path that can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PathRow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What its samples count.
+    pub unit: Unit,
+    /// What is measured, in one line.
+    pub about: &'a str,
+}
+
+/// A row for each of `paths`: its name, unit, and what is measured.
+pub fn paths_table(paths: &[PathRow<'_>], style: Style) -> String {
+    let mut table =
+        Table::new(&[("path", Align::Left), ("unit", Align::Left), ("measures", Align::Left)]);
+    for path in paths {
+        table.row([path.name.into(), path.unit.to_string().into(), path.about.into()]);
+    }
+    table.render(style)
+}

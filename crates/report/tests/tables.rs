@@ -1,0 +1,154 @@
+//! The tables as printed. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes them anew.
+
+use pathmeter_model::{
+    Check, Comparison, Identity, Measurement, PathResult, ResultSchema, Subject, Threshold, Unit,
+    compare,
+};
+use pathmeter_report::{PathRow, Style, comparison_table, measurement_table, paths_table};
+
+const PLAIN: Style = Style { colour: false, width: None };
+const COLOURED: Style = Style { colour: true, width: None };
+const NARROW: Style = Style { colour: false, width: Some(100) };
+
+fn path(name: &str, starts: &[&[u64]]) -> PathResult {
+    let starts: Vec<Vec<u64>> = starts.iter().map(|start| start.to_vec()).collect();
+    PathResult::ok(name, Unit::Instructions, &starts, vec![])
+}
+
+fn unsupported(name: &str, reason: &str) -> PathResult {
+    PathResult::unsupported(name, Unit::Instructions, reason)
+}
+
+fn isolation() -> PathResult {
+    let proof = Check { name: "switches".into(), value: "100".into() };
+    PathResult::ok("flags.isolation", Unit::Check, &[], vec![proof])
+}
+
+fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
+    let identity = Identity {
+        clock: Unit::Instructions,
+        image_sha256: "a0".repeat(32),
+        release: Some(release.into()),
+        command_line: "console=ttyS0 quiet".into(),
+        cpu: "max,-rdrand,-rdseed".into(),
+        machine: "microvm".into(),
+        qemu: "7.2.22".into(),
+        agent_sha256: "b1".repeat(32),
+        initramfs_sha256: "c2".repeat(32),
+        starts: 2,
+        memory_mib: 256,
+    };
+    let subject = Subject::kernel_image(name);
+    Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }
+}
+
+fn cloud() -> Measurement {
+    let paths = vec![
+        path("syscall.getppid", &[&[330, 330], &[330, 330]]),
+        path("switch.yield", &[&[3723, 3723], &[3723, 3723]]),
+        path("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
+        path("process.fork-exit", &[&[111_632, 112_874], &[115_001, 117_680]]),
+        path("tcp.round-trip", &[&[4739, 4739], &[4739, 4739]]),
+        isolation(),
+        unsupported("getcpu.rdpid", "this CPU model has no rdpid: QEMU 7.2 does not interpret it"),
+        path("softirq.net-rx", &[&[742, 742], &[742, 742]]),
+    ];
+    measurement("/boot/vmlinuz-cloud", "6.1.0-18-cloud-amd64", paths)
+}
+
+fn rt() -> Measurement {
+    let dead = "the guest panicked: BUG: unable to handle page fault for address: ffffffffdeadbeef";
+    let paths = vec![
+        path("syscall.getppid", &[&[331, 331], &[331, 331]]),
+        path("switch.yield", &[&[3537, 3537], &[3537, 3537]]),
+        path("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
+        path("process.fork-exit", &[&[111_633, 112_875], &[115_002, 117_681]]),
+        path("tcp.round-trip", &[&[4739, 4739], &[6781, 6781]]),
+        isolation(),
+        unsupported("getcpu.rdpid", "this CPU model has no rdpid: QEMU 7.2 does not interpret it"),
+        PathResult::failed("softirq.net-rx", Unit::Instructions, dead),
+    ];
+    measurement("vmlinuz-rt", "6.1.0-18-rt-amd64", paths)
+}
+
+fn comparison() -> Comparison {
+    compare(&cloud(), &rt(), Threshold::default())
+}
+
+#[test]
+fn a_measurement() {
+    let mut rt = rt();
+    rt.notes.push("the guest panicked once and was started again".into());
+    insta::assert_snapshot!(measurement_table(&rt, PLAIN));
+}
+
+#[test]
+fn a_measurement_in_colour() {
+    insta::assert_snapshot!(coloured(&measurement_table(&rt(), COLOURED)));
+}
+
+#[test]
+fn a_comparison() {
+    insta::assert_snapshot!(comparison_table(&comparison(), PLAIN));
+}
+
+#[test]
+fn a_comparison_in_colour() {
+    insta::assert_snapshot!(coloured(&comparison_table(&comparison(), COLOURED)));
+}
+
+#[test]
+fn a_comparison_on_a_narrow_terminal() {
+    let table = comparison_table(&comparison(), NARROW);
+    assert!(table.lines().all(|line| line.chars().count() <= 100));
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_comparison_without_change() {
+    let paths = vec![path("syscall.getppid", &[&[330]]), path("switch.yield", &[&[3723]])];
+    let same = measurement("vmlinuz", "6.1.0", paths);
+    insta::assert_snapshot!(comparison_table(&compare(&same, &same, Threshold::default()), PLAIN));
+}
+
+#[test]
+fn a_comparison_across_machines() {
+    let (base, mut new) = (cloud(), rt());
+    new.identity.qemu = "8.0.0".into();
+    new.paths.truncate(1);
+    let comparison = compare(&base, &new, Threshold { percent: 1.0 });
+    insta::assert_snapshot!(comparison_table(&comparison, PLAIN));
+}
+
+#[test]
+fn nothing_to_compare() {
+    let nothing = measurement("vmlinuz", "6.1.0", vec![]);
+    let comparison = compare(&nothing, &nothing, Threshold::default());
+    insta::assert_snapshot!(comparison_table(&comparison, PLAIN));
+}
+
+#[test]
+fn what_can_be_measured() {
+    let rows = [
+        ("syscall.getppid", Unit::Instructions, "the cheapest system call, by syscall"),
+        ("flags.isolation", Unit::Check, "NT, AC, ID and DF of one task never show in another"),
+    ];
+    let rows = rows.map(|(name, unit, about)| PathRow { name, unit, about });
+    insta::assert_snapshot!(paths_table(&rows, PLAIN));
+}
+
+#[test]
+fn without_colour_there_is_no_escape_sequence() {
+    let mut hostile = cloud();
+    hostile.subject.name = "\x1b[2Jvmlinuz".into();
+    hostile.paths[6].reason = Some("\x1b]0;title\x07".into());
+    let comparison = compare(&hostile, &hostile, Threshold::default());
+    for table in [measurement_table(&hostile, PLAIN), comparison_table(&comparison, PLAIN)] {
+        assert!(!table.contains(['\x1b', '\x07']), "{table:?}");
+    }
+}
+
+/// Escape sequences made visible.
+fn coloured(table: &str) -> String {
+    table.replace('\x1b', "␛")
+}

@@ -1,0 +1,326 @@
+//! Two sets of exact values: did the path change, and by how much?
+//!
+//! A path is measured over several deliberately perturbed starts, so a kernel has a *set* of exact
+//! values with frequencies. Page-table layout and timer phase choose among a path's values, hence
+//! two functionally identical kernels can show different members of one population, with different
+//! frequencies; and an interrupt leaves a stray value here and there. Against that stands that one
+//! added instruction moves a whole set by exactly one. The rules, the first that holds decides:
+//!
+//! 1. **Clean shift.** Moved by d, the histograms agree in [`CLEAN_SHIFT_PERCENT`] of the samples
+//!    (histogram intersection, Swain & Ballard, "Color Indexing", IJCV 7, 1991), and leave at most
+//!    1/[`SHIFT_GAIN`] as much unexplained as unmoved: a change by d.
+//! 2. **Moved set.** The typical sets share no value and are one set moved by d, whatever the
+//!    frequencies: a change by d.
+//! 3. **Apart.** All typical values of one lie above all of the other's: a change by the
+//!    difference of the medians.
+//! 4. **New mode.** [`NEW_MODE_PERCENT`] of new's samples are at a value that base never showed:
+//!    mode-appeared. A mode that vanished is no alarm: base showed that both belong to the path.
+//! 5. **Overlap.** The typical sets share a value: same.
+//! 6. **Interleaved.** A change by the difference of the medians; when either set is diffuse
+//!    ([`DIFFUSE_VALUES`]) only if the rank test of Mann & Whitney ("On a Test of Whether one of
+//!    Two Random Variables is Stochastically Larger", Ann. Math. Stat. 18, 1947) is sure of it.
+//!
+//! Swapping base and new swaps lower and higher, negates the difference and leaves same alone, with
+//! one exception: mode-appeared is not symmetric, since a mode may vanish unremarked.
+//! All arithmetic is on integers.
+
+use std::cmp::Reverse;
+
+use crate::Histogram;
+
+/// A shift is clean when this much of the two histograms agrees, in percent; the complement of
+/// what the typical set leaves to strays.
+pub const CLEAN_SHIFT_PERCENT: u32 = 90;
+
+/// A clean shift leaves at most one part in this many of the samples that disagree unmoved.
+///
+/// Two draws from one dense population disagree by chance, and by chance a little less when moved
+/// by one; a real shift leaves strays only. Four parts those two: 12 neighbouring values moved by
+/// one disagree in 8 % unmoved and with 2 % strays still pass.
+pub const SHIFT_GAIN: u32 = 4;
+
+/// A mode has appeared when this much of new's samples is where base never was, in percent: one
+/// start of ten.
+pub const NEW_MODE_PERCENT: u32 = 10;
+
+/// From this many typical values on a set is *diffuse*: a draw from a population with more values
+/// than were seen. Values between its own are then expected, and values a little outside.
+pub const DIFFUSE_VALUES: usize = 4;
+
+/// How far outside a diffuse set a value is still expected, in units of the set's largest gap.
+///
+/// Gaps at the ends of a draw are as large as those inside it (the spacings of a uniform draw are
+/// exchangeable: Pyke, "Spacings", J. R. Stat. Soc. B 27, 1965), so one gap is exceeded now and
+/// then. In simulated pairs of draws of 8 starts from one population, one gap calls 6 to 9 in 100 a
+/// new mode, two gaps about 2.
+pub const REACH_GAPS: u64 = 2;
+
+/// Bound of the rank test: the 99.9 % quantile of chi-square with one degree of freedom, in
+/// thousandths. Eight values against eight pass it only when (nearly) all are apart.
+pub const RANK_CHI_SQUARE_MILLI: u32 = 10_828;
+
+/// How many of each side's most frequent values propose shifts; bounds the work on hostile input.
+const SHIFT_PROPOSERS: usize = 16;
+
+/// What two sets of exact values say of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Both are draws from one population.
+    Same,
+    /// New's set lies lower.
+    Lower,
+    /// New's set lies higher.
+    Higher,
+    /// New has a value that base never showed, often enough to count.
+    ModeAppeared,
+}
+
+/// A verdict and the pair of values that carry it, in the samples' unit.
+///
+/// The difference of the path is `new - base`. It is 0 for [`Verdict::Same`], but for two diffuse
+/// sets without a common value: those keep their medians, whose difference is chance. For
+/// [`Verdict::ModeAppeared`] `new` is the new mode and `base` the typical value nearest to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Base's value.
+    pub base: u64,
+    /// New's value.
+    pub new: u64,
+}
+
+/// Judges `new` against `base` by the rules above. None if either has no samples.
+pub fn judge(base: &Histogram, new: &Histogram) -> Option<Judgement> {
+    let pair = Pair { base: Side::of(base)?, new: Side::of(new)? };
+    pair.clean_shift()
+        .or_else(|| pair.moved_set())
+        .or_else(|| pair.apart())
+        .or_else(|| pair.new_mode())
+        .or_else(|| pair.overlap())
+        .or_else(|| Some(pair.interleaved()))
+}
+
+/// One side of a comparison, with what several rules need of it.
+struct Side<'a> {
+    all: &'a Histogram,
+    typical: Vec<u64>,
+    /// Median of the typical samples, so that it is a typical value.
+    median: u64,
+    /// How far from a value seen here a value still counts as seen; 0 unless diffuse.
+    reach: u64,
+}
+
+impl<'a> Side<'a> {
+    fn of(all: &'a Histogram) -> Option<Self> {
+        let typical = all.typical();
+        let median = all.only(&typical).median()?;
+        let reach = if typical.len() < DIFFUSE_VALUES { 0 } else { reach_of(&typical) };
+        Some(Self { all, typical, median, reach })
+    }
+
+    fn total(&self) -> u128 {
+        u128::from(self.all.total())
+    }
+
+    /// Samples outside the typical set.
+    fn strays(&self) -> u64 {
+        self.all.total() - self.all.only(&self.typical).total()
+    }
+
+    fn is_far(&self, value: u64) -> bool {
+        self.all.distance(value).is_none_or(|distance| distance > self.reach)
+    }
+
+    fn nearest_typical(&self, value: u64) -> u64 {
+        let nearest = self.typical.iter().copied().min_by_key(|&v| (v.abs_diff(value), v));
+        nearest.unwrap_or(self.median)
+    }
+
+    fn lowest(&self) -> u64 {
+        self.typical.first().copied().unwrap_or(self.median)
+    }
+
+    fn highest(&self) -> u64 {
+        self.typical.last().copied().unwrap_or(self.median)
+    }
+}
+
+struct Pair<'a> {
+    base: Side<'a>,
+    new: Side<'a>,
+}
+
+impl Pair<'_> {
+    /// Rule 1. The best shift; of equally good ones the smallest, and none if it has no direction.
+    fn clean_shift(&self) -> Option<Judgement> {
+        let whole = self.whole();
+        let unmoved = self.agreement(0);
+        if unmoved == whole {
+            return None;
+        }
+        let (shift, moved) = self
+            .proposed_shifts()
+            .into_iter()
+            .filter_map(|shift| Some((shift, self.clean_agreement(shift)?)))
+            .max_by_key(|&(shift, agreed)| (agreed, Reverse(shift.unsigned_abs())))?;
+        let gained = (whole - moved) * u128::from(SHIFT_GAIN) <= whole - unmoved;
+        let directed = self.agreement(-shift) < moved;
+        if gained && directed { self.at_shift(shift) } else { None }
+    }
+
+    /// Rule 2. Typical sets have the same shape only under the shift of their lowest values.
+    fn moved_set(&self) -> Option<Judgement> {
+        let (base, new) = (&self.base.typical, &self.new.typical);
+        let shift = difference(self.base.lowest(), self.new.lowest());
+        let moved = base.len() == new.len()
+            && base.iter().zip(new).all(|(&b, &n)| difference(b, n) == shift);
+        if moved && !self.share_typical() { self.at_shift(shift) } else { None }
+    }
+
+    /// Rule 3.
+    fn apart(&self) -> Option<Judgement> {
+        let apart =
+            self.base.highest() < self.new.lowest() || self.new.highest() < self.base.lowest();
+        apart.then(|| change(self.base.median, self.new.median))
+    }
+
+    /// Rule 4. Either one new value is frequent enough by itself, or many (a slow path that is
+    /// itself diffuse) are together, above the strays that base has too.
+    fn new_mode(&self) -> Option<Judgement> {
+        let far: Vec<(u64, u64)> =
+            self.new.all.iter().filter(|&(value, _)| self.base.is_far(value)).collect();
+        let &(mode, count) = far.iter().max_by_key(|&&(value, count)| (count, Reverse(value)))?;
+        let together: u64 = far.iter().map(|&(_, count)| count).sum();
+
+        let (base_total, new_total) = (self.base.total(), self.new.total());
+        let bound = new_total * u128::from(NEW_MODE_PERCENT);
+        let alone = u128::from(count) * 100 >= bound;
+        let many = u128::from(together) * 100 * base_total
+            >= bound * base_total + u128::from(self.base.strays()) * 100 * new_total;
+        (alone || many).then(|| Judgement {
+            verdict: Verdict::ModeAppeared,
+            base: self.base.nearest_typical(mode),
+            new: mode,
+        })
+    }
+
+    /// Rule 5.
+    fn overlap(&self) -> Option<Judgement> {
+        if self.share_typical() { self.at_shift(0) } else { None }
+    }
+
+    /// Rule 6.
+    fn interleaved(&self) -> Judgement {
+        let (base, new) = (self.base.median, self.new.median);
+        let diffuse = self.base.reach > 0 || self.new.reach > 0;
+        if diffuse && !self.rank_test_agrees() {
+            Judgement { verdict: Verdict::Same, base, new }
+        } else {
+            change(base, new)
+        }
+    }
+
+    /// Mann & Whitney's test in its normal approximation, squared: with w and l the pairs in which
+    /// new is higher and lower, 3 (w - l)^2 / (m n (m + n + 1)) is chi-square with one degree of
+    /// freedom. Each typical value counts once: samples of one start are not independent, values
+    /// nearly are. The medians must point the same way.
+    fn rank_test_agrees(&self) -> bool {
+        let (base, new) = (&self.base.typical, &self.new.typical);
+        let (m, n) = (base.len() as u128, new.len() as u128);
+        let lead: i128 = new.iter().map(|&v| wins(base, v)).sum();
+        let same_way = (lead > 0) == (self.new.median > self.base.median);
+        let square = lead.unsigned_abs().pow(2);
+        same_way && 3000 * square >= u128::from(RANK_CHI_SQUARE_MILLI) * m * n * (m + n + 1)
+    }
+
+    fn share_typical(&self) -> bool {
+        self.base.typical.iter().any(|value| self.new.typical.binary_search(value).is_ok())
+    }
+
+    /// The shifts other than 0 that bring a frequent value of base onto one of new, the medians
+    /// included.
+    fn proposed_shifts(&self) -> Vec<i128> {
+        let (base, new) = (self.base.all.by_frequency(), self.new.all.by_frequency());
+        let mut shifts = vec![difference(self.base.median, self.new.median)];
+        for &from in base.iter().take(SHIFT_PROPOSERS) {
+            shifts.extend(new.iter().take(SHIFT_PROPOSERS).map(|&to| difference(from, to)));
+        }
+        shifts.sort_unstable();
+        shifts.dedup();
+        shifts.retain(|&shift| shift != 0);
+        shifts
+    }
+
+    /// The product of both totals: what full agreement comes to, so that shares stay integers.
+    fn whole(&self) -> u128 {
+        self.base.total() * self.new.total()
+    }
+
+    /// Histogram intersection with base moved by `shift`, out of [`Self::whole`].
+    fn agreement(&self, shift: i128) -> u128 {
+        self.base.all.iter().map(|(value, _)| self.agreement_at(value, shift)).sum()
+    }
+
+    /// [`Self::agreement`] if it is clean; gives up as soon as too much disagrees, which most
+    /// proposed shifts do at once.
+    fn clean_agreement(&self, shift: i128) -> Option<u128> {
+        let allowed = self.whole() * u128::from(100 - CLEAN_SHIFT_PERCENT);
+        let mut agreed = 0;
+        let mut seen = 0;
+        for (value, count) in self.base.all.iter() {
+            agreed += self.agreement_at(value, shift);
+            seen += u128::from(count) * self.new.total();
+            if (seen - agreed) * 100 > allowed {
+                return None;
+            }
+        }
+        Some(agreed)
+    }
+
+    /// One value's part of [`Self::agreement`].
+    fn agreement_at(&self, value: u64, shift: i128) -> u128 {
+        let moved = moved(value, shift).map_or(0, |v| self.new.all.count(v));
+        let here = u128::from(self.base.all.count(value)) * self.new.total();
+        here.min(u128::from(moved) * self.base.total())
+    }
+
+    /// The judgement that base moved by `shift`, told at the value most frequent on both sides.
+    fn at_shift(&self, shift: i128) -> Option<Judgement> {
+        let values = self.base.all.iter().map(|(value, _)| value);
+        let base = values.max_by_key(|&v| (self.agreement_at(v, shift), Reverse(v)))?;
+        Some(change(base, moved(base, shift)?))
+    }
+}
+
+/// The judgement that a path went from `base` to `new`.
+fn change(base: u64, new: u64) -> Judgement {
+    let verdict = match new.cmp(&base) {
+        std::cmp::Ordering::Less => Verdict::Lower,
+        std::cmp::Ordering::Equal => Verdict::Same,
+        std::cmp::Ordering::Greater => Verdict::Higher,
+    };
+    Judgement { verdict, base, new }
+}
+
+fn difference(from: u64, to: u64) -> i128 {
+    i128::from(to) - i128::from(from)
+}
+
+fn moved(value: u64, shift: i128) -> Option<u64> {
+    u64::try_from(i128::from(value) + shift).ok()
+}
+
+/// [`REACH_GAPS`] of the largest gap between neighbours, but no more than the whole span.
+fn reach_of(ascending: &[u64]) -> u64 {
+    let gap = ascending.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+    let span = ascending.last().zip(ascending.first()).map_or(0, |(last, first)| last - first);
+    span.min(gap.saturating_mul(REACH_GAPS))
+}
+
+/// How many of `ascending` lie below `value`, less how many lie above.
+fn wins(ascending: &[u64], value: u64) -> i128 {
+    let below = ascending.partition_point(|&v| v < value);
+    let above = ascending.len() - ascending.partition_point(|&v| v <= value);
+    below as i128 - above as i128
+}

@@ -1,0 +1,17 @@
+//! Pure functions over samples: what a set of exact values says, and what two of them say together.
+//!
+//! Nothing here reads, prints, or knows what a path or a kernel is. Values are counts in whatever
+//! unit the caller has (instructions, cycles, nanoseconds) and stay integers throughout, so every
+//! answer is the same on every machine.
+//!
+//! - [`Histogram`]: exact values with their frequencies, their mode, median and typical set.
+//! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
+
+mod histogram;
+mod judge;
+
+pub use histogram::{Histogram, TYPICAL_PERCENT};
+pub use judge::{
+    CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, NEW_MODE_PERCENT, RANK_CHI_SQUARE_MILLI,
+    REACH_GAPS, SHIFT_GAIN, Verdict, judge,
+};
