@@ -59,8 +59,7 @@ pub(crate) fn walk(port: &mut Port, plan: &Plan, start: u64) -> Result<(), Troub
 /// tick's phase against the first window by a number that follows from the start's.
 fn shift_phase(start: u64) {
     const LONGEST: u64 = 1 << 20;
-    let end = clock::stamp() + guest::scramble(start) % LONGEST;
-    while clock::stamp() < end {}
+    clock::busy(guest::scramble(start) % LONGEST);
 }
 
 /// Memory for the report that outlives the probe's process.

@@ -26,3 +26,15 @@ pub fn window<R>(walk: impl FnOnce() -> R) -> (u64, R) {
     let end = stamp();
     (end.wrapping_sub(begin), result)
 }
+
+/// Executes about `instructions` instructions in user mode, and nothing else.
+///
+/// A loop of two instructions: one that looked at the clock would be far slower in an interpreter,
+/// which must leave its translated code to read it.
+pub fn busy(instructions: u64) {
+    // SAFETY: counts a register down.
+    unsafe {
+        asm!("2:", "dec {count}", "jnz 2b", count = inout(reg) instructions / 2 + 1 => _,
+            options(nostack, nomem));
+    }
+}

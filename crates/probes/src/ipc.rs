@@ -4,7 +4,7 @@
 //! (socket), in every window.
 
 use crate::{
-    Outcome, Path, Report, clock, prove,
+    Failure, Outcome, Path, Report, clock, prove,
     switch::descriptor,
     sys::{self, nr},
     task::{self, Partner},
@@ -75,12 +75,17 @@ pub(crate) fn ping(report: &mut Report, socket: usize) -> Outcome {
     let mut sent = 0_u8;
     report.walk(|| {
         sent = sent.wrapping_add(1);
-        let mut byte = [sent];
-        let (cost, got) = clock::window(|| {
-            let _ = sys::write(socket, &byte);
-            sys::read(socket, &mut byte)
-        });
-        prove!(got == Ok(1) && byte[0] == !sent, "{:#x} was answered by {:#x}", sent, byte[0]);
-        Ok(cost)
+        ping_once(socket, sent)
     })
+}
+
+/// One byte to an [`echo`] and back; its cost.
+pub(crate) fn ping_once(socket: usize, sent: u8) -> Result<u64, Failure> {
+    let mut byte = [sent];
+    let (cost, got) = clock::window(|| {
+        let _ = sys::write(socket, &byte);
+        sys::read(socket, &mut byte)
+    });
+    prove!(got == Ok(1) && byte[0] == !sent, "{sent:#x} was answered by {:#x}", byte[0]);
+    Ok(cost)
 }

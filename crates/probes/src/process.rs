@@ -1,7 +1,8 @@
 //! `process.*`: making a task and waiting for its end.
 //!
 //! Proof: the process's exit code is the window's own; the thread left its mark and its number was
-//! cleared by the kernel.
+//! cleared by the kernel. Both run under `SCHED_FIFO`, so that the new task waits until its maker
+//! sleeps: which of the two goes first would otherwise depend on the fair scheduler's history.
 
 use core::sync::atomic::Ordering;
 
@@ -31,6 +32,7 @@ pub(crate) static PATHS: &[Path] = &[
 const CHILD: usize = 0;
 
 fn fork_exit(report: &mut Report) -> Outcome {
+    task::fifo()?;
     let mut code = 0_u32;
     report.walk(|| {
         code = code + 1 & 0x7f;
@@ -60,6 +62,7 @@ extern "C" fn thread_body(board: usize) -> ! {
 }
 
 fn thread(report: &mut Report) -> Outcome {
+    task::fifo()?;
     let board = Board::new()?;
     let stack = task::thread_stack()?;
     report.walk(|| {

@@ -22,13 +22,13 @@ pub(crate) static PATHS: &[Path] = &[
     Path {
         name: "softirq.timer+user",
         about: "TIMER softirq, raised while user code runs: from raise to entry",
-        windows: 2,
+        windows: 1,
         probe: timer_user,
     },
     Path {
         name: "softirq.timer+idle",
         about: "TIMER softirq, raised while the CPU idles: from raise to entry",
-        windows: 5,
+        windows: 4,
         probe: timer_idle,
     },
     Path {
@@ -39,8 +39,8 @@ pub(crate) static PATHS: &[Path] = &[
     },
 ];
 
-const RAISE: &str = "irq:softirq_raise";
-const ENTRY: &str = "irq:softirq_entry";
+const RAISE: &str = "irq/softirq_raise";
+const ENTRY: &str = "irq/softirq_entry";
 /// Numbers of the softirqs as the tracepoints print them (`<linux/interrupt.h>`).
 const TIMER: &str = "vec=1 ";
 const NET_RX: &str = "vec=3 ";
@@ -61,8 +61,7 @@ const SPIN: u64 = 4_000_000;
 
 /// A round in user mode, without any system call.
 fn spin() {
-    let end = clock::stamp() + SPIN;
-    while clock::stamp() < end {}
+    clock::busy(SPIN);
 }
 
 /// A round in which the CPU idles.
@@ -72,21 +71,34 @@ fn doze() {
 
 /// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
 fn timer(report: &mut Report, counts: impl Fn(&Event<'_>) -> bool, round: impl Fn()) -> Outcome {
-    let mut tracer = Tracer::new()?;
+    let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(&mut tracer, report)?;
     let _partner = Partner::process(arm_timers()?)?;
-    for _ in 0..ROUNDS {
-        tracer.clear()?;
-        tracer.enable(RAISE)?;
-        tracer.enable(ENTRY)?;
+    gather(report, &mut tracer, recording, TIMER, counts, || {
         round();
-        waits(&mut tracer, TIMER, &counts, |wait| keep(report, wait, recording))?;
+        Ok(())
+    })
+}
+
+/// Records waits of `vector` whose raise `counts`, over rounds of `round`, until there are enough.
+fn gather(
+    report: &mut Report,
+    tracer: &mut Tracer,
+    recording: u64,
+    vector: &str,
+    counts: impl Fn(&Event<'_>) -> bool,
+    round: impl Fn() -> Result<(), Failure>,
+) -> Outcome {
+    for _ in 0..ROUNDS {
+        tracer.forget()?;
+        round()?;
+        waits(tracer, vector, &counts, |wait| keep(report, wait, recording))?;
         if report.samples().len() >= report.windows() {
             return Ok(());
         }
     }
     let seen = report.samples().len();
-    unsupported!("only {seen} TIMER softirqs were raised in that context in {ROUNDS} rounds")
+    unsupported!("only {seen} of {} softirqs came in {ROUNDS} rounds", report.windows())
 }
 
 /// What a partner does to have timer-wheel timers expire: it receives, with a timeout, for ever.
@@ -101,23 +113,13 @@ fn arm_timers() -> Result<impl FnOnce(), Failure> {
 }
 
 fn net_rx(report: &mut Report) -> Outcome {
-    let mut tracer = Tracer::new()?;
+    let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(&mut tracer, report)?;
     let socket = datagram_socket()?;
-    for _ in 0..ROUNDS {
-        tracer.clear()?;
-        tracer.enable(RAISE)?;
-        tracer.enable(ENTRY)?;
-        for _ in 0..report.windows() {
-            send_to_self(socket)?;
-        }
-        waits(&mut tracer, NET_RX, |_| true, |wait| keep(report, wait, recording))?;
-        if report.samples().len() >= report.windows() {
-            return Ok(());
-        }
-    }
-    let seen = report.samples().len();
-    unsupported!("only {seen} NET_RX softirqs were raised in {ROUNDS} rounds")
+    let sends = report.windows();
+    gather(report, &mut tracer, recording, NET_RX, |_| true, || {
+        (0..sends).try_for_each(|_| send_to_self(socket).map(|_| ()))
+    })
 }
 
 /// Records a wait less the cost of recording, unless there are enough.
@@ -151,23 +153,18 @@ fn waits(
 }
 
 /// Datagrams sent to learn what recording costs; their middle one counts.
-const SENDS: usize = 9;
+const SENDS: usize = 5;
 
 /// What recording one event of this kind costs: the sends' cost with the raise event recorded, less
-/// that with only the entry event. Each send raises NET_RX once.
+/// that with only the entry event. Each send raises NET_RX once. Leaves both events enabled.
 fn recording_cost(tracer: &mut Tracer, report: &mut Report) -> Result<u64, Failure> {
     let socket = datagram_socket()?;
-    let mut costs = [0_u64; 2];
-    for (cost, events) in costs.iter_mut().zip([&[ENTRY][..], &[ENTRY, RAISE][..]]) {
-        tracer.clear()?;
-        for event in events {
-            tracer.enable(event)?;
-        }
-        *cost = middle_send(socket)?;
-    }
-    tracer.clear()?;
-    let recording = costs[1].saturating_sub(costs[0]);
-    prove!(recording > 0, "recording an event seems to cost nothing ({costs:?})");
+    let both = middle_send(socket)?;
+    tracer.set(RAISE, false)?;
+    let entry_only = middle_send(socket)?;
+    tracer.set(RAISE, true)?;
+    let recording = both.saturating_sub(entry_only);
+    prove!(recording > 0, "recording an event seems to cost nothing ({both}, {entry_only})");
     report.check("recording", format_args!("{recording} a recorded event, subtracted once"));
     Ok(recording)
 }

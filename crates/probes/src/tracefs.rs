@@ -45,37 +45,38 @@ pub(crate) fn parse(line: &str) -> Option<Event<'_>> {
 
 /// Tracing of some events, switched off when dropped.
 pub(crate) struct Tracer {
+    events: &'static [&'static str],
     text: &'static mut [u8],
 }
 
 impl Tracer {
-    /// Sets the clock and a memory for the trace; no event is enabled yet.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    /// Sets the clock and enables `events`, such as `irq/softirq_raise`.
+    pub(crate) fn new(events: &'static [&'static str]) -> Result<Self, Failure> {
         put("trace_clock", "x86-tsc", flag::O_TRUNC)?;
         put("tracing_on", "1", 0)?;
-        match sys::map(TRACE, flag::MAP_PRIVATE) {
+        let text = match sys::map(TRACE, flag::MAP_PRIVATE) {
             // SAFETY: a fresh private mapping of that size, never unmapped.
-            Ok(address) => Ok(Self {
-                text: unsafe { core::slice::from_raw_parts_mut(address as *mut u8, TRACE) },
-            }),
-            Err(error) => unsupported!("no memory for the trace (mmap: error {error})"),
-        }
+            Ok(address) => unsafe { core::slice::from_raw_parts_mut(address as *mut u8, TRACE) },
+            Err(error) => return unsupported!("no memory for the trace (mmap: error {error})"),
+        };
+        let tracer = Self { events, text };
+        events.iter().try_for_each(|event| tracer.set(event, true))?;
+        Ok(tracer)
     }
 
-    /// Enables one event, such as `irq:softirq_raise`.
-    pub(crate) fn enable(&self, event: &str) -> Result<(), Failure> {
-        put("set_event", event, flag::O_APPEND)
+    /// Enables or disables one event.
+    pub(crate) fn set(&self, event: &str, on: bool) -> Result<(), Failure> {
+        let file = Text::<48>::format(format_args!("events/{event}/enable"));
+        put(core::str::from_utf8(file.as_bytes()).unwrap_or(""), if on { "1" } else { "0" }, 0)
     }
 
-    /// Disables all events and forgets what was recorded.
-    pub(crate) fn clear(&self) -> Result<(), Failure> {
-        put("set_event", "\n", flag::O_TRUNC)?;
+    /// Forgets what was recorded.
+    pub(crate) fn forget(&self) -> Result<(), Failure> {
         put("trace", "\n", flag::O_TRUNC)
     }
 
-    /// Disables all events, then hands those recorded since [`Tracer::clear`] to `sink`, in order.
+    /// Hands the events recorded since [`Tracer::forget`] to `sink`, in order.
     pub(crate) fn read(&mut self, mut sink: impl FnMut(Event<'_>)) -> Result<(), Failure> {
-        put("set_event", "\n", flag::O_TRUNC)?;
         let fd = open("trace", flag::O_RDONLY)?;
         let mut length = 0;
         while let Ok(got @ 1..) = sys::read(fd, &mut self.text[length..]) {
@@ -90,7 +91,10 @@ impl Tracer {
 
 impl Drop for Tracer {
     fn drop(&mut self) {
-        let _ = self.clear();
+        for event in self.events {
+            // Nothing better can be done about it here.
+            let _ = self.set(event, false);
+        }
     }
 }
 

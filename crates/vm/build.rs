@@ -1,0 +1,73 @@
+//! Builds the agent and puts it where `include_bytes!` finds it.
+//!
+//! The agent is a static program without libc, with flags of its own, so it can't be an ordinary
+//! dependency; and a cargo inside cargo would wait for the same target folder. rustc is called
+//! directly, once a crate: wire, probes, agent.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Flags for all three. The code model and the missing position independence keep every address below
+/// 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of source
+/// and compiler alone.
+const FLAGS: &[&str] = &[
+    "--edition=2024",
+    "--cap-lints=allow",
+    "-Copt-level=2",
+    "-Cpanic=abort",
+    "-Crelocation-model=static",
+    "-Ccodegen-units=1",
+    "-Cdebuginfo=0",
+    "-Cstrip=symbols",
+    "-Cmetadata=pathmeter",
+    "--target=x86_64-unknown-linux-gnu",
+];
+
+/// For the linker: nothing but our own code, and no note that depends on where it was built.
+const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none \
+                    -Wl,-z,noexecstack -Wl,-z,norelro";
+
+fn main() -> ExitCode {
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("cargo::error={error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no parent folder")?;
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    for name in ["wire", "probes", "agent"] {
+        println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
+    }
+    compile(crates, &out, "wire", "src/lib.rs", &["--crate-type=rlib"])?;
+    compile(crates, &out, "probes", "src/lib.rs", &["--crate-type=rlib"])?;
+    let link = format!("-Clink-args={LINK}");
+    compile(crates, &out, "agent", "src/main.rs", &["--crate-type=bin", &link])
+}
+
+/// Compiles one crate; `extra` are its own flags. Those built before it can be used by it.
+fn compile(crates: &Path, out: &Path, name: &str, root: &str, extra: &[&str]) -> Result<(), String> {
+    let rustc = std::env::var_os("RUSTC").ok_or("RUSTC is not set")?;
+    let mut command = Command::new(rustc);
+    command
+        .args(FLAGS)
+        .args(extra)
+        .arg(format!("--crate-name=pathmeter_{name}"))
+        .arg(format!("--out-dir={}", out.display()))
+        // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
+        .arg(format!("--remap-path-prefix={}=", crates.display()))
+        .arg(crates.join(name).join(root));
+    for library in ["wire", "probes"].into_iter().filter(|library| *library != name) {
+        let file = out.join(format!("libpathmeter_{library}.rlib"));
+        command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));
+    }
+    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+        command.env_remove(variable);
+    }
+    let status = command.status().map_err(|error| format!("rustc can't be run: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the agent's crate {name} does not compile")) }
+}

@@ -1,0 +1,182 @@
+//! What can go wrong between the host and a guest.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::{CacheError, QemuError, console::Tail};
+
+/// Why a kernel could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum VmError {
+    /// There is no QEMU to run.
+    #[error(transparent)]
+    Qemu(#[from] QemuError),
+    /// The kernel file can't be booted.
+    #[error(transparent)]
+    Image(#[from] pathmeter_image::ImageError),
+    /// The cache can't be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The user interrupted the run.
+    #[error("interrupted")]
+    Interrupted,
+    /// The guest said nothing for too long.
+    #[error("{step}: nothing heard from the guest for {} s", .limit.as_secs())]
+    Timeout {
+        /// What it was doing.
+        step: Step,
+        /// The limit.
+        limit: Duration,
+        /// The end of its console.
+        console: Tail,
+    },
+    /// The kernel panicked.
+    #[error("{step}: {message}")]
+    Panicked {
+        /// What it was doing.
+        step: Step,
+        /// The kernel's own words.
+        message: String,
+        /// The end of its console.
+        console: Tail,
+    },
+    /// The guest shut down or rebooted, or QEMU ended by itself or was killed.
+    #[error("{step}: {how}")]
+    Ended {
+        /// What it was doing.
+        step: Step,
+        /// How, as far as is known.
+        how: String,
+        /// The end of its console.
+        console: Tail,
+    },
+    /// What arrived on the protocol port is not the protocol.
+    #[error("{step}: the protocol port carried {what}")]
+    Protocol {
+        /// What it was doing.
+        step: Step,
+        /// What arrived.
+        what: String,
+        /// The end of its console.
+        console: Tail,
+    },
+    /// The agent gave up.
+    #[error("{step}: the agent gave up: {reason}")]
+    Abort {
+        /// What it was doing.
+        step: Step,
+        /// The agent's words.
+        reason: String,
+        /// The end of its console.
+        console: Tail,
+    },
+    /// QEMU refused a command.
+    #[error("{step}: QEMU refused {command}: {answer}")]
+    Refused {
+        /// What was being done.
+        step: Step,
+        /// The QMP command.
+        command: String,
+        /// QEMU's answer.
+        answer: String,
+    },
+    /// A call to the host's kernel failed.
+    #[error("{what}: {source}")]
+    Host {
+        /// What was being done.
+        what: &'static str,
+        /// The error.
+        source: std::io::Error,
+    },
+    /// A file can't be written.
+    #[error("{}: {source}", .path.display())]
+    Write {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error.
+        source: std::io::Error,
+    },
+}
+
+/// What a guest was doing when something went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Booting, up to the agent's READY.
+    Boot,
+    /// Being saved as a snapshot.
+    Save,
+    /// Being restored from a snapshot.
+    Restore,
+    /// Between paths.
+    Run,
+    /// Walking a path.
+    Path {
+        /// Its index in the plan.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Boot => f.write_str("booting the kernel"),
+            Self::Save => f.write_str("saving the guest's snapshot"),
+            Self::Restore => f.write_str("restoring the guest's snapshot"),
+            Self::Run => f.write_str("running the agent"),
+            Self::Path { name, .. } => write!(f, "walking {name}"),
+        }
+    }
+}
+
+impl VmError {
+    /// The path in which the kernel died or fell silent, if it was in one: leaving it out may help.
+    pub(crate) fn in_path(&self) -> Option<usize> {
+        match self {
+            Self::Timeout { step: Step::Path { index, .. }, .. }
+            | Self::Panicked { step: Step::Path { index, .. }, .. }
+            | Self::Ended { step: Step::Path { index, .. }, .. }
+            | Self::Protocol { step: Step::Path { index, .. }, .. }
+            | Self::Abort { step: Step::Path { index, .. }, .. } => Some(*index),
+            _ => None,
+        }
+    }
+
+    /// The end of the guest's console, if it printed anything.
+    pub fn console(&self) -> Option<&Tail> {
+        match self {
+            Self::Timeout { console, .. }
+            | Self::Panicked { console, .. }
+            | Self::Ended { console, .. }
+            | Self::Protocol { console, .. }
+            | Self::Abort { console, .. } => Some(console),
+            _ => None,
+        }
+    }
+
+    /// What the user can do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Qemu(error) => error.help(),
+            Self::Timeout { step: Step::Boot, .. } => {
+                "the kernel must boot with a serial console (CONFIG_SERIAL_8250_CONSOLE) and an \
+                 initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time with \
+                 --timeout SECONDS"
+            }
+            Self::Timeout { .. } => "give it more time with --timeout SECONDS",
+            Self::Panicked { step: Step::Boot, .. } => {
+                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
+                 command line with --append"
+            }
+            Self::Ended { .. } => "see the end of the guest's console; `pathmeter doctor` checks QEMU",
+            Self::Protocol { .. } => "the kernel, or a driver in it, writes to I/O port 0xe9",
+            Self::Refused { .. } => "`pathmeter doctor` checks QEMU; try another one with --qemu FILE",
+            Self::Write { .. } => "make room there, or write elsewhere",
+            Self::Cache(_) => {
+                "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
+            }
+            _ => return None,
+        })
+    }
+}

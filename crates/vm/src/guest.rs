@@ -1,0 +1,286 @@
+//! A guest: QEMU, and the three channels to it, heard in one loop.
+//!
+//! One thread polls everything: the protocol port, the console, the control channel and QEMU's stderr.
+//! So nothing QEMU writes ever waits for us long, and every wait ends by a deadline, by the user's
+//! interrupt or by QEMU's end, whichever comes first.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::ChildStderr;
+use std::time::{Duration, Instant};
+
+use pathmeter_wire::{MAX_FRAME, RawFrame, next_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::Value;
+
+use crate::{
+    Interrupt, Machine, Qemu, VmError,
+    console::Tail,
+    error::Step,
+    machine::{Origin, fd},
+    process::{Process, read_available},
+    qmp::{self, Lines, Said},
+};
+
+/// Longest wait before the interrupt flag is looked at again.
+const TICK: Duration = Duration::from_millis(50);
+/// After a panic's first words the rest may still follow for so long.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// A running guest. Dropping it kills QEMU.
+pub(crate) struct Guest {
+    process: Process,
+    port: UnixStream,
+    console: UnixStream,
+    control: UnixStream,
+    stderr: Option<ChildStderr>,
+    frames: Vec<u8>,
+    lines: Lines,
+    events: Vec<(String, Value)>,
+    answers: Vec<Result<Value, String>>,
+    printed: Tail,
+    complaints: Tail,
+    interrupt: Interrupt,
+    limit: Duration,
+    panicked_at: Option<Instant>,
+    /// What it is doing, for errors.
+    pub(crate) step: Step,
+}
+
+impl Guest {
+    /// Starts QEMU; `files` are the further descriptors that `origin` needs. The guest may be silent
+    /// for at most `limit` at any time.
+    pub(crate) fn start(
+        qemu: &Qemu,
+        machine: &Machine,
+        origin: Origin,
+        files: Vec<(i32, OwnedFd)>,
+        limit: Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Self, VmError> {
+        let (port, port_far) = pair()?;
+        let (console, console_far) = pair()?;
+        let (control, control_far) = pair()?;
+        let far = [(fd::PORT, port_far), (fd::CONSOLE, console_far), (fd::QMP, control_far)];
+        let descriptors = far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(files);
+        let mut process = Process::spawn(qemu, &machine.arguments(origin), descriptors.collect())?;
+        let stderr = process.take_stderr();
+        if let Some(stderr) = &stderr {
+            let unblocked = rustix::io::ioctl_fionbio(stderr, true);
+            unblocked.map_err(|error| host("preparing QEMU's stderr", error.into()))?;
+        }
+        let step = if origin == Origin::Boot { Step::Boot } else { Step::Restore };
+        let mut guest = Self {
+            process,
+            port,
+            console,
+            control,
+            stderr,
+            frames: Vec::new(),
+            lines: Lines::default(),
+            events: Vec::new(),
+            answers: Vec::new(),
+            printed: Tail::default(),
+            complaints: Tail::default(),
+            interrupt: interrupt.clone(),
+            limit,
+            panicked_at: None,
+            step,
+        };
+        guest.call("qmp_capabilities", &Value::Null, None)?;
+        Ok(guest)
+    }
+
+    /// Waits for the next frame and hands it to `take`.
+    pub(crate) fn next_frame<R>(
+        &mut self,
+        take: impl FnOnce(&RawFrame<'_>) -> R,
+    ) -> Result<R, VmError> {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            match next_frame(&self.frames) {
+                Err(error) => return Err(self.not_the_protocol(error.to_string())),
+                Ok(Some(frame)) => {
+                    let (result, length) = (take(&frame), frame.length);
+                    self.frames.drain(..length);
+                    return Ok(result);
+                }
+                Ok(None) => self.pump(deadline)?,
+            }
+        }
+    }
+
+    /// Sends a QMP command and waits for its answer.
+    pub(crate) fn call(
+        &mut self,
+        command: &str,
+        arguments: &Value,
+        descriptor: Option<BorrowedFd<'_>>,
+    ) -> Result<Value, VmError> {
+        let arguments = if arguments.is_null() { &serde_json::json!({}) } else { arguments };
+        if let Err(error) = qmp::send(&self.control, command, arguments, descriptor) {
+            return Err(self.ended_or(host("talking to QEMU", error)));
+        }
+        let deadline = Instant::now() + self.limit;
+        while self.answers.is_empty() {
+            self.pump(deadline)?;
+        }
+        self.answers.remove(0).map_err(|answer| VmError::Refused {
+            step: self.step.clone(),
+            command: command.to_owned(),
+            answer,
+        })
+    }
+
+    /// Waits for an event of this name.
+    pub(crate) fn await_event(&mut self, name: &str) -> Result<Value, VmError> {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            if let Some(index) = self.events.iter().position(|(event, _)| event == name) {
+                return Ok(self.events.remove(index).1);
+            }
+            self.pump(deadline)?;
+        }
+    }
+
+    /// An error: what came over the port is not what it should be.
+    pub(crate) fn not_the_protocol(&self, what: String) -> VmError {
+        VmError::Protocol { step: self.step.clone(), what, console: self.printed.clone() }
+    }
+
+    /// An error: the agent gave up.
+    pub(crate) fn gave_up(&self, reason: String) -> VmError {
+        VmError::Abort { step: self.step.clone(), reason, console: self.printed.clone() }
+    }
+
+    /// Hears all channels once, waiting for at most a tick.
+    fn pump(&mut self, deadline: Instant) -> Result<(), VmError> {
+        self.interrupt.check()?;
+        let now = Instant::now();
+        if now >= deadline {
+            return Err(self.timeout());
+        }
+        wait(&self.sources(), TICK.min(deadline - now))?;
+        let open = self.hear()?;
+        self.sort_control_lines();
+        if self.frames.len() > 2 * MAX_FRAME || self.lines.overlong() {
+            return Ok(()); // Enough to be judged by the caller before more is read.
+        }
+        if !open {
+            return Err(self.ended_or(host("listening to QEMU", std::io::ErrorKind::BrokenPipe.into())));
+        }
+        self.notice_panic()
+    }
+
+    fn sources(&self) -> Vec<BorrowedFd<'_>> {
+        let streams = [&self.port, &self.console, &self.control];
+        let stderr = self.stderr.iter().map(AsFd::as_fd);
+        streams.into_iter().map(AsFd::as_fd).chain(stderr).collect()
+    }
+
+    /// Reads what every channel has; false once QEMU has closed the control channel.
+    fn hear(&mut self) -> Result<bool, VmError> {
+        let failed = |error| host("listening to QEMU", error);
+        let mut buffer = [0; 16 * 1024];
+        if let Some(count) = read_available(&mut self.port, &mut buffer).map_err(failed)? {
+            self.frames.extend_from_slice(&buffer[..count]);
+        }
+        if let Some(count) = read_available(&mut self.console, &mut buffer).map_err(failed)? {
+            self.printed.extend(&buffer[..count]);
+        }
+        if let Some(stderr) = &mut self.stderr
+            && let Some(count) = read_available(stderr, &mut buffer).map_err(failed)?
+        {
+            self.complaints.extend(&buffer[..count]);
+            if count == 0 {
+                self.stderr = None;
+            }
+        }
+        let heard = read_available(&mut self.control, &mut buffer).map_err(failed)?;
+        self.lines.extend(&buffer[..heard.unwrap_or(0)]);
+        Ok(heard != Some(0))
+    }
+
+    fn sort_control_lines(&mut self) {
+        while let Some(said) = self.lines.next_said() {
+            match said {
+                Said::Return(value) => self.answers.push(Ok(value)),
+                Said::Error(words) => self.answers.push(Err(words)),
+                Said::Event { name, data } => self.events.push((name, data)),
+            }
+        }
+    }
+
+    /// A kernel that printed its panic is given a moment for the rest, then is not waited for.
+    fn notice_panic(&mut self) -> Result<(), VmError> {
+        let Some(message) = self.printed.panic() else { return Ok(()) };
+        let since = *self.panicked_at.get_or_insert_with(Instant::now);
+        if since.elapsed() < LAST_WORDS {
+            return Ok(());
+        }
+        Err(VmError::Panicked { step: self.step.clone(), message, console: self.printed.clone() })
+    }
+
+    fn timeout(&self) -> VmError {
+        VmError::Timeout {
+            step: self.step.clone(),
+            limit: self.limit,
+            console: self.printed.clone(),
+        }
+    }
+
+    /// Why QEMU is gone; `otherwise` if it isn't.
+    fn ended_or(&mut self, otherwise: VmError) -> VmError {
+        // Closing its descriptors comes before its end; and its last words may still be on the way.
+        let deadline = Instant::now() + Duration::from_secs(2);
+        let status = loop {
+            match self.process.ended() {
+                None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+                status => break status,
+            }
+        };
+        let Some(status) = status else { return otherwise };
+        let _ = self.hear();
+        self.sort_control_lines();
+        let (step, console) = (self.step.clone(), self.printed.clone());
+        if let Some(message) = self.printed.panic() {
+            return VmError::Panicked { step, message, console };
+        }
+        let complaints = self.complaints.to_string();
+        let how = match self.shutdown_reason() {
+            Some("guest-reset") => "the guest rebooted".to_owned(),
+            Some("guest-shutdown") => "the guest shut down".to_owned(),
+            Some(reason) => format!("QEMU shut down ({reason})"),
+            None => format!("QEMU ended by itself ({status}){complaints}"),
+        };
+        VmError::Ended { step, how, console }
+    }
+
+    fn shutdown_reason(&self) -> Option<&str> {
+        let (_, data) = self.events.iter().find(|(name, _)| name == "SHUTDOWN")?;
+        data["reason"].as_str()
+    }
+}
+
+fn host(what: &'static str, source: std::io::Error) -> VmError {
+    VmError::Host { what, source }
+}
+
+/// Two ends of a channel; ours doesn't block.
+fn pair() -> Result<(UnixStream, UnixStream), VmError> {
+    let make = || {
+        let (near, far) = UnixStream::pair()?;
+        near.set_nonblocking(true)?;
+        Ok((near, far))
+    };
+    make().map_err(|error| host("making a channel to QEMU", error))
+}
+
+fn wait(sources: &[BorrowedFd<'_>], time: Duration) -> Result<(), VmError> {
+    let mut polled: Vec<_> = sources.iter().map(|source| PollFd::new(source, PollFlags::IN)).collect();
+    let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+    match poll(&mut polled, Some(&time)) {
+        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+        Err(error) => Err(host("waiting for QEMU", error.into())),
+    }
+}

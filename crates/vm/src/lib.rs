@@ -1,0 +1,35 @@
+//! Exact runs: boots a kernel image in QEMU's interpreter under an instruction-counting clock, has the
+//! agent walk every path, and hands back every sample.
+//!
+//! The shape of a run ([`measure`]):
+//!
+//! 1. boot the kernel with the agent as /init, until the agent says READY and pauses the guest;
+//! 2. save the paused guest as a snapshot, keep it in the cache;
+//! 3. restore the snapshot, resume, collect what the agent sends until it says DONE;
+//! 4. should the kernel die in a path, leave that path out and start over.
+//!
+//! Contract: the guest is hostile. All that comes from it is bounded in size and checked
+//! ([`pathmeter_wire`]); QEMU runs in its seccomp sandbox, without network, disk or display, talks over
+//! inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's flags.
+
+mod cache;
+mod console;
+mod error;
+mod guest;
+mod initramfs;
+mod machine;
+mod measure;
+mod outcome;
+mod process;
+mod qemu;
+mod qmp;
+mod snapshot;
+
+pub use cache::{Cache, CacheError};
+pub use error::VmError;
+pub use initramfs::{AGENT, Initramfs, Plan};
+pub use machine::{Machine, Settings};
+pub use measure::{Kernel, Progress, Request, Run, measure};
+pub use outcome::{PathOutcome, Status};
+pub use process::Interrupt;
+pub use qemu::{Qemu, QemuError};

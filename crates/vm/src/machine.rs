@@ -1,0 +1,184 @@
+//! The guest's machine, and QEMU's command line for it, as data.
+//!
+//! Every flag here is part of what a result depends on. Why each is there:
+//! `docs/exactness.md`.
+
+use std::ffi::OsString;
+
+/// What a user may choose of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// QEMU's CPU model with its features.
+    pub cpu: String,
+    /// Memory in MiB.
+    pub memory_mib: u32,
+    /// Words added to the kernel's command line.
+    pub append: String,
+}
+
+impl Default for Settings {
+    /// The fullest CPU that the interpreter has, less its random number instructions: what they
+    /// return must not decide a measurement.
+    fn default() -> Self {
+        Self { cpu: "max,-rdrand,-rdseed".to_owned(), memory_mib: 128, append: String::new() }
+    }
+}
+
+/// How the kernel is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// An ELF with a PVH note: at once.
+    Pvh,
+    /// A bzImage: through QEMU's boot ROM.
+    BzImage,
+}
+
+/// One guest's machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// How its kernel is entered.
+    pub entry: Entry,
+    /// What the user chose.
+    pub settings: Settings,
+}
+
+/// Descriptors that a QEMU process inherits, by number.
+pub(crate) mod fd {
+    pub(crate) const PORT: i32 = 3;
+    pub(crate) const CONSOLE: i32 = 4;
+    pub(crate) const QMP: i32 = 5;
+    pub(crate) const KERNEL: i32 = 6;
+    pub(crate) const INITRAMFS: i32 = 7;
+    pub(crate) const INCOMING: i32 = 8;
+}
+
+/// What a QEMU process begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It boots the kernel of [`fd::KERNEL`].
+    Boot,
+    /// It restores the snapshot of [`fd::INCOMING`] and stays paused.
+    Snapshot,
+}
+
+/// Quiet, no reboot after a panic, no self-tests of ciphers during boot, no address randomisation of
+/// the kernel itself; and no local-APIC timer, whose calibration takes most of an exact boot.
+const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr";
+
+impl Machine {
+    /// QEMU's machine with its options.
+    pub fn machine(&self) -> &'static str {
+        match self.entry {
+            Entry::Pvh => {
+                "microvm,x-option-roms=off,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off"
+            }
+            Entry::BzImage => {
+                "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off"
+            }
+        }
+    }
+
+    /// The kernel's command line.
+    pub fn command_line(&self) -> String {
+        [COMMAND_LINE, &self.settings.append].join(" ").trim_end().to_owned()
+    }
+
+    /// Arguments of a QEMU process.
+    pub(crate) fn arguments(&self, origin: Origin) -> Vec<OsString> {
+        let memory = self.settings.memory_mib.to_string();
+        let mut words: Vec<String> = [
+            &["-M", self.machine(), "-cpu", &self.settings.cpu, "-m", &memory][..],
+            EXACT,
+            CONFINED,
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
+        words.extend(channels());
+        words.extend(match origin {
+            Origin::Boot => self.boot(),
+            Origin::Snapshot => vec!["-S".into(), "-incoming".into(), format!("fd:{}", fd::INCOMING)],
+        });
+        words.into_iter().map(OsString::from).collect()
+    }
+
+    fn boot(&self) -> Vec<String> {
+        let path = |number: i32| format!("/proc/self/fd/{number}");
+        [
+            ["-kernel".to_owned(), path(fd::KERNEL)],
+            ["-initrd".to_owned(), path(fd::INITRAMFS)],
+            ["-append".to_owned(), self.command_line()],
+        ]
+        .concat()
+    }
+}
+
+/// One instruction, one nanosecond of the guest's clocks; nothing of the host's time or chance.
+const EXACT: &[&str] = &[
+    "-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01T00:00:00,clock=vm", "-seed", "1",
+];
+
+/// No devices but those named, no configuration files, no network, no new processes or privileges;
+/// a reboot ends QEMU.
+const CONFINED: &[&str] = &[
+    "-no-user-config",
+    "-nodefaults",
+    "-display",
+    "none",
+    "-no-reboot",
+    "-sandbox",
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+];
+
+/// The console, the protocol port, the control channel; and the device by which the agent pauses the
+/// guest.
+fn channels() -> Vec<String> {
+    let socket = |id: &str, number: i32| format!("socket,id={id},fd={number}");
+    [
+        ["-chardev".to_owned(), socket("console", fd::CONSOLE)],
+        ["-serial".to_owned(), "chardev:console".to_owned()],
+        ["-chardev".to_owned(), socket("port", fd::PORT)],
+        ["-device".to_owned(), "isa-debugcon,iobase=0xe9,chardev=port".to_owned()],
+        ["-chardev".to_owned(), socket("qmp", fd::QMP)],
+        ["-mon".to_owned(), "chardev=qmp,mode=control".to_owned()],
+        ["-device".to_owned(), "pvpanic,ioport=0x505".to_owned()],
+        ["-action".to_owned(), "panic=pause".to_owned()],
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(machine: &Machine, origin: Origin) -> String {
+        let words = machine.arguments(origin);
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_sandbox_is_always_on() {
+        let machine = Machine { entry: Entry::Pvh, settings: Settings::default() };
+        for origin in [Origin::Boot, Origin::Snapshot] {
+            assert!(words(&machine, origin).contains("-sandbox on,"));
+            assert!(!words(&machine, origin).contains("-netdev"));
+        }
+    }
+
+    #[test]
+    fn only_a_boot_names_a_kernel_and_only_a_snapshot_is_incoming() {
+        let machine = Machine { entry: Entry::BzImage, settings: Settings::default() };
+        assert!(words(&machine, Origin::Boot).contains("-kernel"));
+        assert!(!words(&machine, Origin::Boot).contains("-incoming"));
+        assert!(!words(&machine, Origin::Snapshot).contains("-kernel"));
+        assert!(words(&machine, Origin::Snapshot).contains("-S -incoming"));
+    }
+
+    #[test]
+    fn what_the_user_appends_stands_last() {
+        let settings = Settings { append: "mitigations=off".to_owned(), ..Settings::default() };
+        let machine = Machine { entry: Entry::Pvh, settings };
+        assert!(machine.command_line().ends_with("nokaslr mitigations=off"));
+    }
+}

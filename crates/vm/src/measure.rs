@@ -1,0 +1,288 @@
+//! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use pathmeter_image::{Boot, ImageError, KernelImage};
+use pathmeter_wire::{Kind, message};
+use rustix::fs::MemfdFlags;
+
+use crate::{
+    Cache, Initramfs, Interrupt, Machine, PathOutcome, Plan, Qemu, Settings, VmError,
+    cache::{key, sha256},
+    error::Step,
+    guest::Guest,
+    machine::{Entry, Origin, fd},
+    outcome::Gathered,
+    snapshot::{About, Snapshot},
+};
+
+/// Paths that may kill the kernel before the rest is given up: each costs a boot.
+const MAX_LOST: usize = 4;
+
+/// Changes whenever a change to this crate makes old snapshots useless.
+const SNAPSHOT_FORMAT: &str = "1";
+
+/// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
+pub struct Kernel<'a> {
+    /// SHA-256 of the image file.
+    pub sha256: String,
+    /// Reads and unpacks the image.
+    pub load: &'a (dyn Fn() -> Result<KernelImage, ImageError> + Sync),
+}
+
+/// What to measure and how.
+pub struct Request<'a> {
+    /// The QEMU to run it in.
+    pub qemu: &'a Qemu,
+    /// The kernel.
+    pub kernel: Kernel<'a>,
+    /// The guest's machine.
+    pub settings: &'a Settings,
+    /// Perturbed starts.
+    pub starts: u32,
+    /// Every path: name and windows a start, in the order of the probes' table.
+    pub paths: &'a [(&'static str, u32)],
+    /// Where snapshots are kept; `None` keeps none.
+    pub cache: Option<&'a Cache>,
+    /// The longest silence of the guest that is waited out.
+    pub limit: Duration,
+    /// The user's interrupt.
+    pub interrupt: &'a Interrupt,
+    /// Told how far it is.
+    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The image is read and unpacked.
+    Loading,
+    /// The kernel boots.
+    Booting,
+    /// A path is being walked.
+    Walking {
+        /// The path's name.
+        path: &'a str,
+        /// Walks done, over all paths and starts.
+        done: u64,
+        /// Walks to do.
+        of: u64,
+    },
+    /// Something the user should know.
+    Note(&'a str),
+}
+
+/// A measured kernel.
+#[derive(Debug)]
+pub struct Run {
+    /// The kernel's release, as its image says.
+    pub release: Option<String>,
+    /// The machine it ran on.
+    pub machine: Machine,
+    /// SHA-256 of the initramfs that was first booted.
+    pub initramfs_sha256: String,
+    /// What came of each path, in the request's order.
+    pub paths: Vec<PathOutcome>,
+    /// What the reader must know: kernels that died, and where.
+    pub notes: Vec<String>,
+}
+
+/// Measures one kernel.
+pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
+    let mut lost: Vec<(usize, String)> = Vec::new();
+    loop {
+        let plan = Plan {
+            starts: request.starts,
+            skip: lost.iter().map(|(index, _)| *index).collect(),
+        };
+        let snapshot = snapshot(request, &Initramfs::new(&plan))?;
+        let machine = machine(request, snapshot.about.entry);
+        match collect(request, &snapshot, &machine) {
+            Ok(gathered) => return Ok(conclude(request, snapshot.about, machine, gathered, lost)),
+            Err(error) => match error.in_path() {
+                Some(index) if lost.len() < MAX_LOST => {
+                    let reason = format!("the kernel did not survive it: {error}");
+                    (request.progress)(Progress::Note(&format!(
+                        "{error}; measuring the other paths without it"
+                    )));
+                    lost.push((index, reason));
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+fn machine(request: &Request<'_>, entry: Entry) -> Machine {
+    Machine { entry, settings: request.settings.clone() }
+}
+
+fn conclude(
+    request: &Request<'_>,
+    about: About,
+    machine: Machine,
+    mut gathered: Gathered,
+    lost: Vec<(usize, String)>,
+) -> Run {
+    let mut notes = Vec::new();
+    for (index, reason) in lost {
+        notes.push(format!("{}: {reason}", request.paths[index].0));
+        gathered.mark_lost(index, reason);
+    }
+    let plan = Plan { starts: request.starts, skip: vec![] };
+    Run {
+        release: about.release,
+        machine,
+        initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
+        paths: gathered.finish(),
+        notes,
+    }
+}
+
+/// The guest at READY: from the cache, or by booting the kernel.
+fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, VmError> {
+    let Some(cache) = request.cache else {
+        return boot(request, initramfs, memory_file("pathmeter-snapshot", &[])?);
+    };
+    let name = snapshot_name(request, initramfs);
+    if let Some(file) = cache.get(&name) {
+        let failed = |source| VmError::Host { what: "reading the snapshot", source };
+        if let Some(snapshot) = Snapshot::open(file).map_err(failed)? {
+            return Ok(snapshot);
+        }
+        let file = cache.folder().join(&name);
+        let note = format!("{} was corrupt; booting the kernel again", file.display());
+        (request.progress)(Progress::Note(&note));
+        cache.forget(&name);
+    }
+    let file = cache.begin()?;
+    let failed = |source| VmError::Host { what: "writing the snapshot", source };
+    let snapshot = boot(request, initramfs, file.reopen().map_err(failed)?)
+        .map_err(|error| naming(error, cache))?;
+    cache.keep(file, &name)?;
+    Ok(snapshot)
+}
+
+/// A write that failed names where it went.
+fn naming(error: VmError, cache: &Cache) -> VmError {
+    match error {
+        VmError::Host { what: "writing the snapshot", source } => {
+            VmError::Write { path: cache.folder().to_owned(), source }
+        }
+        other => other,
+    }
+}
+
+fn snapshot_name(request: &Request<'_>, initramfs: &Initramfs) -> String {
+    // The entry follows from the image, so either machine can stand for it here.
+    let machine = machine(request, Entry::Pvh);
+    let memory = request.settings.memory_mib.to_string();
+    let parts = [
+        SNAPSHOT_FORMAT,
+        &request.kernel.sha256,
+        &request.qemu.version,
+        machine.machine(),
+        &machine.command_line(),
+        &request.settings.cpu,
+        &memory,
+        &sha256(initramfs.as_bytes()),
+    ];
+    key(&parts, ".snapshot")
+}
+
+/// Boots the kernel until the agent is ready and has paused the guest, and saves it to `file`.
+fn boot(request: &Request<'_>, initramfs: &Initramfs, file: File) -> Result<Snapshot, VmError> {
+    (request.progress)(Progress::Loading);
+    let image = (request.kernel.load)()?;
+    request.interrupt.check()?;
+    let (entry, bytes) = match &image.boot {
+        Boot::Pvh(bytes) => (Entry::Pvh, bytes),
+        Boot::BzImage(bytes) => (Entry::BzImage, bytes),
+    };
+    (request.progress)(Progress::Booting);
+    let files = vec![
+        (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
+        (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
+    ];
+    let machine = machine(request, entry);
+    let about = About { entry, release: image.release.clone() };
+    drop(image);
+    let mut guest =
+        Guest::start(request.qemu, &machine, Origin::Boot, files, request.limit, request.interrupt)?;
+    await_ready(&mut guest)?;
+    Snapshot::save(&mut guest, file, about)
+}
+
+/// The agent says READY and pauses the guest.
+fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
+    let heard = guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
+    match heard {
+        (Kind::Ready, Ok(_)) => guest.await_event("GUEST_PANICKED").map(|_| ()),
+        (Kind::Abort, Ok(reason)) => Err(guest.gave_up(reason)),
+        (kind, Ok(_)) => Err(guest.not_the_protocol(format!("a frame {kind:?} before READY"))),
+        (_, Err(error)) => Err(guest.not_the_protocol(error.to_string())),
+    }
+}
+
+/// What one frame of a running agent means.
+enum Heard {
+    Begin(message::Place),
+    Outcome,
+    Done,
+    Abort(String),
+    Wrong(String),
+}
+
+/// Restores the snapshot and gathers what the agent sends until it is done.
+fn collect(request: &Request<'_>, snapshot: &Snapshot, machine: &Machine) -> Result<Gathered, VmError> {
+    let mut guest = snapshot.restore(request.qemu, machine, request.limit, request.interrupt)?;
+    guest.step = Step::Run;
+    guest.call("cont", &serde_json::Value::Null, None)?;
+    let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
+    let mut gathered = Gathered::new(&windows, request.starts);
+    loop {
+        let heard = guest.next_frame(|frame| interpret(frame, &mut gathered))?;
+        match heard {
+            Heard::Begin(place) => guest.step = announce(request, place),
+            Heard::Outcome => guest.step = Step::Run,
+            Heard::Done => return Ok(gathered),
+            Heard::Abort(reason) => return Err(guest.gave_up(reason)),
+            Heard::Wrong(what) => return Err(guest.not_the_protocol(what)),
+        }
+    }
+}
+
+fn interpret(frame: &pathmeter_wire::RawFrame<'_>, gathered: &mut Gathered) -> Heard {
+    let heard = match frame.kind {
+        Kind::Begin => message::read_begin(frame).map(Heard::Begin),
+        Kind::Outcome => message::read_outcome(frame, gathered).map(|()| Heard::Outcome),
+        Kind::Done => message::read_plain(frame).map(|_| Heard::Done),
+        Kind::Abort => message::read_plain(frame).map(|reason| Heard::Abort(reason.to_owned())),
+        Kind::Ready => Ok(Heard::Wrong("READY a second time".to_owned())),
+    };
+    match heard {
+        Ok(_) if gathered.in_excess() => Heard::Wrong("outcomes that the plan doesn't have".to_owned()),
+        Ok(heard) => heard,
+        Err(error) => Heard::Wrong(error.to_string()),
+    }
+}
+
+fn announce(request: &Request<'_>, place: message::Place) -> Step {
+    let index = usize::try_from(place.path).unwrap_or(usize::MAX);
+    let Some((name, _)) = request.paths.get(index) else { return Step::Run };
+    let paths = request.paths.len() as u64;
+    let (done, of) = (place.start * paths + place.path, u64::from(request.starts) * paths);
+    (request.progress)(Progress::Walking { path: name, done, of });
+    Step::Path { index, name: (*name).to_owned() }
+}
+
+/// A file in memory that holds `bytes`.
+fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
+    let failed = |source| VmError::Host { what: "making a file in memory", source };
+    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+    let mut file = File::from(file);
+    std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
+    Ok(file)
+}

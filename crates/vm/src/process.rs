@@ -1,0 +1,91 @@
+//! A QEMU process: started with inherited descriptors, killed on every way out.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use command_fds::{CommandFdExt, FdMapping};
+
+use crate::{Qemu, VmError};
+
+/// Tells running measurements that the user wants them to end.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// The flag itself, for a signal handler to set.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+
+    /// An error once the flag is set.
+    pub fn check(&self) -> Result<(), VmError> {
+        if self.0.load(Ordering::Relaxed) { Err(VmError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// A running QEMU.
+pub(crate) struct Process(Child);
+
+impl Process {
+    /// Starts QEMU with `arguments`; each descriptor becomes the number beside it.
+    pub(crate) fn spawn(
+        qemu: &Qemu,
+        arguments: &[OsString],
+        descriptors: Vec<(i32, OwnedFd)>,
+    ) -> Result<Self, VmError> {
+        let host = |source| VmError::Host { what: "starting QEMU", source };
+        let mappings = descriptors
+            .into_iter()
+            .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
+            .collect();
+        let mut command = Command::new(&qemu.path);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
+        // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
+        command.process_group(0);
+        // SAFETY: runs between fork and exec and makes one system call (prctl), which is
+        // async-signal-safe and allocates nothing.
+        unsafe { command.pre_exec(die_with_parent) };
+        command.spawn().map(Self).map_err(host)
+    }
+
+    /// Its stderr, to be read as it comes.
+    pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
+        self.0.stderr.take()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().ok().flatten()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Has the kernel kill QEMU when the thread that started it ends, however it ends.
+fn die_with_parent() -> std::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// Reads what is there, without waiting for more; 0 at the end of the stream.
+pub(crate) fn read_available(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
+    match source.read(buffer) {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(Some(0)),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds QEMU and learns its version.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The program that is looked for on PATH.
+const PROGRAM: &str = "qemu-system-x86_64";
+/// First version whose flags we use, and whose clock was checked.
+const OLDEST: (u32, u32) = (7, 2);
+
+/// A QEMU that can run exact guests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Qemu {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its version as it says itself, such as `7.2.22 (Debian 1:7.2+dfsg-7)`.
+    pub version: String,
+}
+
+/// Why there is no QEMU to run.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// Not on PATH, or not where the user said.
+    #[error("{} was not found{}", .path.display(), if .path.is_absolute() { "" } else { " on PATH" })]
+    Missing {
+        /// What was looked for.
+        path: PathBuf,
+    },
+    /// It can't be executed.
+    #[error("{} can't be run: {source}", .path.display())]
+    Run {
+        /// What was run.
+        path: PathBuf,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+    /// It ran, but said nothing that is a QEMU's version.
+    #[error("{} is not QEMU: asked for its version it said {said:?}", .path.display())]
+    Foreign {
+        /// What was run.
+        path: PathBuf,
+        /// The beginning of its answer.
+        said: String,
+    },
+    /// Its version lacks what we need.
+    #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
+    Old {
+        /// What was run.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+}
+
+impl QemuError {
+    /// What the user can do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Old { .. } => "install a newer qemu-system-x86, or name another one with --qemu FILE",
+            _ => {
+                "install it (Debian, Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install \
+                 qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with --qemu FILE"
+            }
+        }
+    }
+}
+
+impl Qemu {
+    /// The QEMU at `chosen`, or else the first on PATH.
+    pub fn find(chosen: Option<&Path>) -> Result<Self, QemuError> {
+        let path = match chosen {
+            Some(path) if path.is_file() => path.to_owned(),
+            Some(path) => return Err(QemuError::Missing { path: path.to_owned() }),
+            None => on_path().ok_or_else(|| QemuError::Missing { path: PROGRAM.into() })?,
+        };
+        let output = Command::new(&path)
+            .arg("--version")
+            .output()
+            .map_err(|source| QemuError::Run { path: path.clone(), source })?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let Some((version, number)) = parse_version(&said) else {
+            let said = said.chars().take(80).collect();
+            return Err(QemuError::Foreign { path, said });
+        };
+        if number < OLDEST {
+            return Err(QemuError::Old { path, version });
+        }
+        Ok(Self { path, version })
+    }
+}
+
+fn on_path() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(PROGRAM)).find(|file| file.is_file())
+}
+
+/// `QEMU emulator version 7.2.22 (Debian …)` as text and (major, minor).
+fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
+    let version = said.lines().next()?.strip_prefix("QEMU emulator version ")?.trim();
+    let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    let number = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some((version.chars().take(120).collect(), number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        let said = "QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)\nCopyright…";
+        let (text, number) = parse_version(said).unwrap();
+        assert_eq!((&text[..], number), ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)", (7, 2)));
+        assert_eq!(parse_version("QEMU emulator version 10.0.2").unwrap().1, (10, 0));
+    }
+
+    #[test]
+    fn other_programs_are_not_qemu() {
+        for said in ["", "bash 5.2", "QEMU emulator version x.y"] {
+            assert_eq!(parse_version(said), None);
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! QEMU's control protocol: JSON objects, one a line (QEMU `docs/interop/qmp-spec`).
+
+use std::io::Write;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use serde_json::{Value, json};
+
+/// Longest line accepted from QEMU, in bytes.
+const MAX_LINE: usize = 1 << 20;
+
+/// Something that QEMU said.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Said {
+    /// The answer to a command.
+    Return(Value),
+    /// A command's failure, in QEMU's words.
+    Error(String),
+    /// Something that happened.
+    Event {
+        /// Its name.
+        name: String,
+        /// What goes with it.
+        data: Value,
+    },
+}
+
+/// The lines of the control channel, as they arrive.
+#[derive(Default)]
+pub(crate) struct Lines(Vec<u8>);
+
+impl Lines {
+    /// Appends bytes read.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    /// Whether a line has grown beyond reason.
+    pub(crate) fn overlong(&self) -> bool {
+        self.0.len() > MAX_LINE
+    }
+
+    /// The next thing said; greetings and unreadable lines are passed over.
+    pub(crate) fn next_said(&mut self) -> Option<Said> {
+        while let Some(end) = self.0.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.0.drain(..=end).collect();
+            if let Some(said) = serde_json::from_slice(&line).ok().and_then(interpret) {
+                return Some(said);
+            }
+        }
+        None
+    }
+}
+
+fn interpret(mut message: Value) -> Option<Said> {
+    if let Some(value) = message.get_mut("return") {
+        return Some(Said::Return(value.take()));
+    }
+    if let Some(error) = message.get("error") {
+        return Some(Said::Error(error["desc"].as_str().unwrap_or("no reason given").to_owned()));
+    }
+    let name = message.get("event")?.as_str()?.to_owned();
+    Some(Said::Event { name, data: message["data"].take() })
+}
+
+/// Sends a command, with a descriptor beside it if it takes one.
+pub(crate) fn send(
+    mut stream: &UnixStream,
+    command: &str,
+    arguments: &Value,
+    descriptor: Option<BorrowedFd<'_>>,
+) -> std::io::Result<()> {
+    let mut line = json!({ "execute": command, "arguments": arguments }).to_string();
+    line.push('\n');
+    let Some(descriptor) = descriptor else {
+        return stream.write_all(line.as_bytes());
+    };
+    let descriptors = [descriptor];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    let bytes = [std::io::IoSlice::new(line.as_bytes())];
+    rustix::net::sendmsg(stream.as_fd(), &bytes, &mut ancillary, SendFlags::empty())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_errors_and_events_are_told_apart() {
+        let mut lines = Lines::default();
+        lines.extend(b"{\"QMP\": {}}\r\n{\"return\": {}}\r\n{\"error\": {\"desc\": \"no\"}}\r\n{\"ev");
+        assert_eq!(lines.next_said(), Some(Said::Return(json!({}))));
+        assert_eq!(lines.next_said(), Some(Said::Error("no".to_owned())));
+        assert_eq!(lines.next_said(), None);
+        lines.extend(b"ent\": \"STOP\"}\n");
+        let stop = Said::Event { name: "STOP".to_owned(), data: Value::Null };
+        assert_eq!(lines.next_said(), Some(stop));
+    }
+
+    #[test]
+    fn nonsense_is_passed_over() {
+        let mut lines = Lines::default();
+        lines.extend(b"\x00\xff\n[]\n{\"event\": 7}\n");
+        assert_eq!(lines.next_said(), None);
+    }
+}

@@ -1,0 +1,203 @@
+//! Snapshots: a guest paused at READY, as a file that it is restored from again and again.
+//!
+//! | offset | bytes | field                                                        |
+//! |--------|-------|--------------------------------------------------------------|
+//! | 0      | 8     | `PMSNAP01`                                                   |
+//! | 8      | 4     | CRC-32 of everything from offset 16 on                       |
+//! | 12     | 4     | length of the description                                    |
+//! | 16     | n     | description: JSON, [`About`]'s fields                        |
+//! | 16 + n |       | QEMU's migration stream                                      |
+//!
+//! Integers are little endian. The checksum is there for files that a crash or a full disk left
+//! behind; a snapshot is never older than the key that names it, so it carries no version of its own.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, OwnedFd};
+
+use serde_json::{Value, json};
+
+use crate::{
+    Interrupt, Machine, Qemu, VmError,
+    error::Step,
+    guest::Guest,
+    machine::{Entry, Origin, fd},
+};
+
+const MAGIC: &[u8; 8] = b"PMSNAP01";
+/// Bytes before the description.
+const HEADER: u64 = 16;
+/// Longest description.
+const MAX_ABOUT: u32 = 4096;
+
+/// What must be known of the kernel to restore it without its image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    /// How it was entered.
+    pub(crate) entry: Entry,
+    /// Its release, as its image says.
+    pub(crate) release: Option<String>,
+}
+
+impl About {
+    fn to_json(&self) -> String {
+        json!({ "pvh": self.entry == Entry::Pvh, "release": self.release }).to_string()
+    }
+
+    fn from_json(bytes: &[u8]) -> Option<Self> {
+        let value: Value = serde_json::from_slice(bytes).ok()?;
+        let entry = if value.get("pvh")?.as_bool()? { Entry::Pvh } else { Entry::BzImage };
+        Some(Self { entry, release: value["release"].as_str().map(str::to_owned) })
+    }
+}
+
+/// A whole, checked snapshot.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    file: File,
+    stream: u64,
+    /// What it is of.
+    pub(crate) about: About,
+}
+
+impl Snapshot {
+    /// Saves the paused guest into `file`, which must be empty.
+    pub(crate) fn save(guest: &mut Guest, mut file: File, about: About) -> Result<Self, VmError> {
+        guest.step = Step::Save;
+        let text = about.to_json();
+        let stream = HEADER + text.len() as u64;
+        let written = file.seek(SeekFrom::Start(HEADER)).and_then(|_| file.write_all(text.as_bytes()));
+        written.map_err(|source| VmError::Host { what: "writing the snapshot", source })?;
+        migrate(guest, &file)?;
+        let finished = finish(&mut file, text.len());
+        finished.map_err(|source| VmError::Host { what: "writing the snapshot", source })?;
+        Ok(Self { file, stream, about })
+    }
+
+    /// The snapshot in `file`, or `None` if it is not a whole one.
+    pub(crate) fn open(mut file: File) -> std::io::Result<Option<Self>> {
+        let mut header = [0; HEADER as usize];
+        if file.read_exact(&mut header).is_err() || header[..8] != *MAGIC {
+            return Ok(None);
+        }
+        let [.., s0, s1, s2, s3, l0, l1, l2, l3] = header;
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        if length > MAX_ABOUT || checksum(&mut file)? != u32::from_le_bytes([s0, s1, s2, s3]) {
+            return Ok(None);
+        }
+        let mut about = vec![0; length as usize];
+        file.seek(SeekFrom::Start(HEADER))?;
+        file.read_exact(&mut about)?;
+        let stream = HEADER + u64::from(length);
+        Ok(About::from_json(&about).map(|about| Self { file, stream, about }))
+    }
+
+    /// A new guest in the state that was saved, still paused.
+    pub(crate) fn restore(
+        &self,
+        qemu: &Qemu,
+        machine: &Machine,
+        limit: std::time::Duration,
+        interrupt: &Interrupt,
+    ) -> Result<Guest, VmError> {
+        let host = |source| VmError::Host { what: "reading the snapshot", source };
+        // QEMU reads from the descriptor's offset, which the duplicate shares.
+        (&self.file).seek(SeekFrom::Start(self.stream)).map_err(host)?;
+        let incoming = OwnedFd::from(self.file.try_clone().map_err(host)?);
+        let files = vec![(fd::INCOMING, incoming)];
+        let mut guest = Guest::start(qemu, machine, Origin::Snapshot, files, limit, interrupt)?;
+        while guest.call("query-status", &Value::Null, None)?["status"] == "inmigrate" {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        Ok(guest)
+    }
+
+    /// The file, for the cache to keep.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Has QEMU write its state to `file`, from the file's offset on.
+fn migrate(guest: &mut Guest, file: &File) -> Result<(), VmError> {
+    let unlimited = json!({ "max-bandwidth": 1_u64 << 40 });
+    guest.call("migrate-set-parameters", &unlimited, None)?;
+    let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
+    guest.call("migrate-set-capabilities", &events, None)?;
+    guest.call("getfd", &json!({ "fdname": "snapshot" }), Some(file.as_fd()))?;
+    guest.call("migrate", &json!({ "uri": "fd:snapshot" }), None)?;
+    loop {
+        match guest.await_event("MIGRATION")?["status"].as_str() {
+            Some("completed") => return Ok(()),
+            Some("failed" | "cancelled") => {
+                let source = std::io::Error::other("QEMU could not write it: is the disk full?");
+                return Err(VmError::Host { what: "writing the snapshot", source });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Puts the header in front; a file without it is never taken for a snapshot.
+fn finish(file: &mut File, about: usize) -> std::io::Result<()> {
+    file.seek(SeekFrom::Start(HEADER))?;
+    let sum = checksum(file)?;
+    let length = u32::try_from(about).map_err(std::io::Error::other)?;
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&[&MAGIC[..], &sum.to_le_bytes(), &length.to_le_bytes()].concat())
+}
+
+/// CRC-32 from the file's offset to its end.
+fn checksum(file: &mut File) -> std::io::Result<u32> {
+    let mut hasher = crc32fast::Hasher::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finalize()),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about() -> About {
+        About { entry: Entry::Pvh, release: Some("6.1.0".to_owned()) }
+    }
+
+    fn saved(stream: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        let text = about().to_json();
+        file.seek(SeekFrom::Start(HEADER)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.write_all(stream).unwrap();
+        finish(&mut file, text.len()).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_whole_snapshot_is_opened() {
+        let snapshot = Snapshot::open(saved(b"QEVM stream")).unwrap().unwrap();
+        assert_eq!(snapshot.about, about());
+        let mut rest = String::new();
+        (&snapshot.file).seek(SeekFrom::Start(snapshot.stream)).unwrap();
+        (&snapshot.file).read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "QEVM stream");
+    }
+
+    #[test]
+    fn a_cut_or_changed_snapshot_is_not_a_snapshot() {
+        let cut = saved(b"QEVM stream");
+        cut.set_len(30).unwrap();
+        assert!(Snapshot::open(cut).unwrap().is_none());
+        let mut changed = saved(b"QEVM stream");
+        changed.seek(SeekFrom::End(-1)).unwrap();
+        changed.write_all(b"x").unwrap();
+        changed.seek(SeekFrom::Start(0)).unwrap();
+        assert!(Snapshot::open(changed).unwrap().is_none());
+        assert!(Snapshot::open(tempfile::tempfile().unwrap()).unwrap().is_none());
+    }
+}

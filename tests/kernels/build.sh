@@ -1,0 +1,187 @@
+#!/bin/sh
+# Build small Linux kernels to compare: OUTDIR/VARIANT.bzImage, and what it took.
+#
+#   build.sh OUTDIR [VARIANT...]        default: every variant that has a config/VARIANT.config
+#
+# Each variant is `base` with the lines of config/VARIANT.config laid over it. It starts from a
+# copy of the base build, so it costs only the objects that the change touches. A variant whose
+# inputs (configuration, source, compiler) are unchanged is not built again. An option that the
+# kernel's headers depend on (devtmpfs, tracefs, ia32, net, ioport) rebuilds nearly everything.
+#
+# Needs gcc, make, flex, bison, bc, libelf-dev, libssl-dev and the kernel source of Debian's
+# linux-source-6.1 (LINUX_SOURCE names another place of the tar file). OUTDIR needs 2 GB and may
+# not be moved between runs: objects name the source by its absolute path.
+# Sources: Documentation/kbuild/{kconfig,reproducible-builds}.rst in the kernel.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+tarball=${LINUX_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
+
+die() {
+	printf 'build.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+say() {
+	printf '%s\n' "$*" >&2
+}
+
+# check_tools: name everything that is missing at once, and the packages it comes in.
+check_tools() {
+	for tool in gcc make flex bison bc; do
+		command -v "$tool" >/dev/null || die "no $tool; apt-get install gcc make flex bison bc"
+	done
+	[ -e /usr/include/gelf.h ] || die "no gelf.h; apt-get install libelf-dev"
+	[ -e /usr/include/openssl/opensslv.h ] || die "no OpenSSL; apt-get install libssl-dev"
+	[ -r "$tarball" ] || die "no $tarball; apt-get install linux-source-6.1"
+}
+
+hash() {
+	sha256sum | cut -d' ' -f1
+}
+
+# Everything the source tree depends on, but for this script: after a change to it that matters
+# to the images, remove OUTDIR.
+source_inputs() {
+	sha256sum <"$tarball"
+	cat "$here"/source/*
+}
+
+# variant_inputs VARIANT: everything its image depends on.
+variant_inputs() {
+	printf '%s\n' "$source_stamp" "$out"
+	gcc --version
+	cat "$here/config/base.config" "$here/config/$1.config"
+}
+
+# edit FILE SCRIPT: run source/SCRIPT on FILE of the source tree; stop if it found no place there.
+edit() {
+	mv "$source/$1" "$source/$1.before"
+	sed -f "$here/source/$2" "$source/$1.before" >"$source/$1"
+	if cmp -s "$source/$1" "$source/$1.before"; then
+		die "source/$2 changes nothing in $1: is this another version of Linux?"
+	fi
+	rm "$source/$1.before"
+}
+
+# The fixtures, each idle until its option of source/Kconfig is set.
+add_fixtures() {
+	cp "$here/source/Kconfig" "$source/Kconfig.fixtures"
+	cp "$here/source/dead_function.c" "$source/init/"
+	edit Kconfig Kconfig.sed
+	edit init/Makefile init-Makefile.sed
+	edit arch/x86/entry/entry_64.S entry_64.S.sed
+	edit include/asm-generic/vmlinux.lds.h vmlinux.lds.h.sed
+}
+
+# The source tree that all variants share, unpacked anew if anything about it changed.
+prepare_source() {
+	[ "$(cat "$source.stamp" 2>/dev/null)" = "$source_stamp" ] && return
+	say "unpacking $tarball"
+	rm -rf "$source" "$source.stamp" "$objects" "$base" "$base.stamp"
+	mkdir -p "$source"
+	tar -xf "$tarball" -C "$source" --strip-components=1
+	add_fixtures
+	printf '%s\n' "$source_stamp" >"$source.stamp"
+}
+
+# kmake ARGUMENT...: the kernel's make, with nothing of this machine or minute in the image.
+kmake() {
+	make -s -C "$source" O="$objects" -j"$(nproc)" ARCH=x86_64 LOCALVERSION= \
+		KBUILD_BUILD_TIMESTAMP=2020-01-01 KBUILD_BUILD_VERSION=1 \
+		KBUILD_BUILD_USER=pathmeter KBUILD_BUILD_HOST=fixture "$@" >"$out/log" 2>&1 ||
+		die "make $* failed: $(tail -n 3 "$out/log") (more in $out/log)"
+}
+
+# configure VARIANT: lay its lines over those of base, all else off.
+configure() {
+	cat "$here/config/base.config" "$here/config/$1.config" >"$objects/wanted.config"
+	kmake KCONFIG_ALLCONFIG="$objects/wanted.config" allnoconfig
+	check_obeyed "$here/config/$1.config"
+}
+
+# check_obeyed FRAGMENT: kconfig drops in silence what it can't satisfy; this says so.
+check_obeyed() {
+	awk '
+	!/^(# )?CONFIG_/ { next }
+	{ match($0, /CONFIG_[A-Za-z0-9_]+/); name = substr($0, RSTART, RLENGTH) }
+	NR == FNR { wanted[name] = $0; next }
+	{ got[name] = $0 }
+	END {
+		for (name in wanted) {
+			absent = !(name in got) && wanted[name] ~ /^#/
+			if (!absent && got[name] != wanted[name]) {
+				print "build.sh: not obeyed by kconfig: " wanted[name]
+				bad = 1
+			}
+		}
+		exit bad
+	}' "$1" "$objects/.config" >&2 || die "$1: fix these lines or what they depend on"
+}
+
+# build VARIANT: from the objects now in $objects to OUTDIR/VARIANT.bzImage.
+build() {
+	started=$(date +%s)
+	mkdir -p "$objects"
+	configure "$1"
+	kmake bzImage
+	cp "$objects/arch/x86/boot/bzImage" "$out/$1.bzImage.new"
+	mv "$out/$1.bzImage.new" "$out/$1.bzImage"
+	say "built $1 in $(($(date +%s) - started)) s"
+}
+
+# The base build, kept aside for the variants to start from.
+prepare_base() {
+	stamp=$(variant_inputs base | hash)
+	[ "$(cat "$base.stamp" 2>/dev/null)" = "$stamp" ] && [ -e "$out/base.bzImage" ] && return
+	rm -f "$base.stamp"
+	build base
+	rm -rf "$base"
+	mv "$objects" "$base"
+	printf '%s\n' "$stamp" >"$base.stamp"
+}
+
+# Every build runs in the same directory, since some of the kernel's tools note where they are.
+prepare_variant() {
+	stamp=$(variant_inputs "$1" | hash)
+	[ "$(cat "$out/$1.stamp" 2>/dev/null)" = "$stamp" ] && [ -e "$out/$1.bzImage" ] && return
+	rm -rf "$objects" "$out/$1.stamp"
+	cp -a "$base" "$objects"
+	build "$1"
+	rm -rf "$objects"
+	printf '%s\n' "$stamp" >"$out/$1.stamp"
+}
+
+all_variants() {
+	for file in "$here"/config/*.config; do
+		basename "$file" .config
+	done
+}
+
+[ $# -ge 1 ] || die "usage: build.sh OUTDIR [VARIANT...]"
+check_tools
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+shift
+source=$out/source
+objects=$out/objects
+base=$out/base-objects
+
+# Two test runs may share OUTDIR: the second waits.
+exec 9>"$out/lock"
+flock 9
+
+# Names hold no blanks: splitting them is meant.
+# shellcheck disable=SC2046
+[ $# -ge 1 ] || set -- $(all_variants)
+for variant in "$@"; do
+	[ -e "$here/config/$variant.config" ] ||
+		die "no variant $variant; there are: $(all_variants | xargs)"
+done
+
+source_stamp=$(source_inputs | hash)
+prepare_source
+prepare_base
+for variant in "$@"; do
+	[ "$variant" = base ] || prepare_variant "$variant"
+done

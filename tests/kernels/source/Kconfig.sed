@@ -1,0 +1,2 @@
+# Offer the options of the fixtures.
+$a source "Kconfig.fixtures"
