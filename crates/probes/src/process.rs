@@ -35,6 +35,7 @@ fn fork_exit(report: &mut Report) -> Outcome {
     task::fifo()?;
     let mut code = 0_u32;
     report.walk(|| {
+        task::settle();
         code = code + 1 & 0x7f;
         let mut status = 0_u32;
         let (cost, (child, waited)) = clock::window(|| {
@@ -66,6 +67,7 @@ fn thread(report: &mut Report) -> Outcome {
     let board = Board::new()?;
     let stack = task::thread_stack()?;
     report.walk(|| {
+        task::settle();
         let turns = board.turns();
         let (cost, spawned) = clock::window(|| {
             // SAFETY: the thread of the window before has ended (its number was cleared), so the

@@ -184,6 +184,13 @@ pub fn futex_wake(word: &AtomicU32) -> usize {
     unsafe { sys::call(nr::FUTEX, [word.as_ptr() as usize, flag::FUTEX_WAKE, 1, 0, 0, 0]) }
 }
 
+/// Sleeps until the kernel has nothing left to do of what came before: memory freed after a grace
+/// period, work put off to a tick. An idle guest's time passes at once.
+pub fn settle() {
+    const LONG_ENOUGH: sys::Timespec = sys::Timespec { seconds: 0, nanoseconds: 30_000_000 };
+    let _ = sys::sleep(LONG_ENOUGH);
+}
+
 /// Real-time priority of probe and partner: above threaded softirqs (1), below the kernel's own (50).
 const PRIORITY: i32 = 2;
 
