@@ -50,7 +50,13 @@ fn build() -> Result<(), String> {
 }
 
 /// Compiles one crate; `extra` are its own flags. Those built before it can be used by it.
-fn compile(crates: &Path, out: &Path, name: &str, root: &str, extra: &[&str]) -> Result<(), String> {
+fn compile(
+    crates: &Path,
+    out: &Path,
+    name: &str,
+    root: &str,
+    extra: &[&str],
+) -> Result<(), String> {
     let rustc = std::env::var_os("RUSTC").ok_or("RUSTC is not set")?;
     let mut command = Command::new(rustc);
     command
@@ -65,9 +71,15 @@ fn compile(crates: &Path, out: &Path, name: &str, root: &str, extra: &[&str]) ->
         let file = out.join(format!("libpathmeter_{library}.rlib"));
         command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));
     }
-    for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+    for variable in
+        ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"]
+    {
         command.env_remove(variable);
     }
     let status = command.status().map_err(|error| format!("rustc can't be run: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("the agent's crate {name} does not compile")) }
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("the agent's crate {name} does not compile"))
+    }
 }

@@ -9,6 +9,11 @@
 //! part of what is measured. See `runtime` for what that takes.
 #![no_std]
 #![no_main]
+#![allow(
+    clippy::result_large_err,
+    reason = "an error carries its text, since there is no allocator; it ends the agent"
+)]
+#![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
 mod guest;
 mod plan;
@@ -33,7 +38,7 @@ pub(crate) fn main(arguments: &[&[u8]]) -> ! {
     };
     if let Err(trouble) = result {
         port.send_plain(Kind::Abort, trouble.as_bytes());
-        port.complain(trouble.as_bytes());
+        port::complain(trouble.as_bytes());
     }
     if arguments.get(1) == Some(&&b"start"[..]) {
         sys::exit(0);

@@ -40,6 +40,7 @@ pub(crate) struct Port {
 
 impl Port {
     /// A port not opened yet: what is sent is lost.
+    #[allow(clippy::large_stack_arrays, reason = "made once; a stack has 8 MiB")]
     pub(crate) fn new() -> Self {
         Self { way: Way::None, frame: [0; MAX_FRAME] }
     }
@@ -102,13 +103,13 @@ impl Port {
             }),
         }
     }
+}
 
-    /// Says on the console what went wrong, for the case that the port can't be reached.
-    pub(crate) fn complain(&self, text: &[u8]) {
-        if let Ok(console) = sys::open(CStr::new(b"/dev/console\0"), flag::O_WRONLY, 0) {
-            for part in [&b"pathmeter agent: "[..], text, &b"\n"[..]] {
-                let _ = sys::write(console, part);
-            }
+/// Says on the console what went wrong, for the case that the port can't be reached.
+pub(crate) fn complain(text: &[u8]) {
+    if let Ok(console) = sys::open(CStr::new(b"/dev/console\0"), flag::O_WRONLY, 0) {
+        for part in [&b"pathmeter agent: "[..], text, &b"\n"[..]] {
+            let _ = sys::write(console, part);
         }
     }
 }

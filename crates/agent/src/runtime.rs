@@ -91,7 +91,7 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut
 unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
     // SAFETY: the caller gives `count` writable bytes; DF is clear by the ABI.
     unsafe {
-        asm!("rep stosb", inout("rcx") count => _, inout("rdi") to => _, in("al") value as u8,
+        asm!("rep stosb", inout("rcx") count => _, inout("rdi") to => _, in("eax") value,
             options(nostack, preserves_flags));
     }
     to

@@ -106,7 +106,7 @@ fn walk_one(report: &mut Report, path: &Path) -> Result<Ended, i32> {
         let _ = sys::setpgid(0, 0);
         let _ = sys::alarm(LIMIT);
         let outcome = (path.probe)(report);
-        report.conclude(outcome);
+        report.conclude(&outcome);
         0
     })?;
     let ended = task::wait(child);

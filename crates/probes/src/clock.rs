@@ -29,12 +29,13 @@ pub fn window<R>(walk: impl FnOnce() -> R) -> (u64, R) {
 
 /// Executes about `instructions` instructions in user mode, and nothing else.
 ///
-/// A loop of two instructions: one that looked at the clock would be far slower in an interpreter,
-/// which must leave its translated code to read it.
+/// Long straight blocks of `nop` rather than a look at the clock: an interpreter has next to nothing
+/// to do for them, but must leave its translated code for a clock.
 pub fn busy(instructions: u64) {
+    const BLOCK: u64 = 128;
     // SAFETY: counts a register down.
     unsafe {
-        asm!("2:", "dec {count}", "jnz 2b", count = inout(reg) instructions / 2 + 1 => _,
-            options(nostack, nomem));
+        asm!("2:", ".fill 126, 1, 0x90", "dec {count}", "jnz 2b",
+            count = inout(reg) instructions / BLOCK + 1 => _, options(nostack, nomem));
     }
 }

@@ -1,7 +1,7 @@
 //! A 32-bit program of our own: it does an ioctl in each window through the CPU's fast 32-bit entry.
 //!
 //! Only real 32-bit code takes that entry as programs do: through the address that the kernel gives
-//! it in AT_SYSINFO, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int 0x80
+//! it in `AT_SYSINFO`, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int 0x80
 //! as CPU and kernel have it (Linux `arch/x86/entry/vdso/vdso32/system_call.S`). So the program below
 //! gets an ELF32 header in front, is written to a file and executed. It writes the first bytes of the
 //! entry, then a record a window, to a pipe; the probe proves each record after it has ended.
@@ -66,7 +66,8 @@ pub(crate) fn walk(report: &mut Report, socket: usize, index: i32) -> Outcome {
     }
     let [input, output] = ends.map(descriptor);
     write_program(report.walks(), socket, output)?;
-    let program = task::fork(execute).or_else(|error| unsupported!("no fork (error {error})"))?;
+    let program = task::fork(execute)
+        .map_err(|error| Failure::unsupported(format_args!("no fork (error {error})")))?;
     let _ = sys::close(output);
     // Its records fit the pipe's buffer, so it is left alone until it has ended.
     match task::wait(program) {
@@ -137,9 +138,10 @@ fn write_program(windows: usize, socket: usize, output: usize) -> Result<(), Fai
         sys::write(fd, &file[..length])?;
         sys::close(fd)
     });
-    written.map(|_| ()).or_else(|error| {
-        unsupported!("{:?} can't be written (error {error})", "/pathmeter-compat32")
-    })
+    match written {
+        Ok(_) => Ok(()),
+        Err(error) => unsupported!("/pathmeter-compat32 can't be written (error {error})"),
+    }
 }
 
 /// Header, parameters and code as one ELF32 file; its length.
@@ -182,7 +184,7 @@ fn elf32(start: u32, size: u32) -> [u32; HEADERS / 4] {
         52, // ET_EXEC, EM_386; version; entry; program headers' offset
         0,
         0,
-        52 | 32 << 16,
+        0x0020_0034,
         1, // no sections, no flags; header sizes; one program header
         0, // no section headers
         1,

@@ -110,7 +110,7 @@ fn std_cld(report: &mut Report) -> Outcome {
 }
 
 /// Switches for each flag in [`isolation`].
-const SWITCHES: u64 = 50;
+const SWITCHES: u64 = 32;
 
 /// The partner yields for ever with one flag set, the probe looks for it after every switch.
 fn isolation(report: &mut Report) -> Outcome {

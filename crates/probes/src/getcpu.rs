@@ -109,10 +109,10 @@ fn by_rdpid(report: &mut Report) -> Outcome {
         return unsupported!("this CPU has no rdpid (CPUID leaf 7, ECX bit 22)");
     }
     walk(report, || {
-        let value: u64;
-        // SAFETY: the CPU has the instruction; it reads one MSR.
-        unsafe { asm!("rdpid {}", out(reg) value, options(nostack, nomem, preserves_flags)) };
-        value as u32 & CPU_MASK
+        let value: u32;
+        // SAFETY: the CPU has the instruction; it reads one MSR into the whole register.
+        unsafe { asm!("rdpid {:r}", out(reg) value, options(nostack, nomem, preserves_flags)) };
+        value & CPU_MASK
     })
 }
 

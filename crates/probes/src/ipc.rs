@@ -15,13 +15,13 @@ pub(crate) static PATHS: &[Path] = &[
     Path {
         name: "pipe.write-read",
         about: "a byte into a pipe and out again, one process",
-        windows: 51,
+        windows: 31,
         probe: pipe,
     },
     Path {
         name: "unix.round-trip",
         about: "a byte to a FIFO partner and back by a stream socketpair",
-        windows: 51,
+        windows: 31,
         probe: unix,
     },
 ];

@@ -8,6 +8,14 @@
 //! in a process of its own (forked for it, so it may change flags, bitmaps and scheduling at will),
 //! pinned to one CPU, in a fresh process group, under an alarm.
 #![cfg_attr(not(test), no_std)]
+#![allow(
+    clippy::result_large_err,
+    reason = "an error carries its text, since there is no allocator; it is made once a probe"
+)]
+#![allow(
+    clippy::inline_always,
+    reason = "what stands in a window must not depend on what the inliner thinks of it"
+)]
 
 pub mod clock;
 mod compat32;
@@ -43,6 +51,18 @@ pub enum Failure {
     Unsupported(Text<REASON>),
     /// The path was walked, but not as the probe must prove.
     Broken(Text<REASON>),
+}
+
+impl Failure {
+    /// [`Failure::Unsupported`] with a formatted reason.
+    pub(crate) fn unsupported(reason: core::fmt::Arguments<'_>) -> Self {
+        Self::Unsupported(Text::format(reason))
+    }
+
+    /// [`Failure::Broken`] with a formatted reason.
+    pub(crate) fn broken(reason: core::fmt::Arguments<'_>) -> Self {
+        Self::Broken(Text::format(reason))
+    }
 }
 
 /// What a probe returns.
@@ -83,12 +103,12 @@ pub fn paths() -> impl Iterator<Item = &'static Path> {
 
 /// `Err(Failure::Unsupported)` with a formatted reason.
 macro_rules! unsupported {
-    ($($arg:tt)*) => { Err($crate::Failure::Unsupported($crate::text::Text::format(format_args!($($arg)*)))) };
+    ($($arg:tt)*) => { Err($crate::Failure::unsupported(format_args!($($arg)*))) };
 }
 
 /// `Err(Failure::Broken)` with a formatted reason.
 macro_rules! broken {
-    ($($arg:tt)*) => { Err($crate::Failure::Broken($crate::text::Text::format(format_args!($($arg)*)))) };
+    ($($arg:tt)*) => { Err($crate::Failure::broken(format_args!($($arg)*))) };
 }
 
 /// A proof: broken with the reason unless the condition holds.

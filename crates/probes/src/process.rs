@@ -17,13 +17,13 @@ pub(crate) static PATHS: &[Path] = &[
     Path {
         name: "process.fork-exit",
         about: "fork(2), the child exits, wait4(2)",
-        windows: 15,
+        windows: 11,
         probe: fork_exit,
     },
     Path {
         name: "process.thread",
         about: "clone(2) of a thread, which exits, joined by futex",
-        windows: 25,
+        windows: 13,
         probe: thread,
     },
 ];
@@ -36,7 +36,7 @@ fn fork_exit(report: &mut Report) -> Outcome {
     let mut code = 0_u32;
     report.walk(|| {
         task::settle();
-        code = code + 1 & 0x7f;
+        code = (code + 1) & 0x7f;
         let mut status = 0_u32;
         let (cost, (child, waited)) = clock::window(|| {
             // SAFETY: the child does nothing but exit; the kernel writes one int to `status`.

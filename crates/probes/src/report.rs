@@ -63,11 +63,11 @@ impl Report {
     }
 
     /// Records how the probe ended.
-    pub fn conclude(&mut self, outcome: Outcome) {
+    pub fn conclude(&mut self, outcome: &Outcome) {
         (self.status, self.reason) = match outcome {
             Ok(()) => (Status::Ok, Text::EMPTY),
-            Err(Failure::Unsupported(reason)) => (Status::Unsupported, reason),
-            Err(Failure::Broken(reason)) => (Status::Broken, reason),
+            Err(Failure::Unsupported(reason)) => (Status::Unsupported, *reason),
+            Err(Failure::Broken(reason)) => (Status::Broken, *reason),
         };
     }
 

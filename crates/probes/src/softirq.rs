@@ -3,7 +3,7 @@
 //!
 //! For the timer softirq a partner keeps arming a timer-wheel timer, by receiving with a timeout on a
 //! socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the idle
-//! task while the probe sleeps. NET_RX is raised by datagrams to oneself over loopback.
+//! task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
 //! Proof: only pairs count whose raise was recorded in the context that the path names. Recording an
 //! event takes time inside the interval: the same code's cost is measured in the same run (a
@@ -14,7 +14,7 @@ use crate::{
     sys::{self, Timespec, nr},
     task::Partner,
     tcp,
-    tracefs::{Event, Tracer},
+    tracefs::{self, Event, Tracer},
     unsupported,
 };
 
@@ -45,7 +45,7 @@ const ENTRY: &str = "irq/softirq_entry";
 const TIMER: &str = "vec=1 ";
 const NET_RX: &str = "vec=3 ";
 /// Rounds after which a path that was never walked is given up.
-const ROUNDS: usize = 40;
+const ROUNDS: usize = 12;
 
 fn timer_user(report: &mut Report) -> Outcome {
     let own = sys::getpid().unwrap_or(0);
@@ -72,7 +72,7 @@ fn doze() {
 /// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
 fn timer(report: &mut Report, counts: impl Fn(&Event<'_>) -> bool, round: impl Fn()) -> Outcome {
     let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
-    let recording = recording_cost(&mut tracer, report)?;
+    let recording = recording_cost(report)?;
     let _partner = Partner::process(arm_timers()?)?;
     gather(report, &mut tracer, recording, TIMER, counts, || {
         round();
@@ -90,7 +90,7 @@ fn gather(
     round: impl Fn() -> Result<(), Failure>,
 ) -> Outcome {
     for _ in 0..ROUNDS {
-        tracer.forget()?;
+        tracefs::forget()?;
         round()?;
         waits(tracer, vector, &counts, |wait| keep(report, wait, recording))?;
         if report.samples().len() >= report.windows() {
@@ -114,12 +114,17 @@ fn arm_timers() -> Result<impl FnOnce(), Failure> {
 
 fn net_rx(report: &mut Report) -> Outcome {
     let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
-    let recording = recording_cost(&mut tracer, report)?;
+    let recording = recording_cost(report)?;
     let socket = datagram_socket()?;
     let sends = report.windows();
-    gather(report, &mut tracer, recording, NET_RX, |_| true, || {
-        (0..sends).try_for_each(|_| send_to_self(socket).map(|_| ()))
-    })
+    gather(
+        report,
+        &mut tracer,
+        recording,
+        NET_RX,
+        |_| true,
+        || (0..sends).try_for_each(|_| send_to_self(socket).map(|_| ())),
+    )
 }
 
 /// Records a wait less the cost of recording, unless there are enough.
@@ -144,7 +149,9 @@ fn waits(
         match (event.name, raised) {
             ("softirq_raise", None) => raised = Some(counts(&event).then_some(event.stamp)),
             ("softirq_entry", Some(since)) => {
-                since.into_iter().for_each(|since| sink(event.stamp.wrapping_sub(since)));
+                if let Some(since) = since {
+                    sink(event.stamp.wrapping_sub(since));
+                }
                 raised = None;
             }
             _ => {}
@@ -156,13 +163,13 @@ fn waits(
 const SENDS: usize = 5;
 
 /// What recording one event of this kind costs: the sends' cost with the raise event recorded, less
-/// that with only the entry event. Each send raises NET_RX once. Leaves both events enabled.
-fn recording_cost(tracer: &mut Tracer, report: &mut Report) -> Result<u64, Failure> {
+/// that with only the entry event. Each send raises `NET_RX` once. Leaves both events enabled.
+fn recording_cost(report: &mut Report) -> Result<u64, Failure> {
     let socket = datagram_socket()?;
     let both = middle_send(socket)?;
-    tracer.set(RAISE, false)?;
+    tracefs::set(RAISE, false)?;
     let entry_only = middle_send(socket)?;
-    tracer.set(RAISE, true)?;
+    tracefs::set(RAISE, true)?;
     let recording = both.saturating_sub(entry_only);
     prove!(recording > 0, "recording an event seems to cost nothing ({both}, {entry_only})");
     report.check("recording", format_args!("{recording} a recorded event, subtracted once"));

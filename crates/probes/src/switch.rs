@@ -18,43 +18,43 @@ pub(crate) static PATHS: &[Path] = &[
     Path {
         name: "switch.yield",
         about: "two FIFO processes yield to each other",
-        windows: 51,
+        windows: 31,
         probe: bare,
     },
     Path {
         name: "switch.yield+ioport-0x80",
         about: "the same, the measuring one may access port 0x80",
-        windows: 51,
+        windows: 31,
         probe: low_port,
     },
     Path {
         name: "switch.yield+ioport-0xffff",
         about: "the same, the measuring one may access port 0xffff",
-        windows: 51,
+        windows: 31,
         probe: high_port,
     },
     Path {
         name: "switch.yield+ioport-both",
         about: "the same, both hold a full I/O bitmap, and different ones",
-        windows: 51,
+        windows: 31,
         probe: both_ports,
     },
     Path {
         name: "switch.thread-yield",
         about: "two FIFO threads yield to each other",
-        windows: 51,
+        windows: 31,
         probe: threads,
     },
     Path {
         name: "switch.pipe",
         about: "two FIFO processes pass a byte to and fro by pipes",
-        windows: 51,
+        windows: 31,
         probe: pipes,
     },
     Path {
         name: "switch.futex",
         about: "two FIFO processes wake each other by futex",
-        windows: 51,
+        windows: 31,
         probe: futex,
     },
 ];
@@ -184,7 +184,7 @@ fn round_trips(
     mut once: impl FnMut(),
 ) -> Outcome {
     let before = sys::usage(flag::RUSAGE_THREAD);
-    let walks = report.walks() as i64;
+    let walks = i64::try_from(report.walks()).unwrap_or(0);
     report.walk(|| {
         let turns = board.turns();
         let (cost, ()) = clock::window(&mut once);

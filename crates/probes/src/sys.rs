@@ -255,7 +255,7 @@ pub struct Usage {
     others: [i64; 12],
     /// Switches because the task blocked.
     pub voluntary: i64,
-    /// Switches because another took over, sched_yield included.
+    /// Switches because another took over, `sched_yield` included.
     pub involuntary: i64,
 }
 

@@ -37,7 +37,7 @@ pub fn wait(pid: usize) -> Result<Ended, i32> {
             Err(sys::errno::EINTR) => {}
             Err(error) => return Err(error),
             // wait(2): low 7 bits 0 is an exit, whose code stands in bits 8 to 15.
-            Ok(_) if status & 0x7f == 0 => return Ok(Ended::Exit(status >> 8 & 0xff)),
+            Ok(_) if status.trailing_zeros() >= 7 => return Ok(Ended::Exit(status >> 8 & 0xff)),
             Ok(_) => return Ok(Ended::Signal(status & 0x7f)),
         }
     }

@@ -14,7 +14,7 @@ use crate::{
 pub(crate) static PATHS: &[Path] = &[Path {
     name: "tcp.round-trip",
     about: "a byte to a FIFO partner and back by loopback TCP",
-    windows: 51,
+    windows: 31,
     probe: tcp,
 }];
 
@@ -38,15 +38,16 @@ const SLOW_START: usize = 20;
 pub(crate) struct Address {
     family: u16,
     port: [u8; 2],
-    address: [u8; 4],
+    host: [u8; 4],
     zero: [u8; 8],
 }
 
 const _: () = assert!(size_of::<Address>() == 16);
+const ADDRESS_LENGTH: u32 = 16;
 
 impl Address {
     /// 127.0.0.1, the port left to the kernel.
-    const LOOPBACK: Self = Self { family: 2, port: [0; 2], address: [127, 0, 0, 1], zero: [0; 8] };
+    const LOOPBACK: Self = Self { family: 2, port: [0; 2], host: [127, 0, 0, 1], zero: [0; 8] };
 }
 
 /// socket(2), its failure as the reason why the path can't be walked.
@@ -80,7 +81,7 @@ pub(crate) fn loopback_up(socket: usize) -> Result<(), Failure> {
 /// Binds `socket` to a free loopback port; the address it got.
 pub(crate) fn bind(socket: usize) -> Result<Address, Failure> {
     let mut address = Address::LOOPBACK;
-    let mut length = size_of::<Address>() as u32;
+    let mut length = ADDRESS_LENGTH;
     let place = &raw mut address as usize;
     // SAFETY: the kernel reads, then writes, at most `length` bytes of `address`.
     let bound = unsafe {

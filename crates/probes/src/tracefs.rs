@@ -38,8 +38,9 @@ pub(crate) fn parse(line: &str) -> Option<Event<'_>> {
     let (flags, rest) = rest.trim_start().split_once(' ')?;
     let (stamp, rest) = rest.trim_start().split_once(": ")?;
     let (name, detail) = rest.split_once(": ")?;
-    // Column 3 of the flags: h or H in a hardware interrupt, z or Z in an NMI.
-    let hard_irq = matches!(flags.as_bytes().get(2), Some(b'h' | b'H'));
+    // One of the flags' columns is h or H in a hardware interrupt; which one depends on the kernel
+    // (a lazily preemptible one has a column more), but no other column has these letters.
+    let hard_irq = flags.contains(['h', 'H']);
     Some(Event { pid, hard_irq, stamp: stamp.parse().ok()?, name, detail })
 }
 
@@ -60,22 +61,11 @@ impl Tracer {
             Err(error) => return unsupported!("no memory for the trace (mmap: error {error})"),
         };
         let tracer = Self { events, text };
-        events.iter().try_for_each(|event| tracer.set(event, true))?;
+        events.iter().try_for_each(|event| set(event, true))?;
         Ok(tracer)
     }
 
-    /// Enables or disables one event.
-    pub(crate) fn set(&self, event: &str, on: bool) -> Result<(), Failure> {
-        let file = Text::<48>::format(format_args!("events/{event}/enable"));
-        put(core::str::from_utf8(file.as_bytes()).unwrap_or(""), if on { "1" } else { "0" }, 0)
-    }
-
-    /// Forgets what was recorded.
-    pub(crate) fn forget(&self) -> Result<(), Failure> {
-        put("trace", "\n", flag::O_TRUNC)
-    }
-
-    /// Hands the events recorded since [`Tracer::forget`] to `sink`, in order.
+    /// Hands the events recorded since [`forget`] to `sink`, in order.
     pub(crate) fn read(&mut self, mut sink: impl FnMut(Event<'_>)) -> Result<(), Failure> {
         let fd = open("trace", flag::O_RDONLY)?;
         let mut length = 0;
@@ -93,15 +83,28 @@ impl Drop for Tracer {
     fn drop(&mut self) {
         for event in self.events {
             // Nothing better can be done about it here.
-            let _ = self.set(event, false);
+            let _ = set(event, false);
         }
     }
 }
 
+/// Enables or disables one event.
+pub(crate) fn set(event: &str, on: bool) -> Result<(), Failure> {
+    let file = Text::<48>::format(format_args!("events/{event}/enable"));
+    let file = core::str::from_utf8(file.as_bytes()).unwrap_or_default();
+    put(file, if on { "1" } else { "0" }, 0)
+}
+
+/// Forgets what was recorded.
+pub(crate) fn forget() -> Result<(), Failure> {
+    put("trace", "\n", flag::O_TRUNC)
+}
+
 fn open(name: &str, flags: usize) -> Result<usize, Failure> {
     let path = Text::<64>::format(format_args!("/sys/kernel/tracing/{name}\0"));
-    sys::open(CStr::new(path.as_bytes()), flags, 0)
-        .or_else(|error| unsupported!("tracefs has no {name} (error {error}; CONFIG_FTRACE)"))
+    sys::open(CStr::new(path.as_bytes()), flags, 0).map_err(|error| {
+        Failure::unsupported(format_args!("tracefs has no {name} (error {error}; CONFIG_FTRACE)"))
+    })
 }
 
 fn put(name: &str, text: &str, flags: usize) -> Result<(), Failure> {
@@ -130,6 +133,12 @@ mod tests {
             detail: "vec=1 [action=TIMER]",
         };
         assert_eq!(parse(line), Some(expected));
+    }
+
+    #[test]
+    fn a_real_time_kernels_further_column_is_no_matter() {
+        let line = "            init-9       [000] d..h1..  7: softirq_raise: vec=1 [action=TIMER]";
+        assert_eq!(parse(line).map(|event| event.hard_irq), Some(true));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Finds a function in the vDSO, the shared object that the kernel maps into every program
 //! (vdso(7)); it is read as the ELF image it is.
 
-/// Where the kernel mapped the vDSO; set once by the agent's start-up code from AT_SYSINFO_EHDR.
+/// Where the kernel mapped the vDSO; set once by the agent's start-up code from `AT_SYSINFO_EHDR`.
 static BASE: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
 
 use core::sync::atomic::Ordering;
@@ -105,10 +105,12 @@ impl Image {
             entry += 16;
         }
         // SAFETY: the tables are part of the image.
-        let count = match (hash, gnu) {
-            (Some(hash), _) => unsafe { half(hash + 4) as usize },
-            (None, Some(gnu)) => unsafe { gnu_count(gnu) },
-            (None, None) => return None,
+        let count = unsafe {
+            match (hash, gnu) {
+                (Some(hash), _) => half(hash + 4) as usize,
+                (None, Some(gnu)) => gnu_count(gnu),
+                (None, None) => return None,
+            }
         };
         Some(Self { bias, strings: strings?, symbols: symbols?, count })
     }
@@ -129,7 +131,7 @@ impl Image {
 /// Number of symbols by the GNU hash table: the last one in the longest chain, plus one.
 ///
 /// # Safety
-/// A well-formed DT_GNU_HASH table must stand at `table`.
+/// A well-formed `DT_GNU_HASH` table must stand at `table`.
 unsafe fn gnu_count(table: usize) -> usize {
     // SAFETY: the walk follows the table's own counts and stops at each chain's end mark.
     unsafe {

@@ -17,7 +17,7 @@ const NAME: &str = "pathmeter";
 /// Bytes that the cache may hold: about 30 kernels.
 const BOUND: u64 = 2 << 30;
 /// Temporary files older than this belong to a run that died.
-const STALE: Duration = Duration::from_secs(24 * 3600);
+const STALE: Duration = Duration::from_hours(24);
 /// How temporary files begin.
 const TEMPORARY: &str = ".new-";
 
@@ -48,7 +48,8 @@ impl Cache {
 
     /// Where [`Cache::open`] looks.
     pub fn location() -> Option<PathBuf> {
-        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let set =
+            |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let folder = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
         Some(folder.join(NAME))
     }
@@ -162,7 +163,12 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

@@ -169,9 +169,13 @@ impl VmError {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
                  command line with --append"
             }
-            Self::Ended { .. } => "see the end of the guest's console; `pathmeter doctor` checks QEMU",
+            Self::Ended { .. } => {
+                "see the end of the guest's console; `pathmeter doctor` checks QEMU"
+            }
             Self::Protocol { .. } => "the kernel, or a driver in it, writes to I/O port 0xe9",
-            Self::Refused { .. } => "`pathmeter doctor` checks QEMU; try another one with --qemu FILE",
+            Self::Refused { .. } => {
+                "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
+            }
             Self::Write { .. } => "make room there, or write elsewhere",
             Self::Cache(_) => {
                 "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"

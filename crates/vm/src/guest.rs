@@ -62,7 +62,8 @@ impl Guest {
         let (console, console_far) = pair()?;
         let (control, control_far) = pair()?;
         let far = [(fd::PORT, port_far), (fd::CONSOLE, console_far), (fd::QMP, control_far)];
-        let descriptors = far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(files);
+        let descriptors =
+            far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(files);
         let mut process = Process::spawn(qemu, &machine.arguments(origin), descriptors.collect())?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
@@ -167,7 +168,9 @@ impl Guest {
             return Ok(()); // Enough to be judged by the caller before more is read.
         }
         if !open {
-            return Err(self.ended_or(host("listening to QEMU", std::io::ErrorKind::BrokenPipe.into())));
+            return Err(
+                self.ended_or(host("listening to QEMU", std::io::ErrorKind::BrokenPipe.into()))
+            );
         }
         self.notice_panic()
     }
@@ -277,7 +280,8 @@ fn pair() -> Result<(UnixStream, UnixStream), VmError> {
 }
 
 fn wait(sources: &[BorrowedFd<'_>], time: Duration) -> Result<(), VmError> {
-    let mut polled: Vec<_> = sources.iter().map(|source| PollFd::new(source, PollFlags::IN)).collect();
+    let mut polled: Vec<_> =
+        sources.iter().map(|source| PollFd::new(source, PollFlags::IN)).collect();
     let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
     match poll(&mut polled, Some(&time)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),

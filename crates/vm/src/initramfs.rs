@@ -35,7 +35,8 @@ impl Initramfs {
     /// Packs agent and plan.
     pub fn new(plan: &Plan) -> Self {
         let plan = plan.text();
-        let folders = ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
+        let folders =
+            ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
         let files = [
             Entry::File { name: "init", mode: 0o755, data: AGENT },

@@ -70,9 +70,7 @@ impl Machine {
     /// QEMU's machine with its options.
     pub fn machine(&self) -> &'static str {
         match self.entry {
-            Entry::Pvh => {
-                "microvm,x-option-roms=off,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off"
-            }
+            Entry::Pvh => "microvm,x-option-roms=off,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off",
             Entry::BzImage => {
                 "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off"
             }
@@ -99,7 +97,9 @@ impl Machine {
         words.extend(channels());
         words.extend(match origin {
             Origin::Boot => self.boot(),
-            Origin::Snapshot => vec!["-S".into(), "-incoming".into(), format!("fd:{}", fd::INCOMING)],
+            Origin::Snapshot => {
+                vec!["-S".into(), "-incoming".into(), format!("fd:{}", fd::INCOMING)]
+            }
         });
         words.into_iter().map(OsString::from).collect()
     }
@@ -117,7 +117,14 @@ impl Machine {
 
 /// One instruction, one nanosecond of the guest's clocks; nothing of the host's time or chance.
 const EXACT: &[&str] = &[
-    "-accel", "tcg", "-icount", "shift=0,sleep=off", "-rtc", "base=2020-01-01T00:00:00,clock=vm", "-seed", "1",
+    "-accel",
+    "tcg",
+    "-icount",
+    "shift=0,sleep=off",
+    "-rtc",
+    "base=2020-01-01T00:00:00,clock=vm",
+    "-seed",
+    "1",
 ];
 
 /// No devices but those named, no configuration files, no network, no new processes or privileges;

@@ -93,10 +93,8 @@ pub struct Run {
 pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
-        let plan = Plan {
-            starts: request.starts,
-            skip: lost.iter().map(|(index, _)| *index).collect(),
-        };
+        let plan =
+            Plan { starts: request.starts, skip: lost.iter().map(|(index, _)| *index).collect() };
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         let machine = machine(request, snapshot.about.entry);
         match collect(request, &snapshot, &machine) {
@@ -209,15 +207,22 @@ fn boot(request: &Request<'_>, initramfs: &Initramfs, file: File) -> Result<Snap
     let machine = machine(request, entry);
     let about = About { entry, release: image.release.clone() };
     drop(image);
-    let mut guest =
-        Guest::start(request.qemu, &machine, Origin::Boot, files, request.limit, request.interrupt)?;
+    let mut guest = Guest::start(
+        request.qemu,
+        &machine,
+        Origin::Boot,
+        files,
+        request.limit,
+        request.interrupt,
+    )?;
     await_ready(&mut guest)?;
     Snapshot::save(&mut guest, file, about)
 }
 
 /// The agent says READY and pauses the guest.
 fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
-    let heard = guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
+    let heard =
+        guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
     match heard {
         (Kind::Ready, Ok(_)) => guest.await_event("GUEST_PANICKED").map(|_| ()),
         (Kind::Abort, Ok(reason)) => Err(guest.gave_up(reason)),
@@ -236,7 +241,11 @@ enum Heard {
 }
 
 /// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect(request: &Request<'_>, snapshot: &Snapshot, machine: &Machine) -> Result<Gathered, VmError> {
+fn collect(
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    machine: &Machine,
+) -> Result<Gathered, VmError> {
     let mut guest = snapshot.restore(request.qemu, machine, request.limit, request.interrupt)?;
     guest.step = Step::Run;
     guest.call("cont", &serde_json::Value::Null, None)?;
@@ -263,7 +272,9 @@ fn interpret(frame: &pathmeter_wire::RawFrame<'_>, gathered: &mut Gathered) -> H
         Kind::Ready => Ok(Heard::Wrong("READY a second time".to_owned())),
     };
     match heard {
-        Ok(_) if gathered.in_excess() => Heard::Wrong("outcomes that the plan doesn't have".to_owned()),
+        Ok(_) if gathered.in_excess() => {
+            Heard::Wrong("outcomes that the plan doesn't have".to_owned())
+        }
         Ok(heard) => heard,
         Err(error) => Heard::Wrong(error.to_string()),
     }
@@ -281,7 +292,8 @@ fn announce(request: &Request<'_>, place: message::Place) -> Step {
 /// A file in memory that holds `bytes`.
 fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
     let failed = |source| VmError::Host { what: "making a file in memory", source };
-    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?;
+    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)
+        .map_err(|error| failed(error.into()))?;
     let mut file = File::from(file);
     std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
     Ok(file)

@@ -57,7 +57,8 @@ impl Gathered {
     /// Marks a path that was left out because the kernel died in it.
     pub(crate) fn mark_lost(&mut self, index: usize, reason: String) {
         if let Some(outcome) = self.outcomes.get_mut(index) {
-            *outcome = PathOutcome { status: Status::Failed(reason), checks: vec![], starts: vec![] };
+            *outcome =
+                PathOutcome { status: Status::Failed(reason), checks: vec![], starts: vec![] };
         }
     }
 

@@ -80,7 +80,10 @@ fn die_with_parent() -> std::io::Result<()> {
 }
 
 /// Reads what is there, without waiting for more; 0 at the end of the stream.
-pub(crate) fn read_available(source: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<Option<usize>> {
+pub(crate) fn read_available(
+    source: &mut impl Read,
+    buffer: &mut [u8],
+) -> std::io::Result<Option<usize>> {
     match source.read(buffer) {
         Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),

@@ -56,7 +56,9 @@ impl QemuError {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Old { .. } => "install a newer qemu-system-x86, or name another one with --qemu FILE",
+            Self::Old { .. } => {
+                "install a newer qemu-system-x86, or name another one with --qemu FILE"
+            }
             _ => {
                 "install it (Debian, Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install \
                  qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with --qemu FILE"

@@ -92,7 +92,9 @@ mod tests {
     #[test]
     fn answers_errors_and_events_are_told_apart() {
         let mut lines = Lines::default();
-        lines.extend(b"{\"QMP\": {}}\r\n{\"return\": {}}\r\n{\"error\": {\"desc\": \"no\"}}\r\n{\"ev");
+        lines.extend(
+            b"{\"QMP\": {}}\r\n{\"return\": {}}\r\n{\"error\": {\"desc\": \"no\"}}\r\n{\"ev",
+        );
         assert_eq!(lines.next_said(), Some(Said::Return(json!({}))));
         assert_eq!(lines.next_said(), Some(Said::Error("no".to_owned())));
         assert_eq!(lines.next_said(), None);

@@ -66,7 +66,8 @@ impl Snapshot {
         guest.step = Step::Save;
         let text = about.to_json();
         let stream = HEADER + text.len() as u64;
-        let written = file.seek(SeekFrom::Start(HEADER)).and_then(|_| file.write_all(text.as_bytes()));
+        let written =
+            file.seek(SeekFrom::Start(HEADER)).and_then(|_| file.write_all(text.as_bytes()));
         written.map_err(|source| VmError::Host { what: "writing the snapshot", source })?;
         migrate(guest, &file)?;
         let finished = finish(&mut file, text.len());
@@ -76,7 +77,7 @@ impl Snapshot {
 
     /// The snapshot in `file`, or `None` if it is not a whole one.
     pub(crate) fn open(mut file: File) -> std::io::Result<Option<Self>> {
-        let mut header = [0; HEADER as usize];
+        let mut header = [0; 16];
         if file.read_exact(&mut header).is_err() || header[..8] != *MAGIC {
             return Ok(None);
         }
@@ -110,11 +111,6 @@ impl Snapshot {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
         Ok(guest)
-    }
-
-    /// The file, for the cache to keep.
-    pub(crate) fn file(&self) -> &File {
-        &self.file
     }
 }
 

@@ -133,7 +133,7 @@ mod tests {
         }
 
         #[test]
-        fn one_flipped_bit_is_noticed(payload in prop::collection::vec(any::<u8>(), 0..99), at in any::<prop::sample::Index>(), bit in 0..8) {
+        fn one_flipped_bit_is_noticed(payload in prop::collection::vec(any::<u8>(), 0..99), at in any::<prop::sample::Index>(), bit in 0_u8..8) {
             let mut bytes = framed(Kind::Begin, &payload);
             let at = at.index(bytes.len());
             prop_assume!(at != 3);

@@ -139,7 +139,7 @@ fn read_place(reader: &mut Reader<'_>) -> Result<Place, PayloadError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MAX_FRAME, next_frame};
+    use crate::next_frame;
 
     #[derive(Default, Debug, PartialEq)]
     struct Seen {
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn an_outcome_is_read_back() {
-        let mut buffer = [0; MAX_FRAME];
+        let mut buffer = [0; 256];
         let checks = [(&b"entry"[..], &b"syscall"[..])];
         let samples = [330, 330, 331];
         let said = Outcome {
