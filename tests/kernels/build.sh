@@ -72,6 +72,7 @@ add_fixtures() {
 	edit init/Makefile init-Makefile.sed
 	edit arch/x86/entry/entry_64.S entry_64.S.sed
 	edit include/asm-generic/vmlinux.lds.h vmlinux.lds.h.sed
+	edit fs/stat.c stat.c.sed
 }
 
 # The source tree that all variants share, unpacked anew if anything about it changed.

@@ -134,11 +134,20 @@ fn a_value_between_two_modes_is_a_mode_by_itself() {
 }
 
 #[test]
-fn diffuse_sets_without_a_common_value_are_the_same_when_interleaved() {
+fn diffuse_sets_without_a_common_value_differ_by_their_medians() {
     let evens: Histogram = (0..12).map(|i| 111_632 + 500 * i).collect();
     let odds: Histogram = (0..12).map(|i| 111_700 + 510 * i).collect();
-    assert_eq!(judge(&evens, &odds).unwrap().verdict, Same);
-    assert_eq!(judge(&odds, &evens).unwrap().verdict, Same);
+    assert_eq!(judged(&evens, &odds), (Higher, 114_132, 114_250));
+    assert_eq!(judged(&odds, &evens), (Lower, 114_250, 114_132));
+}
+
+#[test]
+fn diffuse_sets_that_share_a_rare_value_only_are_a_change() {
+    // The anonymous page fault of Debian's cloud and rt kernels, as measured (6 starts).
+    let cloud = set(&[(6325, 180), (6331, 90), (6330, 14), (7081, 8), (11_704, 14)]);
+    let rt = set(&[(6476, 170), (6482, 98), (6484, 16), (7081, 6), (12_262, 16)]);
+    assert_eq!(judged(&cloud, &rt), (Higher, 6325, 6476));
+    assert_eq!(judged(&rt, &cloud), (Lower, 6476, 6325));
 }
 
 #[test]
@@ -177,35 +186,46 @@ impl Xorshift {
     }
 }
 
-/// Samples of perturbed starts: each shows one value of the population, and a stray in 50.
-fn starts_of(population: &[u64], starts: usize, random: &mut Xorshift) -> Histogram {
+/// Values of a population, one for each perturbed start.
+fn starts_of(population: &[u64], starts: usize, random: &mut Xorshift) -> Vec<u64> {
+    (0..starts).map(|_| one_of(population, random)).collect()
+}
+
+fn one_of(population: &[u64], random: &mut Xorshift) -> u64 {
+    population[usize::try_from(random.below(population.len() as u64)).unwrap()]
+}
+
+/// Samples of a kernel whose starts show `values`, but for one in ten, which shows another one of the
+/// population; and a stray in 50.
+fn samples_of(values: &[u64], population: &[u64], random: &mut Xorshift) -> Histogram {
     let mut samples = Vec::new();
-    for _ in 0..starts {
-        let value = population[usize::try_from(random.below(population.len() as u64)).unwrap()];
+    for &usual in values {
+        let value = if random.below(10) == 0 { one_of(population, random) } else { usual };
         samples
             .extend((0..50).map(|i| if i == 0 { value + 2000 + random.below(500) } else { value }));
     }
     samples.into_iter().collect()
 }
 
-/// How many of `trials` pairs of independent draws are judged the same.
+/// How many of `trials` pairs of kernels measured over the same starts are judged the same.
 fn same_of(population: &[u64], starts: usize, trials: usize) -> usize {
     let mut random = Xorshift(0x9e37_79b9_7f4a_7c15);
     (0..trials)
         .filter(|_| {
-            let base = starts_of(population, starts, &mut random);
-            let new = starts_of(population, starts, &mut random);
+            let values = starts_of(population, starts, &mut random);
+            let base = samples_of(&values, population, &mut random);
+            let new = samples_of(&values, population, &mut random);
             judge(&base, &new).unwrap().verdict == Same
         })
         .count()
 }
 
 #[test]
-fn two_draws_of_one_diffuse_population_are_the_same() {
+fn two_kernels_over_the_same_starts_are_the_same() {
     let dense: Vec<u64> = (0..12).map(|i| 115_000 + i).collect();
     let sparse: Vec<u64> = (0..60).map(|i| 111_632 + 100 * i).collect();
     for (name, population) in [("dense", dense), ("sparse", sparse)] {
-        for starts in [8, 12, 16] {
+        for starts in [6, 8, 16] {
             let same = same_of(&population, starts, 200);
             assert!(same >= 190, "{name}, {starts} starts: only {same} of 200 the same");
         }
