@@ -1,1 +1,52 @@
-fn main() {}
+//! The command: flags to plan to output. The only crate that prints or exits.
+//!
+//! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
+//! what the exit codes mean is [`failure::Exit`]'s to say. A reader that closes stdout early ends
+//! the run in peace.
+
+mod cli;
+mod compare;
+mod doctor;
+mod exact;
+mod failure;
+mod interrupt;
+mod manual;
+mod measure;
+mod output;
+mod paths;
+mod progress;
+mod results;
+mod selection;
+mod subject;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Verb};
+use crate::failure::Exit;
+use crate::output::Screen;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(answer) => return answered(&answer).into(),
+    };
+    let screen = Screen::new(&cli.look);
+    let done = match &cli.verb {
+        Verb::Paths(args) => paths::run(args, &screen),
+        Verb::Measure(args) => measure::run(args, &screen),
+        Verb::Compare(args) => compare::run(args, &screen),
+        Verb::Doctor(args) => doctor::run(args, &screen),
+        Verb::Completions(args) => manual::completions(args),
+        Verb::Man(args) => manual::pages(args),
+    };
+    done.unwrap_or_else(|failure| screen.report(&failure)).into()
+}
+
+/// Prints what clap answers instead of a plan: the help, the version, or what was wrong.
+fn answered(answer: &clap::Error) -> Exit {
+    // Nobody is left to be told if that fails.
+    let _ = answer.print();
+    if answer.use_stderr() { Exit::Usage } else { Exit::Done }
+}

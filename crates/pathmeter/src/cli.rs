@@ -1,0 +1,295 @@
+//! The command line, as data. Its comments are the help text that users read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint, builder::NonEmptyStringValueParser};
+use clap_complete::Shell;
+use pathmeter_vm::Settings;
+
+/// Perturbed starts unless `--perturb` says otherwise: the sets of exact values of the paths that
+/// have several are stable with it, and a kernel takes a few seconds.
+const STARTS: u32 = 8;
+/// Most perturbed starts: more samples than a result document may hold would follow.
+const MOST_STARTS: i64 = 512;
+/// Seconds of silence after which a guest counts as hung.
+const TIMEOUT: u64 = 120;
+
+const ABOUT: &str = "\
+Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
+
+A kernel image boots in QEMU's interpreter, under a clock that counts instructions, with a small \
+program as its init that walks each path and proves that it did. The same image gives the same \
+numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is needed. \
+An instruction count is not a time.
+
+A SUBJECT is a kernel image (bzImage, vmlinux, or a linux-image-*.deb that holds one), or a result \
+file that `measure -o` wrote.";
+
+const EXAMPLES: &str = "\
+Examples:
+  pathmeter doctor                                    can this machine measure?
+  pathmeter compare old/bzImage new/bzImage           which paths changed, by how much?
+  pathmeter compare base.json arch/x86/boot/bzImage --check
+                                                      did my change make any path dearer?
+  pathmeter measure bzImage -o base.json              keep a result to compare against
+
+Exit codes:
+  0    done; with --check, and no path is worse
+  1    --check found a path that is higher, shows a new mode, or is broken
+  2    wrong usage, or a comparison that is refused
+  3    a subject could not be measured, or a file not be read or written
+  130  interrupted";
+
+const MEASURE_EXAMPLES: &str = "\
+Examples:
+  pathmeter measure bzImage
+  pathmeter measure linux-image-6.1.0-56-cloud-amd64_6.1.192-2_amd64.deb --only 'switch.*'
+  pathmeter measure bzImage -o base.json              the table here, the result in a file
+  pathmeter measure base.json                         the table of an earlier result
+  pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
+  pathmeter measure bzImage --append mitigations=off  the same kernel, booted otherwise";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  pathmeter compare old/bzImage new/bzImage
+  pathmeter compare base.json bzImage --check         exit code 1 if a path became dearer
+  pathmeter compare base.json bzImage --check --threshold 0.5
+  pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
+  pathmeter compare a.json b.json --across            results of two versions of QEMU
+
+Verdicts:
+  same           the exact values of both kernels overlap, or differ by less than --threshold
+  higher, lower  all values shifted: new costs more, or less
+  mode-appeared  new shows a value, often, that base never did
+  unsupported    one of the kernels, or the CPU model, can't walk the path
+  broken         a path was walked wrongly, or the kernel died on it
+
+A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
+version of QEMU, the CPU model or the number of starts; --across compares them all the same.";
+
+/// What each x86 kernel hot path costs, exactly
+#[derive(Debug, Parser)]
+#[command(
+    name = "pathmeter", version, long_about = ABOUT, after_help = EXAMPLES, max_term_width = 100,
+    subcommand_required = true, arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// How the output looks.
+    #[command(flatten)]
+    pub(crate) look: Look,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// How the output of any verb looks.
+#[derive(Debug, Args)]
+pub(crate) struct Look {
+    /// Use colours; auto does so on a terminal, unless `NO_COLOR` is set
+    #[arg(
+        long, global = true, display_order = 98, value_name = "WHEN",
+        default_value_t = ColorChoice::Auto
+    )]
+    pub(crate) color: ColorChoice,
+    /// Show neither progress nor notes: only results and errors
+    #[arg(long, short, global = true, display_order = 99)]
+    pub(crate) quiet: bool,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// List what can be measured
+    Paths(PathsArgs),
+    /// Measure all paths of one kernel
+    Measure(MeasureArgs),
+    /// Compare two kernels: which paths changed, and by how much
+    Compare(CompareArgs),
+    /// Check what this machine can measure
+    Doctor(DoctorArgs),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
+}
+
+/// Arguments of `paths`.
+#[derive(Debug, Args)]
+pub(crate) struct PathsArgs {
+    /// Print JSON (pathmeter.paths/1) instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `measure`.
+#[derive(Debug, Args)]
+#[command(after_help = MEASURE_EXAMPLES)]
+pub(crate) struct MeasureArgs {
+    /// A kernel image, or a result file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) subject: PathBuf,
+    /// What is put out.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// What to compare against: a kernel image, or a result file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) base: PathBuf,
+    /// What to judge: a kernel image, or a result file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: PathBuf,
+    /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Count changes of less than so many percent of BASE as same
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// Compare even if more than the kernel differs; the differences are listed
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// What is put out.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+/// What is put out, and where.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// Put out JSON instead of a table: to stdout, or to the FILE of --output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON document to FILE; the table still goes to stdout, unless --json is given
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
+    ///
+    /// Every run walks all paths nevertheless, so that what a path costs never depends on what
+    /// else was asked for.
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+}
+
+/// How guests run. All but the last two belong to a result's identity.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Exact runs")]
+pub(crate) struct GuestArgs {
+    /// The QEMU to run; by default qemu-system-x86_64 on PATH
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) qemu: Option<PathBuf>,
+    /// The guest's CPU, as QEMU names it
+    #[arg(
+        long, value_name = "MODEL", default_value_t = Settings::default().cpu,
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) cpu: String,
+    /// The guest's memory
+    #[arg(
+        long, value_name = "MIB", default_value_t = Settings::default().memory_mib,
+        value_parser = clap::value_parser!(u32).range(64..=65536)
+    )]
+    pub(crate) memory: u32,
+    /// Words to add to the kernel's command line
+    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    pub(crate) append: String,
+    /// Starts of the probes, each with other addresses and another phase of the timer tick
+    ///
+    /// Some paths have several exact values, chosen by address randomisation, timer phase or the
+    /// layout of the code. More starts find more of them and take longer.
+    #[arg(
+        long, value_name = "N", default_value_t = STARTS,
+        value_parser = clap::value_parser!(u32).range(1..=MOST_STARTS)
+    )]
+    pub(crate) perturb: u32,
+    /// Give a guest up that is silent for so long
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = TIMEOUT,
+        value_parser = clap::value_parser!(u64).range(1..=86400)
+    )]
+    pub(crate) timeout: u64,
+    /// Neither read nor write cached results and snapshots
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+impl GuestArgs {
+    /// What the user chose of the guest's machine.
+    pub(crate) fn settings(&self) -> Settings {
+        let (cpu, append) = (self.cpu.clone(), self.append.trim().to_owned());
+        Settings { cpu, memory_mib: self.memory, append }
+    }
+
+    /// The longest silence of a guest that is waited out.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON (pathmeter.doctor/1) instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The QEMU to check; by default qemu-system-x86_64 on PATH
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) qemu: Option<PathBuf>,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Write the pages of all verbs into DIR instead
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
+        _ => Err("a percentage is a number such as 0.5, not below 0".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_document_holds_the_samples_of_the_most_starts() {
+        let most = usize::try_from(MOST_STARTS).unwrap();
+        let windows = || pathmeter_probes::paths().map(|path| path.windows as usize);
+        assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
+        assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));
+    }
+
+    #[test]
+    fn percentages_are_not_negative() {
+        assert_eq!((percent("0.5"), percent("2%")), (Ok(0.5), Ok(2.0)));
+        assert!(["-1", "inf", "NaN", "", "%", "x"].iter().all(|text| percent(text).is_err()));
+    }
+}

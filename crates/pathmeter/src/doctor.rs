@@ -1,0 +1,255 @@
+//! `pathmeter doctor`: what this machine can measure, and what to do where it can't.
+//!
+//! It looks, and measures nothing: a check is `ok`, `warn` (exact runs work, but something is worth
+//! knowing) or `fail` (they don't).
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anstyle::{AnsiColor, Style as Paint};
+use pathmeter_vm::{Cache, Qemu};
+use serde::Serialize;
+
+use crate::cli::DoctorArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Screen};
+
+/// Free disk below which a run's snapshots may not fit: a few guests' memory.
+const LEAST_DISK_MIB: u64 = 512;
+/// Available memory below which two guests and an unpacked kernel may not fit.
+const LEAST_MEMORY_MIB: u64 = 1024;
+
+/// The document of `--json`, `pathmeter.doctor/1`.
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    /// Whether exact runs work here.
+    exact: bool,
+    checks: Vec<Check>,
+}
+
+/// One thing looked at.
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    status: Status,
+    /// What was found.
+    found: String,
+    /// What to do; nothing if all is well.
+    advice: Option<String>,
+}
+
+/// What was made of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl Check {
+    fn ok(name: &'static str, found: String) -> Self {
+        Self { name, status: Status::Ok, found, advice: None }
+    }
+
+    fn warn(name: &'static str, found: String, advice: &str) -> Self {
+        Self { name, status: Status::Warn, found, advice: Some(advice.to_owned()) }
+    }
+
+    fn fail(name: &'static str, found: String, advice: &str) -> Self {
+        Self { name, status: Status::Fail, found, advice: Some(advice.to_owned()) }
+    }
+}
+
+/// Looks at everything and prints what was found.
+pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let mut checks = qemu(args.qemu.as_deref());
+    checks.extend([cache(), disk(), memory(), processors(), kvm()]);
+    let exact = checks.iter().all(|check| check.status != Status::Fail);
+    let report = Report { schema: "pathmeter.doctor/1", exact, checks };
+    if args.json {
+        output::print(&output::json(&report)?)?;
+    } else {
+        output::print(text(&report, screen.style().colour).as_bytes())?;
+    }
+    Ok(if exact { Exit::Done } else { Exit::Unmeasured })
+}
+
+/// A thing that a QEMU may have been built without.
+struct Feature {
+    name: &'static str,
+    /// Makes QEMU say it and end.
+    arguments: &'static [&'static str],
+    /// What it says.
+    word: &'static str,
+    found: &'static str,
+    missing: &'static str,
+}
+
+const FEATURES: &[Feature] = &[
+    Feature {
+        name: "interpreter",
+        arguments: &["-accel", "help"],
+        word: "tcg",
+        found: "built in (TCG)",
+        missing: "this QEMU was built without TCG, which counts the instructions",
+    },
+    Feature {
+        name: "machine",
+        arguments: &["-M", "help"],
+        word: "microvm",
+        found: "microvm is there",
+        missing: "this QEMU was built without the microvm machine",
+    },
+    Feature {
+        name: "sandbox",
+        // The sandbox is entered before the list is printed.
+        arguments: &["-sandbox", "on", "-M", "help"],
+        word: "microvm",
+        found: "works (seccomp)",
+        missing: "this QEMU can't enter its sandbox: it has no seccomp, or may not use it",
+    },
+];
+
+/// QEMU, and what exact runs need of it.
+fn qemu(chosen: Option<&Path>) -> Vec<Check> {
+    let qemu = match Qemu::find(chosen) {
+        Ok(qemu) => qemu,
+        Err(error) => return vec![Check::fail("qemu", error.to_string(), error.help())],
+    };
+    let found = format!("{} at {}", qemu.version, qemu.path.display());
+    let features = FEATURES.iter().map(|feature| feature.check(&qemu));
+    std::iter::once(Check::ok("qemu", found)).chain(features).collect()
+}
+
+impl Feature {
+    fn check(&self, qemu: &Qemu) -> Check {
+        let mut command = Command::new(&qemu.path);
+        let answer = command.args(self.arguments).stdin(Stdio::null()).output();
+        let said = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+        if said.is_ok_and(|said| said.split_whitespace().any(|word| word == self.word)) {
+            return Check::ok(self.name, self.found.to_owned());
+        }
+        let advice = "install your distribution's full qemu-system-x86, or name another QEMU with \
+                      --qemu FILE";
+        Check::fail(self.name, self.missing.to_owned(), advice)
+    }
+}
+
+fn cache() -> Check {
+    let tried = Cache::open().and_then(|cache| {
+        let mut file = cache.begin()?;
+        Ok((cache, file.write_all(b"a few bytes")))
+    });
+    let advice = "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache";
+    match tried {
+        Ok((cache, Ok(()))) => {
+            let (folder, mib) = (cache.folder().display(), cache.size() >> 20);
+            Check::ok("cache", format!("{mib} MiB in {folder}"))
+        }
+        Ok((cache, Err(error))) => {
+            let found = format!("{}: {error}", cache.folder().display());
+            Check::warn("cache", found, advice)
+        }
+        Err(error) => Check::warn("cache", error.to_string(), advice),
+    }
+}
+
+fn disk() -> Check {
+    // The cache folder itself may not be there yet.
+    let folder = Cache::location().unwrap_or_default();
+    let about = folder.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok());
+    let Some(about) = about else {
+        return Check::warn("disk", "unknown".into(), "see what `df` says of the cache folder");
+    };
+    let mib = about.f_bavail.saturating_mul(about.f_frsize) >> 20;
+    let found = format!("{mib} MiB free for the cache");
+    if mib >= LEAST_DISK_MIB {
+        Check::ok("disk", found)
+    } else {
+        Check::warn("disk", found, "make room: a kernel's snapshot takes about 64 MiB")
+    }
+}
+
+fn memory() -> Check {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let Some(mib) = available_mib(&text) else {
+        return Check::warn("memory", "unknown".into(), "see what `free` says");
+    };
+    let found = format!("{mib} MiB available");
+    if mib >= LEAST_MEMORY_MIB {
+        Check::ok("memory", found)
+    } else {
+        Check::warn("memory", found, "end other programs: two guests and their images need 1 GiB")
+    }
+}
+
+/// `MemAvailable:    3061864 kB` of proc(5)'s meminfo.
+fn available_mib(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib >> 10)
+}
+
+fn processors() -> Check {
+    match std::thread::available_parallelism().map_or(1, usize::from) {
+        1 => Check::warn(
+            "processors",
+            "1".into(),
+            "compare runs two guests at once; on one processor it takes twice as long",
+        ),
+        number => Check::ok("processors", number.to_string()),
+    }
+}
+
+fn kvm() -> Check {
+    let there = if Path::new("/dev/kvm").exists() { "there is" } else { "there is no" };
+    Check::ok("kvm", format!("{there} /dev/kvm; exact runs don't use it"))
+}
+
+fn text(report: &Report, colour: bool) -> String {
+    let width = report.checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let line = |check: &Check| {
+        let advice = check.advice.as_ref().map(|advice| {
+            let indent = " ".repeat("fail  ".len() + width + 2);
+            format!("{indent}{advice}\n")
+        });
+        let status = status(check.status, colour);
+        let line = format!("{status}  {:width$}  {}\n", check.name, check.found);
+        line + &advice.unwrap_or_default()
+    };
+    let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };
+    report.checks.iter().map(line).collect::<String>() + "\n" + exact + "\n"
+}
+
+fn status(status: Status, colour: bool) -> String {
+    let (word, paint) = match status {
+        Status::Ok => ("ok  ", AnsiColor::Green),
+        Status::Warn => ("warn", AnsiColor::Yellow),
+        Status::Fail => ("fail", AnsiColor::Red),
+    };
+    let paint = if colour { paint.on_default() } else { Paint::new() };
+    format!("{paint}{word}{paint:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read() {
+        let text = "MemTotal:       8000000 kB\nMemAvailable:    3061864 kB\nBuffers: 1 kB\n";
+        assert_eq!(available_mib(text), Some(2990));
+        assert_eq!(available_mib("MemAvailable: lots"), None);
+    }
+
+    #[test]
+    fn advice_stands_below_what_was_found() {
+        let checks = vec![Check::ok("qemu", "7.2".into()), Check::warn("disk", "0".into(), "more")];
+        let report = Report { schema: "", exact: true, checks };
+        let lines = "ok    qemu  7.2\nwarn  disk  0\n            more\n\nexact runs work here\n";
+        assert_eq!(text(&report, false), lines);
+    }
+}

@@ -1,0 +1,198 @@
+//! How a run ends: the exit codes, and what can go wrong with what to do about it.
+//!
+//! Contract: every message names the file or the step, every failure that the user can mend has a
+//! help. Errors of the libraries are kept whole; this adds which subject they are about.
+
+use std::fmt::Display;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use pathmeter_image::ImageError;
+use pathmeter_model::{IdentityDifference, ParseError};
+use pathmeter_vm::VmError;
+
+/// Exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// Done; with `--check`, and nothing is worse.
+    Done = 0,
+    /// `--check` found a path that costs more, shows a new mode or is broken.
+    Worse = 1,
+    /// The command line asks for something that can't be done or is refused.
+    Usage = 2,
+    /// A subject could not be measured, or a file not be read or written.
+    Unmeasured = 3,
+    /// The user interrupted the run: 128 + SIGINT, as shells have it.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Something on the command line that clap can't know to be wrong.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        help: String,
+    },
+    /// The two sides differ in more than the kernel.
+    #[error("BASE and NEW were measured differently:{}", listed(.0))]
+    Incomparable(Vec<IdentityDifference>),
+    /// A kernel can't be measured.
+    #[error("{}{error}", prefix(.subject, .error))]
+    Kernel {
+        /// Its file.
+        subject: PathBuf,
+        /// Why.
+        error: VmError,
+    },
+    /// What every measurement needs is not there: QEMU, or the cache.
+    #[error(transparent)]
+    Host(#[from] VmError),
+    /// A result file can't be used.
+    #[error("{}: {error}", .path.display())]
+    ResultFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: ParseError,
+    },
+    /// A file can't be read or written.
+    #[error("{doing} {}: {error}", .path.display())]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// The operating system refused something.
+    #[error("{doing}: {error}")]
+    System {
+        /// What was being done.
+        doing: &'static str,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// More than one of them.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Self>),
+    /// The user interrupted the run.
+    #[error("interrupted; nothing was left running")]
+    Interrupted,
+}
+
+impl Failure {
+    /// The kernel in `subject` could not be measured.
+    pub(crate) fn measuring(subject: &Path, error: VmError) -> Self {
+        match error {
+            VmError::Interrupted => Self::Interrupted,
+            error => Self::Kernel { subject: subject.to_owned(), error },
+        }
+    }
+
+    /// All of `failures`, of which there is at least one; an interrupt speaks for the rest.
+    pub(crate) fn all(mut failures: Vec<Self>) -> Self {
+        if failures.iter().any(|failure| matches!(failure, Self::Interrupted)) {
+            return Self::Interrupted;
+        }
+        if failures.len() == 1 { failures.remove(0) } else { Self::Several(failures) }
+    }
+
+    /// The single failures in it.
+    pub(crate) fn each(&self) -> &[Self] {
+        match self {
+            Self::Several(failures) => failures,
+            single => std::slice::from_ref(single),
+        }
+    }
+
+    /// The exit code that it leads to.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Usage { .. } | Self::Incomparable(_) => Exit::Usage,
+            Self::Interrupted => Exit::Interrupted,
+            _ => Exit::Unmeasured,
+        }
+    }
+
+    /// What the user can do about it, where the message does not say so already.
+    pub(crate) fn advice(&self) -> Option<&str> {
+        match self {
+            Self::Usage { help, .. } => Some(help),
+            Self::Incomparable(_) => {
+                Some("measure both alike, or compare them all the same with --across")
+            }
+            Self::Kernel { error, .. } | Self::Host(error) => error.help(),
+            Self::File { doing: "writing", error, .. } => Some(match error.kind() {
+                io::ErrorKind::StorageFull => "make room there, or write elsewhere",
+                _ => "check that its folder exists and that you may write there",
+            }),
+            Self::File { .. } => Some("check the path and its permissions"),
+            _ => None,
+        }
+    }
+
+    /// The end of the guest's console, line by line, if a guest is why.
+    pub(crate) fn console(&self) -> Option<String> {
+        let Self::Kernel { error, .. } = self else { return None };
+        error.console().map(ToString::to_string).filter(|lines| !lines.is_empty())
+    }
+}
+
+impl From<ImageError> for Failure {
+    fn from(error: ImageError) -> Self {
+        Self::Host(error.into())
+    }
+}
+
+impl miette::Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
+    }
+}
+
+/// The subject's name, unless the error says it itself.
+fn prefix(subject: &Path, error: &VmError) -> String {
+    match error {
+        VmError::Image(_) => String::new(),
+        _ => format!("{}: ", subject.display()),
+    }
+}
+
+fn listed(differences: &[IdentityDifference]) -> String {
+    differences.iter().flat_map(|difference| ["\n  ".to_owned(), difference.to_string()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupt_speaks_for_all() {
+        let other = || Failure::System { doing: "starting", error: io::Error::other("no") };
+        let failure = Failure::all(vec![other(), Failure::Interrupted]);
+        assert_eq!(failure.exit(), Exit::Interrupted);
+        assert_eq!(Failure::all(vec![other(), other()]).each().len(), 2);
+        assert_eq!(Failure::all(vec![other()]).exit(), Exit::Unmeasured);
+    }
+
+    #[test]
+    fn an_error_of_the_guest_names_the_subject() {
+        let source = io::Error::other("no memory");
+        let error = VmError::Host { what: "starting QEMU", source };
+        let failure = Failure::measuring(Path::new("old/bzImage"), error);
+        assert_eq!(failure.to_string(), "old/bzImage: starting QEMU: no memory");
+    }
+}

@@ -1,0 +1,34 @@
+//! `pathmeter measure`: all paths of one subject.
+
+use pathmeter_model::Measurement;
+use pathmeter_report::measurement_table;
+
+use crate::cli::MeasureArgs;
+use crate::exact;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::output::{self, Screen};
+use crate::progress::Board;
+use crate::selection::Selection;
+use crate::subject::Subject;
+
+/// Measures the subject and puts its result out.
+pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let subject = Subject::open(&args.subject)?;
+    let selection = Selection::new(&args.output.only, &subject.paths())?;
+    args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
+    let result = selection.apply(measured(subject, args, screen)?);
+    screen.deliver(&args.output, &result, measurement_table)?;
+    Ok(Exit::Done)
+}
+
+fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Measurement, Failure> {
+    let path = match subject {
+        Subject::Result(result) => return Ok(*result),
+        Subject::Image(path) => path,
+    };
+    let (exact, [image]) = exact::prepare(&args.guest, interrupt::listen()?, [&path])?;
+    let board = Board::new(screen);
+    let line = board.line(image.subject().name);
+    exact.measure(&image, &|progress| line.show(progress))
+}

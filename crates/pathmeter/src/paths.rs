@@ -1,0 +1,50 @@
+//! `pathmeter paths`: what can be measured.
+
+use pathmeter_model::Unit;
+use pathmeter_report::{PathRow, paths_table};
+use serde::Serialize;
+
+use crate::cli::PathsArgs;
+use crate::failure::{Exit, Failure};
+use crate::output::{self, Screen};
+
+/// The document of `--json`, `pathmeter.paths/1`.
+#[derive(Serialize)]
+struct Paths {
+    schema: &'static str,
+    paths: Vec<Path>,
+}
+
+/// One path in the document.
+#[derive(Serialize)]
+struct Path {
+    #[serde(rename = "path")]
+    name: &'static str,
+    unit: Unit,
+    about: &'static str,
+    /// Samples that each perturbed start gives.
+    windows: u32,
+}
+
+/// Prints all paths.
+pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let paths: Vec<Path> = pathmeter_probes::paths().map(describe).collect();
+    if args.json {
+        output::print(&output::json(&Paths { schema: "pathmeter.paths/1", paths })?)?;
+    } else {
+        let row = |path: &Path| PathRow { name: path.name, unit: path.unit, about: path.about };
+        let rows: Vec<PathRow<'_>> = paths.iter().map(row).collect();
+        output::print(paths_table(&rows, screen.style()).as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn describe(path: &pathmeter_probes::Path) -> Path {
+    let unit = unit(path.windows);
+    Path { name: path.name, unit, about: path.about, windows: path.windows }
+}
+
+/// What the samples of a path with so many windows count in an exact run.
+pub(crate) fn unit(windows: u32) -> Unit {
+    if windows == 0 { Unit::Check } else { Unit::Instructions }
+}

@@ -1,0 +1,114 @@
+//! How far each measurement is, on stderr: a line a subject that changes in place on a terminal,
+//! and otherwise one plain line a phase. Nothing stays of the former.
+
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use pathmeter_vm::Progress;
+
+use crate::output::{self, Screen};
+
+/// How often a spinner turns.
+const TICK: Duration = Duration::from_millis(100);
+
+/// All subjects' progress.
+pub(crate) struct Board {
+    quiet: bool,
+    /// On a terminal.
+    bars: Option<MultiProgress>,
+    lines: AtomicUsize,
+}
+
+impl Board {
+    /// An empty board.
+    pub(crate) fn new(screen: &Screen) -> Self {
+        let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
+        Self { quiet: screen.quiet(), bars, lines: AtomicUsize::new(0) }
+    }
+
+    /// A line on it, below those before; seen as soon as there is something to say.
+    pub(crate) fn line(&self, name: String) -> Line<'_> {
+        let place = self.lines.fetch_add(1, Ordering::Relaxed);
+        Line { board: self, place, name, bar: OnceLock::new(), phase: Mutex::new("") }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| output::say(text)),
+            None => output::say(text),
+        }
+    }
+}
+
+/// One subject's progress. Dropping it clears it.
+pub(crate) struct Line<'a> {
+    board: &'a Board,
+    place: usize,
+    name: String,
+    bar: OnceLock<ProgressBar>,
+    phase: Mutex<&'static str>,
+}
+
+impl Line<'_> {
+    /// Shows how far it is.
+    pub(crate) fn show(&self, progress: Progress<'_>) {
+        if self.board.quiet {
+            return;
+        }
+        match progress {
+            Progress::Note(text) => self.board.say(&format!("note: {}: {text}", self.name)),
+            progress => self.advance(progress),
+        }
+    }
+
+    fn advance(&self, progress: Progress<'_>) {
+        let phase = phase(progress);
+        let Some(bars) = &self.board.bars else {
+            return self.announce(phase);
+        };
+        let bar = self.bar.get_or_init(|| self.spinner(bars));
+        bar.set_message(match progress {
+            Progress::Walking { path, done, of } => format!("walking {path} ({}/{of})", done + 1),
+            _ => phase.to_owned(),
+        });
+    }
+
+    fn spinner(&self, bars: &MultiProgress) -> ProgressBar {
+        let bar = bars.insert(self.place, ProgressBar::new_spinner());
+        // A template that is wrong leaves the default one.
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(self.name.clone());
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
+    /// Says a phase when it begins.
+    fn announce(&self, phase: &'static str) {
+        let mut last = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != phase {
+            *last = phase;
+            self.board.say(&format!("{}: {phase}", self.name));
+        }
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn phase(progress: Progress<'_>) -> &'static str {
+    match progress {
+        Progress::Loading => "reading the image",
+        Progress::Booting => "booting",
+        Progress::Walking { .. } | Progress::Note(_) => "walking the paths",
+    }
+}

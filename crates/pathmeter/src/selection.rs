@@ -1,0 +1,95 @@
+//! `--only`: which paths are shown and written.
+
+use pathmeter_model::Measurement;
+use wildmatch::WildMatch;
+
+use crate::failure::Failure;
+
+/// Names that are proposed for one that is unknown.
+const MOST_PROPOSED: usize = 3;
+/// How alike a proposed name must be, 0 to 1 (Jaro-Winkler): lower ones share little but a dot.
+const LEAST_ALIKE: f64 = 0.75;
+
+/// The paths that the user wants to see: all, if there is no pattern.
+pub(crate) struct Selection(Vec<WildMatch>);
+
+impl Selection {
+    /// The paths that match one of `patterns`, in which `*` is any text and `?` any character.
+    ///
+    /// # Errors
+    /// A pattern that none of `names` matches.
+    pub(crate) fn new(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
+        let matchers: Vec<WildMatch> =
+            patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
+        for (pattern, matcher) in patterns.iter().zip(&matchers) {
+            if !names.iter().any(|name| matcher.matches(name)) {
+                return Err(unknown(pattern, names));
+            }
+        }
+        Ok(Self(matchers))
+    }
+
+    /// `measurement` with only the selected paths.
+    pub(crate) fn apply(&self, mut measurement: Measurement) -> Measurement {
+        measurement.paths.retain(|path| self.holds(&path.path));
+        measurement
+    }
+
+    fn holds(&self, name: &str) -> bool {
+        self.0.is_empty() || self.0.iter().any(|matcher| matcher.matches(name))
+    }
+}
+
+fn unknown(pattern: &str, names: &[&str]) -> Failure {
+    let close = close_to(pattern, names);
+    let help = if close.is_empty() {
+        "`pathmeter paths` lists all paths".to_owned()
+    } else {
+        format!("did you mean {}? `pathmeter paths` lists all paths", close.join(", "))
+    };
+    Failure::Usage { message: format!("--only {pattern}: no path has this name"), help }
+}
+
+/// The names most like `pattern`, the closest first.
+fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
+    let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
+    let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
+    scored.retain(|&(score, _)| score >= LEAST_ALIKE);
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.dedup();
+    scored.into_iter().take(MOST_PROPOSED).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: &[&str] =
+        &["switch.yield", "switch.yield+ioport-0x80", "switch.pipe", "file.stat"];
+
+    fn selected(patterns: &[&str]) -> Vec<&'static str> {
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.into()).collect();
+        let selection = Selection::new(&patterns, NAMES).unwrap();
+        NAMES.iter().copied().filter(|name| selection.holds(name)).collect()
+    }
+
+    #[test]
+    fn without_a_pattern_all_are_selected() {
+        assert_eq!(selected(&[]), NAMES);
+    }
+
+    #[test]
+    fn a_name_selects_itself_and_a_glob_what_it_covers() {
+        assert_eq!(selected(&["switch.yield"]), ["switch.yield"]);
+        assert_eq!(selected(&["switch.*"]), NAMES[..3]);
+        assert_eq!(selected(&["*.pip?", "file.stat"]), NAMES[2..]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_close_ones() {
+        let Err(failure) = Selection::new(&["switch.yeild".into()], NAMES) else { panic!() };
+        assert!(failure.advice().unwrap().starts_with("did you mean switch.yield, "));
+        let Err(failure) = Selection::new(&["zzz".into()], NAMES) else { panic!() };
+        assert_eq!(failure.advice(), Some("`pathmeter paths` lists all paths"));
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be measured or compared: a kernel image, or the result of an earlier measurement.
+//!
+//! A file whose first byte other than white space is `{` is a result; no kernel begins so. All else
+//! is taken for a kernel, whose reader says what is wrong with it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
+
+use crate::failure::Failure;
+
+/// How far the first byte of a document is looked for.
+const SNIFFED: u64 = 4096;
+
+/// A subject, as its file was found to be.
+pub(crate) enum Subject {
+    /// A kernel image, yet unread.
+    Image(PathBuf),
+    /// A result, read and checked.
+    Result(Box<Measurement>),
+}
+
+impl Subject {
+    /// Looks what the file at `path` is, and reads it if it is a result.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        if !is_result(path) {
+            return Ok(Self::Image(path.to_owned()));
+        }
+        let bytes = read_bounded(path).map_err(|error| Failure::File {
+            doing: "reading",
+            path: path.to_owned(),
+            error,
+        })?;
+        match parse_measurement(&bytes) {
+            Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
+            Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
+        }
+    }
+
+    /// The names of the paths that it has, or will have once measured.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Image(_) => pathmeter_probes::paths().map(|path| path.name).collect(),
+            Self::Result(result) => result.paths.iter().map(|path| path.path.as_str()).collect(),
+        }
+    }
+}
+
+/// Whether it begins like a document; a file that can't be read does not.
+fn is_result(path: &Path) -> bool {
+    // Opening a pipe would wait for its writer.
+    if !path.is_file() {
+        return false;
+    }
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
+    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
+    read.is_ok() && first == Some(&b'{')
+}
+
+/// The file's bytes: enough of too large a file for its reader to refuse it.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(bytes: &[u8]) -> bool {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        is_result(file.path())
+    }
+
+    #[test]
+    fn a_result_begins_with_a_brace() {
+        assert!(seen(b"{}") && seen(b" \n\t{\"schema\""));
+        assert!(!seen(b"") && !seen(b"  ") && !seen(b"MZ{") && !seen(b"!<arch>\n"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_left_to_the_reader_of_kernels() {
+        assert!(!is_result(Path::new("/")) && !is_result(Path::new("/nonexistent")));
+    }
+}

@@ -1,0 +1,32 @@
+//! `--check`: the exit code says whether anything is worse.
+
+use pathmeter_model::Measurement;
+
+use crate::results::{base, bimodal, cheaper, dearer, leaking, unchanged};
+use crate::scene::Scene;
+
+fn code(new: &Measurement, more: &[&str]) -> Option<i32> {
+    let arguments = [&["compare", "base.json", "new.json"], more].concat();
+    Scene::with(&base(), new).run(&arguments).code
+}
+
+#[test]
+fn higher_a_new_mode_and_broken_are_worse() {
+    for new in [dearer(), bimodal(), leaking()] {
+        assert_eq!(code(&new, &["--check"]), Some(1));
+        assert_eq!(code(&new, &[]), Some(0));
+    }
+}
+
+#[test]
+fn same_lower_and_unsupported_are_not() {
+    for new in [unchanged(), cheaper()] {
+        assert_eq!(code(&new, &["--check"]), Some(0));
+    }
+}
+
+#[test]
+fn only_what_is_shown_and_counts_is_checked() {
+    assert_eq!(code(&dearer(), &["--check", "--only", "syscall.*"]), Some(0));
+    assert_eq!(code(&dearer(), &["--check", "--threshold", "2"]), Some(0));
+}

@@ -1,0 +1,87 @@
+//! Help, generated texts, usage errors and colours.
+
+use crate::results::{base, dearer};
+use crate::scene::Scene;
+
+#[test]
+fn help_teaches_with_examples_and_exit_codes() {
+    insta::assert_snapshot!(Scene::new().run(&["--help"]).stdout);
+    insta::assert_snapshot!(Scene::new().run(&["compare", "--help"]).stdout);
+}
+
+#[test]
+fn every_verb_has_help_and_says_nothing_else() {
+    for verb in ["paths", "measure", "compare", "doctor", "completions", "man"] {
+        let ran = Scene::new().run(&[verb, "--help"]);
+        assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""), "{verb}");
+        assert!(ran.stdout.contains("Usage: pathmeter"), "{verb}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_and_goes_to_stderr() {
+    let wrong: &[&[&str]] = &[
+        &[],
+        &["explain"],
+        &["measure"],
+        &["compare", "one"],
+        &["measure", "k", "--perturb", "0"],
+        &["measure", "k", "--perturb", "100000"],
+        &["measure", "k", "--memory", "1"],
+        &["measure", "k", "--timeout", "0"],
+        &["paths", "--color", "sometimes"],
+    ];
+    for arguments in wrong {
+        let ran = Scene::new().run(arguments);
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{arguments:?}");
+        assert!(!ran.stderr.is_empty());
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    let version = format!("pathmeter {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(Scene::new().run(&["--version"]).stdout, version);
+}
+
+#[test]
+fn completions_know_the_verbs() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = Scene::new().run(&["completions", shell]);
+        assert!(ran.stdout.contains("compare") && ran.stdout.contains("no-cache"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages_are_written_one_a_verb() {
+    let scene = Scene::new();
+    assert!(scene.run(&["man"]).stdout.contains(".TH pathmeter 1"));
+    std::fs::create_dir(scene.path("man1")).unwrap();
+    assert_eq!(scene.run(&["man", "--out", "man1"]).code, Some(0));
+    let mut pages = scene.files("man1");
+    pages.sort();
+    let verbs = ["compare", "completions", "doctor", "man", "measure", "paths"];
+    let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));
+    assert_eq!(pages, [&of_verbs[..], &["pathmeter.1".to_owned()]].concat());
+    assert!(scene.read("man1/pathmeter-compare.1").contains("\\-\\-threshold"));
+    assert_eq!(scene.run(&["man", "--out", "missing"]).code, Some(3));
+}
+
+#[test]
+fn paths_are_a_table() {
+    let ran = Scene::new().run(&["paths"]);
+    let first: Vec<&str> = ran.stdout.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(first, ["path", "unit", "measures"]);
+    assert!(ran.stdout.lines().any(|line| line.starts_with("switch.yield+ioport-both ")));
+}
+
+#[test]
+fn colours_are_for_terminals_unless_asked_for() {
+    let scene = Scene::with(&base(), &dearer());
+    let coloured = |more: &[&str]| {
+        let arguments = [&["compare", "base.json", "new.json"], more].concat();
+        scene.run(&arguments).stdout.contains('\x1b')
+    };
+    assert!(!coloured(&[]) && !coloured(&["--color", "never"]));
+    assert!(coloured(&["--color", "always"]));
+}

@@ -1,0 +1,16 @@
+//! The command as its users meet it: arguments in, text, files and exit codes out.
+//!
+//! Nothing here needs a kernel or QEMU: results are made by the model, guests are played by the
+//! scripts in `qemu/`, each named by its state. `INSTA_UPDATE=always cargo test -p pathmeter`
+//! writes the snapshots anew.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
+mod check;
+mod compare;
+mod documents;
+mod guests;
+mod look;
+mod output;
+mod results;
+mod scene;

@@ -1,0 +1,81 @@
+//! Results, each named by its state.
+
+use pathmeter_model::{Identity, Measurement, PathResult, ResultSchema, Subject, Unit};
+
+const INSTRUCTIONS: Unit = Unit::Instructions;
+
+fn path(name: &str, samples: &[u64]) -> PathResult {
+    PathResult::ok(name, INSTRUCTIONS, &[samples.to_vec(), samples.to_vec()], vec![])
+}
+
+fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
+    let identity = Identity {
+        clock: INSTRUCTIONS,
+        image_sha256: "a0".repeat(32),
+        release: Some(release.into()),
+        command_line: "console=ttyS0 quiet".into(),
+        cpu: "max".into(),
+        machine: "microvm".into(),
+        qemu: "7.2.22".into(),
+        agent_sha256: "b1".repeat(32),
+        initramfs_sha256: "c2".repeat(32),
+        starts: 2,
+        memory_mib: 128,
+    };
+    let subject = Subject::kernel_image(name);
+    Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }
+}
+
+/// What the others differ from.
+pub(crate) fn base() -> Measurement {
+    let paths = vec![
+        path("syscall.getppid", &[330, 330, 330]),
+        path("switch.yield", &[3300, 3300, 3300]),
+        path("switch.pipe", &[11_331, 11_331, 11_331]),
+        PathResult::ok("flags.isolation", Unit::Check, &[], vec![]),
+        PathResult::unsupported("getcpu.rdpid", INSTRUCTIONS, "the CPU has no rdpid"),
+    ];
+    measurement("old/vmlinuz-old", "6.1.0-old", paths)
+}
+
+/// The same numbers.
+pub(crate) fn unchanged() -> Measurement {
+    measurement("new/vmlinuz-new", "6.1.0-new", base().paths)
+}
+
+/// One path costs more, by 1 %, and one less.
+pub(crate) fn dearer() -> Measurement {
+    let mut dearer = unchanged();
+    dearer.paths[1] = path("switch.yield", &[3333, 3333, 3333]);
+    dearer.paths[2] = path("switch.pipe", &[11_000, 11_000, 11_000]);
+    dearer
+}
+
+/// One path costs less, the others the same.
+pub(crate) fn cheaper() -> Measurement {
+    let mut cheaper = unchanged();
+    cheaper.paths[0] = path("syscall.getppid", &[320, 320, 320]);
+    cheaper
+}
+
+/// One path shows a second value in half of its samples.
+pub(crate) fn bimodal() -> Measurement {
+    let mut bimodal = unchanged();
+    bimodal.paths[0] = path("syscall.getppid", &[330, 330, 330, 900, 900, 900]);
+    bimodal
+}
+
+/// The check failed.
+pub(crate) fn leaking() -> Measurement {
+    let mut leaking = unchanged();
+    leaking.paths[3] = PathResult::failed("flags.isolation", Unit::Check, "AC shows in the other");
+    leaking
+}
+
+/// The same numbers, by another QEMU and in more starts.
+pub(crate) fn measured_otherwise() -> Measurement {
+    let mut other = unchanged();
+    other.identity.qemu = "9.0.0".into();
+    other.identity.starts = 4;
+    other
+}
