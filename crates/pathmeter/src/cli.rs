@@ -9,7 +9,7 @@ use pathmeter_vm::Settings;
 
 /// Perturbed starts unless `--perturb` says otherwise: the sets of exact values of the paths that
 /// have several are stable with it, and a kernel takes a few seconds.
-const STARTS: u32 = 8;
+const STARTS: u32 = 6;
 /// Most perturbed starts: more samples than a result document may hold would follow.
 const MOST_STARTS: i64 = 512;
 /// Seconds of silence after which a guest counts as hung.

@@ -5,10 +5,9 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_vm::{Cache, Qemu};
+use pathmeter_vm::{Cache, Feature, Qemu};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
@@ -77,42 +76,6 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if exact { Exit::Done } else { Exit::Unmeasured })
 }
 
-/// A thing that a QEMU may have been built without.
-struct Feature {
-    name: &'static str,
-    /// Makes QEMU say it and end.
-    arguments: &'static [&'static str],
-    /// What it says.
-    word: &'static str,
-    found: &'static str,
-    missing: &'static str,
-}
-
-const FEATURES: &[Feature] = &[
-    Feature {
-        name: "interpreter",
-        arguments: &["-accel", "help"],
-        word: "tcg",
-        found: "built in (TCG)",
-        missing: "this QEMU was built without TCG, which counts the instructions",
-    },
-    Feature {
-        name: "machine",
-        arguments: &["-M", "help"],
-        word: "microvm",
-        found: "microvm is there",
-        missing: "this QEMU was built without the microvm machine",
-    },
-    Feature {
-        name: "sandbox",
-        // The sandbox is entered before the list is printed.
-        arguments: &["-sandbox", "on", "-M", "help"],
-        word: "microvm",
-        found: "works (seccomp)",
-        missing: "this QEMU can't enter its sandbox: it has no seccomp, or may not use it",
-    },
-];
-
 /// QEMU, and what exact runs need of it.
 fn qemu(chosen: Option<&Path>) -> Vec<Check> {
     let qemu = match Qemu::find(chosen) {
@@ -120,22 +83,17 @@ fn qemu(chosen: Option<&Path>) -> Vec<Check> {
         Err(error) => return vec![Check::fail("qemu", error.to_string(), error.help())],
     };
     let found = format!("{} at {}", qemu.version, qemu.path.display());
-    let features = FEATURES.iter().map(|feature| feature.check(&qemu));
+    let features = qemu.features().into_iter().map(feature);
     std::iter::once(Check::ok("qemu", found)).chain(features).collect()
 }
 
-impl Feature {
-    fn check(&self, qemu: &Qemu) -> Check {
-        let mut command = Command::new(&qemu.path);
-        let answer = command.args(self.arguments).stdin(Stdio::null()).output();
-        let said = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
-        if said.is_ok_and(|said| said.split_whitespace().any(|word| word == self.word)) {
-            return Check::ok(self.name, self.found.to_owned());
-        }
-        let advice = "install your distribution's full qemu-system-x86, or name another QEMU with \
-                      --qemu FILE";
-        Check::fail(self.name, self.missing.to_owned(), advice)
+fn feature(feature: Feature) -> Check {
+    if feature.present {
+        return Check::ok(feature.name, feature.means.to_owned());
     }
+    let advice = "install your distribution's full qemu-system-x86, or name another QEMU with \
+                  --qemu FILE";
+    Check::fail(feature.name, feature.means.to_owned(), advice)
 }
 
 fn cache() -> Check {
@@ -147,7 +105,8 @@ fn cache() -> Check {
     match tried {
         Ok((cache, Ok(()))) => {
             let (folder, mib) = (cache.folder().display(), cache.size() >> 20);
-            Check::ok("cache", format!("{mib} MiB in {folder}"))
+            let bound = Cache::BOUND >> 20;
+            Check::ok("cache", format!("{mib} of at most {bound} MiB in {folder}"))
         }
         Ok((cache, Err(error))) => {
             let found = format!("{}: {error}", cache.folder().display());

@@ -142,9 +142,7 @@ impl Exact {
         let key = Key {
             image_sha256: &image.sha256,
             qemu: &self.qemu.version,
-            cpu: &self.settings.cpu,
-            memory_mib: self.settings.memory_mib,
-            append: &self.settings.append,
+            guest: &self.settings.fingerprint(),
             initramfs_sha256: &self.initramfs_sha256,
             agent_sha256: &self.agent_sha256,
         };
@@ -172,14 +170,14 @@ impl Exact {
             clock: Unit::Instructions,
             image_sha256: image.sha256.clone(),
             release: run.release,
-            command_line: run.machine.command_line(),
-            cpu: run.machine.settings.cpu.clone(),
-            machine: run.machine.machine().to_owned(),
+            command_line: self.settings.command_line(),
+            cpu: self.settings.cpu.clone(),
+            machine: self.settings.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             agent_sha256: self.agent_sha256.clone(),
             initramfs_sha256: run.initramfs_sha256,
             starts: self.starts,
-            memory_mib: run.machine.settings.memory_mib,
+            memory_mib: self.settings.memory_mib,
         };
         let paths = pathmeter_probes::paths().zip(run.paths);
         Measurement {

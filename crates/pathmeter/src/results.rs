@@ -11,8 +11,7 @@ use pathmeter_vm::{Cache, CacheError};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// Changes whenever a change that the key can't see makes old results wrong: to QEMU's flags or to
-/// the fixed part of the kernel's command line.
+/// Changes whenever a change that the key can't see makes old results wrong.
 const FORMAT: u32 = 1;
 /// Length of the checksum in hexadecimal.
 const CHECKSUM: usize = 64;
@@ -24,12 +23,8 @@ pub(crate) struct Key<'a> {
     pub(crate) image_sha256: &'a str,
     /// QEMU's version.
     pub(crate) qemu: &'a str,
-    /// QEMU's CPU model.
-    pub(crate) cpu: &'a str,
-    /// The guest's memory.
-    pub(crate) memory_mib: u32,
-    /// Words that the user added to the kernel's command line.
-    pub(crate) append: &'a str,
+    /// All flags that QEMU is given, the kernel's command line among them.
+    pub(crate) guest: &'a str,
     /// SHA-256 of the initramfs, which holds the number of starts.
     pub(crate) initramfs_sha256: &'a str,
     /// SHA-256 of the agent.
@@ -173,18 +168,14 @@ mod tests {
         let key = Key {
             image_sha256: "a",
             qemu: "b",
-            cpu: "d",
-            memory_mib: 1,
-            append: "e",
+            guest: "d",
             initramfs_sha256: "f",
             agent_sha256: "g",
         };
         let others = [
             Key { image_sha256: "", ..key },
             Key { qemu: "", ..key },
-            Key { cpu: "", ..key },
-            Key { memory_mib: 2, ..key },
-            Key { append: "", ..key },
+            Key { guest: "", ..key },
             Key { initramfs_sha256: "", ..key },
             Key { agent_sha256: "", ..key },
         ];

@@ -14,8 +14,6 @@ use sha2::{Digest, Sha256};
 
 /// Folder in the user's cache folder.
 const NAME: &str = "pathmeter";
-/// Bytes that the cache may hold: about 30 kernels.
-const BOUND: u64 = 2 << 30;
 /// Temporary files older than this belong to a run that died.
 const STALE: Duration = Duration::from_hours(24);
 /// How temporary files begin.
@@ -36,6 +34,9 @@ pub struct CacheError {
 }
 
 impl Cache {
+    /// Bytes that it may hold: about 30 kernels.
+    pub const BOUND: u64 = 2 << 30;
+
     /// The user's cache, made if it isn't there: `$XDG_CACHE_HOME/pathmeter`, or
     /// `~/.cache/pathmeter` (XDG Base Directory Specification).
     pub fn open() -> Result<Self, CacheError> {
@@ -119,7 +120,7 @@ impl Cache {
         for file in files {
             let leftover = file.name.starts_with(TEMPORARY);
             let stale = leftover && file.used.elapsed().is_ok_and(|age| age > STALE);
-            let excess = !leftover && size > BOUND && file.name != newest;
+            let excess = !leftover && size > Self::BOUND && file.name != newest;
             if stale || excess {
                 self.forget(&file.name);
                 size -= file.size;
@@ -206,7 +207,7 @@ mod tests {
         for (name, age) in [("old", 200), ("older", 300), ("young", 100)] {
             let file = cache.begin().unwrap();
             // Sparse: its length counts, its blocks need no disk.
-            file.as_file().set_len(BOUND / 3).unwrap();
+            file.as_file().set_len(Cache::BOUND / 3).unwrap();
             let kept = cache.keep(file, name).unwrap();
             kept.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
         }

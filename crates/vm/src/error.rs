@@ -132,12 +132,12 @@ impl std::fmt::Display for Step {
 
 impl VmError {
     /// The path in which the kernel died or fell silent, if it was in one: leaving it out may help.
+    /// One that breaks the protocol is not given another chance.
     pub(crate) fn in_path(&self) -> Option<usize> {
         match self {
             Self::Timeout { step: Step::Path { index, .. }, .. }
             | Self::Panicked { step: Step::Path { index, .. }, .. }
             | Self::Ended { step: Step::Path { index, .. }, .. }
-            | Self::Protocol { step: Step::Path { index, .. }, .. }
             | Self::Abort { step: Step::Path { index, .. }, .. } => Some(*index),
             _ => None,
         }

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
 
 use crate::{
-    Interrupt, Machine, Qemu, VmError,
+    Interrupt, Qemu, Settings, VmError,
     console::Tail,
     error::Step,
     machine::{Origin, fd},
@@ -48,11 +48,11 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Starts QEMU; `files` are the further descriptors that `origin` needs. The guest may be silent
-    /// for at most `limit` at any time.
+    /// Starts QEMU, the guest paused; `files` are the further descriptors that `origin` needs. The
+    /// guest may be silent for at most `limit` at any time.
     pub(crate) fn start(
         qemu: &Qemu,
-        machine: &Machine,
+        settings: &Settings,
         origin: Origin,
         files: Vec<(i32, OwnedFd)>,
         limit: Duration,
@@ -64,7 +64,7 @@ impl Guest {
         let far = [(fd::PORT, port_far), (fd::CONSOLE, console_far), (fd::QMP, control_far)];
         let descriptors =
             far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(files);
-        let mut process = Process::spawn(qemu, &machine.arguments(origin), descriptors.collect())?;
+        let mut process = Process::spawn(qemu, &settings.arguments(origin), descriptors.collect())?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);
@@ -90,6 +90,11 @@ impl Guest {
         };
         guest.call("qmp_capabilities", &Value::Null, None)?;
         Ok(guest)
+    }
+
+    /// Lets the paused guest run.
+    pub(crate) fn resume(&mut self) -> Result<(), VmError> {
+        self.call("cont", &Value::Null, None).map(|_| ())
     }
 
     /// Waits for the next frame and hands it to `take`.

@@ -24,24 +24,6 @@ impl Default for Settings {
     }
 }
 
-/// How the kernel is entered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// An ELF with a PVH note: at once.
-    Pvh,
-    /// A bzImage: through QEMU's boot ROM.
-    BzImage,
-}
-
-/// One guest's machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// How its kernel is entered.
-    pub entry: Entry,
-    /// What the user chose.
-    pub settings: Settings,
-}
-
 /// Descriptors that a QEMU process inherits, by number.
 pub(crate) mod fd {
     pub(crate) const PORT: i32 = 3;
@@ -52,12 +34,12 @@ pub(crate) mod fd {
     pub(crate) const INCOMING: i32 = 8;
 }
 
-/// What a QEMU process begins with.
+/// What a QEMU process begins with; either way paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It boots the kernel of [`fd::KERNEL`].
     Boot,
-    /// It restores the snapshot of [`fd::INCOMING`] and stays paused.
+    /// It restores the snapshot of [`fd::INCOMING`].
     Snapshot,
 }
 
@@ -66,40 +48,41 @@ pub(crate) enum Origin {
 const COMMAND_LINE: &str =
     "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr nolapic_timer";
 
-impl Machine {
+/// A machine without firmware to wait for, PCI or ACPI, but with the PC's serial port, timers and clock
+/// that any kernel knows. The option ROMs are what a bzImage without a PVH note boots through.
+const MACHINE: &str = "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off";
+
+impl Settings {
     /// QEMU's machine with its options.
     pub fn machine(&self) -> &'static str {
-        match self.entry {
-            Entry::Pvh => "microvm,x-option-roms=off,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off",
-            Entry::BzImage => {
-                "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off"
-            }
-        }
+        MACHINE
     }
 
     /// The kernel's command line.
     pub fn command_line(&self) -> String {
-        [COMMAND_LINE, &self.settings.append].join(" ").trim_end().to_owned()
+        [COMMAND_LINE, &self.append].join(" ").trim_end().to_owned()
+    }
+
+    /// All flags that a guest is started with: what they are changes results, so whatever is kept of
+    /// a run is named by them.
+    pub fn fingerprint(&self) -> String {
+        let words = self.arguments(Origin::Boot);
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     /// Arguments of a QEMU process.
     pub(crate) fn arguments(&self, origin: Origin) -> Vec<OsString> {
-        let memory = self.settings.memory_mib.to_string();
-        let mut words: Vec<String> = [
-            &["-M", self.machine(), "-cpu", &self.settings.cpu, "-m", &memory][..],
-            EXACT,
-            CONFINED,
-        ]
-        .concat()
-        .into_iter()
-        .map(str::to_owned)
-        .collect();
+        let memory = self.memory_mib.to_string();
+        let mut words: Vec<String> =
+            [&["-M", MACHINE, "-cpu", &self.cpu, "-m", &memory][..], EXACT, CONFINED]
+                .concat()
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
         words.extend(channels());
         words.extend(match origin {
             Origin::Boot => self.boot(),
-            Origin::Snapshot => {
-                vec!["-S".into(), "-incoming".into(), format!("fd:{}", fd::INCOMING)]
-            }
+            Origin::Snapshot => vec!["-incoming".to_owned(), format!("fd:{}", fd::INCOMING)],
         });
         words.into_iter().map(OsString::from).collect()
     }
@@ -128,16 +111,21 @@ const EXACT: &[&str] = &[
 ];
 
 /// No devices but those named, no configuration files, no network, no new processes or privileges;
-/// a reboot ends QEMU.
+/// a reboot ends QEMU; and nothing runs before the control channel is listened to.
 const CONFINED: &[&str] = &[
     "-no-user-config",
     "-nodefaults",
     "-display",
     "none",
     "-no-reboot",
+    "-S",
     "-sandbox",
-    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+    SANDBOX,
 ];
+
+/// The seccomp filter at its strictest.
+pub(crate) const SANDBOX: &str =
+    "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
 /// The console, the protocol port, the control channel; and the device by which the agent pauses the
 /// guest.
@@ -160,33 +148,31 @@ fn channels() -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn words(machine: &Machine, origin: Origin) -> String {
-        let words = machine.arguments(origin);
+    fn words(origin: Origin) -> String {
+        let words = Settings::default().arguments(origin);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
     fn the_sandbox_is_always_on() {
-        let machine = Machine { entry: Entry::Pvh, settings: Settings::default() };
         for origin in [Origin::Boot, Origin::Snapshot] {
-            assert!(words(&machine, origin).contains("-sandbox on,"));
-            assert!(!words(&machine, origin).contains("-netdev"));
+            assert!(words(origin).contains("-sandbox on,"));
+            assert!(!words(origin).contains("-netdev"));
         }
     }
 
     #[test]
     fn only_a_boot_names_a_kernel_and_only_a_snapshot_is_incoming() {
-        let machine = Machine { entry: Entry::BzImage, settings: Settings::default() };
-        assert!(words(&machine, Origin::Boot).contains("-kernel"));
-        assert!(!words(&machine, Origin::Boot).contains("-incoming"));
-        assert!(!words(&machine, Origin::Snapshot).contains("-kernel"));
-        assert!(words(&machine, Origin::Snapshot).contains("-S -incoming"));
+        assert!(words(Origin::Boot).contains("-kernel"));
+        assert!(!words(Origin::Boot).contains("-incoming"));
+        assert!(!words(Origin::Snapshot).contains("-kernel"));
+        assert!(words(Origin::Snapshot).contains("-incoming fd:8"));
     }
 
     #[test]
-    fn what_the_user_appends_stands_last() {
+    fn what_the_user_appends_stands_last_and_is_part_of_the_fingerprint() {
         let settings = Settings { append: "mitigations=off".to_owned(), ..Settings::default() };
-        let machine = Machine { entry: Entry::Pvh, settings };
-        assert!(machine.command_line().ends_with(" mitigations=off"));
+        assert!(settings.command_line().ends_with(" mitigations=off"));
+        assert!(settings.fingerprint().contains(" mitigations=off"));
     }
 }

@@ -9,11 +9,11 @@ use pathmeter_wire::{Kind, message};
 use rustix::fs::MemfdFlags;
 
 use crate::{
-    Cache, Initramfs, Interrupt, Machine, PathOutcome, Plan, Qemu, Settings, VmError,
+    Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
     cache::{key, sha256},
     error::Step,
     guest::Guest,
-    machine::{Entry, Origin, fd},
+    machine::{Origin, fd},
     outcome::Gathered,
     snapshot::{About, Snapshot},
 };
@@ -79,8 +79,6 @@ pub enum Progress<'a> {
 pub struct Run {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
-    /// The machine it ran on.
-    pub machine: Machine,
     /// SHA-256 of the initramfs that was first booted.
     pub initramfs_sha256: String,
     /// What came of each path, in the request's order.
@@ -96,11 +94,10 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
         let plan =
             Plan { starts: request.starts, skip: lost.iter().map(|(index, _)| *index).collect() };
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
-        let machine = machine(request, snapshot.about.entry);
-        match collect(request, &snapshot, &machine) {
-            Ok(gathered) => return Ok(conclude(request, snapshot.about, machine, gathered, lost)),
+        match collect(request, &snapshot) {
+            Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
             Err(error) => match error.in_path() {
-                Some(index) if lost.len() < MAX_LOST => {
+                Some(index) if lost.len() < MAX_LOST && !plan.skip.contains(&index) => {
                     let reason = format!("the kernel did not survive it: {error}");
                     (request.progress)(Progress::Note(&format!(
                         "{error}; measuring the other paths without it"
@@ -113,14 +110,9 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
     }
 }
 
-fn machine(request: &Request<'_>, entry: Entry) -> Machine {
-    Machine { entry, settings: request.settings.clone() }
-}
-
 fn conclude(
     request: &Request<'_>,
     about: About,
-    machine: Machine,
     mut gathered: Gathered,
     lost: Vec<(usize, String)>,
 ) -> Run {
@@ -132,7 +124,6 @@ fn conclude(
     let plan = Plan { starts: request.starts, skip: vec![] };
     Run {
         release: about.release,
-        machine,
         initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
         paths: gathered.finish(),
         notes,
@@ -174,17 +165,11 @@ fn naming(error: VmError, cache: &Cache) -> VmError {
 }
 
 fn snapshot_name(request: &Request<'_>, initramfs: &Initramfs) -> String {
-    // The entry follows from the image, so either machine can stand for it here.
-    let machine = machine(request, Entry::Pvh);
-    let memory = request.settings.memory_mib.to_string();
     let parts = [
         SNAPSHOT_FORMAT,
         &request.kernel.sha256,
         &request.qemu.version,
-        machine.machine(),
-        &machine.command_line(),
-        &request.settings.cpu,
-        &memory,
+        &request.settings.fingerprint(),
         &sha256(initramfs.as_bytes()),
     ];
     key(&parts, ".snapshot")
@@ -195,26 +180,23 @@ fn boot(request: &Request<'_>, initramfs: &Initramfs, file: File) -> Result<Snap
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;
-    let (entry, bytes) = match &image.boot {
-        Boot::Pvh(bytes) => (Entry::Pvh, bytes),
-        Boot::BzImage(bytes) => (Entry::BzImage, bytes),
-    };
+    let (Boot::Pvh(bytes) | Boot::BzImage(bytes)) = &image.boot;
     (request.progress)(Progress::Booting);
     let files = vec![
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ];
-    let machine = machine(request, entry);
-    let about = About { entry, release: image.release.clone() };
+    let about = About { release: image.release.clone() };
     drop(image);
     let mut guest = Guest::start(
         request.qemu,
-        &machine,
+        request.settings,
         Origin::Boot,
         files,
         request.limit,
         request.interrupt,
     )?;
+    guest.resume()?;
     await_ready(&mut guest)?;
     Snapshot::save(&mut guest, file, about)
 }
@@ -241,14 +223,11 @@ enum Heard {
 }
 
 /// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect(
-    request: &Request<'_>,
-    snapshot: &Snapshot,
-    machine: &Machine,
-) -> Result<Gathered, VmError> {
-    let mut guest = snapshot.restore(request.qemu, machine, request.limit, request.interrupt)?;
+fn collect(request: &Request<'_>, snapshot: &Snapshot) -> Result<Gathered, VmError> {
+    let mut guest =
+        snapshot.restore(request.qemu, request.settings, request.limit, request.interrupt)?;
     guest.step = Step::Run;
-    guest.call("cont", &serde_json::Value::Null, None)?;
+    guest.resume()?;
     let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
     let mut gathered = Gathered::new(&windows, request.starts);
     loop {

@@ -1,7 +1,9 @@
 //! Finds QEMU and learns its version.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use crate::machine::SANDBOX;
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -16,6 +18,41 @@ pub struct Qemu {
     /// Its version as it says itself, such as `7.2.22 (Debian 1:7.2+dfsg-7)`.
     pub version: String,
 }
+
+/// Something that exact runs need, and that a QEMU may have been built without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// A word for it.
+    pub name: &'static str,
+    /// Whether this QEMU has it.
+    pub present: bool,
+    /// What that means.
+    pub means: &'static str,
+}
+
+/// How a [`Feature`] is found out: arguments that make QEMU print a list and end, the word that the
+/// list must have, and what to say if it has and if it hasn't.
+const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
+    (
+        "interpreter",
+        &["-accel", "help"],
+        "tcg",
+        ["built in (TCG)", "this QEMU was built without TCG, which counts the instructions"],
+    ),
+    (
+        "machine",
+        &["-M", "help"],
+        "microvm",
+        ["microvm is there", "this QEMU was built without the microvm machine"],
+    ),
+    (
+        "sandbox",
+        // The sandbox is entered before the list is printed.
+        &["-sandbox", SANDBOX, "-M", "help"],
+        "microvm",
+        ["works (seccomp)", "this QEMU can't enter its sandbox: no seccomp, or not allowed to"],
+    ),
+];
 
 /// Why there is no QEMU to run.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +125,24 @@ impl Qemu {
             return Err(QemuError::Old { path, version });
         }
         Ok(Self { path, version })
+    }
+
+    /// What it has of the things that exact runs need.
+    pub fn features(&self) -> Vec<Feature> {
+        let rows = FEATURES.iter();
+        rows.map(|(name, arguments, word, [found, missing])| {
+            let present = self.says(arguments).split_whitespace().any(|said| said == *word);
+            Feature { name, present, means: if present { found } else { missing } }
+        })
+        .collect()
+    }
+
+    /// What it prints, given `arguments`; nothing if it can't be run.
+    fn says(&self, arguments: &[&str]) -> String {
+        let output = Command::new(&self.path).args(arguments).stdin(Stdio::null()).output();
+        output
+            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+            .unwrap_or_default()
     }
 }
 

@@ -18,10 +18,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use serde_json::{Value, json};
 
 use crate::{
-    Interrupt, Machine, Qemu, VmError,
+    Interrupt, Qemu, Settings, VmError,
     error::Step,
     guest::Guest,
-    machine::{Entry, Origin, fd},
+    machine::{Origin, fd},
 };
 
 const MAGIC: &[u8; 8] = b"PMSNAP01";
@@ -33,21 +33,18 @@ const MAX_ABOUT: u32 = 4096;
 /// What must be known of the kernel to restore it without its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct About {
-    /// How it was entered.
-    pub(crate) entry: Entry,
     /// Its release, as its image says.
     pub(crate) release: Option<String>,
 }
 
 impl About {
     fn to_json(&self) -> String {
-        json!({ "pvh": self.entry == Entry::Pvh, "release": self.release }).to_string()
+        json!({ "release": self.release }).to_string()
     }
 
     fn from_json(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
-        let entry = if value.get("pvh")?.as_bool()? { Entry::Pvh } else { Entry::BzImage };
-        Some(Self { entry, release: value["release"].as_str().map(str::to_owned) })
+        Some(Self { release: value.get("release")?.as_str().map(str::to_owned) })
     }
 }
 
@@ -97,7 +94,7 @@ impl Snapshot {
     pub(crate) fn restore(
         &self,
         qemu: &Qemu,
-        machine: &Machine,
+        settings: &Settings,
         limit: std::time::Duration,
         interrupt: &Interrupt,
     ) -> Result<Guest, VmError> {
@@ -106,7 +103,7 @@ impl Snapshot {
         (&self.file).seek(SeekFrom::Start(self.stream)).map_err(host)?;
         let incoming = OwnedFd::from(self.file.try_clone().map_err(host)?);
         let files = vec![(fd::INCOMING, incoming)];
-        let mut guest = Guest::start(qemu, machine, Origin::Snapshot, files, limit, interrupt)?;
+        let mut guest = Guest::start(qemu, settings, Origin::Snapshot, files, limit, interrupt)?;
         while guest.call("query-status", &Value::Null, None)?["status"] == "inmigrate" {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
@@ -160,7 +157,7 @@ mod tests {
     use super::*;
 
     fn about() -> About {
-        About { entry: Entry::Pvh, release: Some("6.1.0".to_owned()) }
+        About { release: Some("6.1.0".to_owned()) }
     }
 
     fn saved(stream: &[u8]) -> File {

@@ -1,0 +1,73 @@
+# pathmeter's chores: `make help` lists them.
+#
+# Kernels to compare and to test with are kept in the user's cache folder and made once. What is
+# missing of the distribution's packages is installed when root, and named otherwise. Cargo must be
+# there: Rust 1.95 or newer, with rustfmt and clippy.
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
+CARGO := cargo
+
+# PACKAGE:COMMAND is there too if the command is.
+RUN_PACKAGES := qemu-system-x86:qemu-system-x86_64 gcc:gcc libc6-dev
+TEST_PACKAGES := $(RUN_PACKAGES) binutils:ld flex:flex bison:bison bc:bc xz-utils:xz \
+	libelf-dev libssl-dev linux-source-6.1
+LINT_PACKAGES := shellcheck:shellcheck gcc:gcc libc6-dev
+
+# Together they lack every feature and hold every change of the code; each of the other variants
+# takes minutes to build and lacks one feature that `bare` lacks too.
+VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
+	panics-in-stat hangs-in-stat bare
+
+SCRIPTS := .ci/run scripts/*.sh bench/run.sh tests/kernels/build.sh \
+	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
+
+# Where the end-to-end tests find their kernels.
+export PATHMETER_KERNELS := $(CACHE)/kernels
+export PATHMETER_TEST_KERNELS := $(CACHE)/test-kernels
+export PATHMETER_FAKES := $(CACHE)/fakes
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+run: cargo kernels ## compare two real kernels; installs, builds and fetches what is missing
+	@scripts/packages.sh $(RUN_PACKAGES)
+	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare \
+		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
+
+test: cargo fixtures ## all tests, on kernels that it fetches and builds first
+	$(CARGO) test --locked --workspace --all-targets
+
+lint: cargo ## formatting, clippy, documentation, shell scripts, licences
+	@scripts/packages.sh $(LINT_PACKAGES)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
+	shellcheck $(SCRIPTS)
+	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --all-features check; fi
+
+soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels
+	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
+	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --all-targets
+
+bench: cargo kernels ## measure the figures of docs/performance.md
+	@scripts/packages.sh $(RUN_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter
+	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
+		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
+
+install: cargo ## install pathmeter for this user
+	$(CARGO) install --locked --path crates/pathmeter
+
+kernels:
+	@scripts/kernels.sh $(PATHMETER_KERNELS)
+
+fixtures: kernels ## what the tests need: packages, fetched, built and fake kernels
+	@scripts/packages.sh $(TEST_PACKAGES)
+	@$(MAKE) --no-print-directory -s -C tests/kernels/fake OUT=$(PATHMETER_FAKES)
+	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS)
+
+cargo:
+	@command -v $(CARGO) >/dev/null || \
+		{ echo 'no cargo: install Rust 1.95 or newer, for example with rustup' >&2; exit 1; }
+
+.PHONY: help run test lint soak bench install kernels fixtures cargo
