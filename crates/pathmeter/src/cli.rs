@@ -38,7 +38,7 @@ Exit codes:
   0    done; with --check, and no path is worse
   1    --check found a path that is higher, shows a new mode, or is broken
   2    wrong usage, or a comparison that is refused
-  3    a subject could not be measured, or a file not be read or written
+  3    a subject or one of its paths could not be measured, or a file not be read or written
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\

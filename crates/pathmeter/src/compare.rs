@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     screen.deliver(&args.output, &comparison, comparison_table)?;
-    Ok(if args.check { judged(&comparison) } else { Exit::Done })
+    Ok(judged(&comparison, args.check))
 }
 
 /// Both, or all that is wrong with them.
@@ -102,7 +102,13 @@ fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Fai
     if across || differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
 }
 
-fn judged(comparison: &Comparison) -> Exit {
-    let worse = WORSE.iter().any(|&verdict| comparison.summary.count(verdict) > 0);
-    if worse { Exit::Worse } else { Exit::Done }
+fn judged(comparison: &Comparison, check: bool) -> Exit {
+    let any = |verdicts: &[Verdict]| {
+        verdicts.iter().any(|&verdict| comparison.summary.count(verdict) > 0)
+    };
+    match check {
+        true if any(&WORSE) => Exit::Worse,
+        false if any(&[Verdict::Broken]) => Exit::Unmeasured,
+        _ => Exit::Done,
+    }
 }

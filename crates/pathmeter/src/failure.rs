@@ -22,7 +22,7 @@ pub(crate) enum Exit {
     Worse = 1,
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
-    /// A subject could not be measured, or a file not be read or written.
+    /// A subject or one of its paths could not be measured, or a file not be read or written.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,

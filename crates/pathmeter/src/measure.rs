@@ -1,6 +1,6 @@
 //! `pathmeter measure`: all paths of one subject.
 
-use pathmeter_model::Measurement;
+use pathmeter_model::{Measurement, Status};
 use pathmeter_report::measurement_table;
 
 use crate::cli::MeasureArgs;
@@ -19,7 +19,8 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let result = selection.apply(measured(subject, args, screen)?);
     screen.deliver(&args.output, &result, measurement_table)?;
-    Ok(Exit::Done)
+    let failed = result.paths.iter().any(|path| path.status == Status::Failed);
+    Ok(if failed { Exit::Unmeasured } else { Exit::Done })
 }
 
 fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Measurement, Failure> {
