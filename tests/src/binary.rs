@@ -1,0 +1,31 @@
+//! The command under test.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+/// The command: `PATHMETER`, or else built by the cargo that runs the tests.
+pub fn pathmeter() -> &'static Path {
+    static BINARY: LazyLock<PathBuf> =
+        LazyLock::new(|| env::var_os("PATHMETER").map_or_else(build, PathBuf::from));
+    &BINARY
+}
+
+/// Builds it and learns from cargo where it is, whatever the target folder is.
+fn build() -> PathBuf {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["build", "--release", "--package", "pathmeter", "--message-format=json"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "pathmeter can't be built");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let executables = messages.filter_map(|message| Some(message["executable"].as_str()?.into()));
+    executables.last().unwrap()
+}

@@ -1,0 +1,36 @@
+//! The kernels that tests run on.
+
+use std::env;
+use std::path::PathBuf;
+
+/// Debian's `linux-image` package of this flavour: `cloud` or `rt`.
+pub fn debian(flavour: &str) -> String {
+    file("PATHMETER_KERNELS", &format!("{flavour}.deb"))
+}
+
+/// The small Linux of this variant of `tests/kernels/config`.
+pub fn built(variant: &str) -> String {
+    file("PATHMETER_TEST_KERNELS", &format!("{variant}.bzImage"))
+}
+
+/// The kernel of `tests/kernels/fake` that does what its name says.
+pub fn fake(name: &str) -> String {
+    file("PATHMETER_FAKES", &format!("{name}.elf"))
+}
+
+/// Whether the long forms of the tests run; says so if not.
+pub fn soak() -> bool {
+    let soak = env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1");
+    if !soak {
+        println!("left out: it takes long; PATHMETER_SOAK=1 runs it (make soak)");
+    }
+    soak
+}
+
+fn file(variable: &str, name: &str) -> String {
+    let folder = env::var_os(variable).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| panic!("{variable} is not set: run `make test`"));
+    let file = folder.join(name);
+    assert!(file.is_file(), "{} is missing: run `make test`", file.display());
+    file.into_os_string().into_string().unwrap()
+}

@@ -1,0 +1,77 @@
+//! The same kernel gives the same numbers, bit for bit, however busy the machine is.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use pathmeter_e2e::{Scene, debian, path, paths, rows, soak, with_status};
+use serde_json::Value;
+
+/// Measures Debian's kernel anew and keeps the result in the scene's file `name`.
+fn measure(scene: &Scene, name: &str) -> Value {
+    let kernel = debian("cloud");
+    scene.run(&["measure", &kernel, "--no-cache", "--json", "-o", name]).succeeded();
+    serde_json::from_slice(&std::fs::read(scene.path(name)).unwrap()).unwrap()
+}
+
+/// Runs `work` while every processor is busy with something else.
+fn under_load<T>(work: impl FnOnce() -> T) -> T {
+    let busy = AtomicBool::new(true);
+    let processors = thread::available_parallelism().unwrap().get();
+    thread::scope(|scope| {
+        for _ in 0..processors {
+            scope.spawn(|| while black_box(busy.load(Ordering::Relaxed)) {});
+        }
+        let result = work();
+        busy.store(false, Ordering::Relaxed);
+        result
+    })
+}
+
+#[test]
+fn load_changes_no_sample_and_a_kernel_is_the_same_as_itself() {
+    let scene = Scene::cold();
+    let (idle, loaded) =
+        (measure(&scene, "idle.json"), under_load(|| measure(&scene, "loaded.json")));
+    assert_eq!(idle["paths"].to_string(), loaded["paths"].to_string());
+    let comparison = scene.run(&["compare", "idle.json", "loaded.json", "--json"]).json();
+    let measured = rows(&comparison).iter().filter(|row| row["verdict"] != "unsupported");
+    assert!(measured.clone().count() > 30);
+    for row in measured {
+        assert_eq!(row["verdict"], "same", "{row}");
+        assert_eq!(row["difference"].as_i64().unwrap_or(0), 0, "{row}");
+    }
+}
+
+#[test]
+fn every_path_of_the_list_is_there_and_those_that_are_ok_have_samples() {
+    let scene = Scene::warm();
+    let list = scene.run(&["paths", "--json"]).json();
+    let result = scene.run(&["measure", &debian("cloud"), "--perturb", "2", "--json"]).json();
+    assert_eq!(paths(&result), paths(&list));
+    for (name, _) in with_status(&result, "ok") {
+        let row = path(&result, name);
+        let samples = row["samples"].as_array().unwrap();
+        assert_eq!(samples.is_empty(), row["unit"] == "check", "{name}");
+    }
+    assert_eq!(with_status(&result, "failed"), []);
+    for (name, reason) in with_status(&result, "unsupported") {
+        assert_eq!((name, reason.is_empty()), ("getcpu.rdpid", false));
+    }
+}
+
+#[test]
+fn twenty_runs_half_of_them_under_load_are_bit_identical() {
+    if !soak() {
+        return;
+    }
+    let scene = Scene::cold();
+    let first = measure(&scene, "first.json")["paths"].to_string();
+    for round in 1..20 {
+        let again = match round % 2 {
+            0 => measure(&scene, "again.json"),
+            _ => under_load(|| measure(&scene, "again.json")),
+        };
+        assert_eq!(again["paths"].to_string(), first, "round {round}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Kernels that panic, hang, reboot or lie: an error that names the file and the step, soon, with
+//! what the console said last, and nothing left behind. One that only dies on a path costs that
+//! path.
+
+use std::time::Duration;
+
+use pathmeter_e2e::{Run, Scene, built, fake, with_status};
+
+/// Far more than a run takes that doesn't wait for silence to end.
+const SOON: Duration = Duration::from_secs(60);
+/// How the console's tail is announced, and the first line that all fakes print.
+const CONSOLE: &[&str] = &["the end of the guest's console:\n", "| Linux version 6.1.0-fake"];
+const PANIC: &str = "Kernel panic - not syncing: fixture";
+const SILENCE: &str = "nothing heard from the guest for 3 s";
+/// Many times what the command needs, which is mostly the image.
+const MOST_MEMORY_KIB: u64 = 200 << 10;
+
+/// Measures the fake kernel, which must fail and say `words`.
+fn unmeasured(name: &str, words: &[&str]) -> Run {
+    let scene = Scene::cold();
+    let run = scene.run(&["measure", &fake(name), "--timeout", "3"]);
+    run.assert_unmeasured(&[&format!("{name}.elf: ")]);
+    run.assert_unmeasured(words);
+    assert!(run.elapsed < SOON, "{:?}", run.elapsed);
+    scene.assert_cache_is_tidy();
+    run
+}
+
+#[test]
+fn a_panic_during_boot() {
+    unmeasured("panics-early", &["booting the kernel: ", PANIC, "help: "]).assert_said(CONSOLE);
+}
+
+#[test]
+fn a_reboot_in_a_loop() {
+    unmeasured("reboots", &["booting the kernel: ", PANIC]).assert_said(CONSOLE);
+}
+
+#[test]
+fn a_panic_after_the_start() {
+    unmeasured("ready-then-panics", &["running the agent: ", PANIC, "guest's console:\n"]);
+}
+
+#[test]
+fn a_hang() {
+    unmeasured("hangs", &["booting the kernel: ", SILENCE, "--timeout"]).assert_said(CONSOLE);
+}
+
+#[test]
+fn silence_from_the_first_instruction() {
+    let run = unmeasured("silent-hlt", &["booting the kernel: ", SILENCE, "--timeout"]);
+    assert!(!run.stderr.contains("console:"), "{}", run.stderr);
+}
+
+#[test]
+fn garbage_on_the_protocol_port() {
+    let words = ["booting the kernel: ", "the protocol port carried bytes", "help: "];
+    unmeasured("garbage-on-port", &words).assert_said(CONSOLE);
+}
+
+#[test]
+fn a_frame_that_claims_four_gibibytes() {
+    let run = unmeasured("huge-frame", &["the protocol port carried a frame that claims"]);
+    assert!(run.peak_kib < MOST_MEMORY_KIB, "{} KiB", run.peak_kib);
+}
+
+#[test]
+fn garbage_in_the_middle_of_a_path() {
+    unmeasured("garbage-in-path", &["walking syscall.getppid: ", "the protocol port carried"]);
+}
+
+#[test]
+fn a_console_that_never_stops_is_kept_within_bounds() {
+    let run = unmeasured("floods-console", &["booting the kernel: ", SILENCE]);
+    run.assert_said(CONSOLE);
+    assert!(run.stderr.len() < 10_000, "{} bytes", run.stderr.len());
+    assert!(run.peak_kib < MOST_MEMORY_KIB, "{} KiB", run.peak_kib);
+}
+
+/// Measures a kernel that dies in stat(2): exit code 0, for all that can be measured is; the path
+/// is `failed` with `words` as its reason, and stderr tells of it.
+fn costs_only_stat(variant: &str, words: &str) {
+    let scene = Scene::cold();
+    let run =
+        scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "5", "--json"]);
+    let result = run.json();
+    run.assert_said(&["walking file.stat: ", words]);
+    let [(name, reason)] = with_status(&result, "failed")[..] else {
+        panic!("not one failed: {:?}", with_status(&result, "failed"));
+    };
+    assert_eq!(name, "file.stat");
+    assert!(reason.contains(words), "{reason}");
+    assert_eq!(with_status(&result, "unsupported").len(), 1, "getcpu.rdpid alone");
+    assert!(result["notes"][0].as_str().unwrap().contains(words));
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
+fn a_panic_in_a_path_costs_that_path() {
+    costs_only_stat("panics-in-stat", PANIC);
+}
+
+#[test]
+fn a_hang_in_a_path_costs_that_path() {
+    costs_only_stat("hangs-in-stat", "nothing heard from the guest for 5 s");
+}

@@ -1,0 +1,64 @@
+//! Ctrl-C and its kin, at any moment: nothing is left running, and nothing half-written.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use pathmeter_e2e::{Running, Scene, debian};
+use rustix::process::Signal;
+
+/// From the first steps over reading images and booting to walking paths.
+const MOMENTS_MS: [u64; 5] = [50, 300, 1000, 2000, 4000];
+
+/// Starts a comparison that takes minutes.
+fn start(scene: &Scene) -> Running {
+    let kernels = [debian("cloud"), debian("rt")];
+    scene.start(&["compare", &kernels[0], &kernels[1], "--perturb", "512"])
+}
+
+fn interrupted_after(milliseconds: u64, signal: Signal) {
+    let scene = Scene::cold();
+    let running = start(&scene);
+    sleep(Duration::from_millis(milliseconds));
+    running.signal(signal);
+    assert_interrupted(&scene, running);
+}
+
+fn assert_interrupted(scene: &Scene, running: Running) {
+    let run = running.wait();
+    assert_eq!((run.code, &run.stdout[..]), (130, ""), "{}", run.stderr);
+    assert!(!run.stderr.contains("error"), "{}", run.stderr);
+    scene.assert_nothing_running();
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
+fn at_any_moment_ctrl_c_ends_it_with_code_130() {
+    MOMENTS_MS.iter().for_each(|moment| interrupted_after(*moment, Signal::INT));
+}
+
+#[test]
+fn a_service_manager_ends_it_likewise() {
+    interrupted_after(1500, Signal::TERM);
+}
+
+#[test]
+fn in_each_phase_ctrl_c_says_so_in_one_line() {
+    for phase in ["reading the image", "booting", "walking the paths"] {
+        let scene = Scene::cold();
+        let mut running = start(&scene);
+        running.until_said(phase);
+        running.signal(Signal::INT);
+        assert_interrupted(&scene, running);
+    }
+}
+
+#[test]
+fn killed_it_takes_its_guests_along_and_the_next_run_works() {
+    let scene = Scene::cold();
+    let mut running = start(&scene);
+    running.until("two guests run", || scene.guests().len() == 2);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, 128 + 9);
+    scene.assert_nothing_running_soon();
+    scene.run(&["measure", &debian("cloud"), "--perturb", "1"]).succeeded();
+}

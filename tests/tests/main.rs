@@ -1,0 +1,16 @@
+//! The command as its users meet it, on real kernels in real QEMU; a file a subject. What it needs
+//! is told in the crate's documentation.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
+mod cache;
+mod disk;
+mod exactness;
+mod features;
+mod hostile;
+mod inputs;
+mod interrupt;
+mod layout;
+mod qemu;
+mod results;
+mod users;
