@@ -35,7 +35,7 @@ run: cargo kernels ## compare two real kernels; installs, builds and fetches wha
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 
 test: cargo fixtures ## all tests, on kernels that it fetches and builds first
-	$(CARGO) test --locked --workspace --all-targets
+	$(CARGO) test --locked --workspace --tests
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
@@ -47,7 +47,7 @@ lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 
 soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
-	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --all-targets
+	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests
 
 bench: cargo kernels ## measure the figures of docs/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES)

@@ -6,6 +6,7 @@
 # BASE and NEW are kernel images. Everything happens in a temporary folder with a cache of its own;
 # progress goes to stderr. Takes about five minutes. A wall time is the median of RUNS runs.
 set -euo pipefail
+shopt -s inherit_errexit
 
 readonly RUNS=3          # of each timed comparison; odd
 readonly REPEATS=20      # of one kernel's measurement; the second half under load

@@ -25,7 +25,10 @@ fn build() -> PathBuf {
         .unwrap();
     assert!(output.status.success(), "pathmeter can't be built");
     let lines = String::from_utf8(output.stdout).unwrap();
-    let messages = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let executables = messages.filter_map(|message| Some(message["executable"].as_str()?.into()));
-    executables.last().unwrap()
+    lines.lines().rev().find_map(executable).unwrap()
+}
+
+fn executable(message: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    message["executable"].as_str().map(PathBuf::from)
 }

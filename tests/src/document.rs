@@ -26,3 +26,26 @@ pub fn with_status<'a>(result: &'a Value, status: &str) -> Vec<(&'a str, &'a str
     };
     ended.map(texts).collect()
 }
+
+/// The results must be the same to the last sample; which paths differ is told, and where.
+pub fn assert_identical(one: &Value, other: &Value) {
+    assert_eq!(paths(one), paths(other));
+    let pairs = rows(one).iter().zip(rows(other)).filter(|(one, other)| one != other);
+    let differing: Vec<_> = pairs.map(|(one, other)| difference(one, other)).collect();
+    assert!(differing.is_empty(), "not identical:\n{}", differing.join("\n"));
+    assert!(one == other, "not identical: {} and {}", one["identity"], other["identity"]);
+}
+
+/// The samples in which two rows of one path differ, or both rows if it is something else.
+fn difference(one: &Value, other: &Value) -> String {
+    let samples = |row: &Value| row["samples"].as_array().unwrap().clone();
+    let pairs = samples(one).into_iter().zip(samples(other)).enumerate();
+    let differing: Vec<_> = pairs
+        .filter(|(_, (one, other))| one != other)
+        .map(|(index, (one, other))| format!("[{index}] {one} and {other}"))
+        .collect();
+    match &differing[..] {
+        [] => format!("{one}\n{other}"),
+        differing => format!("{}: {}", one["path"], differing.join(", ")),
+    }
+}

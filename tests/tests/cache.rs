@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use pathmeter_e2e::{Run, Scene, built};
+use pathmeter_e2e::{Run, Running, Scene, assert_identical, built};
 
 fn arguments(kernel: &str) -> [&str; 5] {
     ["measure", kernel, "--perturb", "2", "--json"]
@@ -40,9 +40,10 @@ fn remade(kind: &str, harm: fn(&Path), words: &str) {
     harm(&broken);
     let second = measure(&scene);
     second.assert_said(&[&broken.display().to_string(), words]);
-    assert_eq!(second.succeeded().stdout, first.succeeded().stdout);
+    assert_identical(&second.json(), &first.json());
     let third = measure(&scene);
-    assert_eq!((third.stdout, &third.stderr[..]), (second.stdout, ""));
+    assert_identical(&third.json(), &second.json());
+    assert_eq!(third.stderr, "");
     scene.assert_cache_is_tidy();
 }
 
@@ -78,7 +79,7 @@ fn without_a_cache_nothing_is_written_and_the_result_is_the_same() {
     };
     let from_result = measure(&scene);
     for run in [cold, from_snapshot, from_result] {
-        assert_eq!(run.succeeded().stdout, without.succeeded().stdout);
+        assert_identical(&run.json(), &without.json());
     }
 }
 
@@ -87,8 +88,8 @@ fn two_runs_at_once_share_a_cold_cache() {
     let scene = Scene::cold();
     let kernel = built("base");
     let runs = [(); 2].map(|()| scene.start(&arguments(&kernel)));
-    let [one, other] = runs.map(pathmeter_e2e::Running::wait);
-    assert_eq!(one.succeeded().stdout, other.succeeded().stdout);
+    let [one, other] = runs.map(Running::wait);
+    assert_identical(&one.json(), &other.json());
     scene.assert_nothing_running();
     scene.assert_cache_is_tidy();
     assert_eq!(scene.cached().len(), 2, "a snapshot and a result");

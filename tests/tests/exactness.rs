@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use pathmeter_e2e::{Scene, debian, path, paths, rows, soak, with_status};
+use pathmeter_e2e::{Scene, assert_identical, debian, path, paths, rows, soak, with_status};
 use serde_json::Value;
 
 /// Measures Debian's kernel anew and keeps the result in the scene's file `name`.
@@ -33,7 +33,7 @@ fn load_changes_no_sample_and_a_kernel_is_the_same_as_itself() {
     let scene = Scene::cold();
     let (idle, loaded) =
         (measure(&scene, "idle.json"), under_load(|| measure(&scene, "loaded.json")));
-    assert_eq!(idle["paths"].to_string(), loaded["paths"].to_string());
+    assert_identical(&idle, &loaded);
     let comparison = scene.run(&["compare", "idle.json", "loaded.json", "--json"]).json();
     let measured = rows(&comparison).iter().filter(|row| row["verdict"] != "unsupported");
     assert!(measured.clone().count() > 30);
@@ -66,12 +66,12 @@ fn twenty_runs_half_of_them_under_load_are_bit_identical() {
         return;
     }
     let scene = Scene::cold();
-    let first = measure(&scene, "first.json")["paths"].to_string();
+    let first = measure(&scene, "first.json");
     for round in 1..20 {
         let again = match round % 2 {
             0 => measure(&scene, "again.json"),
             _ => under_load(|| measure(&scene, "again.json")),
         };
-        assert_eq!(again["paths"].to_string(), first, "round {round}");
+        assert_identical(&again, &first);
     }
 }

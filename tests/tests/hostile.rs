@@ -4,10 +4,11 @@
 
 use std::time::Duration;
 
-use pathmeter_e2e::{Run, Scene, built, fake, with_status};
+use pathmeter_e2e::{Run, Scene, built, fake, rows, with_status};
+use serde_json::Value;
 
 /// Far more than a run takes that doesn't wait for silence to end.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 /// How the console's tail is announced, and the first line that all fakes print.
 const CONSOLE: &[&str] = &["the end of the guest's console:\n", "| Linux version 6.1.0-fake"];
 const PANIC: &str = "Kernel panic - not syncing: fixture";
@@ -77,13 +78,14 @@ fn a_console_that_never_stops_is_kept_within_bounds() {
     assert!(run.peak_kib < MOST_MEMORY_KIB, "{} KiB", run.peak_kib);
 }
 
-/// Measures a kernel that dies in stat(2): exit code 0, for all that can be measured is; the path
-/// is `failed` with `words` as its reason, and stderr tells of it.
+/// Measures a kernel that dies in stat(2): there is a result, in which that path alone is `failed`,
+/// with `words` as its reason; stderr tells of it, and exit code 3 that something was not measured.
 fn costs_only_stat(variant: &str, words: &str) {
     let scene = Scene::cold();
     let run =
-        scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "5", "--json"]);
-    let result = run.json();
+        scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "10", "--json"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let result: Value = serde_json::from_str(&run.stdout).unwrap();
     run.assert_said(&["walking file.stat: ", words]);
     let [(name, reason)] = with_status(&result, "failed")[..] else {
         panic!("not one failed: {:?}", with_status(&result, "failed"));
@@ -102,5 +104,19 @@ fn a_panic_in_a_path_costs_that_path() {
 
 #[test]
 fn a_hang_in_a_path_costs_that_path() {
-    costs_only_stat("hangs-in-stat", "nothing heard from the guest for 5 s");
+    costs_only_stat("hangs-in-stat", "nothing heard from the guest for 10 s");
+}
+
+#[test]
+fn a_kernel_that_dies_in_a_path_is_broken_there_in_a_comparison() {
+    let kernels = [built("base"), built("panics-in-stat")];
+    let arguments = ["compare", &kernels[0], &kernels[1], "--perturb", "2", "--json"];
+    let run = Scene::warm().run(&[&arguments[..], &["--check"]].concat());
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let comparison: Value = serde_json::from_str(&run.stdout).unwrap();
+    let broken: Vec<_> =
+        rows(&comparison).iter().filter(|row| row["verdict"] == "broken").collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!(broken[0]["path"], "file.stat");
+    assert!(broken[0]["reason"].as_str().unwrap().contains(PANIC));
 }

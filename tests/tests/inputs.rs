@@ -46,6 +46,12 @@ fn ar(members: &[(&str, &[u8])]) -> Vec<u8> {
     [b"!<arch>\n".to_vec(), members.iter().flat_map(member).collect()].concat()
 }
 
+/// A tar archive of an empty folder.
+fn tar_of_a_folder() -> Vec<u8> {
+    let scene = Scene::cold();
+    scene.marked("tar", &["--create", "."]).output().unwrap().stdout
+}
+
 #[test]
 fn a_text_file() {
     refused("notes.txt", b"a shopping list\n", &["not an x86-64 kernel but a text file", "give"]);
@@ -90,9 +96,9 @@ fn a_damaged_payload() {
 
 #[test]
 fn a_package_without_a_kernel() {
-    let empty_tar = [0; 1024];
+    let tar = tar_of_a_folder();
     let members: &[(&str, &[u8])] =
-        &[("debian-binary", b"2.0\n"), ("control.tar", &empty_tar), ("data.tar", &empty_tar)];
+        &[("debian-binary", b"2.0\n"), ("control.tar", &tar), ("data.tar", &tar)];
     refused("linux-image.deb", &ar(members), &["holds no kernel", "apt-get download"]);
 }
 

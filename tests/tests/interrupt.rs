@@ -33,7 +33,9 @@ fn assert_interrupted(scene: &Scene, running: Running) {
 
 #[test]
 fn at_any_moment_ctrl_c_ends_it_with_code_130() {
-    MOMENTS_MS.iter().for_each(|moment| interrupted_after(*moment, Signal::INT));
+    for moment in MOMENTS_MS {
+        interrupted_after(moment, Signal::INT);
+    }
 }
 
 #[test]

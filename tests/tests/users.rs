@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
-use pathmeter_e2e::{Scene, built, pathmeter, rows};
+use pathmeter_e2e::{Scene, assert_identical, built, pathmeter, rows};
 use rustix::process::geteuid;
 
 /// Debian's `nobody`; any number that owns nothing would do.
@@ -42,5 +42,5 @@ fn root_and_an_ordinary_user_get_the_same_numbers() {
     command.args(arguments);
     let other = theirs.run_command(command).json();
     assert!(rows(&one).len() > 30);
-    assert_eq!(one.to_string(), other.to_string());
+    assert_identical(&one, &other);
 }

@@ -16,6 +16,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
 mod guest;
+mod pause;
 mod plan;
 mod port;
 mod runtime;

@@ -12,7 +12,7 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::{Kind, MAX_FRAME, message};
 
-use crate::Trouble;
+use crate::{Trouble, pause};
 
 /// The byte port that the host reads (QEMU's isa-debugcon).
 const DATA: u16 = 0xe9;
@@ -97,10 +97,7 @@ impl Port {
             Way::File(fd) => {
                 let _ = sys::write_at(fd, &[PAUSE], usize::from(CONTROL));
             }
-            Way::Instructions => with_privilege(|| {
-                // SAFETY: the privilege is held; the device takes one byte.
-                unsafe { asm!("out dx, al", in("dx") CONTROL, in("al") PAUSE, options(nostack)) };
-            }),
+            Way::Instructions => with_privilege(|| pause::at_an_exact_state(CONTROL, PAUSE)),
         }
     }
 }
