@@ -70,9 +70,9 @@ void qemu_plugin_insn_data(void);
 
 /*
  * The API version that QEMU is told. The host writes the running QEMU's own number here before it
- * hands the plugin over (it finds the word by this symbol), since each QEMU takes a narrow range.
+ * hands the plugin over (it looks for this value), since each QEMU takes a narrow range of them.
  */
-EXPORT int qemu_plugin_version = 1;
+EXPORT int qemu_plugin_version = 0x7ab1e001;
 
 /* ---- State; one vCPU, and QEMU calls from one thread at a time ------------------------------- */
 
