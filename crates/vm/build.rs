@@ -43,6 +43,7 @@ fn build() -> Result<(), String> {
     for name in ["wire", "probes", "agent"] {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
     }
+    build_recorder(crates.parent().ok_or("no workspace")?, &out)?;
     compile(crates, &out, "wire", "src/lib.rs", &["--crate-type=rlib"])?;
     compile(crates, &out, "probes", "src/lib.rs", &["--crate-type=rlib"])?;
     let link = format!("-Clink-args={LINK}");
@@ -82,4 +83,22 @@ fn compile(
     } else {
         Err(format!("the agent's crate {name} does not compile"))
     }
+}
+
+/// Builds the recorder plugin with the system's C compiler, or the one that `CC` names.
+fn build_recorder(root: &Path, out: &Path) -> Result<(), String> {
+    let source = root.join("plugin/recorder.c");
+    println!("cargo::rerun-if-changed={}", source.display());
+    println!("cargo::rerun-if-env-changed=CC");
+    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let status = Command::new(&compiler)
+        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"])
+        .args(["-fvisibility=hidden", "-s", "-Wl,--build-id=none", "-o"])
+        .arg(out.join("recorder.so"))
+        .arg(&source)
+        .status()
+        .map_err(|error| {
+            format!("the C compiler {} can't be run ({error}); install gcc", compiler.display())
+        })?;
+    if status.success() { Ok(()) } else { Err("plugin/recorder.c does not compile".to_owned()) }
 }

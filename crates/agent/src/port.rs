@@ -71,6 +71,13 @@ impl Port {
         }
     }
 
+    /// Says where the kernel's symbols are.
+    pub(crate) fn send_symbols(&mut self, memory: message::Memory) {
+        if let Some(frame) = message::symbols(&mut self.frame, memory) {
+            put(self.way, frame);
+        }
+    }
+
     /// Announces a path.
     pub(crate) fn send_begin(&mut self, place: message::Place) {
         if let Some(frame) = message::begin(&mut self.frame, place) {

@@ -105,6 +105,7 @@ fn walk_one(report: &mut Report, path: &Path) -> Result<Ended, i32> {
     let child = task::fork(|| {
         let _ = sys::setpgid(0, 0);
         let _ = sys::alarm(LIMIT);
+        clock::mark_path();
         let outcome = (path.probe)(report);
         report.conclude(&outcome);
         0

@@ -49,6 +49,7 @@ start:
         call    *(%esp)
 
 window: movl    $-1, IFREQ+16(%esi)             // poison
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // clock.rs: mark!(begin)
         rdtsc
         mov     %eax, 4(%esp)
         mov     %edx, 8(%esp)
@@ -59,6 +60,7 @@ window: movl    $-1, IFREQ+16(%esi)             // poison
         call    *(%esp)
         mov     %eax, %edi
         rdtsc
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x4d, 0x50  // clock.rs: mark!(end)
         sub     4(%esp), %eax
         sbb     8(%esp), %edx
         mov     %eax, 4(%esp)

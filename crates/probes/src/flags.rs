@@ -7,7 +7,9 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    Outcome, Path, Report, clock, prove, sys,
+    Outcome, Path, Report,
+    clock::{self, mark},
+    prove, sys,
     task::{self, Board, Partner},
 };
 
@@ -82,9 +84,9 @@ fn popf_ac(report: &mut Report) -> Outcome {
         // SAFETY: AC is set only between the two stamps and the read-back, all within this asm, whose
         // stack accesses are aligned; the old flags are restored at its end.
         unsafe {
-            asm!("push {set}", "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+            asm!("push {set}", mark!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
                 "popfq",
-                "rdtsc", "shl rdx, 32", "or rax, rdx",
+                "rdtsc", mark!(end), "shl rdx, 32", "or rax, rdx",
                 "pushfq", "pop {seen}", "push {flags}", "popfq",
                 set = in(reg) flags | AC, flags = in(reg) flags, begin = out(reg) begin,
                 seen = out(reg) seen, out("rax") end, out("rdx") _);
@@ -96,16 +98,10 @@ fn popf_ac(report: &mut Report) -> Outcome {
 
 fn std_cld(report: &mut Report) -> Outcome {
     report.walk(|| {
-        let (begin, end): (u64, u64);
         // SAFETY: DF is set and cleared within this asm.
-        unsafe {
-            asm!("rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
-                "std", "cld",
-                "rdtsc", "shl rdx, 32", "or rax, rdx",
-                begin = out(reg) begin, out("rax") end, out("rdx") _, options(nostack));
-        }
+        let (cost, ()) = clock::window(|| unsafe { asm!("std", "cld", options(nostack)) });
         prove!(read_flags() & DF == 0, "DF is set after cld");
-        Ok(end.wrapping_sub(begin))
+        Ok(cost)
     })
 }
 

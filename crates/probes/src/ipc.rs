@@ -4,9 +4,9 @@
 //! (socket), in every window.
 
 use crate::{
-    Failure, Outcome, Path, Report, clock, prove,
+    Outcome, Path, Report, clock, prove,
     switch::descriptor,
-    sys::{self, nr},
+    sys::{self, Ret, nr},
     task::{self, Partner},
     tcp, unsupported,
 };
@@ -75,17 +75,16 @@ pub(crate) fn ping(report: &mut Report, socket: usize) -> Outcome {
     let mut sent = 0_u8;
     report.walk(|| {
         sent = sent.wrapping_add(1);
-        ping_once(socket, sent)
+        let mut byte = [sent];
+        let (cost, got) = clock::window(|| exchange(socket, &mut byte));
+        prove!(got == Ok(1) && byte[0] == !sent, "{sent:#x} was answered by {:#x}", byte[0]);
+        Ok(cost)
     })
 }
 
-/// One byte to an [`echo`] and back; its cost.
-pub(crate) fn ping_once(socket: usize, sent: u8) -> Result<u64, Failure> {
-    let mut byte = [sent];
-    let (cost, got) = clock::window(|| {
-        let _ = sys::write(socket, &byte);
-        sys::read(socket, &mut byte)
-    });
-    prove!(got == Ok(1) && byte[0] == !sent, "{sent:#x} was answered by {:#x}", byte[0]);
-    Ok(cost)
+/// One byte to an [`echo`] and back.
+#[inline(always)]
+pub(crate) fn exchange(socket: usize, byte: &mut [u8; 1]) -> Ret {
+    let _ = sys::write(socket, byte);
+    sys::read(socket, byte)
 }

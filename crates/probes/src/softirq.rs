@@ -198,9 +198,11 @@ fn datagram_socket() -> Result<usize, Failure> {
 fn send_to_self(socket: usize) -> Result<u64, Failure> {
     let byte = [0x55_u8];
     let place = byte.as_ptr() as usize;
+    let begin = clock::stamp();
     // SAFETY: the kernel reads one byte.
-    let (cost, sent) =
-        clock::window(|| unsafe { sys::call(nr::SENDTO, [socket, place, 1, 0, 0, 0]) });
+    let sent = unsafe { sys::call(nr::SENDTO, [socket, place, 1, 0, 0, 0]) };
+    // Not a window: what this path costs is read from the trace.
+    let cost = clock::stamp().wrapping_sub(begin);
     let got = sys::read(socket, &mut [0]);
     match (sent, got) {
         (1, Ok(1)) => Ok(cost),

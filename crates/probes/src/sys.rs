@@ -154,6 +154,7 @@ pub mod flag {
     pub const MAP_SHARED: usize = 1;
     pub const MAP_PRIVATE: usize = 2;
     pub const MAP_32BIT: usize = 0x40;
+    pub const MAP_NORESERVE: usize = 0x4000;
     pub const MAP_ANONYMOUS: usize = 0x20;
     pub const MADV_NOHUGEPAGE: usize = 15;
     pub const SCHED_OTHER: usize = 0;

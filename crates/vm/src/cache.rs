@@ -6,7 +6,7 @@
 //! bound, files not used for longest go first.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -107,6 +107,23 @@ impl Cache {
         self.keep(file, name).map(|_| ())
     }
 
+    /// Keeps `bytes` under a checksum.
+    pub(crate) fn put_checked(&self, name: &str, bytes: &[u8]) -> Result<(), CacheError> {
+        self.put(name, &[&crc32fast::hash(bytes).to_le_bytes()[..], bytes].concat())
+    }
+
+    /// What [`Cache::put_checked`] kept; a file that is not what was kept is removed.
+    pub(crate) fn get_checked(&self, name: &str) -> Option<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.get(name)?.read_to_end(&mut bytes).ok()?;
+        let rest = bytes.split_off(bytes.len().min(4));
+        if crc32fast::hash(&rest).to_le_bytes()[..] == bytes[..] {
+            return Some(rest);
+        }
+        self.forget(name);
+        None
+    }
+
     fn error(&self, source: io::Error) -> CacheError {
         CacheError { path: self.folder.clone(), source }
     }
@@ -175,7 +192,6 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read;
 
     fn cache() -> (tempfile::TempDir, Cache) {
         let folder = tempfile::tempdir().unwrap();
@@ -191,6 +207,16 @@ mod tests {
         cache.get("a").unwrap().read_to_string(&mut text).unwrap();
         assert_eq!((&text[..], cache.size()), ("bytes", 5));
         cache.forget("a");
+        assert!(cache.get("a").is_none());
+    }
+
+    #[test]
+    fn what_was_changed_since_is_not_given_back() {
+        let (_folder, cache) = cache();
+        cache.put_checked("a", b"bytes").unwrap();
+        assert_eq!(cache.get_checked("a").as_deref(), Some(&b"bytes"[..]));
+        cache.put("a", b"1234bytes").unwrap();
+        assert_eq!(cache.get_checked("a"), None);
         assert!(cache.get("a").is_none());
     }
 

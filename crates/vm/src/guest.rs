@@ -4,6 +4,7 @@
 //! So nothing QEMU writes ever waits for us long, and every wait ends by a deadline, by the user's
 //! interrupt or by QEMU's end, whichever comes first.
 
+use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::ChildStderr;
@@ -27,6 +28,15 @@ const TICK: Duration = Duration::from_millis(50);
 /// After a panic's first words the rest may still follow for so long.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+/// What a QEMU process is given beside what every one has.
+#[derive(Default)]
+pub(crate) struct Extra {
+    /// Descriptors, by the number they shall have.
+    pub(crate) files: Vec<(i32, OwnedFd)>,
+    /// Arguments.
+    pub(crate) arguments: Vec<String>,
+}
+
 /// A running guest. Dropping it kills QEMU.
 pub(crate) struct Guest {
     process: Process,
@@ -48,13 +58,13 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// Starts QEMU, the guest paused; `files` are the further descriptors that `origin` needs. The
-    /// guest may be silent for at most `limit` at any time.
+    /// Starts QEMU, the guest paused; `extra` holds the descriptors that `origin` needs. The guest may
+    /// be silent for at most `limit` at any time.
     pub(crate) fn start(
         qemu: &Qemu,
         settings: &Settings,
         origin: Origin,
-        files: Vec<(i32, OwnedFd)>,
+        extra: Extra,
         limit: Duration,
         interrupt: &Interrupt,
     ) -> Result<Self, VmError> {
@@ -63,8 +73,10 @@ impl Guest {
         let (control, control_far) = pair()?;
         let far = [(fd::PORT, port_far), (fd::CONSOLE, console_far), (fd::QMP, control_far)];
         let descriptors =
-            far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(files);
-        let mut process = Process::spawn(qemu, &settings.arguments(origin), descriptors.collect())?;
+            far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(extra.files);
+        let mut arguments = settings.arguments(origin);
+        arguments.extend(extra.arguments.into_iter().map(OsString::from));
+        let mut process = Process::spawn(qemu, &arguments, descriptors.collect())?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);

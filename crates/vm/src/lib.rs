@@ -20,10 +20,13 @@ mod initramfs;
 mod machine;
 mod measure;
 mod outcome;
+mod plugin;
 mod process;
 mod qemu;
 mod qmp;
+mod record;
 mod snapshot;
+mod walk;
 
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
@@ -33,3 +36,4 @@ pub use measure::{Kernel, Progress, Request, Run, measure};
 pub use outcome::{PathOutcome, Status};
 pub use process::Interrupt;
 pub use qemu::{Feature, Qemu, QemuError};
+pub use record::{Recorded, Recording, record, symbols};

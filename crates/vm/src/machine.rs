@@ -32,6 +32,9 @@ pub(crate) mod fd {
     pub(crate) const KERNEL: i32 = 6;
     pub(crate) const INITRAMFS: i32 = 7;
     pub(crate) const INCOMING: i32 = 8;
+    pub(crate) const PLUGIN: i32 = 9;
+    pub(crate) const TRACE: i32 = 10;
+    pub(crate) const MEMORY: i32 = 11;
 }
 
 /// What a QEMU process begins with; either way paused.

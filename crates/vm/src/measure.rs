@@ -11,11 +11,11 @@ use rustix::fs::MemfdFlags;
 use crate::{
     Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
     cache::{key, sha256},
-    error::Step,
-    guest::Guest,
+    guest::{Extra, Guest},
     machine::{Origin, fd},
     outcome::Gathered,
     snapshot::{About, Snapshot},
+    walk::{Heard, Walk},
 };
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
@@ -130,6 +130,11 @@ fn conclude(
     }
 }
 
+/// The guest at READY, with nothing left out.
+pub(crate) fn whole_snapshot(request: &Request<'_>) -> Result<Snapshot, VmError> {
+    snapshot(request, &Initramfs::new(&Plan { starts: request.starts, skip: vec![] }))
+}
+
 /// The guest at READY: from the cache, or by booting the kernel.
 fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, VmError> {
     let Some(cache) = request.cache else {
@@ -192,7 +197,7 @@ fn boot(request: &Request<'_>, initramfs: &Initramfs, file: File) -> Result<Snap
         request.qemu,
         request.settings,
         Origin::Boot,
-        files,
+        Extra { files, arguments: vec![] },
         request.limit,
         request.interrupt,
     )?;
@@ -213,63 +218,15 @@ fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
     }
 }
 
-/// What one frame of a running agent means.
-enum Heard {
-    Begin(message::Place),
-    Outcome,
-    Done,
-    Abort(String),
-    Wrong(String),
-}
-
 /// Restores the snapshot and gathers what the agent sends until it is done.
 fn collect(request: &Request<'_>, snapshot: &Snapshot) -> Result<Gathered, VmError> {
-    let mut guest =
-        snapshot.restore(request.qemu, request.settings, request.limit, request.interrupt)?;
-    guest.step = Step::Run;
-    guest.resume()?;
-    let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
-    let mut gathered = Gathered::new(&windows, request.starts);
-    loop {
-        let heard = guest.next_frame(|frame| interpret(frame, &mut gathered))?;
-        match heard {
-            Heard::Begin(place) => guest.step = announce(request, place),
-            Heard::Outcome => guest.step = Step::Run,
-            Heard::Done => return Ok(gathered),
-            Heard::Abort(reason) => return Err(guest.gave_up(reason)),
-            Heard::Wrong(what) => return Err(guest.not_the_protocol(what)),
-        }
-    }
-}
-
-fn interpret(frame: &pathmeter_wire::RawFrame<'_>, gathered: &mut Gathered) -> Heard {
-    let heard = match frame.kind {
-        Kind::Begin => message::read_begin(frame).map(Heard::Begin),
-        Kind::Outcome => message::read_outcome(frame, gathered).map(|()| Heard::Outcome),
-        Kind::Done => message::read_plain(frame).map(|_| Heard::Done),
-        Kind::Abort => message::read_plain(frame).map(|reason| Heard::Abort(reason.to_owned())),
-        Kind::Ready => Ok(Heard::Wrong("READY a second time".to_owned())),
-    };
-    match heard {
-        Ok(_) if gathered.in_excess() => {
-            Heard::Wrong("outcomes that the plan doesn't have".to_owned())
-        }
-        Ok(heard) => heard,
-        Err(error) => Heard::Wrong(error.to_string()),
-    }
-}
-
-fn announce(request: &Request<'_>, place: message::Place) -> Step {
-    let index = usize::try_from(place.path).unwrap_or(usize::MAX);
-    let Some((name, _)) = request.paths.get(index) else { return Step::Run };
-    let paths = request.paths.len() as u64;
-    let (done, of) = (place.start * paths + place.path, u64::from(request.starts) * paths);
-    (request.progress)(Progress::Walking { path: name, done, of });
-    Step::Path { index, name: (*name).to_owned() }
+    let mut walk = Walk::resume(request, snapshot, Extra::default())?;
+    while walk.hear()? != Heard::Done {}
+    Ok(walk.into_gathered())
 }
 
 /// A file in memory that holds `bytes`.
-fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
+pub(crate) fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
     let failed = |source| VmError::Host { what: "making a file in memory", source };
     let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)
         .map_err(|error| failed(error.into()))?;

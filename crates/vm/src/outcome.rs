@@ -54,6 +54,23 @@ impl Gathered {
         self.excess
     }
 
+    /// Whether the path with this index has reported at least once.
+    pub(crate) fn has_walked(&self, index: usize) -> bool {
+        self.outcomes.get(index).is_some_and(|outcome| !outcome.starts.is_empty())
+    }
+
+    /// What came of the path with this index in the first start.
+    pub(crate) fn first_start(mut self, index: usize) -> PathOutcome {
+        self.starts = 1;
+        self.outcomes.iter_mut().for_each(|outcome| outcome.starts.truncate(1));
+        let nothing = PathOutcome {
+            status: Status::Failed("no such path".to_owned()),
+            checks: vec![],
+            starts: vec![],
+        };
+        self.finish().into_iter().nth(index).unwrap_or(nothing)
+    }
+
     /// Marks a path that was left out because the kernel died in it.
     pub(crate) fn mark_lost(&mut self, index: usize, reason: String) {
         if let Some(outcome) = self.outcomes.get_mut(index) {

@@ -17,6 +17,8 @@ pub struct Qemu {
     pub path: PathBuf,
     /// Its version as it says itself, such as `7.2.22 (Debian 1:7.2+dfsg-7)`.
     pub version: String,
+    /// Major and minor of it.
+    pub(crate) number: (u32, u32),
 }
 
 /// Something that exact runs need, and that a QEMU may have been built without.
@@ -124,7 +126,7 @@ impl Qemu {
         if number < OLDEST {
             return Err(QemuError::Old { path, version });
         }
-        Ok(Self { path, version })
+        Ok(Self { path, version, number })
     }
 
     /// What it has of the things that exact runs need.

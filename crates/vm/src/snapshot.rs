@@ -18,9 +18,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use serde_json::{Value, json};
 
 use crate::{
-    Interrupt, Qemu, Settings, VmError,
+    Request, VmError,
     error::Step,
-    guest::Guest,
+    guest::{Extra, Guest},
     machine::{Origin, fd},
 };
 
@@ -90,20 +90,22 @@ impl Snapshot {
         Ok(About::from_json(&about).map(|about| Self { file, stream, about }))
     }
 
-    /// A new guest in the state that was saved, still paused.
-    pub(crate) fn restore(
-        &self,
-        qemu: &Qemu,
-        settings: &Settings,
-        limit: std::time::Duration,
-        interrupt: &Interrupt,
-    ) -> Result<Guest, VmError> {
+    /// A new guest in the state that was saved, still paused, its QEMU given `extra` too.
+    pub(crate) fn restore(&self, request: &Request<'_>, extra: Extra) -> Result<Guest, VmError> {
         let host = |source| VmError::Host { what: "reading the snapshot", source };
         // QEMU reads from the descriptor's offset, which the duplicate shares.
         (&self.file).seek(SeekFrom::Start(self.stream)).map_err(host)?;
         let incoming = OwnedFd::from(self.file.try_clone().map_err(host)?);
-        let files = vec![(fd::INCOMING, incoming)];
-        let mut guest = Guest::start(qemu, settings, Origin::Snapshot, files, limit, interrupt)?;
+        let Extra { mut files, arguments } = extra;
+        files.push((fd::INCOMING, incoming));
+        let mut guest = Guest::start(
+            request.qemu,
+            request.settings,
+            Origin::Snapshot,
+            Extra { files, arguments },
+            request.limit,
+            request.interrupt,
+        )?;
         while guest.call("query-status", &Value::Null, None)?["status"] == "inmigrate" {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }

@@ -43,12 +43,14 @@ pub enum Kind {
     Done = 4,
     /// The agent itself can't go on; the text says why.
     Abort = 5,
+    /// The kernel's symbols lie in the agent's memory, for the host to fetch while the guest is paused.
+    Symbols = 6,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::Ready, Self::Begin, Self::Outcome, Self::Done, Self::Abort]
+        [Self::Ready, Self::Begin, Self::Outcome, Self::Done, Self::Abort, Self::Symbols]
             .into_iter()
             .find(|kind| *kind as u8 == number)
     }

@@ -56,6 +56,36 @@ pub fn begin(buffer: &mut [u8], place: Place) -> Option<&[u8]> {
     seal(buffer, Kind::Begin, length)
 }
 
+/// Bytes in the guest's memory, at an address of the agent's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Virtual address.
+    pub address: u64,
+    /// Bytes; at most [`MAX_SYMBOLS`].
+    pub length: u64,
+}
+
+/// Most bytes of symbols that the host fetches: five times those of a distribution's kernel.
+pub const MAX_SYMBOLS: u64 = 48 << 20;
+
+/// A [`Kind::Symbols`] frame.
+pub fn symbols(buffer: &mut [u8], memory: Memory) -> Option<&[u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(memory.address);
+    writer.integer(memory.length);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Symbols, length)
+}
+
+/// Decodes a Symbols frame.
+pub fn read_symbols(frame: &RawFrame<'_>) -> Result<Memory, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let address = reader.integer(u64::MAX)?;
+    let length = reader.integer(MAX_SYMBOLS)?;
+    reader.end()?;
+    Ok(Memory { address, length })
+}
+
 /// What [`outcome`] sends, as the agent has it.
 pub struct Outcome<'a, C> {
     /// Where it belongs.
@@ -189,6 +219,17 @@ mod tests {
         assert_eq!(read_begin(&frame), Ok(PLACE));
         let frame = next_frame(plain(&mut buffer, Kind::Abort, b"no port").unwrap());
         assert_eq!(read_plain(&frame.unwrap().unwrap()), Ok("no port"));
+    }
+
+    #[test]
+    fn symbols_are_read_back_within_their_bound() {
+        let mut buffer = [0; 64];
+        let memory = Memory { address: 0x7fff_0000_1000, length: MAX_SYMBOLS };
+        let frame = next_frame(symbols(&mut buffer, memory).unwrap()).unwrap().unwrap();
+        assert_eq!(read_symbols(&frame), Ok(memory));
+        let memory = Memory { length: MAX_SYMBOLS + 1, ..memory };
+        let frame = next_frame(symbols(&mut buffer, memory).unwrap()).unwrap().unwrap();
+        assert_eq!(read_symbols(&frame), Err(PayloadError::Range));
     }
 
     #[test]

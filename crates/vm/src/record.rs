@@ -1,0 +1,142 @@
+//! One path, recorded: the guest is restored once more, with the recorder plugin, and walks its first
+//! start as it did when it was measured, up to the path.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::OwnedFd;
+
+use pathmeter_wire::{Kind, message};
+use serde_json::json;
+
+use crate::{
+    PathOutcome, Request, Settings, VmError,
+    cache::key,
+    guest::{Extra, Guest},
+    machine::fd,
+    measure::{memory_file, whole_snapshot},
+    plugin,
+    snapshot::Snapshot,
+    walk::{Heard, Walk},
+};
+
+/// What to record of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// The path's index in the probes' table.
+    pub path: usize,
+    /// Windows that the probe walks before the first that it samples.
+    pub skip: u64,
+    /// Windows to record.
+    pub take: u64,
+    /// Bytes after which recording stops.
+    pub bytes: u64,
+    /// Instructions after which a window counts as one that never ends.
+    pub most: u64,
+}
+
+/// A recorded path.
+#[derive(Debug)]
+pub struct Recorded<R> {
+    /// What the reader of the trace made of it.
+    pub trace: R,
+    /// What came of the path in the start that was recorded: its samples by the guest's own clock.
+    pub outcome: PathOutcome,
+}
+
+/// Records one path of the first start. `read` is handed the trace as it comes, on a thread of its
+/// own; it should read to the end, and what it returns is handed back.
+pub fn record<R: Send>(
+    request: &Request<'_>,
+    recording: Recording,
+    read: impl FnOnce(File) -> R + Send,
+) -> Result<Recorded<R>, VmError> {
+    let snapshot = whole_snapshot(request)?;
+    let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let (trace, writer) = pipe.map_err(|error| VmError::Host {
+        what: "making a pipe for the trace",
+        source: error.into(),
+    })?;
+    let extra = Extra {
+        files: vec![
+            (fd::PLUGIN, OwnedFd::from(plugin::for_qemu(request.qemu)?)),
+            (fd::TRACE, writer),
+        ],
+        arguments: plugin_arguments(recording),
+    };
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(move || read(File::from(trace)));
+        let outcome = walk_once(request, &snapshot, extra, recording.path);
+        // The guest is gone, and with it the pipe's other end: the reader comes to an end.
+        let trace = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok(Recorded { trace, outcome: outcome? })
+    })
+}
+
+/// Runs a guest until the path with this index has been walked once; what came of it.
+fn walk_once(
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    extra: Extra,
+    path: usize,
+) -> Result<PathOutcome, VmError> {
+    let mut walk = Walk::resume(request, snapshot, extra)?;
+    while !matches!(walk.hear()?, Heard::Done) && !walk.has_walked(path) {}
+    Ok(walk.into_gathered().first_start(path))
+}
+
+fn plugin_arguments(recording: Recording) -> Vec<String> {
+    let Recording { path, skip, take, bytes, most } = recording;
+    let file = format!("/proc/self/fd/{}", fd::PLUGIN);
+    let trace = fd::TRACE;
+    let plugin =
+        format!("{file},fd={trace},path={path},skip={skip},take={take},bytes={bytes},most={most}");
+    vec!["-plugin".to_owned(), plugin]
+}
+
+/// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest that runs to
+/// the agent's end. Empty if the kernel has none to give.
+pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let name = symbols_name(request.settings, &request.kernel.sha256, &request.qemu.version);
+    if let Some(bytes) = request.cache.and_then(|cache| cache.get_checked(&name)) {
+        return Ok(bytes);
+    }
+    let bytes = fetch_symbols(request)?;
+    if let Some(cache) = request.cache {
+        cache.put_checked(&name, &bytes)?;
+    }
+    Ok(bytes)
+}
+
+fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
+    key(&["symbols", sha256, qemu, &settings.fingerprint()], ".symbols")
+}
+
+fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
+    let mut file = memory_file("pathmeter-symbols", &[])?;
+    let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
+    let extra = Extra { files, arguments: vec![] };
+    let mut walk = Walk::resume(request, &whole_snapshot(request)?, extra)?;
+    while walk.hear()? != Heard::Done {}
+    copy_symbols(&mut walk.guest)?;
+    drop(walk);
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Waits for the agent to say where the symbols are and to pause, and has QEMU copy them to
+/// [`fd::MEMORY`], by virtual address as the agent sees it.
+fn copy_symbols(guest: &mut Guest) -> Result<(), VmError> {
+    let said = guest.next_frame(|frame| (frame.kind, message::read_symbols(frame)))?;
+    let (Kind::Symbols, Ok(memory)) = said else {
+        return Err(guest.not_the_protocol("something else than the symbols' place".to_owned()));
+    };
+    if memory.length == 0 {
+        return Ok(());
+    }
+    guest.await_event("GUEST_PANICKED")?;
+    let filename = format!("/proc/self/fd/{}", fd::MEMORY);
+    let arguments = json!({ "val": memory.address, "size": memory.length, "filename": filename });
+    guest.call("memsave", &arguments, None).map(|_| ())
+}

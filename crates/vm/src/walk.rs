@@ -1,0 +1,108 @@
+//! A resumed guest: what its agent says while it walks the plan, start by start.
+
+use pathmeter_wire::{Kind, RawFrame, message};
+
+use crate::{
+    Progress, Request, VmError,
+    error::Step,
+    guest::{Extra, Guest},
+    outcome::Gathered,
+    snapshot::Snapshot,
+};
+
+/// What was heard of the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// A path is begun.
+    Begin,
+    /// The path with this index has been walked once more.
+    Outcome(usize),
+    /// All starts are done.
+    Done,
+}
+
+/// A running guest, and what came of its paths so far.
+pub(crate) struct Walk<'a> {
+    request: &'a Request<'a>,
+    pub(crate) guest: Guest,
+    gathered: Gathered,
+}
+
+impl<'a> Walk<'a> {
+    /// Restores the snapshot, QEMU being given `extra`, and lets the guest run.
+    pub(crate) fn resume(
+        request: &'a Request<'a>,
+        snapshot: &Snapshot,
+        extra: Extra,
+    ) -> Result<Self, VmError> {
+        let mut guest = snapshot.restore(request, extra)?;
+        guest.step = Step::Run;
+        guest.resume()?;
+        let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
+        Ok(Self { request, guest, gathered: Gathered::new(&windows, request.starts) })
+    }
+
+    /// Waits for what the agent says next.
+    pub(crate) fn hear(&mut self) -> Result<Heard, VmError> {
+        let gathered = &mut self.gathered;
+        match self.guest.next_frame(|frame| interpret(frame, gathered))? {
+            Frame::Begin(place) => {
+                self.guest.step = announce(self.request, place);
+                Ok(Heard::Begin)
+            }
+            Frame::Outcome => {
+                let step = std::mem::replace(&mut self.guest.step, Step::Run);
+                let index = if let Step::Path { index, .. } = step { index } else { usize::MAX };
+                Ok(Heard::Outcome(index))
+            }
+            Frame::Done => Ok(Heard::Done),
+            Frame::Abort(reason) => Err(self.guest.gave_up(reason)),
+            Frame::Wrong(what) => Err(self.guest.not_the_protocol(what)),
+        }
+    }
+
+    /// Whether the path with this index has been walked at least once.
+    pub(crate) fn has_walked(&self, index: usize) -> bool {
+        self.gathered.has_walked(index)
+    }
+
+    /// What came of all paths.
+    pub(crate) fn into_gathered(self) -> Gathered {
+        self.gathered
+    }
+}
+
+/// What one frame means.
+enum Frame {
+    Begin(message::Place),
+    Outcome,
+    Done,
+    Abort(String),
+    Wrong(String),
+}
+
+fn interpret(frame: &RawFrame<'_>, gathered: &mut Gathered) -> Frame {
+    let heard = match frame.kind {
+        Kind::Begin => message::read_begin(frame).map(Frame::Begin),
+        Kind::Outcome => message::read_outcome(frame, gathered).map(|()| Frame::Outcome),
+        Kind::Done => message::read_plain(frame).map(|_| Frame::Done),
+        Kind::Abort => message::read_plain(frame).map(|reason| Frame::Abort(reason.to_owned())),
+        Kind::Ready | Kind::Symbols => Ok(Frame::Wrong(format!("a frame {:?} now", frame.kind))),
+    };
+    match heard {
+        Ok(_) if gathered.in_excess() => {
+            Frame::Wrong("outcomes that the plan doesn't have".to_owned())
+        }
+        Ok(heard) => heard,
+        Err(error) => Frame::Wrong(error.to_string()),
+    }
+}
+
+fn announce(request: &Request<'_>, place: message::Place) -> Step {
+    let index = usize::try_from(place.path).unwrap_or(usize::MAX);
+    let Some((name, _)) = request.paths.get(index) else { return Step::Run };
+    let paths = request.paths.len() as u64;
+    let (done, of) = (place.start * paths + place.path, u64::from(request.starts) * paths);
+    (request.progress)(Progress::Walking { path: name, done, of });
+    Step::Path { index, name: (*name).to_owned() }
+}

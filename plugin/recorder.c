@@ -1,0 +1,427 @@
+/*
+ * The recorder: a QEMU plugin that writes down every instruction and memory access of the windows
+ * of one path, in the format of docs/trace-format.md.
+ *
+ * Until the probe of the wanted path announces itself by a marker, only markers are instrumented, so
+ * that the way there costs next to nothing. Then the plugin resets itself once and instruments
+ * everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there is none.
+ * Loading it changes no count: callbacks are not guest instructions.
+ *
+ * Written against version 1 of the plugin API (QEMU 7.2) and what changed up to version 4 (QEMU 10.0),
+ * without QEMU's header, which distributions don't package: the declarations below are all it uses.
+ * Source: QEMU include/qemu/qemu-plugin.h, docs/devel/tcg-plugins.rst.
+ *
+ * Arguments: fd=N     an inherited descriptor to write to
+ *            path=N   arm at the N-th path marker, from 0
+ *            skip=N   windows of it to pass over
+ *            take=N   windows to record
+ *            bytes=N  stop after so many bytes
+ *            most=N   stop a window after so many instructions
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- QEMU's side ---------------------------------------------------------------------------- */
+
+typedef uint64_t qemu_plugin_id_t;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+
+typedef struct {
+	const char *target_name;
+	struct {
+		int min;
+		int cur;
+	} version;
+	bool system_emulation;
+	int smp_vcpus;
+	int max_vcpus;
+} qemu_info_t;
+
+enum { CB_NO_REGS = 0 };
+enum { MEM_RW = 3 };
+
+typedef void exec_cb_t(unsigned int vcpu, void *data);
+typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+typedef void trans_cb_t(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, trans_cb_t *cb);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb_t *cb, int flags,
+					    void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags, int rw,
+				      void *data);
+void qemu_plugin_reset(qemu_plugin_id_t id, void (*then)(qemu_plugin_id_t id));
+size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
+struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
+size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
+void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
+unsigned int qemu_plugin_mem_size_shift(uint32_t info);
+bool qemu_plugin_mem_is_store(uint32_t info);
+/* Takes and returns something else from version 3 on; see bytes_of(). */
+void qemu_plugin_insn_data(void);
+
+/*
+ * The API version that QEMU is told. The host writes the running QEMU's own number here before it
+ * hands the plugin over (it looks for this value), since each QEMU takes a narrow range of them.
+ */
+EXPORT int qemu_plugin_version = 0x7ab1e001;
+
+/* ---- State; one vCPU, and QEMU calls from one thread at a time ------------------------------- */
+
+enum { MAX_LENGTH = 15 };	/* of an x86 instruction */
+
+struct code {			/* an instruction as it was when translated */
+	uint64_t vaddr;
+	void *haddr;
+	uint8_t length;
+	uint8_t bytes[MAX_LENGTH];
+	uint32_t number;
+	struct code *next;	/* in its bucket */
+};
+
+enum { BUCKETS = 1 << 16 };
+enum { BUFFER = 1 << 16, LONGEST_RECORD = 64 };
+
+static struct {
+	int fd;
+	uint64_t path, skip, take, bytes_limit, window_limit;
+} wanted = { .fd = -1, .take = 1, .bytes_limit = UINT64_MAX, .window_limit = UINT64_MAX };
+
+static int api;			/* of the QEMU that loaded us */
+static struct code *codes[BUCKETS];
+static uint32_t code_count;
+
+static uint64_t paths_seen, windows_seen;
+static bool armed, inside, stopped;
+
+static uint8_t buffer[BUFFER];
+static size_t filled;
+static uint64_t written;
+
+static uint64_t executed;	/* in this window */
+static int64_t last_number;	/* of the last instruction written, -1 if none in this window */
+static int64_t run_first;	/* a run not yet written ... */
+static uint64_t run_count;	/* ... empty if this is 0 */
+static uint64_t last_address;
+
+/* ---- Writing ---------------------------------------------------------------------------------- */
+
+enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP };
+enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
+
+/* A reader that went away ends the recording, not QEMU: the host decides what becomes of that. */
+static void flush(void)
+{
+	size_t done = 0;
+
+	while (done < filled) {
+		ssize_t count = write(wanted.fd, buffer + done, filled - done);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count <= 0) {
+			stopped = true;
+			break;
+		}
+		done += count;
+	}
+	written += filled;
+	filled = 0;
+}
+
+static void put(uint8_t byte)
+{
+	buffer[filled++] = byte;
+}
+
+static void put_unsigned(uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		put(value | 0x80);
+	put(value);
+}
+
+static void put_signed(int64_t value)
+{
+	put_unsigned(((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+}
+
+static void put_word(uint64_t value)
+{
+	memcpy(buffer + filled, &value, sizeof(value));
+	filled += sizeof(value);
+}
+
+static void record(enum tag tag)
+{
+	if (filled + LONGEST_RECORD > BUFFER)
+		flush();
+	put(tag);
+}
+
+static void put_run(void)
+{
+	if (!run_count)
+		return;
+	record(RUN);
+	put_signed(run_first - (last_number + 1));
+	put_unsigned(run_count);
+	last_number = run_first + run_count - 1;
+	run_count = 0;
+}
+
+static void stop(enum why why)
+{
+	put_run();
+	record(STOP);
+	put(why);
+	flush();
+	close(wanted.fd);
+	stopped = true;
+	inside = false;
+}
+
+/* ---- Recording -------------------------------------------------------------------------------- */
+
+static void on_instruction(unsigned int vcpu, void *data)
+{
+	int64_t number = ((struct code *)data)->number;
+
+	(void)vcpu;
+	if (!inside)
+		return;
+	if (run_count && number == run_first + (int64_t)run_count) {
+		run_count++;
+	} else {
+		put_run();
+		run_first = number;
+		run_count = 1;
+	}
+	if (++executed > wanted.window_limit)
+		stop(WINDOW_LIMIT);
+	else if (written > wanted.bytes_limit)
+		stop(BYTE_LIMIT);
+}
+
+static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!inside)
+		return;
+	put_run();
+	record(qemu_plugin_mem_is_store(info) ? STORE : LOAD);
+	put(qemu_plugin_mem_size_shift(info));
+	put_signed((int64_t)(address - last_address));
+	last_address = address;
+}
+
+static void on_begin(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!armed || stopped || windows_seen++ < wanted.skip)
+		return;
+	inside = true;
+	executed = run_count = last_address = 0;
+	last_number = -1;
+	record(BEGIN);
+	put_unsigned(windows_seen - 1 - wanted.skip);
+}
+
+static void on_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!inside)
+		return;
+	inside = false;
+	put_run();
+	record(END);
+	put_unsigned(windows_seen - 1 - wanted.skip);
+	if (windows_seen >= wanted.skip + wanted.take)
+		stop(ALL_RECORDED);
+}
+
+/* ---- Translation ------------------------------------------------------------------------------ */
+
+static qemu_plugin_id_t self;
+static void instrument(qemu_plugin_id_t id);
+
+static void on_path(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (paths_seen++ != wanted.path)
+		return;
+	armed = true;
+	qemu_plugin_reset(self, instrument);
+}
+
+/* The marker: nopl disp32(%rax,%rax,1), which nothing else uses with these displacements. */
+static const uint8_t MARKER[] = { 0x0f, 0x1f, 0x84, 0x00 };
+enum { MARKER_LENGTH = 8, MARKER_MAGIC = 0x504d };
+enum { KINDS = 4 };
+static exec_cb_t *const on_marker[KINDS] = { NULL, on_begin, on_end, on_path };
+
+static exec_cb_t *marker(const uint8_t *bytes, size_t length)
+{
+	uint32_t value;
+
+	if (length != MARKER_LENGTH || memcmp(bytes, MARKER, sizeof(MARKER)))
+		return NULL;
+	memcpy(&value, bytes + sizeof(MARKER), sizeof(value));
+	if (value >> 16 != MARKER_MAGIC || (value >> 8 & 0xff) >= KINDS)
+		return NULL;
+	return on_marker[value >> 8 & 0xff];
+}
+
+static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
+{
+	size_t length = qemu_plugin_insn_size(insn);
+
+	if (length > MAX_LENGTH)
+		length = MAX_LENGTH;
+	if (api >= 3) {
+		size_t (*copy)(const struct qemu_plugin_insn *, void *, size_t) = (void *)qemu_plugin_insn_data;
+
+		return copy(insn, bytes, length);
+	} else {
+		const void *(*data)(const struct qemu_plugin_insn *) = (void *)qemu_plugin_insn_data;
+
+		memcpy(bytes, data(insn), length);
+		return length;
+	}
+}
+
+/* The instruction's entry, made and written when it is new. Lives as long as QEMU. */
+static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t length)
+{
+	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
+	void *haddr = qemu_plugin_insn_haddr(insn);
+	struct code **bucket = &codes[(vaddr * 0x9e3779b97f4a7c15u) >> 48];
+	struct code *code;
+
+	for (code = *bucket; code; code = code->next)
+		if (code->vaddr == vaddr && code->haddr == haddr && code->length == length &&
+		    !memcmp(code->bytes, bytes, length))
+			return code;
+	code = calloc(1, sizeof(*code));
+	if (!code)
+		abort();
+	code->vaddr = vaddr;
+	code->haddr = haddr;
+	code->length = length;
+	memcpy(code->bytes, bytes, length);
+	code->number = code_count++;
+	code->next = *bucket;
+	*bucket = code;
+	put_run();
+	record(INSN);
+	put_word(vaddr);
+	put_word(UINT64_MAX);	/* the host address differs from run to run; it only served as key */
+	put(length);
+	memcpy(buffer + filled, bytes, length);
+	filled += length;
+	return code;
+}
+
+static void translate_markers(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	uint8_t bytes[MAX_LENGTH];
+
+	(void)id;
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		exec_cb_t *cb = marker(bytes, bytes_of(insn, bytes));
+
+		if (cb)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
+	}
+}
+
+static void translate_all(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	uint8_t bytes[MAX_LENGTH];
+
+	(void)id;
+	if (stopped)
+		return;
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		size_t length = bytes_of(insn, bytes);
+		exec_cb_t *cb = marker(bytes, length);
+		struct code *code;
+
+		if (cb) {
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
+			continue;
+		}
+		code = intern(insn, bytes, length);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
+		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);
+	}
+}
+
+static void instrument(qemu_plugin_id_t id)
+{
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_all);
+}
+
+/* ---- Start ------------------------------------------------------------------------------------ */
+
+static bool argument(const char *text)
+{
+	static const struct {
+		const char *name;
+		uint64_t *value;
+	} names[] = {
+		{ "path=", &wanted.path },	    { "skip=", &wanted.skip },
+		{ "take=", &wanted.take },	    { "bytes=", &wanted.bytes_limit },
+		{ "most=", &wanted.window_limit },
+	};
+
+	if (!strncmp(text, "fd=", 3)) {
+		wanted.fd = atoi(text + 3);
+		return wanted.fd > 2;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t length = strlen(names[i].name);
+
+		if (!strncmp(text, names[i].name, length)) {
+			*names[i].value = strtoull(text + length, NULL, 10);
+			return true;
+		}
+	}
+	return false;
+}
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	static const uint8_t HEADER[8] = "PMTR\1";
+
+	for (int i = 0; i < argc; i++) {
+		if (!argument(argv[i])) {
+			fprintf(stderr, "recorder: argument %s is unknown\n", argv[i]);
+			return -1;
+		}
+	}
+	if (strcmp(info->target_name, "x86_64") || !info->system_emulation || wanted.fd < 0) {
+		fprintf(stderr, "recorder: needs qemu-system-x86_64 and fd=N\n");
+		return -1;
+	}
+	self = id;
+	api = info->version.cur;
+	memcpy(buffer, HEADER, sizeof(HEADER));
+	filled = sizeof(HEADER);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_markers);
+	return 0;
+}
