@@ -41,7 +41,8 @@ fn build() -> Result<(), String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no parent folder")?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
     for name in ["wire", "probes", "agent"] {
-        println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
+        // Relative to this package: another checkout may share the target folder.
+        println!("cargo::rerun-if-changed=../{name}/src");
     }
     build_recorder(crates.parent().ok_or("no workspace")?, &out)?;
     compile(crates, &out, "wire", "src/lib.rs", &["--crate-type=rlib"])?;
@@ -88,7 +89,7 @@ fn compile(
 /// Builds the recorder plugin with the system's C compiler, or the one that `CC` names.
 fn build_recorder(root: &Path, out: &Path) -> Result<(), String> {
     let source = root.join("plugin/recorder.c");
-    println!("cargo::rerun-if-changed={}", source.display());
+    println!("cargo::rerun-if-changed=../../plugin/recorder.c");
     println!("cargo::rerun-if-env-changed=CC");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let status = Command::new(&compiler)

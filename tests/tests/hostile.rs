@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_mins(1);
 /// How the console's tail is announced, and the first line that all fakes print.
 const CONSOLE: &[&str] = &["the end of the guest's console:\n", "| Linux version 6.1.0-fake"];
 const PANIC: &str = "Kernel panic - not syncing: fixture";
-const SILENCE: &str = "nothing heard from the guest for 3 s";
+const SILENCE: &str = "not done after 3 s";
 /// Many times what the command needs, which is mostly the image.
 const MOST_MEMORY_KIB: u64 = 200 << 10;
 
@@ -104,7 +104,7 @@ fn a_panic_in_a_path_costs_that_path() {
 
 #[test]
 fn a_hang_in_a_path_costs_that_path() {
-    costs_only_stat("hangs-in-stat", "nothing heard from the guest for 10 s");
+    costs_only_stat("hangs-in-stat", "not done after 10 s");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint, builder::NonEmptyStringValueParser};
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use pathmeter_vm::Settings;
 
@@ -12,7 +13,7 @@ use pathmeter_vm::Settings;
 const STARTS: u32 = 6;
 /// Most perturbed starts: more samples than a result document may hold would follow.
 const MOST_STARTS: i64 = 512;
-/// Seconds of silence after which a guest counts as hung.
+/// Seconds for a boot, or for one start, after which a guest counts as hung.
 const TIMEOUT: u64 = 120;
 
 const ABOUT: &str = "\
@@ -191,7 +192,7 @@ pub(crate) struct GuestArgs {
     /// The guest's CPU, as QEMU names it
     #[arg(
         long, value_name = "MODEL", default_value_t = Settings::default().cpu,
-        value_parser = NonEmptyStringValueParser::new()
+        value_parser = NonEmptyStringValueParser::new().try_map(cpu_model)
     )]
     pub(crate) cpu: String,
     /// The guest's memory
@@ -201,7 +202,10 @@ pub(crate) struct GuestArgs {
     )]
     pub(crate) memory: u32,
     /// Words to add to the kernel's command line
-    #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
+    #[arg(
+        long, value_name = "WORDS", default_value = "", hide_default_value = true,
+        value_parser = kernel_words
+    )]
     pub(crate) append: String,
     /// Starts of the probes, each with other addresses and another phase of the timer tick
     ///
@@ -212,7 +216,7 @@ pub(crate) struct GuestArgs {
         value_parser = clap::value_parser!(u32).range(1..=MOST_STARTS)
     )]
     pub(crate) perturb: u32,
-    /// Give a guest up that is silent for so long
+    /// Give a guest up that takes longer to boot, or for one perturbed start
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
         value_parser = clap::value_parser!(u64).range(1..=86400)
@@ -223,14 +227,39 @@ pub(crate) struct GuestArgs {
     pub(crate) no_cache: bool,
 }
 
+/// A CPU model, not QEMU's request for a list of them.
+fn cpu_model(model: String) -> Result<String, &'static str> {
+    match &model[..] {
+        "help" | "?" => Err("a model is wanted; `qemu-system-x86_64 -cpu help` lists them"),
+        _ => Ok(model),
+    }
+}
+
+/// Words for the kernel's command line: one line that the kernel will not cut short.
+fn kernel_words(words: &str) -> Result<String, String> {
+    // Linux arch/x86/include/asm/setup.h: COMMAND_LINE_SIZE is 2048 with the final NUL.
+    const LONGEST: usize = 2047;
+    let settings = Settings { append: words.trim().to_owned(), ..Settings::default() };
+    let length = settings.command_line().len();
+    if words.chars().any(char::is_control) {
+        return Err("control characters can't stand in a kernel's command line".to_owned());
+    }
+    if length > LONGEST {
+        return Err(format!(
+            "a command line of {length} bytes, of which x86 kernels read {LONGEST}"
+        ));
+    }
+    Ok(settings.append)
+}
+
 impl GuestArgs {
     /// What the user chose of the guest's machine.
     pub(crate) fn settings(&self) -> Settings {
-        let (cpu, append) = (self.cpu.clone(), self.append.trim().to_owned());
+        let (cpu, append) = (self.cpu.clone(), self.append.clone());
         Settings { cpu, memory_mib: self.memory, append }
     }
 
-    /// The longest silence of a guest that is waited out.
+    /// The longest that a boot or a start is waited for.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
@@ -285,6 +314,18 @@ mod tests {
         let windows = || pathmeter_probes::paths().map(|path| path.windows as usize);
         assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
         assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));
+    }
+
+    #[test]
+    fn a_command_line_that_the_kernel_would_cut_is_refused() {
+        assert_eq!(kernel_words(" nopti quiet ").as_deref(), Ok("nopti quiet"));
+        assert!(kernel_words(&"a".repeat(2000)).unwrap_err().contains("2047"));
+        assert!(kernel_words("nopti\nquiet").is_err());
+    }
+
+    #[test]
+    fn a_list_of_models_is_no_model() {
+        assert!(cpu_model("help".to_owned()).is_err() && cpu_model("max".to_owned()).is_ok());
     }
 
     #[test]

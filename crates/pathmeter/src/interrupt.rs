@@ -1,7 +1,7 @@
-//! Ctrl-C: the first asks the measurements to end, the second ends the process.
+//! Ctrl-C, a termination, a closed terminal: the first asks the measurements to end, the second ends the process.
 
 use pathmeter_vm::Interrupt;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::failure::{Exit, Failure};
@@ -9,7 +9,7 @@ use crate::failure::{Exit, Failure};
 /// An interrupt that is set when the user asks the process to end.
 pub(crate) fn listen() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::default();
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the first signal must find the flag unset, and the second set. Should the
         // process end so, its guests are killed with it.
         flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, interrupt.flag())

@@ -73,6 +73,8 @@ fn popf(report: &mut Report) -> Outcome {
         let flags = read_flags();
         // SAFETY: the flags as they are.
         let (cost, ()) = clock::window(|| unsafe { write_flags(flags) });
+        let changed = (read_flags() ^ flags) & (DF | NT | AC | ID);
+        prove!(changed == 0, "popf changed the flags {changed:#x}");
         Ok(cost)
     })
 }

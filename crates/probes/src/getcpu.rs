@@ -43,6 +43,9 @@ const CPU_SEGMENT: u32 = 15 << 3 | 3;
 /// Records windows of `read`, which must give the number of the CPU that the task is pinned to.
 fn walk(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
     let pinned = pinned()?;
+    if pinned == 0 {
+        report.check("cpu", format_args!("0, which a register never set would give too"));
+    }
     report.walk(|| {
         let (cost, cpu) = clock::window(&read);
         prove!(cpu == pinned, "it said CPU {cpu}, but the task is pinned to {pinned}");

@@ -5,12 +5,13 @@
 //! socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the idle
 //! task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
-//! Proof: only pairs count whose raise was recorded in the context that the path names. Recording an
-//! event takes time inside the interval: the same code's cost is measured in the same run (a
-//! datagram's send with and without the raise event) and subtracted, and the report says how much.
+//! Proof: only pairs count whose raise was recorded in the context that the path names, and during the
+//! round that makes it. Recording an event takes time inside the interval: the same code's cost is
+//! measured in the same run (a datagram's send with and without the raise event) and subtracted, once
+//! for the pair and once for each other softirq's event in between; the report says how much.
 
 use crate::{
-    Failure, Outcome, Path, Report, clock, prove,
+    Failure, Outcome, Path, Report, broken, clock, prove,
     sys::{self, Timespec, nr},
     task::Partner,
     tcp,
@@ -71,28 +72,47 @@ fn doze() {
 
 /// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
 fn timer(report: &mut Report, counts: impl Fn(&Event<'_>) -> bool, round: impl Fn()) -> Outcome {
-    let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
+    let tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(report)?;
     let _partner = Partner::process(arm_timers()?)?;
-    gather(report, &mut tracer, recording, TIMER, counts, || {
+    gather(report, Watch { tracer, recording, vector: TIMER }, counts, || {
         round();
         Ok(())
     })
 }
 
-/// Records waits of `vector` whose raise `counts`, over rounds of `round`, until there are enough.
+/// What is waited for, and what recording it costs.
+struct Watch {
+    tracer: Tracer,
+    recording: u64,
+    vector: &'static str,
+}
+
+/// Records waits whose raise `counts`, over rounds of `round`, until there are enough.
 fn gather(
     report: &mut Report,
-    tracer: &mut Tracer,
-    recording: u64,
-    vector: &str,
+    mut watch: Watch,
     counts: impl Fn(&Event<'_>) -> bool,
     round: impl Fn() -> Result<(), Failure>,
 ) -> Outcome {
     for _ in 0..ROUNDS {
         tracefs::forget()?;
+        let begin = clock::stamp();
         round()?;
-        waits(tracer, vector, &counts, |wait| keep(report, wait, recording))?;
+        let during = begin..clock::stamp();
+        let counts = |event: &Event<'_>| during.contains(&event.stamp) && counts(event);
+        let mut wrong = None;
+        waits(&mut watch.tracer, watch.vector, counts, |wait| {
+            match wait.cost.checked_sub(watch.recording * wait.recorded) {
+                Some(cost) => keep(report, cost),
+                None => wrong = Some(wait),
+            }
+        })?;
+        if let Some(Wait { cost, recorded }) = wrong {
+            return broken!(
+                "{recorded} events in a wait of {cost}: recording can't cost that much"
+            );
+        }
         if report.samples().len() >= report.windows() {
             return Ok(());
         }
@@ -113,25 +133,33 @@ fn arm_timers() -> Result<impl FnOnce(), Failure> {
 }
 
 fn net_rx(report: &mut Report) -> Outcome {
-    let mut tracer = Tracer::new(&[ENTRY, RAISE])?;
+    let tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(report)?;
     let socket = datagram_socket()?;
     let sends = report.windows();
     gather(
         report,
-        &mut tracer,
-        recording,
-        NET_RX,
+        Watch { tracer, recording, vector: NET_RX },
         |_| true,
         || (0..sends).try_for_each(|_| send_to_self(socket).map(|_| ())),
     )
 }
 
-/// Records a wait less the cost of recording, unless there are enough.
-fn keep(report: &mut Report, wait: u64, recording: u64) {
+/// Records a wait, unless there are enough.
+fn keep(report: &mut Report, wait: u64) {
     if report.samples().len() < report.windows() {
-        report.push(wait.saturating_sub(recording));
+        report.push(wait);
     }
+}
+
+/// From a raise to its entry.
+#[derive(Clone, Copy)]
+struct Wait {
+    /// By the trace's stamps.
+    cost: u64,
+    /// Events recorded in it: the pair counts once, since the raise is stamped early in its recording
+    /// and the entry late.
+    recorded: u64,
 }
 
 /// Pairs each first raise of `vector` that `counts` with the entry that follows it.
@@ -139,21 +167,22 @@ fn waits(
     tracer: &mut Tracer,
     vector: &str,
     counts: impl Fn(&Event<'_>) -> bool,
-    mut sink: impl FnMut(u64),
+    mut sink: impl FnMut(Wait),
 ) -> Result<(), Failure> {
-    let mut raised: Option<Option<u64>> = None;
+    let mut raised: Option<(Option<u64>, u64)> = None;
     tracer.read(|event| {
-        if !event.detail.starts_with(vector) {
-            return;
-        }
+        let ours = event.detail.starts_with(vector);
         match (event.name, raised) {
-            ("softirq_raise", None) => raised = Some(counts(&event).then_some(event.stamp)),
-            ("softirq_entry", Some(since)) => {
+            ("softirq_raise", None) if ours => {
+                raised = Some((counts(&event).then_some(event.stamp), 1));
+            }
+            ("softirq_entry", Some((since, recorded))) if ours => {
                 if let Some(since) = since {
-                    sink(event.stamp.wrapping_sub(since));
+                    sink(Wait { cost: event.stamp.wrapping_sub(since), recorded });
                 }
                 raised = None;
             }
+            (_, Some((since, recorded))) => raised = Some((since, recorded + 1)),
             _ => {}
         }
     })
@@ -172,7 +201,7 @@ fn recording_cost(report: &mut Report) -> Result<u64, Failure> {
     tracefs::set(RAISE, true)?;
     let recording = both.saturating_sub(entry_only);
     prove!(recording > 0, "recording an event seems to cost nothing ({both}, {entry_only})");
-    report.check("recording", format_args!("{recording} a recorded event, subtracted once"));
+    report.check("recording", format_args!("{recording} a recorded event, subtracted for each"));
     Ok(recording)
 }
 

@@ -97,12 +97,14 @@ pub unsafe fn call(number: usize, args: [usize; 6]) -> usize {
 ///
 /// # Safety
 /// As [`call`].
+#[inline(always)]
 pub unsafe fn checked(number: usize, args: [usize; 6]) -> Ret {
     // SAFETY: handed on.
     sorted(unsafe { call(number, args) })
 }
 
 /// A raw result as value or error number.
+#[inline(always)]
 pub fn sorted(raw: usize) -> Ret {
     let signed = raw.cast_signed();
     // The kernel keeps the top 4095 values for errors, so the conversion always fits.
@@ -198,13 +200,15 @@ wrapper! {
     ioperm(from: usize => from, count: usize => count, on: bool => usize::from(on)) = nr::IOPERM;
 }
 
-/// read(2) into `buffer`.
+/// read(2) into `buffer`. Inlined, as `write`, since both stand in windows.
+#[inline(always)]
 pub fn read(fd: usize, buffer: &mut [u8]) -> Ret {
     // SAFETY: the kernel writes at most `buffer.len()` bytes into it.
     unsafe { checked(nr::READ, [fd, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
 }
 
 /// write(2) of `bytes`.
+#[inline(always)]
 pub fn write(fd: usize, bytes: &[u8]) -> Ret {
     // SAFETY: the kernel reads at most `bytes.len()` bytes of it.
     unsafe { checked(nr::WRITE, [fd, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }

@@ -20,8 +20,8 @@ pub enum VmError {
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
-    /// The guest said nothing for too long.
-    #[error("{step}: nothing heard from the guest for {} s", .limit.as_secs())]
+    /// The guest took too long.
+    #[error("{step}: not done after {} s", .limit.as_secs())]
     Timeout {
         /// What it was doing.
         step: Step,
@@ -45,6 +45,8 @@ pub enum VmError {
     Ended {
         /// What it was doing.
         step: Step,
+        /// Whether it was the guest's doing.
+        by_guest: bool,
         /// How, as far as is known.
         how: String,
         /// The end of its console.
@@ -132,12 +134,13 @@ impl std::fmt::Display for Step {
 
 impl VmError {
     /// The path in which the kernel died or fell silent, if it was in one: leaving it out may help.
-    /// One that breaks the protocol is not given another chance.
+    /// One that breaks the protocol is not given another chance, and if QEMU was killed or crashed, the
+    /// kernel is not to blame.
     pub(crate) fn in_path(&self) -> Option<usize> {
         match self {
             Self::Timeout { step: Step::Path { index, .. }, .. }
             | Self::Panicked { step: Step::Path { index, .. }, .. }
-            | Self::Ended { step: Step::Path { index, .. }, .. }
+            | Self::Ended { step: Step::Path { index, .. }, by_guest: true, .. }
             | Self::Abort { step: Step::Path { index, .. }, .. } => Some(*index),
             _ => None,
         }
@@ -169,9 +172,14 @@ impl VmError {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
                  command line with --append"
             }
-            Self::Ended { .. } => {
-                "see the end of the guest's console; `pathmeter doctor` checks QEMU"
+            Self::Ended { step: Step::Boot, by_guest: false, .. } => {
+                "if QEMU says why above, mend that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
+                 --memory what this machine can spare; `pathmeter doctor` checks QEMU"
             }
+            Self::Ended { by_guest: false, .. } => {
+                "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"
+            }
+            Self::Ended { .. } => "see the end of the guest's console for what it did before",
             Self::Protocol { .. } => "the kernel, or a driver in it, writes to I/O port 0xe9",
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"

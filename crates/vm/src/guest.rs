@@ -46,20 +46,46 @@ pub(crate) struct Guest {
     stderr: Option<ChildStderr>,
     frames: Vec<u8>,
     lines: Lines,
-    events: Vec<(String, Value)>,
-    answers: Vec<Result<Value, String>>,
+    news: News,
     printed: Tail,
     complaints: Tail,
     interrupt: Interrupt,
     limit: Duration,
+    deadline: Instant,
     panicked_at: Option<Instant>,
     /// What it is doing, for errors.
     pub(crate) step: Step,
 }
 
+/// What QEMU said last of each thing that is ever waited for. Nothing else is kept: a guest can make
+/// QEMU send events without end.
+#[derive(Default)]
+struct News {
+    answer: Option<Result<Value, String>>,
+    paused: bool,
+    migration: Option<String>,
+    shutdown: Option<String>,
+}
+
+impl News {
+    fn take_in(&mut self, said: Said) {
+        let word = |value: &Value| value.as_str().map(str::to_owned);
+        match said {
+            Said::Return(value) => self.answer = Some(Ok(value)),
+            Said::Error(words) => self.answer = Some(Err(words)),
+            Said::Event { name, data } => match &name[..] {
+                "GUEST_PANICKED" => self.paused = true,
+                "MIGRATION" => self.migration = word(&data["status"]),
+                "SHUTDOWN" => self.shutdown = word(&data["reason"]),
+                _ => {}
+            },
+        }
+    }
+}
+
 impl Guest {
     /// Starts QEMU, the guest paused; `extra` holds the descriptors that `origin` needs. The guest may
-    /// be silent for at most `limit` at any time.
+    /// be at one thing for at most `limit`; see [`Guest::begin`].
     pub(crate) fn start(
         qemu: &Qemu,
         settings: &Settings,
@@ -91,12 +117,12 @@ impl Guest {
             stderr,
             frames: Vec::new(),
             lines: Lines::default(),
-            events: Vec::new(),
-            answers: Vec::new(),
+            news: News::default(),
             printed: Tail::default(),
             complaints: Tail::default(),
             interrupt: interrupt.clone(),
             limit,
+            deadline: Instant::now() + limit,
             panicked_at: None,
             step,
         };
@@ -109,12 +135,17 @@ impl Guest {
         self.call("cont", &Value::Null, None).map(|_| ())
     }
 
+    /// The guest is now at `step`, and may be at it for as long as the limit says.
+    pub(crate) fn begin(&mut self, step: Step) {
+        self.step = step;
+        self.deadline = Instant::now() + self.limit;
+    }
+
     /// Waits for the next frame and hands it to `take`.
     pub(crate) fn next_frame<R>(
         &mut self,
         take: impl FnOnce(&RawFrame<'_>) -> R,
     ) -> Result<R, VmError> {
-        let deadline = Instant::now() + self.limit;
         loop {
             match next_frame(&self.frames) {
                 Err(error) => return Err(self.not_the_protocol(error.to_string())),
@@ -123,7 +154,7 @@ impl Guest {
                     self.frames.drain(..length);
                     return Ok(result);
                 }
-                Ok(None) => self.pump(deadline)?,
+                Ok(None) => self.pump()?,
             }
         }
     }
@@ -136,28 +167,34 @@ impl Guest {
         descriptor: Option<BorrowedFd<'_>>,
     ) -> Result<Value, VmError> {
         let arguments = if arguments.is_null() { &serde_json::json!({}) } else { arguments };
+        self.news.answer = None;
         if let Err(error) = qmp::send(&self.control, command, arguments, descriptor) {
             return Err(self.ended_or(host("talking to QEMU", error)));
         }
-        let deadline = Instant::now() + self.limit;
-        while self.answers.is_empty() {
-            self.pump(deadline)?;
-        }
-        self.answers.remove(0).map_err(|answer| VmError::Refused {
+        let answer = self.wait_for(|news| news.answer.take())?;
+        answer.map_err(|answer| VmError::Refused {
             step: self.step.clone(),
             command: command.to_owned(),
             answer,
         })
     }
 
-    /// Waits for an event of this name.
-    pub(crate) fn await_event(&mut self, name: &str) -> Result<Value, VmError> {
-        let deadline = Instant::now() + self.limit;
+    /// Waits until the guest has had itself paused.
+    pub(crate) fn await_pause(&mut self) -> Result<(), VmError> {
+        self.wait_for(|news| std::mem::take(&mut news.paused).then_some(()))
+    }
+
+    /// Waits for QEMU to say how far its migration is.
+    pub(crate) fn await_migration(&mut self) -> Result<String, VmError> {
+        self.wait_for(|news| news.migration.take())
+    }
+
+    fn wait_for<R>(&mut self, look: impl Fn(&mut News) -> Option<R>) -> Result<R, VmError> {
         loop {
-            if let Some(index) = self.events.iter().position(|(event, _)| event == name) {
-                return Ok(self.events.remove(index).1);
+            if let Some(found) = look(&mut self.news) {
+                return Ok(found);
             }
-            self.pump(deadline)?;
+            self.pump()?;
         }
     }
 
@@ -172,22 +209,24 @@ impl Guest {
     }
 
     /// Hears all channels once, waiting for at most a tick.
-    fn pump(&mut self, deadline: Instant) -> Result<(), VmError> {
+    fn pump(&mut self) -> Result<(), VmError> {
         self.interrupt.check()?;
         let now = Instant::now();
-        if now >= deadline {
+        if now >= self.deadline {
             return Err(self.timeout());
         }
-        wait(&self.sources(), TICK.min(deadline - now))?;
+        wait(&self.sources(), TICK.min(self.deadline - now))?;
         let open = self.hear()?;
         self.sort_control_lines();
-        if self.frames.len() > 2 * MAX_FRAME || self.lines.overlong() {
-            return Ok(()); // Enough to be judged by the caller before more is read.
-        }
         if !open {
-            return Err(
-                self.ended_or(host("listening to QEMU", std::io::ErrorKind::BrokenPipe.into()))
-            );
+            let broken = std::io::ErrorKind::BrokenPipe.into();
+            return Err(self.ended_or(host("listening to QEMU", broken)));
+        }
+        if self.frames.len() > 2 * MAX_FRAME {
+            return Err(self.not_the_protocol("more than was asked for".to_owned()));
+        }
+        if self.lines.overlong() {
+            return Err(host("listening to QEMU", std::io::ErrorKind::InvalidData.into()));
         }
         self.notice_panic()
     }
@@ -223,11 +262,7 @@ impl Guest {
 
     fn sort_control_lines(&mut self) {
         while let Some(said) = self.lines.next_said() {
-            match said {
-                Said::Return(value) => self.answers.push(Ok(value)),
-                Said::Error(words) => self.answers.push(Err(words)),
-                Said::Event { name, data } => self.events.push((name, data)),
-            }
+            self.news.take_in(said);
         }
     }
 
@@ -267,18 +302,13 @@ impl Guest {
             return VmError::Panicked { step, message, console };
         }
         let complaints = self.complaints.to_string();
-        let how = match self.shutdown_reason() {
-            Some("guest-reset") => "the guest rebooted".to_owned(),
-            Some("guest-shutdown") => "the guest shut down".to_owned(),
-            Some(reason) => format!("QEMU shut down ({reason})"),
-            None => format!("QEMU ended by itself ({status}){complaints}"),
+        let (by_guest, how) = match self.news.shutdown.as_deref() {
+            Some("guest-reset") => (true, "the guest rebooted".to_owned()),
+            Some("guest-shutdown") => (true, "the guest shut down".to_owned()),
+            Some(reason) => (false, format!("QEMU shut down ({reason})")),
+            None => (false, format!("QEMU ended by itself ({status}){complaints}")),
         };
-        VmError::Ended { step, how, console }
-    }
-
-    fn shutdown_reason(&self) -> Option<&str> {
-        let (_, data) = self.events.iter().find(|(name, _)| name == "SHUTDOWN")?;
-        data["reason"].as_str()
+        VmError::Ended { step, by_guest, how, console }
     }
 }
 

@@ -11,6 +11,7 @@ use rustix::fs::MemfdFlags;
 use crate::{
     Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
     cache::{key, sha256},
+    error::Step,
     guest::{Extra, Guest},
     machine::{Origin, fd},
     outcome::Gathered,
@@ -46,7 +47,7 @@ pub struct Request<'a> {
     pub paths: &'a [(&'static str, u32)],
     /// Where snapshots are kept; `None` keeps none.
     pub cache: Option<&'a Cache>,
-    /// The longest silence of the guest that is waited out.
+    /// The longest that a boot, or one start, is waited for.
     pub limit: Duration,
     /// The user's interrupt.
     pub interrupt: &'a Interrupt,
@@ -96,6 +97,10 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         match collect(request, &snapshot) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
+            Err(VmError::Ended { step: Step::Restore, how, .. }) if snapshot.forget(request) => {
+                let note = format!("the cached snapshot can't be restored ({how}); booting again");
+                (request.progress)(Progress::Note(&note));
+            }
             Err(error) => match error.in_path() {
                 Some(index) if lost.len() < MAX_LOST && !plan.skip.contains(&index) => {
                     let reason = format!("the kernel did not survive it: {error}");
@@ -143,7 +148,8 @@ fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, Vm
     let name = snapshot_name(request, initramfs);
     if let Some(file) = cache.get(&name) {
         let failed = |source| VmError::Host { what: "reading the snapshot", source };
-        if let Some(snapshot) = Snapshot::open(file).map_err(failed)? {
+        if let Some(mut snapshot) = Snapshot::open(file).map_err(failed)? {
+            snapshot.cached_as = Some(name);
             return Ok(snapshot);
         }
         let file = cache.folder().join(&name);
@@ -211,7 +217,7 @@ fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
     let heard =
         guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
     match heard {
-        (Kind::Ready, Ok(_)) => guest.await_event("GUEST_PANICKED").map(|_| ()),
+        (Kind::Ready, Ok(_)) => guest.await_pause(),
         (Kind::Abort, Ok(reason)) => Err(guest.gave_up(reason)),
         (kind, Ok(_)) => Err(guest.not_the_protocol(format!("a frame {kind:?} before READY"))),
         (_, Err(error)) => Err(guest.not_the_protocol(error.to_string())),

@@ -33,6 +33,8 @@ pub(crate) struct Gathered {
     starts: u32,
     outcomes: Vec<PathOutcome>,
     current: Option<usize>,
+    begun: Option<Place>,
+    latest: Option<(u64, u64)>,
     excess: bool,
 }
 
@@ -45,8 +47,20 @@ impl Gathered {
             starts,
             outcomes: vec![empty; windows.len()],
             current: None,
+            begun: None,
+            latest: None,
             excess: false,
         }
+    }
+
+    /// A path is begun. Each place in the plan's order, none twice, and none before the last one's
+    /// outcome: so a guest can't go on for ever.
+    pub(crate) fn begin(&mut self, place: Place) {
+        let now = (place.start, place.path);
+        let in_order = self.latest.is_none_or(|latest| now > latest);
+        self.excess |= self.begun.is_some() || !in_order;
+        self.begun = Some(place);
+        self.latest = Some(now);
     }
 
     /// Whether something came that the plan doesn't have.
@@ -81,10 +95,14 @@ impl Gathered {
 
     /// The outcomes; a path that did not report from every start has failed.
     pub(crate) fn finish(mut self) -> Vec<PathOutcome> {
-        for outcome in &mut self.outcomes {
+        for (outcome, windows) in self.outcomes.iter_mut().zip(&self.windows) {
             let heard = outcome.starts.len();
+            let short = outcome.starts.iter().find(|samples| samples.len() != *windows as usize);
             if outcome.status == Status::Ok && heard != self.starts as usize {
                 let reason = format!("heard from {heard} of {} starts", self.starts);
+                outcome.status = Status::Failed(reason);
+            } else if let (Status::Ok, Some(samples)) = (&outcome.status, short) {
+                let reason = format!("{} samples of a start's {windows} windows", samples.len());
                 outcome.status = Status::Failed(reason);
             }
             if outcome.status != Status::Ok {
@@ -99,6 +117,7 @@ impl OutcomeSink for Gathered {
     fn status(&mut self, place: Place, status: WireStatus, reason: &str) {
         let index = usize::try_from(place.path).unwrap_or(usize::MAX);
         self.current = None;
+        self.excess |= self.begun.take() != Some(place);
         let Some(outcome) = self.outcomes.get_mut(index) else {
             self.excess = true;
             return;
@@ -136,9 +155,12 @@ impl OutcomeSink for Gathered {
     }
 }
 
+/// Longest text of a guest's that is kept, in characters; the agent's own are no longer.
+const MAX_TEXT: usize = 200;
+
 /// A guest's text without what could move a terminal's cursor.
 fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    text.chars().filter(|c| !c.is_control()).take(MAX_TEXT).collect()
 }
 
 #[cfg(test)]
@@ -149,12 +171,20 @@ mod tests {
         Place { start, path }
     }
 
+    /// Announces and reports one walk.
+    fn walked(gathered: &mut Gathered, start: u64, status: WireStatus, samples: &[u64]) {
+        gathered.begin(place(start, 0));
+        gathered.status(place(start, 0), status, "lost\x1b its way");
+        for sample in samples {
+            gathered.sample(*sample);
+        }
+    }
+
     #[test]
     fn samples_are_kept_start_by_start() {
-        let mut gathered = Gathered::new(&[2], 2);
+        let mut gathered = Gathered::new(&[1], 2);
         for start in 0..2 {
-            gathered.status(place(start, 0), WireStatus::Ok, "");
-            gathered.sample(330 + start);
+            walked(&mut gathered, start, WireStatus::Ok, &[330 + start]);
         }
         assert!(!gathered.in_excess());
         assert_eq!(gathered.finish()[0].starts, [[330], [331]]);
@@ -162,10 +192,9 @@ mod tests {
 
     #[test]
     fn one_failed_start_fails_the_path() {
-        let mut gathered = Gathered::new(&[2], 2);
-        gathered.status(place(0, 0), WireStatus::Failed, "lost\x1b its way");
-        gathered.status(place(1, 0), WireStatus::Ok, "");
-        gathered.sample(330);
+        let mut gathered = Gathered::new(&[1], 2);
+        walked(&mut gathered, 0, WireStatus::Failed, &[]);
+        walked(&mut gathered, 1, WireStatus::Ok, &[330]);
         let [outcome] = &gathered.finish()[..] else { panic!() };
         assert_eq!(outcome.status, Status::Failed("lost its way".to_owned()));
         assert!(outcome.starts.is_empty());
@@ -173,9 +202,17 @@ mod tests {
 
     #[test]
     fn a_start_that_never_came_fails_the_path() {
-        let mut gathered = Gathered::new(&[2], 2);
-        gathered.status(place(0, 0), WireStatus::Ok, "");
+        let mut gathered = Gathered::new(&[1], 2);
+        walked(&mut gathered, 0, WireStatus::Ok, &[330]);
         let failed = Status::Failed("heard from 1 of 2 starts".to_owned());
+        assert_eq!(gathered.finish()[0].status, failed);
+    }
+
+    #[test]
+    fn fewer_samples_than_windows_fail_the_path() {
+        let mut gathered = Gathered::new(&[3], 1);
+        walked(&mut gathered, 0, WireStatus::Ok, &[5]);
+        let failed = Status::Failed("1 samples of a start's 3 windows".to_owned());
         assert_eq!(gathered.finish()[0].status, failed);
     }
 
@@ -183,13 +220,31 @@ mod tests {
     fn what_the_plan_does_not_have_is_excess() {
         for (start, path) in [(0, 1), (1, 0), (2, 0)] {
             let mut gathered = Gathered::new(&[2], 2);
+            gathered.begin(place(start, path));
             gathered.status(place(start, path), WireStatus::Ok, "");
             assert!(gathered.in_excess(), "start {start}, path {path}");
         }
         let mut gathered = Gathered::new(&[1], 1);
+        walked(&mut gathered, 0, WireStatus::Ok, &[1, 2]);
+        assert!(gathered.in_excess());
+    }
+
+    #[test]
+    fn a_path_begun_out_of_turn_is_excess() {
+        let mut gathered = Gathered::new(&[1, 1], 1);
+        gathered.begin(place(0, 0));
+        gathered.begin(place(0, 1));
+        assert!(gathered.in_excess(), "begun before the last one's outcome");
+        let mut gathered = Gathered::new(&[1], 2);
+        walked(&mut gathered, 0, WireStatus::Ok, &[1]);
+        gathered.begin(place(0, 0));
+        assert!(gathered.in_excess(), "begun twice");
+    }
+
+    #[test]
+    fn an_outcome_without_its_beginning_is_excess() {
+        let mut gathered = Gathered::new(&[1], 1);
         gathered.status(place(0, 0), WireStatus::Ok, "");
-        gathered.sample(1);
-        gathered.sample(2);
         assert!(gathered.in_excess());
     }
 }

@@ -67,7 +67,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only when it has ended already.
+        // All fail only when it has ended already. The group too: what was named as QEMU may be a
+        // script that started it.
+        if let Some(group) =
+            i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

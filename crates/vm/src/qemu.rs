@@ -60,7 +60,7 @@ const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
     /// Not on PATH, or not where the user said.
-    #[error("{} was not found{}", .path.display(), if .path.is_absolute() { "" } else { " on PATH" })]
+    #[error("{} was not found{}", .path.display(), if .path.components().count() > 1 { "" } else { " on PATH" })]
     Missing {
         /// What was looked for.
         path: PathBuf,
@@ -109,13 +109,13 @@ impl QemuError {
 impl Qemu {
     /// The QEMU at `chosen`, or else the first on PATH.
     pub fn find(chosen: Option<&Path>) -> Result<Self, QemuError> {
-        let path = match chosen {
-            Some(path) if path.is_file() => path.to_owned(),
-            Some(path) => return Err(QemuError::Missing { path: path.to_owned() }),
-            None => on_path().ok_or_else(|| QemuError::Missing { path: PROGRAM.into() })?,
-        };
+        let wanted = chosen.unwrap_or(Path::new(PROGRAM));
+        let found =
+            if wanted.components().count() > 1 { existing(wanted) } else { on_path(wanted) };
+        let path = found.ok_or_else(|| QemuError::Missing { path: wanted.to_owned() })?;
         let output = Command::new(&path)
             .arg("--version")
+            .stdin(Stdio::null())
             .output()
             .map_err(|source| QemuError::Run { path: path.clone(), source })?;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -148,9 +148,13 @@ impl Qemu {
     }
 }
 
-fn on_path() -> Option<PathBuf> {
+fn on_path(name: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(PROGRAM)).find(|file| file.is_file())
+    std::env::split_paths(&folders).find_map(|folder| existing(&folder.join(name)))
+}
+
+fn existing(file: &Path) -> Option<PathBuf> {
+    file.is_file().then(|| file.to_owned())
 }
 
 /// `QEMU emulator version 7.2.22 (Debian …)` as text and (major, minor).

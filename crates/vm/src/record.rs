@@ -135,7 +135,7 @@ fn copy_symbols(guest: &mut Guest) -> Result<(), VmError> {
     if memory.length == 0 {
         return Ok(());
     }
-    guest.await_event("GUEST_PANICKED")?;
+    guest.await_pause()?;
     let filename = format!("/proc/self/fd/{}", fd::MEMORY);
     let arguments = json!({ "val": memory.address, "size": memory.length, "filename": filename });
     guest.call("memsave", &arguments, None).map(|_| ())

@@ -55,12 +55,14 @@ pub(crate) struct Snapshot {
     stream: u64,
     /// What it is of.
     pub(crate) about: About,
+    /// Its name in the cache, if it came from there.
+    pub(crate) cached_as: Option<String>,
 }
 
 impl Snapshot {
     /// Saves the paused guest into `file`, which must be empty.
     pub(crate) fn save(guest: &mut Guest, mut file: File, about: About) -> Result<Self, VmError> {
-        guest.step = Step::Save;
+        guest.begin(Step::Save);
         let text = about.to_json();
         let stream = HEADER + text.len() as u64;
         let written =
@@ -69,7 +71,7 @@ impl Snapshot {
         migrate(guest, &file)?;
         let finished = finish(&mut file, text.len());
         finished.map_err(|source| VmError::Host { what: "writing the snapshot", source })?;
-        Ok(Self { file, stream, about })
+        Ok(Self { file, stream, about, cached_as: None })
     }
 
     /// The snapshot in `file`, or `None` if it is not a whole one.
@@ -87,7 +89,16 @@ impl Snapshot {
         file.seek(SeekFrom::Start(HEADER))?;
         file.read_exact(&mut about)?;
         let stream = HEADER + u64::from(length);
-        Ok(About::from_json(&about).map(|about| Self { file, stream, about }))
+        Ok(About::from_json(&about).map(|about| Self { file, stream, about, cached_as: None }))
+    }
+
+    /// Removes it from the cache; false if it didn't come from there, and so was just made.
+    pub(crate) fn forget(&self, request: &Request<'_>) -> bool {
+        let Some((cache, name)) = request.cache.zip(self.cached_as.as_deref()) else {
+            return false;
+        };
+        cache.forget(name);
+        true
     }
 
     /// A new guest in the state that was saved, still paused, its QEMU given `extra` too.
@@ -122,9 +133,9 @@ fn migrate(guest: &mut Guest, file: &File) -> Result<(), VmError> {
     guest.call("getfd", &json!({ "fdname": "snapshot" }), Some(file.as_fd()))?;
     guest.call("migrate", &json!({ "uri": "fd:snapshot" }), None)?;
     loop {
-        match guest.await_event("MIGRATION")?["status"].as_str() {
-            Some("completed") => return Ok(()),
-            Some("failed" | "cancelled") => {
+        match &guest.await_migration()?[..] {
+            "completed" => return Ok(()),
+            "failed" | "cancelled" => {
                 let source = std::io::Error::other("QEMU could not write it: is the disk full?");
                 return Err(VmError::Host { what: "writing the snapshot", source });
             }

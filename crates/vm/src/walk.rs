@@ -26,6 +26,7 @@ pub(crate) struct Walk<'a> {
     request: &'a Request<'a>,
     pub(crate) guest: Guest,
     gathered: Gathered,
+    start: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -36,10 +37,10 @@ impl<'a> Walk<'a> {
         extra: Extra,
     ) -> Result<Self, VmError> {
         let mut guest = snapshot.restore(request, extra)?;
-        guest.step = Step::Run;
+        guest.begin(Step::Run);
         guest.resume()?;
         let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
-        Ok(Self { request, guest, gathered: Gathered::new(&windows, request.starts) })
+        Ok(Self { request, guest, gathered: Gathered::new(&windows, request.starts), start: 0 })
     }
 
     /// Waits for what the agent says next.
@@ -47,7 +48,14 @@ impl<'a> Walk<'a> {
         let gathered = &mut self.gathered;
         match self.guest.next_frame(|frame| interpret(frame, gathered))? {
             Frame::Begin(place) => {
-                self.guest.step = announce(self.request, place);
+                let step = announce(self.request, place);
+                // The limit holds for each start anew.
+                if place.start > self.start {
+                    self.start = place.start;
+                    self.guest.begin(step);
+                } else {
+                    self.guest.step = step;
+                }
                 Ok(Heard::Begin)
             }
             Frame::Outcome => {
@@ -83,7 +91,10 @@ enum Frame {
 
 fn interpret(frame: &RawFrame<'_>, gathered: &mut Gathered) -> Frame {
     let heard = match frame.kind {
-        Kind::Begin => message::read_begin(frame).map(Frame::Begin),
+        Kind::Begin => message::read_begin(frame).map(|place| {
+            gathered.begin(place);
+            Frame::Begin(place)
+        }),
         Kind::Outcome => message::read_outcome(frame, gathered).map(|()| Frame::Outcome),
         Kind::Done => message::read_plain(frame).map(|_| Frame::Done),
         Kind::Abort => message::read_plain(frame).map(|reason| Frame::Abort(reason.to_owned())),
