@@ -71,6 +71,17 @@ fn garbage_in_the_middle_of_a_path() {
 }
 
 #[test]
+fn a_path_begun_for_ever() {
+    unmeasured("begins-forever", &["walking syscall.getppid: ", "the plan doesn't have"]);
+}
+
+#[test]
+fn events_without_end_are_not_kept() {
+    let run = unmeasured("floods-events", &["running the agent: ", SILENCE]);
+    assert!(run.peak_kib < MOST_MEMORY_KIB, "{} KiB", run.peak_kib);
+}
+
+#[test]
 fn a_console_that_never_stops_is_kept_within_bounds() {
     let run = unmeasured("floods-console", &["booting the kernel: ", SILENCE]);
     run.assert_said(CONSOLE);

@@ -73,6 +73,22 @@ start:
 	rep outsb
 .endm
 
+/* Says READY and has QEMU pause the guest, as the agent does. Clobbers ECX too. */
+.macro READY
+	.pushsection .rodata
+7:	.ascii	"PM"                    /* magic */
+	.byte	1, 0                    /* kind: ready */
+	.long	1                       /* bytes of payload */
+	.byte	0                       /* an empty text */
+	.long	0xbdd4a0e0              /* CRC-32 of all bytes above */
+8:
+	.popsection
+	SEND	7b, 8b
+	movw	$PAUSE_PORT, %dx
+	movb	$PAUSE, %al
+	outb	%al, %dx
+.endm
+
 /* Stops this CPU for good. Clobbers nothing. */
 .macro HALT
 	cli
