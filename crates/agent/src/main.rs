@@ -35,7 +35,7 @@ pub(crate) type Trouble = Text<200>;
 pub(crate) fn main(arguments: &[&[u8]]) -> ! {
     let mut port = Port::new();
     let result = match arguments {
-        [_, b"start", start] => run_start(&mut port, start),
+        [_, b"start", start, round] => run_start(&mut port, start, round),
         _ => run_init(&mut port),
     };
     if let Err(trouble) = result {
@@ -57,8 +57,10 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     let plan = Plan::read()?;
     port.send_plain(Kind::Ready, b"");
     port.pause();
-    for number in 0..plan.starts {
-        start::run(number)?;
+    for round in start::ROUNDS {
+        for number in 0..plan.starts {
+            start::run(number, round)?;
+        }
     }
     port.send_plain(Kind::Done, b"");
     // A host that only measures has ended the guest by now.
@@ -67,9 +69,9 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
 }
 
 /// As the fresh execution for one start.
-fn run_start(port: &mut Port, start: &[u8]) -> Result<(), Trouble> {
+fn run_start(port: &mut Port, start: &[u8], round: &[u8]) -> Result<(), Trouble> {
     port.open()?;
     let number = plan::number(start)?;
     let plan = Plan::read()?;
-    start::walk(port, &plan, number)
+    start::walk(port, &plan, number, round == start::IDLE)
 }

@@ -16,10 +16,15 @@ use crate::{Trouble, guest, plan::Plan, port::Port};
 /// idle time passes at once, so a probe that lost its partner is noticed in no time.
 const LIMIT: usize = 4;
 
+/// The two rounds of starts: the paths in which the CPU idles are walked after all others, since the
+/// clock is exact as long as it doesn't.
+pub(crate) const ROUNDS: [&[u8]; 2] = [b"busy", IDLE];
+pub(crate) const IDLE: &[u8] = b"idle";
+
 /// Random numbers reseeded from `number`, then this program executed afresh as a child, waited for.
-pub(crate) fn run(number: u64) -> Result<(), Trouble> {
+pub(crate) fn run(number: u64, round: &[u8]) -> Result<(), Trouble> {
     guest::seed_random(number);
-    let child = task::fork(|| execute(number));
+    let child = task::fork(|| execute(number, round));
     match child.and_then(task::wait) {
         Ok(Ended::Exit(0)) => Ok(()),
         other => Err(Text::format(format_args!("start {number} ended with {other:?}"))),
@@ -51,26 +56,28 @@ fn place_bases(number: u64) {
     }
 }
 
-/// Becomes `/init start NUMBER`; returns only if that fails.
-fn execute(number: u64) -> usize {
+/// Becomes `/init start NUMBER ROUND`; returns only if that fails.
+fn execute(number: u64, round: &[u8]) -> usize {
     place_bases(number);
     let mut digits = Text::<24>::EMPTY;
     let _ = write!(digits, "{number}\0");
-    let words = [&b"/init\0"[..], b"start\0", digits.as_bytes()].map(|word| word.as_ptr() as usize);
-    let arguments = [words[0], words[1], words[2], 0];
+    let round: &[u8] = if round == IDLE { b"idle\0" } else { b"busy\0" };
+    let words = [&b"/init\0"[..], b"start\0", digits.as_bytes(), round];
+    let [init, start, digits, round] = words.map(|word| word.as_ptr() as usize);
+    let arguments = [init, start, digits, round, 0];
     let environment = [0_usize];
-    let args = [words[0], arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0];
+    let args = [init, arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0];
     // SAFETY: all strings and both arrays are terminated and live.
     let _ = unsafe { sys::checked(nr::EXECVE, args) };
     1
 }
 
-/// Walks every path of the plan and sends what came of it.
-pub(crate) fn walk(port: &mut Port, plan: &Plan, start: u64) -> Result<(), Trouble> {
+/// Walks every path of the plan in which the CPU idles, or doesn't, and sends what came of it.
+pub(crate) fn walk(port: &mut Port, plan: &Plan, start: u64, idles: bool) -> Result<(), Trouble> {
     let report = shared_report()?;
     shift_phase(start);
     for (index, path) in (0..).zip(probes::paths()) {
-        if plan.skips(index) {
+        if plan.skips(index) || path.idles != idles {
             continue;
         }
         let place = Place { start, path: index };

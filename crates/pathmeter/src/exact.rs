@@ -150,14 +150,11 @@ impl Exact {
     }
 
     fn run(&self, image: &Image, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Result<Run, VmError> {
-        let paths: Vec<_> =
-            pathmeter_probes::paths().map(|path| (path.name, path.windows)).collect();
         pathmeter_vm::measure(&Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256.clone(), load: &|| load(image) },
             settings: &self.settings,
             starts: self.starts,
-            paths: &paths,
             cache: self.cache.as_ref(),
             limit: self.limit,
             interrupt: &self.interrupt,

@@ -14,24 +14,28 @@ pub(crate) static PATHS: &[Path] = &[
         name: "file.open-close",
         about: "open(2) and close(2) of a file in the root file system",
         windows: 51,
+        idles: false,
         probe: open_close,
     },
     Path {
         name: "file.read-zero",
         about: "read(2) of one byte of /dev/zero",
         windows: 51,
+        idles: false,
         probe: read_zero,
     },
     Path {
         name: "file.write-null",
         about: "write(2) of one byte to /dev/null",
         windows: 51,
+        idles: false,
         probe: write_null,
     },
     Path {
         name: "file.stat",
         about: "stat(2) of a file in the root file system",
         windows: 51,
+        idles: false,
         probe: stat,
     },
 ];

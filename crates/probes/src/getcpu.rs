@@ -11,25 +11,34 @@ use crate::{
 };
 
 pub(crate) static PATHS: &[Path] = &[
-    Path { name: "getcpu.vdso", about: "getcpu(2) by the vDSO", windows: 51, probe: by_vdso },
+    Path {
+        name: "getcpu.vdso",
+        about: "getcpu(2) by the vDSO",
+        windows: 51,
+        idles: false,
+        probe: by_vdso,
+    },
     Path {
         name: "getcpu.syscall",
         about: "getcpu(2) by system call",
         windows: 51,
+        idles: false,
         probe: by_syscall,
     },
     Path {
         name: "getcpu.lsl",
         about: "lsl of the per-CPU segment's limit",
         windows: 51,
+        idles: false,
         probe: by_lsl,
     },
-    Path { name: "getcpu.rdpid", about: "rdpid", windows: 51, probe: by_rdpid },
-    Path { name: "getcpu.rdtscp", about: "rdtscp", windows: 51, probe: by_rdtscp },
+    Path { name: "getcpu.rdpid", about: "rdpid", windows: 51, idles: false, probe: by_rdpid },
+    Path { name: "getcpu.rdtscp", about: "rdtscp", windows: 51, idles: false, probe: by_rdtscp },
     Path {
         name: "getcpu.sidt",
         about: "sidt: the limit it gives, or what UMIP makes of it",
         windows: 51,
+        idles: false,
         probe: by_sidt,
     },
 ];

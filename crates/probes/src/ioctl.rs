@@ -16,18 +16,21 @@ pub(crate) static PATHS: &[Path] = &[
         name: "ioctl.native",
         about: "SIOCGIFINDEX from 64-bit code",
         windows: 51,
+        idles: false,
         probe: native,
     },
     Path {
         name: "ioctl.compat-int80",
         about: "the same by int 0x80 from 64-bit code, pointers below 4 GiB",
         windows: 51,
+        idles: false,
         probe: int80,
     },
     Path {
         name: "ioctl.compat-entry",
         about: "the same from 32-bit code, by sysenter or syscall as the CPU has it",
         windows: 51,
+        idles: false,
         probe: entry,
     },
 ];

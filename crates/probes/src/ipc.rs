@@ -16,12 +16,14 @@ pub(crate) static PATHS: &[Path] = &[
         name: "pipe.write-read",
         about: "a byte into a pipe and out again, one process",
         windows: 31,
+        idles: false,
         probe: pipe,
     },
     Path {
         name: "unix.round-trip",
         about: "a byte to a FIFO partner and back by a stream socketpair",
         windows: 31,
+        idles: false,
         probe: unix,
     },
 ];

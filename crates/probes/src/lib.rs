@@ -76,6 +76,9 @@ pub struct Path {
     pub about: &'static str,
     /// Windows recorded in each start; 0 marks a check, which has no cost.
     pub windows: u32,
+    /// Whether the CPU idles while the path is walked. Such paths come after all others, in a second
+    /// round of starts: QEMU's clock is exact as long as the CPU is busy (`docs/exactness.md`).
+    pub idles: bool,
     /// The probe.
     pub probe: fn(&mut Report) -> Outcome,
 }
@@ -96,7 +99,7 @@ pub static GROUPS: &[&[Path]] = &[
     tcp::PATHS,
 ];
 
-/// All paths in the order in which they run.
+/// All paths; in this order they are shown, and walked within each start.
 pub fn paths() -> impl Iterator<Item = &'static Path> {
     GROUPS.iter().flat_map(|group| group.iter())
 }

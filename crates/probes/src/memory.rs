@@ -12,6 +12,7 @@ pub(crate) static PATHS: &[Path] = &[Path {
     name: "memory.fault-anon",
     about: "first write to a page of anonymous memory",
     windows: 51,
+    idles: false,
     probe: fault_anon,
 }];
 

@@ -18,12 +18,14 @@ pub(crate) static PATHS: &[Path] = &[
         name: "process.fork-exit",
         about: "fork(2), the child exits, wait4(2)",
         windows: 11,
+        idles: false,
         probe: fork_exit,
     },
     Path {
         name: "process.thread",
         about: "clone(2) of a thread, which exits, joined by futex",
         windows: 13,
+        idles: false,
         probe: thread,
     },
 ];
@@ -35,7 +37,7 @@ fn fork_exit(report: &mut Report) -> Outcome {
     task::fifo()?;
     let mut code = 0_u32;
     report.walk(|| {
-        task::settle();
+        task::settle()?;
         code = (code + 1) & 0x7f;
         let mut status = 0_u32;
         let (cost, (child, waited)) = clock::window(|| {
@@ -67,7 +69,7 @@ fn thread(report: &mut Report) -> Outcome {
     let board = Board::new()?;
     let stack = task::thread_stack()?;
     report.walk(|| {
-        task::settle();
+        task::settle()?;
         let turns = board.turns();
         let (cost, spawned) = clock::window(|| {
             // SAFETY: the thread of the window before has ended (its number was cleared), so the

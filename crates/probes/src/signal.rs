@@ -15,6 +15,7 @@ pub(crate) static PATHS: &[Path] = &[Path {
     name: "signal.deliver",
     about: "kill(2) of oneself, handler, return from it",
     windows: 51,
+    idles: false,
     probe: deliver,
 }];
 

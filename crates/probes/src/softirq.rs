@@ -24,18 +24,21 @@ pub(crate) static PATHS: &[Path] = &[
         name: "softirq.timer+user",
         about: "TIMER softirq, raised while user code runs: from raise to entry",
         windows: 1,
+        idles: true,
         probe: timer_user,
     },
     Path {
         name: "softirq.timer+idle",
         about: "TIMER softirq, raised while the CPU idles: from raise to entry",
         windows: 4,
+        idles: true,
         probe: timer_idle,
     },
     Path {
         name: "softirq.net-rx",
         about: "NET_RX softirq of a loopback datagram: from raise to entry",
         windows: 11,
+        idles: true,
         probe: net_rx,
     },
 ];

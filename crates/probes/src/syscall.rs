@@ -16,12 +16,14 @@ pub(crate) static PATHS: &[Path] = &[
         name: "syscall.getppid",
         about: "getppid(2) by the syscall instruction",
         windows: 51,
+        idles: false,
         probe: getppid,
     },
     Path {
         name: "syscall.getppid-int80",
         about: "getppid(2) by int 0x80 from 64-bit code",
         windows: 51,
+        idles: false,
         probe: getppid_int80,
     },
 ];

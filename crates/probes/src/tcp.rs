@@ -15,6 +15,7 @@ pub(crate) static PATHS: &[Path] = &[Path {
     name: "tcp.round-trip",
     about: "a byte to a FIFO partner and back by loopback TCP",
     windows: 31,
+    idles: false,
     probe: tcp,
 }];
 

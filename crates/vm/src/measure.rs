@@ -43,8 +43,6 @@ pub struct Request<'a> {
     pub settings: &'a Settings,
     /// Perturbed starts.
     pub starts: u32,
-    /// Every path: name and windows a start, in the order of the probes' table.
-    pub paths: &'a [(&'static str, u32)],
     /// Where snapshots are kept; `None` keeps none.
     pub cache: Option<&'a Cache>,
     /// The longest that a boot, or one start, is waited for.
@@ -123,7 +121,7 @@ fn conclude(
 ) -> Run {
     let mut notes = Vec::new();
     for (index, reason) in lost {
-        notes.push(format!("{}: {reason}", request.paths[index].0));
+        notes.push(format!("{}: {reason}", path_name(index)));
         gathered.mark_lost(index, reason);
     }
     let plan = Plan { starts: request.starts, skip: vec![] };
@@ -133,6 +131,11 @@ fn conclude(
         paths: gathered.finish(),
         notes,
     }
+}
+
+/// The name of the path with this index in the probes' table.
+pub(crate) fn path_name(index: usize) -> &'static str {
+    pathmeter_probes::paths().nth(index).map_or("an unknown path", |path| path.name)
 }
 
 /// The guest at READY, with nothing left out.

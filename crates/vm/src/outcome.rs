@@ -34,7 +34,7 @@ pub(crate) struct Gathered {
     outcomes: Vec<PathOutcome>,
     current: Option<usize>,
     begun: Option<Place>,
-    latest: Option<(u64, u64)>,
+    walks: u64,
     excess: bool,
 }
 
@@ -48,19 +48,23 @@ impl Gathered {
             outcomes: vec![empty; windows.len()],
             current: None,
             begun: None,
-            latest: None,
+            walks: 0,
             excess: false,
         }
     }
 
-    /// A path is begun. Each place in the plan's order, none twice, and none before the last one's
-    /// outcome: so a guest can't go on for ever.
+    /// A path is begun: in its next start, and not before the outcome of what was begun last. So a
+    /// guest can't go on for ever.
     pub(crate) fn begin(&mut self, place: Place) {
-        let now = (place.start, place.path);
-        let in_order = self.latest.is_none_or(|latest| now > latest);
-        self.excess |= self.begun.is_some() || !in_order;
+        let index = usize::try_from(place.path).unwrap_or(usize::MAX);
+        let next = self.outcomes.get(index).map(|outcome| outcome.starts.len() as u64);
+        self.excess |= self.begun.is_some() || next != Some(place.start);
         self.begun = Some(place);
-        self.latest = Some(now);
+    }
+
+    /// Walks begun and ended so far.
+    pub(crate) fn walks(&self) -> u64 {
+        self.walks
     }
 
     /// Whether something came that the plan doesn't have.
@@ -127,6 +131,7 @@ impl OutcomeSink for Gathered {
             return;
         }
         outcome.starts.push(Vec::new());
+        self.walks += 1;
         let reason = || printable(reason);
         match (&outcome.status, status) {
             (Status::Failed(_), _) | (_, WireStatus::Ok) => {}

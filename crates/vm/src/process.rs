@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use command_fds::{CommandFdExt, FdMapping};
+use rustix::thread::CpuSet;
 
 use crate::{Qemu, VmError};
 
@@ -48,9 +49,15 @@ impl Process {
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
         // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
         command.process_group(0);
-        // SAFETY: runs between fork and exec and makes one system call (prctl), which is
-        // async-signal-safe and allocates nothing.
-        unsafe { command.pre_exec(die_with_parent) };
+        let cpu = one_cpu();
+        // SAFETY: runs between fork and exec and makes two system calls (prctl and
+        // sched_setaffinity), which are async-signal-safe and allocate nothing.
+        unsafe {
+            command.pre_exec(move || {
+                die_with_parent()?;
+                stay_on(cpu.as_ref())
+            })
+        };
         command.spawn().map(Self).map_err(host)
     }
 
@@ -82,6 +89,29 @@ impl Drop for Process {
 /// Has the kernel kill QEMU when the thread that started it ends, however it ends.
 fn die_with_parent() -> std::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    Ok(())
+}
+
+/// The CPU for the next QEMU: those that we may use in turn, beginning anywhere, so that the two sides
+/// of a comparison, and several runs at once, are spread.
+///
+/// All of QEMU's threads go to one. One executes the guest; another moves the guest's clock on when the
+/// guest idles. Were both to run at once, the second could, once in some ten thousand times, look
+/// at the clock while the first had not yet added to it what it had executed (`docs/exactness.md`).
+fn one_cpu() -> Option<CpuSet> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let allowed = rustix::thread::sched_getaffinity(None).ok()?;
+    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let turn = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() as usize;
+    let mut one = CpuSet::new();
+    one.set(*cpus.get(turn % cpus.len().max(1))?);
+    Some(one)
+}
+
+fn stay_on(cpu: Option<&CpuSet>) -> std::io::Result<()> {
+    if let Some(cpu) = cpu {
+        rustix::thread::sched_setaffinity(None, cpu)?;
+    }
     Ok(())
 }
 

@@ -86,6 +86,8 @@ fn walk_once(
 
 fn plugin_arguments(recording: Recording) -> Vec<String> {
     let Recording { path, skip, take, bytes, most } = recording;
+    // The recorder counts path marks: those of the paths walked before this one.
+    let path = pathmeter_probes::paths().take(path).filter(|path| !path.idles).count();
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
     let trace = fd::TRACE;
     let plugin =

@@ -6,6 +6,7 @@ use crate::{
     Progress, Request, VmError,
     error::Step,
     guest::{Extra, Guest},
+    measure::path_name,
     outcome::Gathered,
     snapshot::Snapshot,
 };
@@ -39,7 +40,7 @@ impl<'a> Walk<'a> {
         let mut guest = snapshot.restore(request, extra)?;
         guest.begin(Step::Run);
         guest.resume()?;
-        let windows: Vec<u32> = request.paths.iter().map(|(_, windows)| *windows).collect();
+        let windows: Vec<u32> = pathmeter_probes::paths().map(|path| path.windows).collect();
         Ok(Self { request, guest, gathered: Gathered::new(&windows, request.starts), start: 0 })
     }
 
@@ -48,13 +49,13 @@ impl<'a> Walk<'a> {
         let gathered = &mut self.gathered;
         match self.guest.next_frame(|frame| interpret(frame, gathered))? {
             Frame::Begin(place) => {
-                let step = announce(self.request, place);
+                let step = announce(self.request, place, self.gathered.walks());
                 // The limit holds for each start anew.
-                if place.start > self.start {
+                if place.start == self.start {
+                    self.guest.step = step;
+                } else {
                     self.start = place.start;
                     self.guest.begin(step);
-                } else {
-                    self.guest.step = step;
                 }
                 Ok(Heard::Begin)
             }
@@ -109,11 +110,10 @@ fn interpret(frame: &RawFrame<'_>, gathered: &mut Gathered) -> Frame {
     }
 }
 
-fn announce(request: &Request<'_>, place: message::Place) -> Step {
+fn announce(request: &Request<'_>, place: message::Place, done: u64) -> Step {
     let index = usize::try_from(place.path).unwrap_or(usize::MAX);
-    let Some((name, _)) = request.paths.get(index) else { return Step::Run };
-    let paths = request.paths.len() as u64;
-    let (done, of) = (place.start * paths + place.path, u64::from(request.starts) * paths);
+    let name = path_name(index);
+    let of = u64::from(request.starts) * pathmeter_probes::paths().count() as u64;
     (request.progress)(Progress::Walking { path: name, done, of });
-    Step::Path { index, name: (*name).to_owned() }
+    Step::Path { index, name: name.to_owned() }
 }
