@@ -6,6 +6,7 @@
 mod cache;
 mod disk;
 mod exactness;
+mod explain;
 mod features;
 mod hostile;
 mod inputs;

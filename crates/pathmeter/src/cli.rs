@@ -1,11 +1,12 @@
 //! The command line, as data. Its comments are the help text that users read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
 /// Perturbed starts unless `--perturb` says otherwise: the sets of exact values of the paths that
@@ -50,6 +51,14 @@ Examples:
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
   pathmeter measure bzImage --append mitigations=off  the same kernel, booted otherwise";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  pathmeter explain switch.yield bzImage              the call tree of a round trip, to the instruction
+  pathmeter explain file.stat old/bzImage new/bzImage which functions changed it
+  pathmeter explain tcp.round-trip bzImage --svg tcp.svg --min 2%
+  pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
+  pathmeter explain syscall.getppid bzImage --json | jq .base.window.census";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -107,6 +116,8 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// Compare two kernels: which paths changed, and by how much
     Compare(CompareArgs),
+    /// Show which functions a path's instructions, or a difference's, are in
+    Explain(ExplainArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell
@@ -262,6 +273,71 @@ impl GuestArgs {
     /// The longest that a boot or a start is waited for.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout)
+    }
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// The path, as `pathmeter paths` names it
+    pub(crate) path: String,
+    /// A kernel image
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) subject: PathBuf,
+    /// Another one: show the functions in which the difference is
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// The subject's vmlinux with debug information: shows inlined functions too
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) vmlinux: Option<PathBuf>,
+    /// The same for NEW
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
+    pub(crate) new_vmlinux: Option<PathBuf>,
+    /// What is put out.
+    #[command(flatten)]
+    pub(crate) output: ExplainOutput,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+/// What `explain` puts out, and where.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOutput {
+    /// Print JSON (pathmeter.explain/1) instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON document to FILE
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a flame graph; of two subjects, of their difference
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write folded stacks, as flame graph tools read them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) folded: Option<PathBuf>,
+    /// Write a profile in callgrind's format; of two subjects, of NEW
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) callgrind: Option<PathBuf>,
+    /// Show so many levels of the call tree
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// Show what has at least N instructions, or a share of all, such as 0.5%
+    #[arg(long, value_name = "N", default_value = "0.5%")]
+    pub(crate) min: Least,
+}
+
+impl ExplainOutput {
+    /// The files that will be written.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.output, &self.svg, &self.folded, &self.callgrind];
+        files.into_iter().filter_map(Option::as_deref)
+    }
+
+    /// How much of the tree is shown.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { depth: self.depth, least: self.min }
     }
 }
 

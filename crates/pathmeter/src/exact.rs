@@ -3,6 +3,7 @@
 //! Contract: a result from the cache and one just measured are the same document, but for the
 //! subject's name, which is always the one given now.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use pathmeter_model::{
     Check, Identity, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Subject, Unit,
 };
 use pathmeter_vm::{
-    AGENT, Cache, Initramfs, Interrupt, Kernel, PathOutcome, Plan, Progress, Qemu, Request, Run,
-    Settings, Status, VmError,
+    AGENT, Cache, Initramfs, Interrupt, Kernel, PathOutcome, Plan, Progress, Qemu, Recorded,
+    Recording, Request, Run, Settings, Status, VmError,
 };
 
 use crate::cli::GuestArgs;
@@ -150,7 +151,46 @@ impl Exact {
     }
 
     fn run(&self, image: &Image, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Result<Run, VmError> {
-        pathmeter_vm::measure(&Request {
+        self.with_request(image, progress, pathmeter_vm::measure)
+    }
+
+    /// Records the path with this index; `read` makes of the trace what it will.
+    pub(crate) fn record<R: Send>(
+        &self,
+        image: &Image,
+        index: usize,
+        progress: &(dyn Fn(Progress<'_>) + Sync),
+        read: impl FnOnce(File) -> R + Send,
+    ) -> Result<Recorded<R>, Failure> {
+        let windows = pathmeter_probes::paths().nth(index).map_or(0, |path| path.windows);
+        let recording = Recording {
+            path: index,
+            skip: pathmeter_probes::WARMUP as u64,
+            take: u64::from(windows),
+            bytes: MOST_TRACED,
+            most: LONGEST_WINDOW,
+        };
+        self.with_request(image, progress, |request| pathmeter_vm::record(request, recording, read))
+            .map_err(|error| Failure::measuring(&image.path, error))
+    }
+
+    /// The kernel's symbols, as its `/proc/kallsyms` has them.
+    pub(crate) fn symbols(
+        &self,
+        image: &Image,
+        progress: &(dyn Fn(Progress<'_>) + Sync),
+    ) -> Result<Vec<u8>, Failure> {
+        self.with_request(image, progress, pathmeter_vm::symbols)
+            .map_err(|error| Failure::measuring(&image.path, error))
+    }
+
+    fn with_request<R>(
+        &self,
+        image: &Image,
+        progress: &(dyn Fn(Progress<'_>) + Sync),
+        act: impl FnOnce(&Request<'_>) -> R,
+    ) -> R {
+        act(&Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256.clone(), load: &|| load(image) },
             settings: &self.settings,
@@ -185,6 +225,16 @@ impl Exact {
             notes: run.notes,
         }
     }
+}
+
+/// Bytes of a trace after which recording stops: a hundred times those of the longest path.
+const MOST_TRACED: u64 = 1 << 30;
+/// Instructions after which a window counts as one that never ends.
+const LONGEST_WINDOW: u64 = 20_000_000;
+
+/// The release that the image says it is; none if it can't be read.
+pub(crate) fn release(image: &Image) -> Option<String> {
+    load(image).ok()?.release
 }
 
 /// Reads the image and makes sure that it is still the one that was hashed: a build may be writing

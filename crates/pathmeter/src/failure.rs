@@ -85,6 +85,17 @@ pub(crate) enum Failure {
         /// Why it failed.
         error: io::Error,
     },
+    /// A vmlinux can't be used.
+    #[error(transparent)]
+    DebugInfo(pathmeter_debuginfo::DebugInfoError),
+    /// A path was recorded, but can't be explained.
+    #[error("{path}: {what}")]
+    Unexplained {
+        /// The path.
+        path: String,
+        /// Why.
+        what: String,
+    },
     /// More than one of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Self>),
@@ -100,6 +111,11 @@ impl Failure {
             VmError::Interrupted => Self::Interrupted,
             error => Self::Kernel { subject: subject.to_owned(), error },
         }
+    }
+
+    /// The path can't be explained.
+    pub(crate) fn unexplained(path: &str, what: &str) -> Self {
+        Self::Unexplained { path: path.to_owned(), what: what.to_owned() }
     }
 
     /// All of `failures`, of which there is at least one; an interrupt speaks for the rest.

@@ -8,6 +8,7 @@ mod cli;
 mod compare;
 mod doctor;
 mod exact;
+mod explain;
 mod failure;
 mod interrupt;
 mod manual;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Paths(args) => paths::run(args, &screen),
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
+        Verb::Explain(args) => explain::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

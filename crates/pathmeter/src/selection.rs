@@ -40,6 +40,23 @@ impl Selection {
     }
 }
 
+/// The index of the path `name` in the probes' table, if it has windows that can be recorded.
+pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
+    let names: Vec<&str> = pathmeter_probes::paths().map(|path| path.name).collect();
+    let Some((index, path)) =
+        pathmeter_probes::paths().enumerate().find(|(_, path)| path.name == name)
+    else {
+        return Err(unknown(name, &names));
+    };
+    if path.windows > 0 && !path.idles {
+        return Ok(index);
+    }
+    Err(Failure::Usage {
+        message: format!("{name} has no window to record"),
+        help: "checks have none, and softirqs are measured by the kernel's own tracepoints".into(),
+    })
+}
+
 fn unknown(pattern: &str, names: &[&str]) -> Failure {
     let close = close_to(pattern, names);
     let help = if close.is_empty() {
@@ -47,7 +64,7 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
     } else {
         format!("did you mean {}? `pathmeter paths` lists all paths", close.join(", "))
     };
-    Failure::Usage { message: format!("--only {pattern}: no path has this name"), help }
+    Failure::Usage { message: format!("{pattern}: no path has this name"), help }
 }
 
 /// The names most like `pattern`, the closest first.

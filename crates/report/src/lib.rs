@@ -7,6 +7,7 @@
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
 mod comparison;
+mod explain;
 mod measurement;
 mod number;
 mod paths;
@@ -14,6 +15,9 @@ mod style;
 mod table;
 
 pub use comparison::comparison_table;
+pub use explain::{
+    FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
+};
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use style::Style;

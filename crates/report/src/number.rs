@@ -34,6 +34,18 @@ pub(crate) fn percent(percent: f64) -> String {
     }
 }
 
+/// `part` of `whole` as `12.3 %`; nothing for 0, and `<0.1 %` rather than a zero for what is not.
+pub(crate) fn share(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return String::new();
+    }
+    let whole = u128::from(whole);
+    match (u128::from(part) * 1000 + whole / 2) / whole {
+        0 => "<0.1 %".to_owned(),
+        thousandths => format!("{}.{} %", thousandths / 10, thousandths % 10),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +66,12 @@ mod tests {
     fn a_small_percentage_is_not_shown_as_none() {
         let said = [0.0, 0.303, -10.0, 0.0009, -0.0009].map(percent);
         assert_eq!(said, ["", "+0.30 %", "-10.00 %", "<0.01 %", "<0.01 %"]);
+    }
+
+    #[test]
+    fn a_share_is_rounded_but_never_to_nothing() {
+        let said = [(0, 9), (1, 3), (2, 3), (1, 9999), (7, 7), (u64::MAX, u64::MAX), (1, 0)]
+            .map(|(part, whole)| share(part, whole));
+        assert_eq!(said, ["", "33.3 %", "66.7 %", "<0.1 %", "100.0 %", "100.0 %", ""]);
     }
 }

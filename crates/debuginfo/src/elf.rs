@@ -1,0 +1,120 @@
+//! The sections of a vmlinux, read from disk as they are asked for.
+//!
+//! Contract: the file is untrusted. Of it are held the section headers and the sections asked for,
+//! each at most [`MAX_SECTION_BYTES`] however it was packed. It is read and never mapped, so a
+//! kernel build that rewrites it in the meantime spoils the answer and not the process.
+//!
+//! Sources: the System V ABI's "Object Files" chapters; Linux `scripts/Makefile.debug`.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::iter;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use object::read::elf::ElfFile64;
+use object::{
+    Architecture, CompressedData, CompressedFileRange, CompressionFormat, LittleEndian,
+    Object as _, ObjectKind, ObjectSection as _, ReadCache,
+};
+
+use crate::error::Fault;
+
+/// The largest section read, unpacked. The largest of a distribution's kernel has 400 MiB.
+const MAX_SECTION_BYTES: u64 = 2 << 30;
+
+const MAGIC: [u8; 4] = *b"\x7fELF";
+
+/// An open vmlinux.
+pub(crate) struct Vmlinux {
+    file: File,
+    /// Length of the file when it was opened.
+    bytes: u64,
+    /// Where each section lies, in the order of the file.
+    sections: Vec<(String, CompressedFileRange)>,
+}
+
+impl Vmlinux {
+    /// Opens the file and reads its section headers.
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        // Asked before opening, since opening a pipe could block for ever.
+        if !fs::metadata(path).map_err(Fault::Open)?.is_file() {
+            return Err(Fault::NotAFile);
+        }
+        let file = File::open(path).map_err(Fault::Open)?;
+        let bytes = file.metadata().map_err(Fault::Open)?.len();
+        if !begins_as_elf(&file)? {
+            return Err(Fault::NotElf);
+        }
+        let cache = ReadCache::new(file.try_clone().map_err(Fault::Open)?);
+        let elf = ElfFile64::<LittleEndian, _>::parse(&cache).map_err(not_readable)?;
+        check_kind(elf.architecture(), elf.kind())?;
+        let sections = elf.sections().filter_map(|section| {
+            let name = section.name().ok()?.to_owned();
+            section.compressed_file_range().ok().map(|range| (name, range))
+        });
+        let sections = sections.collect();
+        Ok(Self { file, bytes, sections })
+    }
+
+    /// Whether there is a section of this name with anything in the file.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.range(name).is_some_and(|range| range.compressed_size > 0)
+    }
+
+    /// The section's bytes, unpacked; none at all if there is no such section.
+    pub(crate) fn section(&self, name: &'static str) -> Result<Arc<[u8]>, Fault> {
+        let Some(range) = self.range(name) else { return Ok(Arc::new([])) };
+        if range.uncompressed_size > MAX_SECTION_BYTES {
+            return Err(Fault::TooLarge { section: name, limit_mib: MAX_SECTION_BYTES >> 20 });
+        }
+        let end = range.offset.checked_add(range.compressed_size);
+        if end.is_none_or(|end| end > self.bytes) {
+            return Err(Fault::malformed(&format!("section {name} ends beyond the file")));
+        }
+        let stored = self.read(range.offset, range.compressed_size)?;
+        if range.format == CompressionFormat::None {
+            return Ok(stored);
+        }
+        let uncompressed_size = range.uncompressed_size;
+        let data = CompressedData { format: range.format, data: &stored, uncompressed_size };
+        data.decompress().map(Arc::from).map_err(|error| Fault::malformed(&error))
+    }
+
+    fn range(&self, name: &str) -> Option<CompressedFileRange> {
+        self.sections.iter().find(|(called, _)| called == name).map(|&(_, range)| range)
+    }
+
+    /// `size` bytes from `offset`, which the caller has seen to lie in the file.
+    fn read(&self, offset: u64, size: u64) -> Result<Arc<[u8]>, Fault> {
+        let size = usize::try_from(size).map_err(|error| Fault::malformed(&error))?;
+        let mut bytes: Arc<[u8]> = iter::repeat_n(0, size).collect();
+        if let Some(room) = Arc::get_mut(&mut bytes) {
+            self.file.read_exact_at(room, offset).map_err(Fault::Read)?;
+        }
+        Ok(bytes)
+    }
+}
+
+fn begins_as_elf(file: &File) -> Result<bool, Fault> {
+    let mut head = Vec::with_capacity(MAGIC.len());
+    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(Fault::Read)?;
+    Ok(head == MAGIC)
+}
+
+/// The parser takes 64-bit little-endian files only, and says of others that they are damaged.
+fn not_readable(error: object::Error) -> Fault {
+    Fault::malformed(&format!("{error} (or not 64-bit little-endian)"))
+}
+
+fn check_kind(architecture: Architecture, kind: ObjectKind) -> Result<(), Fault> {
+    if architecture != Architecture::X86_64 {
+        return Err(Fault::NotAKernel("made for another processor"));
+    }
+    match kind {
+        ObjectKind::Executable | ObjectKind::Dynamic => Ok(()),
+        // Its addresses are not known before it is loaded or linked.
+        _ => Err(Fault::NotAKernel("an object file or module")),
+    }
+}

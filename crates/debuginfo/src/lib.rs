@@ -1,0 +1,183 @@
+//! Source lines and inlined functions of kernel addresses, from a vmlinux with DWARF.
+//!
+//! Addresses are link addresses: those of a kernel that runs where it was linked (`nokaslr`).
+//! Modules are not in a vmlinux, so their addresses have no frames.
+//!
+//! Contract: the file is untrusted; whatever it holds, nothing here panics, and what is not
+//! understood gives no frames. Memory held is the sections that lines come from (about 200 MiB for
+//! a distribution's kernel) and what was unpacked of the units asked for.
+//!
+//! Sources: the DWARF 5 standard, sections 2.17, 3.3.8 and 6.2; Linux `lib/Kconfig.debug`.
+
+#![forbid(unsafe_code)]
+
+mod banner;
+mod elf;
+mod error;
+mod roots;
+
+use std::fmt;
+use std::iter;
+use std::path::Path;
+
+use addr2line::Context;
+use gimli::{AbbreviationsCacheStrategy, Dwarf, EndianArcSlice, LittleEndian, SectionId, Unit};
+
+use elf::Vmlinux;
+pub use error::{DebugInfoError, Fault};
+use roots::Roots;
+
+/// The most frames given for one address; the deepest inlining in a kernel is about 20.
+pub const MAX_FRAMES: usize = 64;
+/// Longer names and file names are cut here.
+const MAX_NAME_CHARS: usize = 1024;
+
+/// A kernel's first units are assembly, which is described by other means than the C after it.
+const UNITS_LOOKED_AT: usize = 256;
+
+/// The sections that functions and lines are in. Left out are those that only variables, types and
+/// unwinding need, a third of the whole.
+const WANTED: [SectionId; 10] = [
+    SectionId::DebugAbbrev,
+    SectionId::DebugAddr,
+    SectionId::DebugAranges,
+    SectionId::DebugInfo,
+    SectionId::DebugLine,
+    SectionId::DebugLineStr,
+    SectionId::DebugRanges,
+    SectionId::DebugRngLists,
+    SectionId::DebugStr,
+    SectionId::DebugStrOffsets,
+];
+
+type Bytes = EndianArcSlice<LittleEndian>;
+
+/// A function that an instruction belongs to, and the line in it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Name as in the source, so without the compiler's suffixes (`.isra.0`). None for code that
+    /// has lines but no function, as assembly often.
+    pub function: Option<String>,
+    /// File, relative to the kernel's source where it lies there: `kernel/sched/core.c`.
+    pub file: Option<String>,
+    /// Line in `file`, from 1: the instruction's in the innermost frame, the call's in the others.
+    pub line: Option<u32>,
+    /// Whether the compiler put the function into the next frame's, so that no call was made.
+    pub inlined: bool,
+}
+
+/// What a vmlinux says of the kernel's addresses.
+pub struct DebugInfo {
+    context: Context<Bytes>,
+    roots: Roots,
+    banner: Option<String>,
+}
+
+impl fmt::Debug for DebugInfo {
+    /// Shows the banner only: the rest is hundreds of MiB.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DebugInfo").field("banner", &self.banner).finish_non_exhaustive()
+    }
+}
+
+impl DebugInfo {
+    /// Reads the vmlinux at `path`.
+    ///
+    /// # Errors
+    /// [`DebugInfoError`] names the file, what is wrong and what to do: see [`Fault`].
+    pub fn open(path: &Path) -> Result<Self, DebugInfoError> {
+        read(path).map_err(|fault| fault.at(path))
+    }
+
+    /// The line this kernel prints first: `Linux version …`. None if the file's data was removed.
+    pub fn banner(&self) -> Option<&str> {
+        self.banner.as_deref()
+    }
+
+    /// Checks that the file at `path`, as given to [`DebugInfo::open`], belongs to the measured
+    /// kernel, known by its banner or else its release. A file without banner is believed.
+    ///
+    /// # Errors
+    /// [`Fault::OtherKernel`] if the two differ.
+    pub fn check_kernel(&self, path: &Path, measured: &str) -> Result<(), DebugInfoError> {
+        match &self.banner {
+            Some(has) if !banner::agrees(has, measured) => {
+                let measured = measured.to_owned();
+                Err(Fault::OtherKernel { has: has.clone(), measured }.at(path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The functions at `address`, innermost first: those inlined there, then the one that was
+    /// called. Empty where the file says nothing; at most [`MAX_FRAMES`].
+    pub fn frames(&self, address: u64) -> Vec<Frame> {
+        // The lookup asks for the range up to the next address.
+        if address == u64::MAX {
+            return Vec::new();
+        }
+        let Ok(mut found) = self.context.find_frames(address).skip_all_loads() else {
+            return Vec::new();
+        };
+        let mut frames = Vec::new();
+        while let (Ok(Some(frame)), true) = (found.next(), frames.len() < MAX_FRAMES) {
+            frames.push(self.frame(&frame));
+        }
+        // Each but the last is in the one after it.
+        frames.iter_mut().rev().skip(1).for_each(|frame: &mut Frame| frame.inlined = true);
+        frames
+    }
+
+    fn frame(&self, found: &addr2line::Frame<'_, Bytes>) -> Frame {
+        let function = found.function.as_ref().and_then(|name| name.demangle().ok());
+        let location = found.location.as_ref();
+        let file = location.and_then(|location| location.file);
+        Frame {
+            function: function.map(|name| bounded(&name)),
+            file: file.map(|file| self.roots.relative(&bounded(file))),
+            line: location.and_then(|location| location.line),
+            inlined: false,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<DebugInfo, Fault> {
+    let vmlinux = Vmlinux::open(path)?;
+    check_sections(&vmlinux)?;
+    let banner = banner::find(&vmlinux.section(".rodata")?);
+    let mut dwarf = Dwarf::load(|id| load(&vmlinux, id))?;
+    dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
+    let units = first_units(&dwarf);
+    check_whole(&units)?;
+    let roots = Roots::of(&units);
+    let context = Context::from_dwarf(dwarf).map_err(|error| Fault::malformed(&error))?;
+    Ok(DebugInfo { context, roots, banner })
+}
+
+fn check_sections(vmlinux: &Vmlinux) -> Result<(), Fault> {
+    let needed = [SectionId::DebugInfo, SectionId::DebugAbbrev, SectionId::DebugLine];
+    if needed.iter().all(|id| vmlinux.has(id.name())) { Ok(()) } else { Err(Fault::NoDwarf) }
+}
+
+/// The first units, enough to know all by; those that can't be read are passed over.
+fn first_units(dwarf: &Dwarf<Bytes>) -> Vec<Unit<Bytes>> {
+    let mut headers = dwarf.units();
+    let headers = iter::from_fn(|| headers.next().ok().flatten()).take(UNITS_LOOKED_AT);
+    headers.filter_map(|header| dwarf.unit(header).ok()).collect()
+}
+
+/// Refuses a kernel whose functions are in `.dwo` files: it would give lines and no names.
+fn check_whole(units: &[Unit<Bytes>]) -> Result<(), Fault> {
+    let is_skeleton = |unit: &Unit<Bytes>| unit.dwo_id.is_some();
+    if units.iter().any(is_skeleton) { Err(Fault::SplitDwarf) } else { Ok(()) }
+}
+
+fn load(vmlinux: &Vmlinux, id: SectionId) -> Result<Bytes, Fault> {
+    let wanted = WANTED.contains(&id);
+    let bytes = if wanted { vmlinux.section(id.name())? } else { [].into() };
+    Ok(Bytes::new(bytes, LittleEndian))
+}
+
+fn bounded(text: &str) -> String {
+    text.chars().take(MAX_NAME_CHARS).collect()
+}

@@ -1,0 +1,122 @@
+//! Frames of fixtures that are built like a vmlinux (`tests/fixtures/README.md`), and of damaged
+//! ones.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails the test")]
+
+use std::path::{Path, PathBuf};
+
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, Frame};
+use proptest::prelude::*;
+
+const CLI: u64 = 0xffff_ffff_8100_0000;
+const STI: u64 = CLI + 1;
+const BEYOND: u64 = CLI + 3;
+
+const BANNER: &str =
+    "Linux version 6.1.0-fixture (builder@host) (cc 1.0, ld 1.0) #1 SMP 2026-01-01";
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn fault(name: &str) -> Fault {
+    DebugInfo::open(&fixture(name)).unwrap_err().fault
+}
+
+/// Writes `bytes` to a file and opens that.
+fn open_bytes(bytes: &[u8]) -> Result<DebugInfo, DebugInfoError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    DebugInfo::open(file.path())
+}
+
+fn frame(function: &str, file: &str, line: u32, inlined: bool) -> Frame {
+    Frame { function: Some(function.into()), file: Some(file.into()), line: Some(line), inlined }
+}
+
+#[test]
+fn an_inlined_instruction_has_a_frame_for_each_function_it_is_in() {
+    for name in ["vmlinux.elf", "vmlinux.zlib"] {
+        let kernel = DebugInfo::open(&fixture(name)).unwrap();
+        let expected = [
+            frame("pick_task_fair", "include/sched.h", 3, true),
+            frame("pick_next_task", "kernel/main.c", 12, true),
+            frame("schedule", "kernel/main.c", 17, false),
+        ];
+        assert_eq!(kernel.frames(CLI), expected, "{name}");
+        assert_eq!(kernel.frames(STI), [frame("schedule", "kernel/main.c", 18, false)], "{name}");
+    }
+}
+
+#[test]
+fn addresses_of_no_function_have_no_frames() {
+    let kernel = DebugInfo::open(&fixture("vmlinux.elf")).unwrap();
+    for address in [0, CLI - 1, BEYOND, u64::MAX] {
+        assert_eq!(kernel.frames(address), []);
+    }
+}
+
+#[test]
+fn lines_of_another_build_are_refused() {
+    let path = fixture("vmlinux.elf");
+    let kernel = DebugInfo::open(&path).unwrap();
+    assert_eq!(kernel.banner(), Some(BANNER));
+    assert!(kernel.check_kernel(&path, &format!("{BANNER}\n")).is_ok());
+    assert!(kernel.check_kernel(&path, "6.1.0-fixture (builder@host) #1 SMP").is_ok());
+    for other in [&BANNER.replace("#1", "#2"), "6.1.0-other"] {
+        let error = kernel.check_kernel(&path, other).unwrap_err();
+        assert!(matches!(error.fault, Fault::OtherKernel { .. }), "{error}");
+    }
+}
+
+#[test]
+fn files_without_lines_say_how_to_get_them() {
+    let stripped = DebugInfo::open(&fixture("vmlinux.stripped")).unwrap_err().to_string();
+    assert!(stripped.contains("CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y"), "{stripped}");
+    assert!(stripped.contains("-dbg package"), "{stripped}");
+    assert!(matches!(fault("vmlinux.split"), Fault::SplitDwarf));
+    assert!(matches!(fault("module.ko"), Fault::NotAKernel("an object file or module")));
+    assert!(matches!(fault("main.c"), Fault::NotElf));
+    assert!(matches!(fault("."), Fault::NotAFile));
+    assert!(matches!(fault("absent"), Fault::Open(_)));
+}
+
+#[test]
+fn a_file_cut_short_is_never_taken_for_a_whole_one() {
+    let whole = std::fs::read(fixture("vmlinux.elf")).unwrap();
+    for length in (0..whole.len()).step_by(7) {
+        open_bytes(&whole[..length]).unwrap_err();
+    }
+}
+
+#[test]
+fn a_section_that_claims_to_unpack_to_more_than_memory_is_refused() {
+    let mut packed = std::fs::read(fixture("vmlinux.zlib")).unwrap();
+    // Elf64_Chdr: type 1 (zlib), size, alignment; then the stream, which zlib begins with 0x78.
+    let is_header = |at: &usize| {
+        packed[*at..].starts_with(&[1, 0, 0, 0, 0, 0, 0, 0]) && packed[at + 24] == 0x78
+    };
+    let headers: Vec<usize> = (0..packed.len() - 24).filter(is_header).collect();
+    assert!(!headers.is_empty());
+    for at in headers {
+        packed[at + 8..at + 16].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+    }
+    let error = open_bytes(&packed).unwrap_err();
+    assert!(matches!(error.fault, Fault::TooLarge { limit_mib: 2048, .. }), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn flipped_bits_never_panic(flips in prop::collection::vec(any::<(u16, u8)>(), 1..8)) {
+        let mut bytes = std::fs::read(fixture("vmlinux.elf")).unwrap();
+        for (at, bits) in flips {
+            let at = usize::from(at) % bytes.len();
+            bytes[at] ^= bits;
+        }
+        if let Ok(kernel) = open_bytes(&bytes) {
+            for address in [CLI, STI, BEYOND] {
+                prop_assert!(kernel.frames(address).len() <= pathmeter_debuginfo::MAX_FRAMES);
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Where the instructions of a path, or of the difference between two kernels, are: for a person in
+//! a terminal ([`explanation`]), and for other programs (folded stacks, flame graphs, callgrind).
+//!
+//! Contract: what a limit cuts is summed in a line of its own, so that the numbers shown always add
+//! up to the window's total. The same input gives the same bytes.
+
+mod callgrind;
+mod census;
+mod difference;
+mod flame;
+mod folded;
+mod head;
+mod limits;
+mod overlay;
+mod profile;
+mod shape;
+mod tree;
+
+use pathmeter_trace::{Explain, Function, Kind, WindowTree};
+
+pub use callgrind::callgrind;
+use difference::Compared;
+pub use flame::{FlameError, flame_graph};
+pub use folded::folded_stacks;
+pub use limits::{Least, LeastError, Limits};
+
+use crate::style::Style;
+use crate::table::clean;
+
+/// What was recorded, then, of one subject, its call tree, its functions and its slow instructions,
+/// or, of two, the functions that differ, where in the call tree, what more or less they touch, and
+/// the slow instructions that differ.
+pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
+    let parts = match (&explain.new, &explain.difference) {
+        (Some(new), Some(difference)) => of_two(
+            Compared { base: &explain.base.window, new: &new.window, difference },
+            limits,
+            style,
+        ),
+        _ => of_one(&explain.base.window, limits, style),
+    };
+    std::iter::once(head::head(explain, style)).chain(parts).collect::<Vec<_>>().join("\n")
+}
+
+fn of_one(window: &WindowTree, limits: Limits, style: Style) -> Vec<String> {
+    vec![
+        tree::call_tree_table(window, limits, style),
+        profile::profile_table(window, limits.least, style),
+        census::census_table(window, style),
+    ]
+}
+
+fn of_two(compared: Compared<'_>, limits: Limits, style: Style) -> Vec<String> {
+    let total = compared.base.total.max(compared.new.total);
+    vec![
+        difference::functions_table(compared, limits.least, style),
+        overlay::overlay_table(compared.difference, total, limits, style),
+        difference::footprint_table(compared, style),
+        difference::census_table(compared, style),
+    ]
+}
+
+/// What stands over a picture or a profile: the path and where it was recorded.
+fn title(explain: &Explain) -> String {
+    let (path, base) = (&explain.path, &explain.base.name);
+    match &explain.new {
+        None => clean(&format!("{path} on {base}")),
+        Some(new) => clean(&format!("{path}: {base} → {}", new.name)),
+    }
+}
+
+/// A function's name, with its module if it has one, as backtraces write it.
+fn name_of(function: &Function) -> String {
+    match &function.module {
+        Some(module) => clean(&format!("{} [{module}]", function.name)),
+        None => clean(&function.name),
+    }
+}
+
+/// How control came to a function, where that is not an ordinary call.
+fn remark(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Task | Kind::Call | Kind::Unattributed => "",
+        Kind::TailCall => " (tail call)",
+        Kind::Syscall => " (system call)",
+        Kind::Interrupt => " (interrupt)",
+        Kind::Exception => " (exception)",
+        Kind::Inlined => " (inlined)",
+    }
+}

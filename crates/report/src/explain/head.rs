@@ -1,0 +1,87 @@
+//! What an explanation is of: path, subjects, windows, and the window in one line.
+
+use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
+
+use crate::number::grouped;
+use crate::style::{QUIET, Style};
+use crate::table::clean;
+
+/// Lines of a heading and what it stands for.
+pub(super) fn head(explain: &Explain, style: Style) -> String {
+    let path = ("path", explain.path.clone());
+    let facts = match &explain.new {
+        None => {
+            [vec![path, ("subject", explain.base.name.clone())], of_subject(&explain.base)].concat()
+        }
+        Some(new) => vec![path, ("base", in_short(&explain.base)), ("new", in_short(new))],
+    };
+    let width = facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or_default();
+    let line = |(heading, fact): &(&str, String)| {
+        format!("{}  {}\n", style.paint(&format!("{heading:width$}"), QUIET), clean(fact))
+    };
+    facts.iter().map(line).collect()
+}
+
+fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
+    let windows = format!("{}; shown is the first of those alike", windows(&subject.windows));
+    vec![
+        ("recorded", windows),
+        ("executes", executes(&subject.window)),
+        ("touches", touches(&subject.window.footprint)),
+        ("accesses", accesses(&counts_of(&subject.window))),
+    ]
+}
+
+fn in_short(subject: &SubjectWindow) -> String {
+    let (name, windows) = (&subject.name, windows(&subject.windows));
+    format!("{name}: {}; {windows}", executes(&subject.window))
+}
+
+/// `31 windows, 29 alike, 2 interrupted`.
+fn windows(windows: &RecordedWindows) -> String {
+    let RecordedWindows { recorded, interrupted, unstamped, alike } = *windows;
+    let unstamped =
+        if unstamped > 0 { format!(", {} incomplete", grouped(unstamped)) } else { String::new() };
+    format!(
+        "{} windows, {} alike, {} interrupted{unstamped}",
+        grouped(recorded),
+        grouped(alike),
+        grouped(interrupted)
+    )
+}
+
+/// The total, and how much of it has no place in the tree.
+fn executes(window: &WindowTree) -> String {
+    let total = format!("{} instructions", grouped(window.total));
+    match window.unattributed {
+        0 => total,
+        lost => format!("{total}, {} of them unattributed", grouped(lost)),
+    }
+}
+
+fn touches(lines: &Footprint) -> String {
+    format!(
+        "{} lines (64 bytes each) of code, {} of data: {} read, {} written",
+        grouped(lines.code_lines),
+        grouped(lines.data_lines),
+        grouped(lines.read_lines),
+        grouped(lines.written_lines),
+    )
+}
+
+fn accesses(counts: &Counts) -> String {
+    let Counts { loads, stores, rep_bytes, .. } = *counts;
+    format!(
+        "{} loads, {} stores, {} bytes by rep strings",
+        grouped(loads),
+        grouped(stores),
+        grouped(rep_bytes)
+    )
+}
+
+/// All that a window executed.
+pub(super) fn counts_of(window: &WindowTree) -> Counts {
+    let mut sum = Counts::default();
+    window.nodes.iter().for_each(|node| sum += node.counts);
+    sum
+}

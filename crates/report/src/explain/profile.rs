@@ -1,0 +1,84 @@
+//! The functions of a window by what they executed themselves, with the memory that each touched.
+
+use std::cmp::Reverse;
+
+use pathmeter_trace::{Counts, Footprint, Function, WindowTree};
+
+use super::limits::Least;
+use super::name_of;
+use super::tree::more;
+use crate::number::{grouped, share};
+use crate::style::{PLAIN, QUIET, Style};
+use crate::table::{Align, Cell, Table};
+
+/// A row for each function with at least `least` instructions of its own, dearest first, one for
+/// the others, and the window's total. A line of memory counts once in each function that touches
+/// it, so lines don't add up to the window's.
+pub(super) fn profile_table(tree: &WindowTree, least: Least, style: Style) -> String {
+    let mut table = Table::new(&[
+        ("self", Align::Right),
+        ("percent", Align::Right),
+        ("loads", Align::Right),
+        ("stores", Align::Right),
+        ("rep bytes", Align::Right),
+        ("code lines", Align::Right),
+        ("lines read", Align::Right),
+        ("written", Align::Right),
+        ("function", Align::Left),
+    ]);
+    let mut functions: Vec<&Function> =
+        tree.functions.iter().filter(|it| does_anything(it)).collect();
+    functions.sort_by_key(|function| Reverse(function.counts.instructions));
+    let is_shown = |it: &&&Function| least.is_reached(it.counts.instructions, tree.total);
+    let (shown, cut) = functions.split_at(functions.iter().take_while(is_shown).count());
+    for function in shown {
+        let footprint = Some(&function.footprint);
+        table.row(row(&name_of(function), &function.counts, footprint, tree.total, PLAIN));
+    }
+    if !cut.is_empty() {
+        let counts = sum(cut.iter().map(|function| &function.counts));
+        table.row(row(&more(cut.len()), &counts, None, tree.total, QUIET));
+    }
+    let counts = sum(functions.iter().map(|function| &function.counts));
+    table.row(row("total", &counts, Some(&tree.footprint), tree.total, QUIET));
+    table.render(style)
+}
+
+/// Functions that only stand in the tree (tasks) have nothing to show.
+fn does_anything(function: &Function) -> bool {
+    function.counts != Counts::default()
+}
+
+fn sum<'a>(parts: impl Iterator<Item = &'a Counts>) -> Counts {
+    let mut sum = Counts::default();
+    parts.for_each(|counts| sum += *counts);
+    sum
+}
+
+fn row(
+    name: &str,
+    counts: &Counts,
+    footprint: Option<&Footprint>,
+    total: u64,
+    paint: anstyle::Style,
+) -> [Cell; 9] {
+    let lines = |lines: fn(&Footprint) -> u64| footprint.map_or(0, lines);
+    let numbers = [
+        counts.loads,
+        counts.stores,
+        counts.rep_bytes,
+        lines(|footprint| footprint.code_lines),
+        lines(|footprint| footprint.read_lines),
+        lines(|footprint| footprint.written_lines),
+    ];
+    let [loads, stores, rep_bytes, code, read, written] = numbers.map(unless_none);
+    let own = grouped(counts.instructions);
+    let percent = share(counts.instructions, total);
+    [&own, &percent, &loads, &stores, &rep_bytes, &code, &read, &written, name]
+        .map(|text| Cell::painted(text, paint))
+}
+
+/// A number, or nothing for 0, so that what is there stands out.
+fn unless_none(number: u64) -> String {
+    if number == 0 { String::new() } else { grouped(number) }
+}

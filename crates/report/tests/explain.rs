@@ -1,0 +1,227 @@
+//! Explanations as printed and drawn. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes
+//! them anew.
+
+use std::collections::BTreeMap;
+
+use pathmeter_report::{
+    FlameError, Least, Limits, Style, callgrind, explanation, flame_graph, folded_stacks,
+};
+use pathmeter_trace::{
+    Census, Counts, Explain, Footprint, Function, Kind, Node, RecordedWindows, Slow, SubjectWindow,
+    WindowTree,
+};
+
+const PLAIN: Style = Style { colour: false, width: None };
+const COLOURED: Style = Style { colour: true, width: None };
+const ALL: Limits = Limits { depth: None, least: Least::Instructions(0) };
+
+/// What a test tells of a node: parent, function, kind, instructions.
+type Row = (Option<u32>, &'static str, Kind, u64);
+
+const BASE: [Row; 8] = [
+    (None, "[task 1]", Kind::Task, 0),
+    (Some(0), "[user]", Kind::Call, 11),
+    (Some(1), "entry_SYSCALL_64", Kind::Syscall, 91),
+    (Some(2), "do_syscall_64", Kind::Call, 31),
+    (Some(3), "__x64_sys_sched_yield", Kind::TailCall, 4),
+    (Some(4), "schedule", Kind::Call, 1204),
+    (Some(5), "finish_task_switch.isra.0", Kind::Call, 44),
+    (Some(3), "syscall_exit_to_user_mode", Kind::Call, 11),
+];
+
+const NEW: [Row; 9] = [
+    (None, "[task 1]", Kind::Task, 0),
+    (Some(0), "[user]", Kind::Call, 11),
+    (Some(1), "entry_SYSCALL_64", Kind::Syscall, 91),
+    (Some(2), "do_syscall_64", Kind::Call, 31),
+    (Some(3), "schedule", Kind::Call, 1200),
+    (Some(4), "finish_task_switch", Kind::Call, 44),
+    (Some(3), "syscall_exit_to_user_mode", Kind::Call, 11),
+    (Some(6), "native_tss_update_io_bitmap", Kind::Call, 71),
+    (Some(7), "memcpy_erms", Kind::Interrupt, 8196),
+];
+
+fn counts(function: &str, instructions: u64) -> Counts {
+    let copies = if function == "memcpy_erms" { instructions } else { 0 };
+    Counts {
+        instructions,
+        loads: instructions / 3,
+        stores: instructions / 4,
+        rep_bytes: copies,
+        ..Counts::default()
+    }
+}
+
+fn census(function: &str) -> Census {
+    let met: &[(Slow, u64)] = match function {
+        "entry_SYSCALL_64" => &[(Slow::Swapgs, 2), (Slow::Sysret, 1)],
+        "schedule" => &[(Slow::Cli, 1)],
+        "native_tss_update_io_bitmap" => &[(Slow::Pushf, 1), (Slow::Cli, 2)],
+        _ => &[],
+    };
+    met.iter().copied().collect()
+}
+
+fn footprint(instructions: u64) -> Footprint {
+    let lines = instructions.div_ceil(16);
+    Footprint { code_lines: lines, data_lines: lines, read_lines: lines, written_lines: lines / 2 }
+}
+
+fn window(rows: &[Row]) -> WindowTree {
+    let total = rows.iter().map(|row| row.3).sum();
+    let function = |&(_, name, _, instructions): &Row| Function {
+        name: name.into(),
+        module: (name == "memcpy_erms").then(|| "lib".into()),
+        counts: counts(name, instructions),
+        census: census(name),
+        footprint: footprint(instructions),
+    };
+    let node = |(index, &(parent, name, kind, instructions)): (u32, &Row)| Node {
+        parent,
+        function: index,
+        kind,
+        counts: counts(name, instructions),
+        census: census(name),
+    };
+    let mut sum: BTreeMap<Slow, u64> = BTreeMap::new();
+    for (slow, met) in rows.iter().flat_map(|row| census(row.1)) {
+        *sum.entry(slow).or_default() += met;
+    }
+    WindowTree {
+        window: 0,
+        total,
+        unattributed: 0,
+        interrupts: 0,
+        functions: rows.iter().map(function).collect(),
+        nodes: (0..).zip(rows).map(node).collect(),
+        footprint: footprint(total),
+        census: sum,
+    }
+}
+
+fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
+    let windows = RecordedWindows { recorded: 31, interrupted: 2, unstamped: 0, alike: 29 };
+    SubjectWindow {
+        name: name.into(),
+        image_sha256: "a0".repeat(32),
+        windows,
+        window: window(rows),
+    }
+}
+
+fn one() -> Explain {
+    Explain::new("switch.yield".into(), subject("vmlinuz-cloud", &BASE), None)
+}
+
+fn two() -> Explain {
+    let (base, new) = (subject("vmlinuz-cloud", &BASE), subject("vmlinuz-rt", &NEW));
+    Explain::new("switch.yield".into(), base, Some(new))
+}
+
+#[test]
+fn one_subject() {
+    insta::assert_snapshot!(explanation(&one(), ALL, PLAIN));
+}
+
+#[test]
+fn one_subject_within_limits() {
+    let limits = Limits { depth: Some(6), least: Least::Share(100) };
+    insta::assert_snapshot!(explanation(&one(), limits, PLAIN));
+}
+
+#[test]
+fn two_subjects() {
+    insta::assert_snapshot!(explanation(&two(), ALL, PLAIN));
+}
+
+#[test]
+fn two_subjects_within_limits() {
+    let limits = Limits { depth: None, least: "1%".parse().unwrap() };
+    insta::assert_snapshot!(explanation(&two(), limits, PLAIN));
+}
+
+#[test]
+fn two_subjects_in_colour() {
+    insta::assert_snapshot!(explanation(&two(), ALL, COLOURED));
+}
+
+#[test]
+fn two_subjects_that_do_the_same() {
+    let twin = Explain::new("switch.yield".into(), one().base, Some(one().base));
+    insta::assert_snapshot!(explanation(&twin, ALL, PLAIN));
+}
+
+#[test]
+fn what_cannot_be_attributed_is_said() {
+    let mut explain = one();
+    explain.base.window.unattributed = 7;
+    let text = explanation(&explain, ALL, PLAIN);
+    assert!(text.contains("1,396 instructions, 7 of them unattributed"), "{text}");
+}
+
+#[test]
+fn folded_stacks_of_one_and_of_two() {
+    insta::assert_snapshot!(folded_stacks(&one()) + "\n" + &folded_stacks(&two()));
+}
+
+#[test]
+fn a_callgrind_profile() {
+    insta::assert_snapshot!(callgrind("switch.yield", &two().new.unwrap()));
+}
+
+/// What a person sees of a box who points at it.
+fn boxes(svg: &str) -> Vec<&str> {
+    let titles = svg.split("<title>").skip(1);
+    titles.filter_map(|rest| rest.split_once("</title>")).map(|(title, _)| title).collect()
+}
+
+#[test]
+fn a_flame_graph_has_a_box_for_each_function() {
+    insta::assert_snapshot!(boxes(&flame_graph(&one()).unwrap()).join("\n"));
+}
+
+#[test]
+fn a_differential_flame_graph_shows_what_vanished_too() {
+    insta::assert_snapshot!(boxes(&flame_graph(&two()).unwrap()).join("\n"));
+}
+
+#[test]
+fn flame_graphs_are_the_same_bytes_each_time() {
+    for explain in [one(), two()] {
+        let svg = flame_graph(&explain).unwrap();
+        assert_eq!(svg, flame_graph(&explain).unwrap());
+        assert!(svg.contains("width=\"1600\""));
+        assert!(!svg.contains("href=\"http"), "needs nothing but itself");
+    }
+}
+
+#[test]
+fn nothing_executed_is_nothing_to_draw() {
+    let empty = Explain::new("a.b".into(), subject("x", &[]), None);
+    assert!(matches!(flame_graph(&empty), Err(FlameError::Empty)));
+    assert_eq!(folded_stacks(&empty), "");
+}
+
+#[test]
+fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
+    let evil: [Row; 2] =
+        [(None, "[task 1]", Kind::Task, 1), (Some(0), "a;b\n\x1b[31m<script> 7", Kind::Call, 5)];
+    let explain = Explain::new("a.b".into(), subject("<b>&\x1b", &evil), None);
+    let texts = [explanation(&explain, ALL, PLAIN), folded_stacks(&explain)];
+    assert!(texts.iter().all(|text| !text.contains('\x1b')), "{texts:?}");
+    assert_eq!(texts[1].lines().count(), 2);
+    let svg = flame_graph(&explain).unwrap();
+    assert!(!svg.contains("<script> 7") && !svg.contains('\x1b') && !svg.contains("<b>"));
+    assert!(boxes(&svg).iter().any(|title| title.contains("_7 (5 instructions")), "{svg}");
+}
+
+#[test]
+fn a_deep_tree_keeps_room_for_its_names() {
+    let chain = |depth: u32| (depth.checked_sub(1), "recursion", Kind::Call, 1);
+    let rows: Vec<Row> = (0..40).map(chain).collect();
+    let deep = Explain::new("a.b".into(), subject("x", &rows), None);
+    let narrow = Style { colour: false, width: Some(100) };
+    let text = explanation(&deep, ALL, narrow);
+    assert!(text.contains(&format!("{}recursion\n", " ".repeat(39))), "{text}");
+    assert!(explanation(&deep, ALL, PLAIN).contains(&" ".repeat(78)));
+}

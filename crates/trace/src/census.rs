@@ -1,0 +1,99 @@
+//! The slow instructions: those that cost far more than one instruction's time on real hardware.
+//!
+//! An exact clock counts a `popf` as one, like a `nop`; the census says how many there were, and
+//! in which function. It gives no time: that differs from machine to machine by an order.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! slow {
+    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
+        /// A kind of slow instruction.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+            JsonSchema,
+        )]
+        pub enum Slow {
+            $($(#[$doc])* #[serde(rename = $word)] $name,)*
+        }
+
+        impl Slow {
+            /// All kinds, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The word that documents and tables use.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+slow! {
+    /// popf, popfd, popfq.
+    Popf = "popf",
+    /// pushf, pushfd, pushfq.
+    Pushf = "pushf",
+    /// cli.
+    Cli = "cli",
+    /// sti.
+    Sti = "sti",
+    /// hlt.
+    Hlt = "hlt",
+    /// wrmsr.
+    Wrmsr = "wrmsr",
+    /// rdmsr.
+    Rdmsr = "rdmsr",
+    /// mov to cr3.
+    MovToCr3 = "mov-cr3",
+    /// invlpg.
+    Invlpg = "invlpg",
+    /// swapgs.
+    Swapgs = "swapgs",
+    /// iret, iretd, iretq.
+    Iret = "iret",
+    /// sysretl, sysretq.
+    Sysret = "sysret",
+    /// sysexit.
+    Sysexit = "sysexit",
+    /// syscall.
+    Syscall = "syscall",
+    /// sysenter.
+    Sysenter = "sysenter",
+    /// int n.
+    Int = "int",
+    /// lsl.
+    Lsl = "lsl",
+    /// sidt.
+    Sidt = "sidt",
+    /// cpuid.
+    Cpuid = "cpuid",
+    /// rdtsc; a window's second stamp is one.
+    Rdtsc = "rdtsc",
+    /// rdtscp.
+    Rdtscp = "rdtscp",
+    /// verw.
+    Verw = "verw",
+    /// lfence.
+    Lfence = "lfence",
+    /// mfence.
+    Mfence = "mfence",
+    /// xsave, xsavec, xsaveopt, xsaves, fxsave.
+    Xsave = "xsave",
+    /// xrstor, xrstors, fxrstor.
+    Xrstor = "xrstor",
+    /// Anything with a lock prefix, and xchg with memory.
+    Locked = "locked",
+    /// in, ins.
+    In = "in",
+    /// out, outs.
+    Out = "out",
+    /// pause.
+    Pause = "pause",
+    /// stac.
+    Stac = "stac",
+    /// clac.
+    Clac = "clac",
+}

@@ -1,0 +1,232 @@
+//! What an instruction does to the flow of control, to memory, and to the census.
+//!
+//! Decided once an instruction number, from its bytes. Sources: Intel SDM volume 2 for the
+//! instructions; iced-x86 for taking them apart.
+
+use iced_x86::{Code as Iced, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
+
+use crate::{census::Slow, reader::Instruction};
+
+/// How control goes on after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// To the instruction behind it.
+    Next,
+    /// To `target`.
+    Jump,
+    /// To `target` or to the instruction behind it.
+    Branch,
+    /// Anywhere, nothing stored.
+    JumpIndirect,
+    /// To `target`; the return address is stored.
+    Call,
+    /// Anywhere; the return address is stored.
+    CallIndirect,
+    /// To the address loaded from the stack.
+    Return,
+    /// Into the kernel: syscall, sysenter, int n.
+    Enter,
+    /// Back to what was interrupted, or to user code.
+    InterruptReturn,
+    /// Back to user code: sysret, sysexit.
+    SystemReturn,
+}
+
+/// An instruction, taken apart.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
+pub(crate) struct Code {
+    pub(crate) flow: Flow,
+    /// Of direct jumps, branches and calls.
+    pub(crate) target: u64,
+    pub(crate) slow: Option<Slow>,
+    /// A string instruction that repeats: executed once an iteration.
+    pub(crate) rep: bool,
+    /// Of repeated ones: whether what it stores is what it moves, rather than what it loads.
+    pub(crate) rep_stores: bool,
+    /// Has an operand in memory, so an execution without an access did not complete.
+    pub(crate) accesses: bool,
+    /// Loads the stack pointer from memory, as a task switch does.
+    pub(crate) loads_stack_pointer: bool,
+    /// The `rdtsc` of a stamp.
+    pub(crate) stamp: bool,
+}
+
+impl Code {
+    const UNKNOWN: Self = Self {
+        flow: Flow::Next,
+        target: 0,
+        slow: None,
+        rep: false,
+        rep_stores: false,
+        accesses: false,
+        loads_stack_pointer: false,
+        stamp: false,
+    };
+
+    /// Takes `instruction` apart: as 64-bit code, or, where that doesn't have its length, as 32-bit
+    /// code. Bytes that are neither count as an instruction that does nothing special.
+    pub(crate) fn of(instruction: &Instruction) -> Self {
+        [64, 32].into_iter().find_map(|bits| decoded(instruction, bits)).unwrap_or(Self::UNKNOWN)
+    }
+}
+
+fn decoded(instruction: &Instruction, bits: u32) -> Option<Code> {
+    let (bytes, address) = (instruction.bytes(), instruction.address);
+    let taken = Decoder::with_ip(bits, bytes, address, DecoderOptions::NONE).decode();
+    if taken.is_invalid() || taken.len() != bytes.len() {
+        return None;
+    }
+    let rep = is_repeated(&taken);
+    Some(Code {
+        flow: flow(&taken),
+        target: taken.near_branch_target(),
+        slow: slow(&taken),
+        rep,
+        rep_stores: rep && stores_string(taken.mnemonic()),
+        accesses: accesses(&taken),
+        loads_stack_pointer: taken.op0_register() == Register::RSP
+            && taken.mnemonic() == Mnemonic::Mov
+            && taken.op1_kind() == OpKind::Memory,
+        stamp: taken.mnemonic() == Mnemonic::Rdtsc,
+    })
+}
+
+fn flow(taken: &iced_x86::Instruction) -> Flow {
+    match taken.flow_control() {
+        FlowControl::UnconditionalBranch if is_near(taken) => Flow::Jump,
+        FlowControl::ConditionalBranch => Flow::Branch,
+        FlowControl::UnconditionalBranch | FlowControl::IndirectBranch => Flow::JumpIndirect,
+        FlowControl::Call if matches!(taken.mnemonic(), Mnemonic::Syscall | Mnemonic::Sysenter) => {
+            Flow::Enter
+        }
+        FlowControl::Call if is_near(taken) => Flow::Call,
+        // vmcall and the like: the hypervisor's business, and execution goes on behind.
+        FlowControl::Call if taken.op_count() == 0 => Flow::Next,
+        FlowControl::Call | FlowControl::IndirectCall => Flow::CallIndirect,
+        FlowControl::Interrupt if taken.code() == Iced::Int_imm8 => Flow::Enter,
+        FlowControl::Return => returns(taken.mnemonic()),
+        _ => Flow::Next,
+    }
+}
+
+fn is_near(taken: &iced_x86::Instruction) -> bool {
+    let near = [OpKind::NearBranch16, OpKind::NearBranch32, OpKind::NearBranch64];
+    near.contains(&taken.op0_kind())
+}
+
+fn returns(mnemonic: Mnemonic) -> Flow {
+    match mnemonic {
+        Mnemonic::Iret | Mnemonic::Iretd | Mnemonic::Iretq => Flow::InterruptReturn,
+        Mnemonic::Sysret | Mnemonic::Sysretq | Mnemonic::Sysexit | Mnemonic::Sysexitq => {
+            Flow::SystemReturn
+        }
+        _ => Flow::Return,
+    }
+}
+
+fn is_repeated(taken: &iced_x86::Instruction) -> bool {
+    (taken.has_rep_prefix() || taken.has_repne_prefix()) && taken.is_string_instruction()
+}
+
+fn stores_string(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::{Insb, Insd, Insw, Movsb, Movsd, Movsq, Movsw, Stosb, Stosd, Stosq, Stosw};
+    [Movsb, Movsw, Movsd, Movsq, Stosb, Stosw, Stosd, Stosq, Insb, Insw, Insd].contains(&mnemonic)
+}
+
+/// Whether a completed execution reads or writes memory named by an operand.
+fn accesses(taken: &iced_x86::Instruction) -> bool {
+    use Mnemonic::{Clflush, Clflushopt, Clwb, Invlpg, Lea, Nop};
+    use Mnemonic::{Prefetchnta, Prefetcht0, Prefetcht1, Prefetcht2, Prefetchw};
+    const NONE: [Mnemonic; 11] = [
+        Lea,
+        Nop,
+        Invlpg,
+        Clflush,
+        Clflushopt,
+        Clwb,
+        Prefetchnta,
+        Prefetcht0,
+        Prefetcht1,
+        Prefetcht2,
+        Prefetchw,
+    ];
+    let in_memory = |operand| taken.op_kind(operand) == OpKind::Memory;
+    (0..taken.op_count()).any(in_memory) && !NONE.contains(&taken.mnemonic())
+}
+
+/// Mnemonics that the census counts. Locked ones are known by their prefix, see [`slow`].
+const SLOW: [(Mnemonic, Slow); 58] = [
+    (Mnemonic::Popf, Slow::Popf),
+    (Mnemonic::Popfd, Slow::Popf),
+    (Mnemonic::Popfq, Slow::Popf),
+    (Mnemonic::Pushf, Slow::Pushf),
+    (Mnemonic::Pushfd, Slow::Pushf),
+    (Mnemonic::Pushfq, Slow::Pushf),
+    (Mnemonic::Cli, Slow::Cli),
+    (Mnemonic::Sti, Slow::Sti),
+    (Mnemonic::Hlt, Slow::Hlt),
+    (Mnemonic::Wrmsr, Slow::Wrmsr),
+    (Mnemonic::Rdmsr, Slow::Rdmsr),
+    (Mnemonic::Invlpg, Slow::Invlpg),
+    (Mnemonic::Swapgs, Slow::Swapgs),
+    (Mnemonic::Iret, Slow::Iret),
+    (Mnemonic::Iretd, Slow::Iret),
+    (Mnemonic::Iretq, Slow::Iret),
+    (Mnemonic::Sysret, Slow::Sysret),
+    (Mnemonic::Sysretq, Slow::Sysret),
+    (Mnemonic::Sysexit, Slow::Sysexit),
+    (Mnemonic::Sysexitq, Slow::Sysexit),
+    (Mnemonic::Lsl, Slow::Lsl),
+    (Mnemonic::Sidt, Slow::Sidt),
+    (Mnemonic::Cpuid, Slow::Cpuid),
+    (Mnemonic::Rdtsc, Slow::Rdtsc),
+    (Mnemonic::Rdtscp, Slow::Rdtscp),
+    (Mnemonic::Verw, Slow::Verw),
+    (Mnemonic::Lfence, Slow::Lfence),
+    (Mnemonic::Mfence, Slow::Mfence),
+    (Mnemonic::Fxsave, Slow::Xsave),
+    (Mnemonic::Fxsave64, Slow::Xsave),
+    (Mnemonic::Xsave, Slow::Xsave),
+    (Mnemonic::Xsave64, Slow::Xsave),
+    (Mnemonic::Xsavec, Slow::Xsave),
+    (Mnemonic::Xsavec64, Slow::Xsave),
+    (Mnemonic::Xsaveopt, Slow::Xsave),
+    (Mnemonic::Xsaveopt64, Slow::Xsave),
+    (Mnemonic::Xsaves, Slow::Xsave),
+    (Mnemonic::Xsaves64, Slow::Xsave),
+    (Mnemonic::Fxrstor, Slow::Xrstor),
+    (Mnemonic::Fxrstor64, Slow::Xrstor),
+    (Mnemonic::Xrstor, Slow::Xrstor),
+    (Mnemonic::Xrstor64, Slow::Xrstor),
+    (Mnemonic::Xrstors, Slow::Xrstor),
+    (Mnemonic::Xrstors64, Slow::Xrstor),
+    (Mnemonic::In, Slow::In),
+    (Mnemonic::Insb, Slow::In),
+    (Mnemonic::Insw, Slow::In),
+    (Mnemonic::Insd, Slow::In),
+    (Mnemonic::Out, Slow::Out),
+    (Mnemonic::Outsb, Slow::Out),
+    (Mnemonic::Outsw, Slow::Out),
+    (Mnemonic::Outsd, Slow::Out),
+    (Mnemonic::Int, Slow::Int),
+    (Mnemonic::Syscall, Slow::Syscall),
+    (Mnemonic::Sysenter, Slow::Sysenter),
+    (Mnemonic::Pause, Slow::Pause),
+    (Mnemonic::Stac, Slow::Stac),
+    (Mnemonic::Clac, Slow::Clac),
+];
+
+fn slow(taken: &iced_x86::Instruction) -> Option<Slow> {
+    let mnemonic = taken.mnemonic();
+    // xchg with memory locks without the prefix.
+    let exchanges = mnemonic == Mnemonic::Xchg
+        && (taken.op0_kind() == OpKind::Memory || taken.op1_kind() == OpKind::Memory);
+    if taken.has_lock_prefix() || exchanges {
+        return Some(Slow::Locked);
+    }
+    if mnemonic == Mnemonic::Mov && taken.op0_register() == Register::CR3 {
+        return Some(Slow::MovToCr3);
+    }
+    SLOW.iter().find(|(slow, _)| *slow == mnemonic).map(|(_, slow)| *slow)
+}

@@ -1,0 +1,90 @@
+//! The document `pathmeter.explain/1`: one path of one subject, or of two and their difference.
+//!
+//! Field names are read by others: they change only together with the number in the schema's name.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    difference::{Difference, difference},
+    recording::Recording,
+    tree::WindowTree,
+};
+
+/// The name and version of the document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ExplainSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.explain/1")]
+    V1,
+}
+
+/// Where the instructions of a path are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Explain {
+    /// Always `pathmeter.explain/1`.
+    pub schema: ExplainSchema,
+    /// The path's name.
+    pub path: String,
+    /// The subject explained, or compared against.
+    pub base: SubjectWindow,
+    /// The subject compared; null if there is but one.
+    pub new: Option<SubjectWindow>,
+    /// new − base; null if there is but one subject.
+    pub difference: Option<Difference>,
+}
+
+/// What one subject executed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubjectWindow {
+    /// The subject's name.
+    pub name: String,
+    /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
+    pub image_sha256: String,
+    /// What was recorded.
+    pub windows: RecordedWindows,
+    /// The window that stands for all: the first with the most frequent total.
+    pub window: WindowTree,
+}
+
+/// How many windows a recording has, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedWindows {
+    /// Windows that were opened and closed.
+    pub recorded: u64,
+    /// Those set aside because an interrupt came in them.
+    pub interrupted: u64,
+    /// Those set aside because they lack a stamp.
+    pub unstamped: u64,
+    /// Those with the same total as the one shown.
+    pub alike: u64,
+}
+
+impl SubjectWindow {
+    /// The subject `name` with what `recording` says of it; `None` if no window can stand for all.
+    pub fn new(name: String, image_sha256: String, recording: &Recording) -> Option<Self> {
+        let window = recording.representative.clone()?;
+        let windows = RecordedWindows {
+            recorded: recording.windows.recorded,
+            interrupted: recording.windows.interrupted,
+            unstamped: recording.windows.unstamped,
+            alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
+        };
+        Some(Self { name, image_sha256, windows, window })
+    }
+}
+
+impl Explain {
+    /// Explains `path` of one subject, or of two.
+    pub fn new(path: String, base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
+        let difference = new.as_ref().map(|new| difference(&base.window, &new.window));
+        Self { schema: ExplainSchema::V1, path, base, new, difference }
+    }
+}
+
+/// The document's schema, published as `docs/schemas/pathmeter.explain-1.json`.
+pub fn explain_schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<Explain>()
+}

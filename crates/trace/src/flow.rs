@@ -1,0 +1,357 @@
+//! How control goes from one instruction to the next, and what that does to the call tree.
+//!
+//! The kind of the first instruction explains where the second stands: next in line, a jump's
+//! target, behind a call that stored its return address. What that doesn't explain is an interrupt
+//! or an exception, told apart by the entry's name or, without, by whether the first instruction
+//! completed. It is then kept with the entry: where it leads to shows when the entry returns.
+//! The rules for stacks are in `chain.rs`.
+
+use crate::{
+    arena::{Arena, NO_NODE},
+    chain::{End, Entry, Return},
+    code::Flow,
+    program::{NAMELESS, Placed, Program, is_kernel},
+    symbols::Gate,
+    tree::Kind,
+    window::{Latest, Window},
+};
+
+/// Most tasks that wait while another runs; the one that waits longest is forgotten first.
+const MAX_PARKED: usize = 64;
+/// Longest chain of tail calls that is searched for a function to return to.
+const MAX_TAIL_CALLS: usize = 64;
+/// A call to no further than this behind itself is a trick (RSB stuffing), not a function's entry.
+const TRICK_BYTES: u64 = 16;
+
+impl Window {
+    /// Control went from `before` to `now`, which is not simply the next in line.
+    pub(crate) fn transfer(
+        &mut self,
+        program: &mut Program<'_>,
+        latest: Latest,
+        before: &Placed,
+        number: u32,
+        now: &Placed,
+    ) {
+        let direct = now.address == before.code.target;
+        let next = now.address == before.end;
+        // What goes anywhere might have been about to go to where an interrupt came from.
+        let free = now.gate.is_none();
+        match before.code.flow {
+            Flow::Next if before.code.rep && now.address == before.address => {}
+            Flow::Branch if next => {}
+            Flow::Jump | Flow::Branch if direct => self.jump(program, number),
+            Flow::JumpIndirect if free && (!before.code.accesses || latest.load.is_some()) => {
+                self.jump(program, number);
+            }
+            Flow::Call if direct && latest.store.is_some() => {
+                self.call(program, latest, before, number);
+            }
+            Flow::CallIndirect if free && latest.store.is_some() => {
+                self.call(program, latest, before, number);
+            }
+            Flow::Return if free && latest.load.is_some() => {
+                self.ret(program, latest, before, number);
+            }
+            Flow::Enter if free && now.is_kernel() => {
+                self.enter(program, latest, number, Kind::Syscall);
+            }
+            Flow::InterruptReturn if free => self.interrupt_return(program, before, number),
+            Flow::SystemReturn if free && !now.is_kernel() => self.leave_kernel(program, number),
+            _ => self.unexplained(program, latest, before, number),
+        }
+    }
+
+    /// Neither the instruction before nor anything else in the code leads to `number`.
+    fn unexplained(
+        &mut self,
+        program: &mut Program<'_>,
+        latest: Latest,
+        before: &Placed,
+        number: u32,
+    ) {
+        let now = program.instructions[number as usize];
+        let incomplete = before.code.accesses && latest.load.is_none() && latest.store.is_none();
+        let kind = match now.gate {
+            Some(Gate::Exception) => Kind::Exception,
+            None if !now.is_kernel() || now.function != NAMELESS && !now.is_start => {
+                Kind::Unattributed
+            }
+            None if incomplete => Kind::Exception,
+            _ => Kind::Interrupt,
+        };
+        if kind == Kind::Unattributed {
+            self.lose(program, number);
+        } else {
+            self.enter(program, latest, number, kind);
+        }
+    }
+
+    /// How control came to `number` is beyond explanation: what follows has no place.
+    fn lose(&mut self, program: &mut Program<'_>, number: u32) {
+        let function = program.entered(number);
+        let node = self.arena.child(Arena::UNATTRIBUTED, function, Kind::Call);
+        self.current.rise(node);
+    }
+
+    fn enter(&mut self, program: &mut Program<'_>, latest: Latest, number: u32, kind: Kind) {
+        self.interrupts += u64::from(kind == Kind::Interrupt);
+        let before = program.instructions[latest.number as usize];
+        // An exception right behind a return to user code comes from there.
+        let leaves = matches!(before.code.flow, Flow::SystemReturn | Flow::InterruptReturn)
+            && self.current.entry_from_kernel().is_none();
+        let (entry, from) = if leaves {
+            let entry = self.step_out(latest.number);
+            (entry, self.current.node)
+        } else {
+            (self.entry(latest, &before, kind), self.at)
+        };
+        let function = program.entered(number);
+        let node = self.arena.child(from, function, kind);
+        self.current.push(End::Leave(entry), node);
+    }
+
+    fn entry(&self, latest: Latest, before: &Placed, kind: Kind) -> Entry {
+        Entry {
+            kind,
+            from_user: !before.is_kernel(),
+            counted: self.counted.map(|moment| (self.at, moment)),
+            interrupted: latest.number,
+            load: latest.load,
+            store: latest.store,
+        }
+    }
+
+    /// Leaves the kernel for user code of which nothing was executed before the next entry: that
+    /// one goes on with what the last one had interrupted.
+    fn step_out(&mut self, number: u32) -> Entry {
+        if let Some(index) = self.current.entry_from_user()
+            && let End::Leave(entry) = self.current.leave(index).end
+        {
+            return entry;
+        }
+        self.rise(Program::USER, Kind::Syscall);
+        let (load, store, counted) = (None, None, None);
+        let (kind, from_user) = (Kind::Syscall, true);
+        Entry { kind, from_user, counted, interrupted: number, load, store }
+    }
+
+    fn call(&mut self, program: &mut Program<'_>, latest: Latest, before: &Placed, number: u32) {
+        let slot = latest.store.unwrap_or_default();
+        self.current.reuse(slot);
+        let now = program.instructions[number as usize];
+        let end = End::Return { slot, return_to: before.end };
+        let node = if is_trick(before, &now) {
+            self.current.node
+        } else {
+            let function = program.entered(number);
+            // Inlined code is in its caller's frame, but its calls are its own.
+            let from = if before.inlined == 0 { self.current.node } else { self.at };
+            self.arena.child(from, function, Kind::Call)
+        };
+        self.current.push(end, node);
+    }
+
+    /// A jump leaves its function only for another function's code.
+    fn jump(&mut self, program: &mut Program<'_>, number: u32) {
+        let now = program.instructions[number as usize];
+        let here = self.arena.draft(self.current.node).function;
+        let stays = match now.function {
+            NAMELESS => !now.is_kernel() || !program.is_known_entry(now.address),
+            function => function == here || self.falls_within(program, function),
+        };
+        if !stays {
+            let function = program.entered(number);
+            self.tail_call(program, function);
+        }
+    }
+
+    /// Whether the instruction before lay in `function` already, by symbol: control fell from one
+    /// symbol's code into the next's, as it does between the labels of an entry's assembly.
+    fn falls_within(&self, program: &Program<'_>, function: u32) -> bool {
+        let latest = self.latest.map(|latest| &program.instructions[latest.number as usize]);
+        latest.is_some_and(|latest| latest.function == function)
+    }
+
+    /// Goes on in `function` in the current one's stead.
+    fn tail_call(&mut self, program: &Program<'_>, function: u32) {
+        let draft = self.arena.draft(self.current.node);
+        let is_thunk = program.functions[draft.function as usize].is_thunk;
+        self.current.node = if is_thunk && draft.parent != NO_NODE {
+            // A thunk makes its caller's indirect call: the callee stands beside it.
+            self.arena.child(draft.parent, function, Kind::Call)
+        } else if let Some(node) = self.earlier(function) {
+            node
+        } else {
+            self.arena.child(self.current.node, function, Kind::TailCall)
+        };
+    }
+
+    /// The node for `function` among those that tail-called up to the current one.
+    fn earlier(&self, function: u32) -> Option<u32> {
+        let mut node = self.current.node;
+        for _ in 0..MAX_TAIL_CALLS {
+            let draft = self.arena.draft(node);
+            if draft.function == function {
+                return Some(node);
+            }
+            if draft.kind != Kind::TailCall {
+                return None;
+            }
+            node = draft.parent;
+        }
+        None
+    }
+
+    fn ret(&mut self, program: &mut Program<'_>, latest: Latest, before: &Placed, number: u32) {
+        let slot = latest.load.unwrap_or_default();
+        let now = program.instructions[number as usize];
+        let kernel = before.is_kernel() && is_kernel(slot);
+        match self.current.judge(slot, now.address, kernel) {
+            Return::Frame(index) => {
+                let frame = self.current.leave(index);
+                let End::Return { return_to, .. } = frame.end else { return };
+                if return_to != now.address {
+                    self.retpoline(program, number);
+                }
+            }
+            Return::Elsewhere => self.switch(program, number, slot),
+            Return::Unseen => self.rise(program.entered(number), Kind::Call),
+            Return::Jump => self.jump(program, number),
+        }
+    }
+
+    /// A call's `ret` went elsewhere: an indirect jump that the branch predictor must not see.
+    fn retpoline(&mut self, program: &mut Program<'_>, number: u32) {
+        let function = program.entered(number);
+        if function != self.arena.draft(self.current.node).function {
+            self.tail_call(program, function);
+        }
+    }
+
+    /// Another task goes on, at instruction `number`.
+    fn switch(&mut self, program: &mut Program<'_>, number: u32, slot: u64) {
+        let address = program.instructions[number as usize].address;
+        let known = self.parked.iter().position(|chain| chain.awaits(slot, address));
+        let next = match known {
+            Some(index) => {
+                let mut chain = self.parked.remove(index);
+                chain.leave_top();
+                chain
+            }
+            None => self.task(program, number, Some(slot)),
+        };
+        if self.parked.len() == MAX_PARKED {
+            self.parked.remove(0);
+        }
+        self.parked.push(std::mem::replace(&mut self.current, next));
+    }
+
+    /// Control returned by `kind` to code that was left before the window opened: the task's
+    /// outermost function turns out to have had a caller.
+    fn rise(&mut self, function: u32, kind: Kind) {
+        let bottom = self.current.bottom;
+        if function == Program::USER && self.arena.draft(bottom).function == Program::USER {
+            return self.current.rise(bottom);
+        }
+        let node = self.arena.insert_above(bottom, function, kind);
+        self.current.rise(node);
+    }
+
+    fn interrupt_return(&mut self, program: &mut Program<'_>, before: &Placed, number: u32) {
+        let now = program.instructions[number as usize];
+        if !now.is_kernel() {
+            self.leave_kernel(program, number);
+        } else if let Some(index) = self.current.entry_from_kernel() {
+            self.resume(program, index, number);
+        } else if now.address != before.end {
+            // Else it is an `iret` to the next instruction, there to serialize.
+            self.rise(program.entered(number), Kind::Interrupt);
+        }
+    }
+
+    /// User code goes on.
+    fn leave_kernel(&mut self, program: &mut Program<'_>, number: u32) {
+        match self.current.entry_from_user() {
+            Some(index) => self.resume(program, index, number),
+            None => self.rise(program.entered(number), Kind::Syscall),
+        }
+    }
+
+    /// What the entry at frame `index` interrupted goes on, at instruction `number`.
+    fn resume(&mut self, program: &mut Program<'_>, index: usize, number: u32) {
+        let End::Leave(entry) = self.current.leave(index).end else { return };
+        let before = program.instructions[entry.interrupted as usize];
+        let now = program.instructions[number as usize];
+        let latest = Latest { number: entry.interrupted, load: entry.load, store: entry.store };
+        if entry.kind == Kind::Syscall {
+            if now.address != before.end {
+                self.jump(program, number);
+            }
+        } else if is_unfinished(&before, latest, now.address) {
+            self.take_back(&before, &entry, now.address);
+        } else if now.address != before.end || before.code.flow != Flow::Next {
+            self.complete(program, latest, &before, number);
+        }
+    }
+
+    /// The instruction before an entry faulted: it doesn't count until it is executed anew.
+    fn take_back(&mut self, before: &Placed, entry: &Entry, resumed: u64) {
+        if entry.kind == Kind::Interrupt && resumed == before.address {
+            // Only an exception returns to the same instruction.
+            self.interrupts -= 1;
+        }
+        let Some((node, moment)) = entry.counted else { return };
+        self.arena.take_back(node, moment, before.code.slow, before.code.rep);
+        let sum = if moment == self.arena.now() { &mut self.tentative } else { &mut self.total };
+        *sum -= 1;
+    }
+
+    /// The instruction before an entry was done, and what it leads to was delayed by the entry.
+    fn complete(
+        &mut self,
+        program: &mut Program<'_>,
+        latest: Latest,
+        before: &Placed,
+        number: u32,
+    ) {
+        let now = program.instructions[number as usize];
+        match before.code.flow {
+            Flow::Call | Flow::CallIndirect if latest.store.is_some() => {
+                self.call(program, latest, before, number);
+            }
+            Flow::Return if latest.load.is_some() => self.ret(program, latest, before, number),
+            Flow::InterruptReturn => self.interrupt_return(program, before, number),
+            Flow::SystemReturn if !now.is_kernel() => self.leave_kernel(program, number),
+            Flow::Branch if now.address == before.end => {}
+            // Jumps, and what a handler resumed elsewhere.
+            _ => self.jump(program, number),
+        }
+    }
+}
+
+/// Whether a call is made for its return address only: RSB stuffing, retpolines.
+fn is_trick(before: &Placed, now: &Placed) -> bool {
+    if now.function == NAMELESS {
+        return !now.is_kernel() || now.address.wrapping_sub(before.end) <= TRICK_BYTES;
+    }
+    now.function == before.function && !now.is_start
+}
+
+/// Whether the instruction before an entry did not complete, seeing where control resumed.
+fn is_unfinished(before: &Placed, latest: Latest, resumed: u64) -> bool {
+    let code = &before.code;
+    let accessed = latest.load.is_some() || latest.store.is_some();
+    if resumed == before.address {
+        let moved = if code.rep_stores { latest.store } else { latest.load };
+        let to_itself = matches!(code.flow, Flow::Jump | Flow::Branch) && code.target == resumed;
+        return !(to_itself || code.rep && moved.is_some());
+    }
+    let elsewhere = match code.flow {
+        Flow::Next => resumed != before.end && code.accesses,
+        Flow::Call | Flow::CallIndirect | Flow::Return => true,
+        Flow::JumpIndirect => code.accesses,
+        _ => false,
+    };
+    elsewhere && !accessed
+}

@@ -1,0 +1,40 @@
+//! Recorded instructions of a path to call tree, footprint, census and difference: pure.
+//!
+//! - [`decode`] reads a trace (`docs/trace-format.md`) and gives the [`WindowTree`] of the window
+//!   that stands for all. The tree's nodes add up to the window's total, always.
+//! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
+//! - [`difference`] says function by function what two windows do differently.
+//! - [`Explain`] is the document, with its schema.
+//!
+//! All that is read is hostile: a guest's kernel had its hands in it. Memory is bounded whatever
+//! the trace's length, and no bytes make anything here panic.
+#![forbid(unsafe_code)]
+
+mod arena;
+mod census;
+mod chain;
+mod code;
+mod difference;
+mod document;
+mod flow;
+mod footprint;
+mod program;
+pub mod reader;
+mod recording;
+mod source;
+mod symbols;
+mod tree;
+mod window;
+
+pub use census::Slow;
+pub use difference::{
+    Change, Difference, FootprintDifference, FunctionDifference, NodeDifference, Side, difference,
+};
+pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
+pub use footprint::Footprint;
+pub use reader::{Stop, TraceError};
+pub use recording::{Recording, WindowCounts, decode};
+pub use symbols::{
+    Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
+};
+pub use tree::{Census, Counts, Function, Kind, Node, WindowTree};

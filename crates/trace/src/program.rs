@@ -1,0 +1,159 @@
+//! The instructions and functions of a recording: what is looked up once and used by every window.
+
+use std::collections::HashMap;
+
+use crate::{
+    code::Code,
+    reader::Instruction,
+    symbols::{Gate, Resolve, containing, is_thunk},
+};
+
+/// The function of instructions without a symbol: it depends on how control came to them.
+pub(crate) const NAMELESS: u32 = u32::MAX;
+/// First address of the kernel's half.
+const KERNEL: u64 = 1 << 63;
+
+/// An instruction with all that the decoder asks of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed {
+    pub(crate) code: Code,
+    pub(crate) address: u64,
+    /// The address after it.
+    pub(crate) end: u64,
+    /// The function that its address lies in, or [`NAMELESS`].
+    pub(crate) function: u32,
+    /// Whether it is that function's first.
+    pub(crate) is_start: bool,
+    /// Of an interrupt's or exception's first instruction.
+    pub(crate) gate: Option<Gate>,
+    /// Index into [`Program::inlined`]; 0 for none.
+    pub(crate) inlined: u32,
+    /// Where its code line was last noted: window and function.
+    pub(crate) noted: (u32, u32),
+}
+
+impl Placed {
+    pub(crate) fn is_kernel(&self) -> bool {
+        is_kernel(self.address)
+    }
+
+    pub(crate) fn length(&self) -> u32 {
+        u32::try_from(self.end.wrapping_sub(self.address)).unwrap_or(1)
+    }
+}
+
+pub(crate) fn is_kernel(address: u64) -> bool {
+    address >= KERNEL
+}
+
+/// A function's name and what it implies.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) module: Option<String>,
+    pub(crate) is_thunk: bool,
+}
+
+/// See the file's head.
+pub(crate) struct Program<'r> {
+    resolver: &'r dyn Resolve,
+    pub(crate) instructions: Vec<Placed>,
+    pub(crate) functions: Vec<Named>,
+    numbers: HashMap<(String, Option<String>), u32>,
+    by_entry: HashMap<u64, u32>,
+    /// Chains of inlined functions, outermost first.
+    pub(crate) inlined: Vec<Vec<u32>>,
+    chains: HashMap<Vec<u32>, u32>,
+}
+
+impl<'r> Program<'r> {
+    pub(crate) const UNATTRIBUTED: u32 = 0;
+    pub(crate) const USER: u32 = 1;
+
+    pub(crate) fn new(resolver: &'r dyn Resolve) -> Self {
+        let mut program = Self {
+            resolver,
+            instructions: Vec::new(),
+            functions: Vec::new(),
+            numbers: HashMap::new(),
+            by_entry: HashMap::new(),
+            inlined: vec![Vec::new()],
+            chains: HashMap::new(),
+        };
+        // In the order of the constants above.
+        program.named("[unattributed]", None);
+        program.named("[user]", None);
+        program
+    }
+
+    /// The number of the function called `name`.
+    pub(crate) fn named(&mut self, name: &str, module: Option<&str>) -> u32 {
+        let key = (name.to_owned(), module.map(str::to_owned));
+        if let Some(number) = self.numbers.get(&key) {
+            return *number;
+        }
+        // Never saturates: each instruction brings at most a few names, see MAX_INSTRUCTIONS.
+        let number = u32::try_from(self.functions.len()).unwrap_or(Self::UNATTRIBUTED);
+        let (name, module) = key.clone();
+        self.functions.push(Named { is_thunk: is_thunk(&name), name, module });
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// Adds the next instruction.
+    pub(crate) fn define(&mut self, instruction: &Instruction) {
+        let address = instruction.address;
+        let resolver = self.resolver;
+        let location = resolver.resolve(address);
+        let function = location
+            .as_ref()
+            .map_or(NAMELESS, |found| self.named(containing(found.name), found.module));
+        let is_start = location.as_ref().is_some_and(|found| found.offset == 0);
+        let gate = location.and_then(|found| Gate::at(found.name, found.offset));
+        let inlined = self.chain(&resolver.inlined(address));
+        self.instructions.push(Placed {
+            code: Code::of(instruction),
+            address,
+            end: instruction.end(),
+            function,
+            is_start,
+            gate,
+            inlined,
+            noted: (0, NAMELESS),
+        });
+    }
+
+    fn chain(&mut self, names: &[String]) -> u32 {
+        if names.is_empty() {
+            return 0;
+        }
+        let chain: Vec<u32> = names.iter().map(|name| self.named(name, None)).collect();
+        let next = u32::try_from(self.inlined.len()).unwrap_or(0);
+        let inlined = &mut self.inlined;
+        *self.chains.entry(chain).or_insert_with_key(|chain| {
+            inlined.push(chain.clone());
+            next
+        })
+    }
+
+    /// The function that an entry at instruction `number` enters: by symbol, else by address.
+    pub(crate) fn entered(&mut self, number: u32) -> u32 {
+        let placed = self.instructions[number as usize];
+        if placed.function != NAMELESS {
+            return placed.function;
+        }
+        if !placed.is_kernel() {
+            return Self::USER;
+        }
+        if let Some(number) = self.by_entry.get(&placed.address) {
+            return *number;
+        }
+        let number = self.named(&format!("{:#x}", placed.address), None);
+        self.by_entry.insert(placed.address, number);
+        number
+    }
+
+    /// Whether instruction `number` has no symbol, but was called or entered before.
+    pub(crate) fn is_known_entry(&self, address: u64) -> bool {
+        self.by_entry.contains_key(&address)
+    }
+}

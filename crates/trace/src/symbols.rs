@@ -1,0 +1,311 @@
+//! Names for addresses: the trait that the decoder asks, and the kernel's own symbol table.
+//!
+//! The table is the text of `/proc/kallsyms` as the guest's init saw it: untrusted, so bounded.
+//! Format: `ADDRESS TYPE NAME[\t[MODULE]]` (linux `kernel/kallsyms.c`); types as in nm(1).
+
+use std::collections::BTreeMap;
+
+/// Most bytes of a symbol table. Debian's has 3.6 MB.
+pub const MAX_KALLSYMS_BYTES: usize = 64 << 20;
+/// Longest name, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
+const MAX_NAME: usize = 512;
+/// An address this far behind the last symbol before it belongs to something without a symbol.
+const MAX_FUNCTION_BYTES: u64 = 1 << 20;
+
+/// The function that an address lies in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location<'a> {
+    /// The function's name.
+    pub name: &'a str,
+    /// The module that it belongs to; `None` for the kernel proper.
+    pub module: Option<&'a str>,
+    /// Bytes from the function's start.
+    pub offset: u64,
+}
+
+/// Who gives names to addresses.
+pub trait Resolve {
+    /// The function at `address`; `None` if there is none known.
+    fn resolve(&self, address: u64) -> Option<Location<'_>>;
+
+    /// The names of the functions inlined at `address`, outermost first.
+    fn inlined(&self, _address: u64) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// No names at all: functions are called by their entry addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSymbols;
+
+impl Resolve for NoSymbols {
+    fn resolve(&self, _address: u64) -> Option<Location<'_>> {
+        None
+    }
+}
+
+/// Why a text is no symbol table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SymbolsError {
+    /// Longer than [`MAX_KALLSYMS_BYTES`].
+    #[error("the symbol table has {0} bytes, at most {MAX_KALLSYMS_BYTES} are read")]
+    TooLong(usize),
+    /// A line that is not of the form.
+    #[error("line {0} of the symbol table is not an address, a type and a name")]
+    Line(usize),
+    /// The kernel hides its addresses.
+    #[error(
+        "the kernel shows its symbols without addresses; set kernel.kptr_restrict=0 there, or \
+         give the kernel's vmlinux with --vmlinux"
+    )]
+    Restricted,
+    /// No function in it.
+    #[error(
+        "the symbol table names no function; the kernel needs CONFIG_KALLSYMS, or give its \
+         vmlinux with --vmlinux"
+    )]
+    Empty,
+}
+
+/// The functions of a kernel, by address.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    table: Vec<Symbol>,
+    modules: Vec<String>,
+    names: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Symbol {
+    address: u64,
+    /// Where the name stands in `names`.
+    name: u32,
+    length: u16,
+    /// One more than the index of its module; 0 for the kernel proper.
+    module: u16,
+}
+
+impl Symbols {
+    /// Reads the text of `/proc/kallsyms`.
+    pub fn parse(text: &[u8]) -> Result<Self, SymbolsError> {
+        if text.len() > MAX_KALLSYMS_BYTES {
+            return Err(SymbolsError::TooLong(text.len()));
+        }
+        let mut lines = Vec::new();
+        let mut functions = 0_usize;
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            let line = Line::parse(line).ok_or(SymbolsError::Line(index + 1))?;
+            functions += usize::from(line.is_function());
+            if line.is_function() && line.address != 0 {
+                lines.push(line);
+            }
+        }
+        match (functions, lines.len()) {
+            (0, _) => Err(SymbolsError::Empty),
+            (_, 0) => Err(SymbolsError::Restricted),
+            _ => Ok(Self::of(lines)),
+        }
+    }
+
+    fn of(mut lines: Vec<Line<'_>>) -> Self {
+        lines.sort_unstable_by_key(Line::order);
+        lines.dedup_by_key(|line| line.address);
+        let mut symbols = Self::default();
+        let mut modules = BTreeMap::new();
+        for line in lines {
+            let module = line.module.map_or(0, |name| symbols.module(&mut modules, name));
+            symbols.push(line.address, line.name, module);
+        }
+        symbols
+    }
+
+    /// The number of a module; past the last number, modules go without a name.
+    fn module<'a>(&mut self, numbers: &mut BTreeMap<&'a str, u16>, name: &'a str) -> u16 {
+        let Ok(next) = u16::try_from(self.modules.len() + 1) else { return 0 };
+        *numbers.entry(name).or_insert_with(|| {
+            self.modules.push(name.to_owned());
+            next
+        })
+    }
+
+    fn push(&mut self, address: u64, name: &str, module: u16) {
+        // Both fit: the text is at most 64 MiB, a name at most MAX_NAME.
+        let place = u32::try_from(self.names.len()).ok().zip(u16::try_from(name.len()).ok());
+        if let Some((start, length)) = place {
+            self.names.push_str(name);
+            self.table.push(Symbol { address, name: start, length, module });
+        }
+    }
+
+    /// Number of functions.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    fn location(&self, symbol: Symbol, address: u64) -> Location<'_> {
+        let start = symbol.name as usize;
+        let module = usize::from(symbol.module).checked_sub(1);
+        Location {
+            name: &self.names[start..start + usize::from(symbol.length)],
+            module: module.map(|index| self.modules[index].as_str()),
+            offset: address - symbol.address,
+        }
+    }
+}
+
+impl Resolve for Symbols {
+    fn resolve(&self, address: u64) -> Option<Location<'_>> {
+        let after = self.table.partition_point(|symbol| symbol.address <= address);
+        let symbol = *self.table[..after].last()?;
+        (address - symbol.address < MAX_FUNCTION_BYTES).then(|| self.location(symbol, address))
+    }
+}
+
+/// One line of the text.
+struct Line<'a> {
+    address: u64,
+    kind: u8,
+    name: &'a str,
+    module: Option<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        let line = str::from_utf8(line).ok()?;
+        let mut words = line.split_ascii_whitespace();
+        let address = u64::from_str_radix(words.next()?, 16).ok()?;
+        let [kind] = words.next()?.as_bytes() else { return None };
+        let name = words.next().filter(|name| name.len() <= MAX_NAME)?;
+        let module = match words.next() {
+            Some(word) => Some(word.strip_prefix('[')?.strip_suffix(']')?),
+            None => None,
+        };
+        words.next().is_none().then_some(Self { address, kind: *kind, name, module })
+    }
+
+    fn is_function(&self) -> bool {
+        matches!(self.kind, b't' | b'T' | b'w' | b'W')
+    }
+
+    /// By address; of several names for one address first the one to keep: global before local,
+    /// then with fewest leading underscores, then shortest, then by spelling.
+    fn order(&self) -> (u64, u8, usize, usize, &'a str) {
+        let rank = match self.kind {
+            b'T' => 0,
+            b'W' => 1,
+            _ => 2,
+        };
+        let underscores = self.name.bytes().take_while(|byte| *byte == b'_').count();
+        (self.address, rank, underscores, self.name.len(), self.name)
+    }
+}
+
+/// Suffixes that compilers give to clones of a function, each perhaps followed by a number.
+const CLONES: [&str; 5] = ["isra", "constprop", "part", "cold", "llvm"];
+
+/// `name` without what the compiler appended: `foo.isra.0.cold` is `foo`.
+///
+/// Two kernels compiled from the same source differ in such suffixes by accident, so functions are
+/// matched without them.
+pub fn folded(name: &str) -> &str {
+    let mut rest = name;
+    while let Some((head, last)) = rest.rsplit_once('.') {
+        let numbered = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+        let (before, word) = match head.rsplit_once('.') {
+            Some((before, word)) if numbered => (before, word),
+            _ => (head, last),
+        };
+        if before.is_empty() || !CLONES.contains(&word) {
+            break;
+        }
+        rest = before;
+    }
+    rest
+}
+
+/// Labels within the assembly of an entry, which the table lists like functions of their own.
+const ENTRY_LABELS: [&str; 4] = ["_safe_stack", "_after_hwframe", "_unsafe_stack", "_end"];
+
+/// The function that a symbol's code is part of: that whose cold part the compiler moved away, or
+/// whose label it is.
+pub(crate) fn containing(name: &str) -> &str {
+    if name.starts_with("entry_") {
+        let stripped = ENTRY_LABELS.iter().find_map(|label| name.strip_suffix(label));
+        return stripped.unwrap_or(name);
+    }
+    match name.find(".cold") {
+        Some(at) if at > 0 && matches!(name.as_bytes().get(at + 5), None | Some(b'.')) => {
+            &name[..at]
+        }
+        _ => name,
+    }
+}
+
+/// How Linux names what an interrupt or exception arrives at, since 5.8 and before.
+const INTERRUPT_ENTRIES: [&str; 13] = [
+    "asm_sysvec_",
+    "asm_common_interrupt",
+    "asm_spurious_interrupt",
+    "asm_exc_nmi",
+    "asm_exc_xen_hypervisor_callback",
+    "irq_entries_start",
+    "spurious_entries_start",
+    "common_interrupt",
+    "apic_timer_interrupt",
+    "reschedule_interrupt",
+    "call_function_",
+    "irq_work_interrupt",
+    "hyperv_",
+];
+const EXCEPTION_ENTRIES: [&str; 12] = [
+    "asm_exc_",
+    "asm_int3",
+    "early_idt_handler_array",
+    "page_fault",
+    "async_page_fault",
+    "general_protection",
+    "invalid_op",
+    "device_not_available",
+    "double_fault",
+    "divide_error",
+    "stack_segment",
+    "int3",
+];
+
+/// What kind of entry into the kernel a function is, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    Interrupt,
+    Exception,
+}
+
+impl Gate {
+    /// The gate whose first instruction stands `offset` bytes into the function `name`.
+    pub(crate) fn at(name: &str, offset: u64) -> Option<Self> {
+        // Tables of entries have one every few bytes.
+        let is_table = name.ends_with("entries_start") || name.ends_with("handler_array");
+        if offset == 0 || is_table { Self::of(name) } else { None }
+    }
+
+    fn of(name: &str) -> Option<Self> {
+        // Names that end with `_` are families, the others whole names.
+        let is = |entry: &str| name == entry || entry.ends_with('_') && name.starts_with(entry);
+        if INTERRUPT_ENTRIES.iter().any(|entry| is(entry)) {
+            return Some(Self::Interrupt);
+        }
+        EXCEPTION_ENTRIES.iter().any(|entry| is(entry)).then_some(Self::Exception)
+    }
+}
+
+/// Whether a function does nothing but jump where a register says.
+pub(crate) fn is_thunk(name: &str) -> bool {
+    name.starts_with("__x86_indirect_")
+}

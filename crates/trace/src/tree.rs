@@ -1,0 +1,144 @@
+//! The call tree of one window, and what each of its nodes did itself.
+
+use std::{collections::BTreeMap, ops::AddAssign};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{census::Slow, footprint::Footprint};
+
+/// How control came to a node from its parent.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A task that ran in the window; its children are what it did. Tasks are named `[task 1]`,
+    /// `[task 2]`, … in the order in which they first ran.
+    Task,
+    /// A call.
+    Call,
+    /// A jump from one function to another, which returns in the first one's stead.
+    TailCall,
+    /// syscall, sysenter, int n.
+    Syscall,
+    /// An interrupt.
+    Interrupt,
+    /// An exception, such as a page fault.
+    Exception,
+    /// A function that the compiler put into its caller.
+    Inlined,
+    /// How control came here is not known; what is below is counted as unattributed.
+    Unattributed,
+}
+
+/// What a stretch of code executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counts {
+    /// Instructions, as the exact clock counts them: `rep` strings one an iteration.
+    pub instructions: u64,
+    /// Reads of memory.
+    pub loads: u64,
+    /// Writes of memory.
+    pub stores: u64,
+    /// Bytes read.
+    pub bytes_loaded: u64,
+    /// Bytes written.
+    pub bytes_stored: u64,
+    /// Those of the instructions that are iterations of `rep` strings.
+    pub rep_iterations: u64,
+    /// Bytes moved by `rep` strings: written by movs, stos and ins, read by the others.
+    pub rep_bytes: u64,
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.instructions += other.instructions;
+        self.loads += other.loads;
+        self.stores += other.stores;
+        self.bytes_loaded += other.bytes_loaded;
+        self.bytes_stored += other.bytes_stored;
+        self.rep_iterations += other.rep_iterations;
+        self.rep_bytes += other.rep_bytes;
+    }
+}
+
+/// How many slow instructions of each kind; kinds not met are absent.
+pub type Census = BTreeMap<Slow, u64>;
+
+/// Adds `more` to `sum`.
+pub(crate) fn add_census(sum: &mut Census, more: &Census) {
+    for (slow, count) in more {
+        *sum.entry(*slow).or_default() += count;
+    }
+}
+
+/// One place in the call tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Node {
+    /// Index of the parent; null for tasks and for `[unattributed]`. Always less than the node's.
+    pub parent: Option<u32>,
+    /// Index into the tree's functions.
+    pub function: u32,
+    /// How control came here.
+    pub kind: Kind,
+    /// What it executed itself, its children not included.
+    pub counts: Counts,
+    /// The slow instructions among them.
+    pub census: Census,
+}
+
+/// One function of a window, all its nodes together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Function {
+    /// Its name; without a symbol its entry address in hexadecimal.
+    pub name: String,
+    /// The module that it belongs to; null for the kernel proper.
+    pub module: Option<String>,
+    /// Its nodes' counts together.
+    pub counts: Counts,
+    /// Its nodes' census together.
+    pub census: Census,
+    /// The memory that it touched itself.
+    pub footprint: Footprint,
+}
+
+/// One window, decoded. The nodes' instructions add up to `total`, always.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WindowTree {
+    /// The window's number in the recording.
+    pub window: u64,
+    /// Instructions from the first stamp (exclusive) to the last (inclusive): the difference of
+    /// the guest's two time stamps.
+    pub total: u64,
+    /// Those of the total that stand below `[unattributed]`.
+    pub unattributed: u64,
+    /// Interrupts that came in the window.
+    pub interrupts: u64,
+    /// All functions, in the order in which they were entered.
+    pub functions: Vec<Function>,
+    /// The tree in preorder: children follow their parent, in the order of their first entry.
+    pub nodes: Vec<Node>,
+    /// The memory that the window touched.
+    pub footprint: Footprint,
+    /// The window's slow instructions.
+    pub census: Census,
+}
+
+impl WindowTree {
+    /// The instructions of each node with those below it, by node.
+    pub fn inclusive(&self) -> Vec<u64> {
+        let mut sums: Vec<u64> = self.nodes.iter().map(|node| node.counts.instructions).collect();
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if let Some(parent) = node.parent {
+                sums[parent as usize] += sums[index];
+            }
+        }
+        sums
+    }
+
+    /// The name of a node's function.
+    pub fn name(&self, node: &Node) -> &str {
+        &self.functions[node.function as usize].name
+    }
+}

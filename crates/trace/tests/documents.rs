@@ -1,0 +1,131 @@
+//! The difference of two windows, and the document: what others read.
+//!
+//! `PATHMETER_BLESS=1 cargo test -p pathmeter-trace` writes the schema anew.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use pathmeter_trace::{
+    Change, Difference, Explain, Kind, Slow, SubjectWindow, WindowTree, difference, explain_schema,
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+const A: u64 = K + 0x100;
+const B: u64 = K + 0x200;
+const SLOT: u64 = STACK_A - 0x100;
+
+/// Calls each function with that many nops in it.
+fn calling(w: &mut Writer, functions: &[(u64, u64)]) {
+    w.syscall(|w| {
+        for (index, (function, nops)) in (0..).zip(functions) {
+            w.call(ENTRY + 1 + index * 5, *function, SLOT);
+            w.nops(*function, *nops).at(function + nops, POPF).load(SLOT - 8, 3);
+            w.ret(function + nops + 1, SLOT);
+        }
+        w.jmp(ENTRY + 1 + 5 * functions.len() as u64, ENTRY + 0x80);
+    });
+}
+
+fn window(functions: &[(u64, u64)]) -> WindowTree {
+    let mut writer = Writer::new();
+    calling(&mut writer, functions);
+    tree(&mut writer)
+}
+
+fn assert_exact(difference: &Difference, base: &WindowTree, new: &WindowTree) {
+    let total = new.total.cast_signed() - base.total.cast_signed();
+    let of_functions: i64 = difference.functions.iter().map(|row| row.difference).sum();
+    let of_nodes: i64 =
+        difference.tree.iter().map(|node| node.new.cast_signed() - node.base.cast_signed()).sum();
+    assert_eq!([difference.total, of_functions, of_nodes], [total; 3]);
+    let roots = difference.tree.iter().filter(|node| node.parent.is_none());
+    let inclusive =
+        roots.fold((0, 0), |sum, node| (sum.0 + node.base_inclusive, sum.1 + node.new_inclusive));
+    assert_eq!(inclusive, (base.total, new.total));
+}
+
+#[test]
+fn what_appeared_vanished_grew_and_shrank() {
+    let (c, d) = (K + 0x300, K + 0x400);
+    let (base, new) = (window(&[(A, 1), (B, 2), (c, 9)]), window(&[(A, 4), (c, 7), (d, 5)]));
+    let difference = difference(&base, &new);
+    assert_exact(&difference, &base, &new);
+    let rows: Vec<(&str, Change, i64)> = difference
+        .functions
+        .iter()
+        .filter(|row| row.change != Change::Same)
+        .map(|row| (row.name.as_str(), row.change, row.difference))
+        .collect();
+    let expected = [
+        ("d", Change::Appeared, 7),
+        ("b", Change::Vanished, -4),
+        ("a", Change::Grew, 3),
+        ("c", Change::Shrank, -2),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(difference.census, [].into());
+    assert_eq!(difference.functions[0].new.as_ref().unwrap().census[&Slow::Popf], 1);
+}
+
+#[test]
+fn clones_of_a_function_are_the_function() {
+    let mut base = window(&[(A, 3)]);
+    let new = window(&[(A, 3)]);
+    base.functions.iter_mut().find(|of| of.name == "a").unwrap().name = "a.isra.0".to_owned();
+    let difference = difference(&base, &new);
+    assert!(difference.functions.iter().all(|row| row.change == Change::Same));
+    let paths: Vec<(&str, Kind)> =
+        difference.tree.iter().map(|node| (node.name.as_str(), node.kind)).collect();
+    assert_eq!(paths[3], ("a", Kind::Call));
+    assert_eq!(paths.len(), 4);
+}
+
+fn subject(window: WindowTree) -> SubjectWindow {
+    let mut writer = Writer::new();
+    calling(&mut writer, &[(A, 1)]);
+    let recording = whole(&writer.stop(), &names());
+    let mut subject = SubjectWindow::new("vmlinuz".into(), "00".into(), &recording).unwrap();
+    subject.window = window;
+    subject
+}
+
+#[test]
+fn the_schema_is_published_and_names_every_field() {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/pathmeter.explain-1.json");
+    let schema = explain_schema();
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        std::fs::write(&file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+    }
+    let published = std::fs::read_to_string(&file).unwrap_or_default();
+    let published: Value = serde_json::from_str(&published).unwrap_or_default();
+    assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
+    let (base, new) = (window(&[(A, 1)]), window(&[(B, 1)]));
+    let explain = Explain::new("a.b".into(), subject(base), Some(subject(new)));
+    let document = serde_json::to_value(&explain).unwrap();
+    for field in published["required"].as_array().unwrap() {
+        assert!(!document[field.as_str().unwrap()].is_null(), "{field}");
+    }
+    assert_eq!(document["schema"], "pathmeter.explain/1");
+    assert_eq!(document["difference"]["functions"][0]["change"], "vanished");
+    let read: Explain = serde_json::from_value(document).unwrap();
+    assert_eq!(read, explain);
+}
+
+proptest! {
+    #[test]
+    fn differences_add_up(
+        base in prop::collection::vec((1_u64..6, 0_u64..99), 0..9),
+        new in prop::collection::vec((1_u64..6, 0_u64..99), 0..9),
+    ) {
+        let placed = |calls: Vec<(u64, u64)>| -> Vec<(u64, u64)> {
+            calls.into_iter().map(|(function, nops)| (K + function * 0x100, nops)).collect()
+        };
+        let (base, new) = (window(&placed(base)), window(&placed(new)));
+        assert_exact(&difference(&base, &new), &base, &new);
+    }
+}

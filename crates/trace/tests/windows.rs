@@ -1,0 +1,300 @@
+//! What the decoder makes of each way that control can go.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::*;
+use pathmeter_trace::Slow;
+
+const A: u64 = K + 0x100;
+const B: u64 = K + 0x200;
+const C: u64 = K + 0x300;
+const SWITCH_ASM: u64 = K + 0x1000;
+const SWITCH: u64 = K + 0x1100;
+const THUNK: u64 = K + 0x1200;
+const FAULT: u64 = K + 0x1300;
+const TIMER: u64 = K + 0x1400;
+const SLOT: u64 = STACK_A - 0x100;
+
+#[test]
+fn an_empty_window_counts_its_last_stamp_only() {
+    let tree = tree(Writer::new().begin().at(USER, RDTSC).at(USER + 2, RDTSC).end());
+    assert_eq!((tree.total, tree.unattributed), (1, 0));
+    assert_eq!(drawn(&tree), ["[task 1] task 0", " [user] call 1"]);
+}
+
+#[test]
+fn what_follows_the_last_stamp_does_not_count() {
+    let mut writer = Writer::new();
+    writer.begin().nops(USER - 2, 2).at(USER, RDTSC).nops(USER + 2, 3).at(USER + 5, RDTSC);
+    writer.at(USER + 7, LOAD_RAX).load(STACK_A, 3).nops(USER + 10, 5).end();
+    let tree = tree(&mut writer);
+    assert_eq!((tree.total, tree.functions.len(), tree.footprint.data_lines), (4, 2, 0));
+}
+
+#[test]
+fn calls_and_returns_make_the_tree() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(A, 2);
+        w.call(A + 2, B, SLOT - 8).nops(B, 3).ret(B + 3, SLOT - 8);
+        w.call(A + 7, B, SLOT - 8).nops(B, 3).ret(B + 3, SLOT - 8);
+        w.ret(A + 12, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let expected =
+        ["[task 1] task 0", " [user] call 3", "  entry syscall 4", "   a call 5", "    b call 8"];
+    assert_eq!(drawn(&tree), expected);
+    assert_eq!(tree.census[&Slow::Sysret], 1);
+    assert_eq!((tree.functions[4].counts.loads, tree.functions[4].counts.bytes_loaded), (2, 16));
+}
+
+#[test]
+fn without_symbols_functions_go_by_their_entries() {
+    let tree = nameless(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(A, 2).ret(A + 2, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let expected = [
+        "[task 1] task 0",
+        " [user] call 3",
+        "  0xffffffff81000000 syscall 4",
+        "   0xffffffff81000100 call 3",
+    ];
+    assert_eq!(drawn(&tree), expected);
+}
+
+#[test]
+fn a_tail_call_returns_in_its_callers_stead() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(A, 2).jmp(A + 2, B).nops(B, 1).ret(B + 1, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], ["   a call 3", "    b tail-call 2"]);
+}
+
+#[test]
+fn a_cold_part_is_its_functions_own_code() {
+    let cold = K + 0x1500;
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).jmp(A, cold).jmp(cold, A + 8).ret(A + 8, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], ["   a call 3"]);
+}
+
+#[test]
+fn a_retpolines_target_stands_beside_the_thunk() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, THUNK, SLOT).call(THUNK, THUNK + 8, SLOT - 8);
+        w.at(THUNK + 8, &[0x48, 0x89, 0x04, 0x24]).store(SLOT - 8, 3).ret(THUNK + 12, SLOT - 8);
+        w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let expected = ["   __x86_indirect_thunk_rax call 3", "   b call 2"];
+    assert_eq!(drawn(&tree)[3..], expected);
+}
+
+/// Goes from `stack` to the other one: `stuffed` calls that are never returned from.
+fn switch(w: &mut Writer, from: u64, to: u64, stuffed: u64) {
+    w.nops(SWITCH_ASM, 1).at(SWITCH_ASM + 1, LOAD_RSP).load(from, 3);
+    for index in 0..stuffed {
+        let at = SWITCH_ASM + 4 + index * 5;
+        w.call(at, at + 5, to - 8 * (index + 1));
+    }
+    let end = SWITCH_ASM + 4 + stuffed * 5;
+    w.jmp(end, SWITCH).call(SWITCH, C, to - 8).nops(C, 1).ret(C + 1, to - 8).ret(SWITCH + 5, to);
+}
+
+#[test]
+fn a_task_switch_there_and_back_finds_the_first_tasks_frames() {
+    let other = STACK_B - 0x100;
+    for stuffed in [0, 4] {
+        let tree = tree(Writer::new().syscall(|w| {
+            w.call(ENTRY + 1, A, SLOT).call(A, SWITCH_ASM, SLOT - 8);
+            switch(w, SLOT - 8, other, stuffed);
+            // B was in the same function, called from b.
+            w.ret(A + 5, other + 8).nops(B + 9, 2).call(B + 11, A, other + 8);
+            w.call(A, SWITCH_ASM, other);
+            switch(w, other, SLOT - 8, stuffed);
+            w.ret(A + 5, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+        }));
+        let asm = 3 + stuffed;
+        let expected = [
+            "[task 1] task 0".to_owned(),
+            " [user] call 3".to_owned(),
+            "  entry syscall 4".to_owned(),
+            "   a call 2".to_owned(),
+            format!("    __switch_to_asm call {asm}"),
+            "     __switch_to tail-call 2".to_owned(),
+            "      c call 2".to_owned(),
+            "[task 2] task 0".to_owned(),
+            " b call 3".to_owned(),
+            "  a call 2".to_owned(),
+            format!("   __switch_to_asm call {asm}"),
+            "    __switch_to tail-call 2".to_owned(),
+            "     c call 2".to_owned(),
+        ];
+        assert_eq!(drawn(&tree), expected);
+        assert_eq!(tree.unattributed, 0);
+    }
+}
+
+#[test]
+fn a_faulting_instruction_counts_once() {
+    let tree = tree(Writer::new().window(|w| {
+        w.at(USER, LOAD_RAX).nops(FAULT, 3).at(FAULT + 3, IRET);
+        w.at(USER, LOAD_RAX).load(0x1234, 3).jmp(USER + 3, USER + 0x1000);
+    }));
+    assert_eq!((tree.total, tree.interrupts), (7, 0));
+    let expected = ["[task 1] task 0", " [user] call 3", "  asm_exc_page_fault exception 4"];
+    assert_eq!(drawn(&tree), expected);
+}
+
+#[test]
+fn a_fault_is_known_without_symbols_too() {
+    let tree = nameless(Writer::new().window(|w| {
+        w.at(USER, LOAD_RAX).nops(FAULT, 3).at(FAULT + 3, IRET);
+        w.at(USER, LOAD_RAX).load(0x1234, 3).jmp(USER + 3, USER + 0x1000);
+    }));
+    assert_eq!((tree.total, tree.interrupts), (7, 0));
+}
+
+#[test]
+fn a_fault_right_behind_a_return_to_user_code_comes_from_there() {
+    let tree = tree(Writer::new().window(|w| {
+        w.at(USER, LOAD_RAX).nops(FAULT, 1).at(FAULT + 1, IRET);
+        // The code's page is gone: fetching the instruction faults.
+        w.nops(FAULT, 1).at(FAULT + 1, IRET).at(USER, LOAD_RAX).load(0x1234, 3);
+        w.at(USER + 3, SYSCALL).nops(ENTRY, 1).at(ENTRY + 1, SYSRET).nops(FAULT, 1);
+        w.at(FAULT + 1, IRET).jmp(USER + 5, USER + 0x1000);
+    }));
+    let expected = [
+        "[task 1] task 0",
+        " [user] call 4",
+        "  asm_exc_page_fault exception 6",
+        "  entry syscall 2",
+    ];
+    assert_eq!(drawn(&tree), expected);
+}
+
+#[test]
+fn a_call_interrupted_before_its_target_is_a_call() {
+    let mut writer = Writer::new();
+    writer.syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(TIMER, 1).call(TIMER + 1, B, SLOT - 0x80);
+        w.ret(B, SLOT - 0x80).at(TIMER + 6, IRET).nops(A, 1).ret(A + 1, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    });
+    let bytes = writer.stop();
+    let recording = whole(&bytes, &names());
+    assert_eq!((recording.windows.interrupted, recording.totals.len()), (1, 0));
+    assert!(recording.representative.is_none());
+    let tree = recording.interrupted.unwrap();
+    assert_eq!(tree.interrupts, 1);
+    let expected =
+        ["   asm_sysvec_apic_timer_interrupt interrupt 3", "    b call 1", "   a call 2"];
+    assert_eq!(drawn(&tree)[3..], expected);
+}
+
+#[test]
+fn interrupts_at_every_kind_of_instruction_leave_the_tree_as_it_was() {
+    type Step = (u64, Vec<u8>, Option<(bool, u64)>);
+    let steps: [Step; 6] = [
+        (ENTRY + 1, call(ENTRY + 1, A), Some((true, SLOT))),
+        (A, NOP.to_vec(), None),
+        (A + 1, jmp(A + 1, B), None),
+        (B, RET.to_vec(), Some((false, SLOT))),
+        (ENTRY + 6, CALL_RAX.to_vec(), Some((true, SLOT))),
+        (C, RET.to_vec(), Some((false, SLOT))),
+    ];
+    for interrupted in 0..steps.len() {
+        let tree = tree(Writer::new().syscall(|w| {
+            for (index, (address, code, access)) in steps.iter().enumerate() {
+                w.at(*address, code);
+                match access {
+                    Some((true, slot)) => w.store(*slot, 3),
+                    Some((false, slot)) => w.load(*slot, 3),
+                    None => w,
+                };
+                if index == interrupted {
+                    w.nops(TIMER, 1).at(TIMER + 1, IRET);
+                }
+            }
+            w.jmp(ENTRY + 8, ENTRY + 0x80);
+        }));
+        assert_eq!(tree.interrupts, 1);
+        let lines = drawn(&tree);
+        let rest: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
+        for expected in ["entry syscall 5", "a call 2", "b tail-call 1", "c call 1"] {
+            assert!(rest.contains(&expected), "{interrupted}: {lines:?} lacks {expected}");
+        }
+        assert_eq!(tree.unattributed, 0);
+    }
+}
+
+#[test]
+fn a_rep_string_counts_its_iterations_and_bytes() {
+    let tree = tree(Writer::new().window(|w| {
+        for index in 0..100 {
+            w.at(USER, REP_MOVSB).load(0x1000 + index, 0).store(0x2000 + index, 0);
+        }
+        w.jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((tree.total, counts.rep_iterations, counts.rep_bytes), (102, 100, 100));
+    let footprint = tree.footprint;
+    assert_eq!((footprint.read_lines, footprint.written_lines, footprint.data_lines), (2, 2, 4));
+}
+
+#[test]
+fn a_rep_string_interrupted_between_iterations_counts_them_all() {
+    let tree = tree(Writer::new().window(|w| {
+        w.at(USER, REP_MOVSB).load(0x1000, 0).store(0x2000, 0).nops(TIMER, 1).at(TIMER + 1, IRET);
+        w.at(USER, REP_MOVSB).load(0x1001, 0).store(0x2001, 0);
+        // The next one faults after its load.
+        w.at(USER, REP_MOVSB).load(0x1002, 0).nops(FAULT, 1).at(FAULT + 1, IRET);
+        w.at(USER, REP_MOVSB).load(0x1002, 0).store(0x2002, 0).jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((tree.total, counts.rep_iterations, counts.rep_bytes), (9, 3, 3));
+}
+
+#[test]
+fn patched_code_is_counted_as_it_stood() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).at(A, POPF).load(SLOT - 8, 3).ret(A + 1, SLOT);
+        w.at(ENTRY + 6, &call(ENTRY + 6, A)).store(SLOT, 3).at(A, NOP).ret(A + 1, SLOT);
+        w.jmp(ENTRY + 11, ENTRY + 0x80);
+    }));
+    assert_eq!(tree.census[&Slow::Popf], 1);
+    assert_eq!(drawn(&tree)[3..], ["   a call 4"]);
+    assert_eq!(tree.functions.iter().find(|of| of.name == "a").unwrap().census[&Slow::Popf], 1);
+}
+
+#[test]
+fn what_nothing_explains_is_unattributed_and_counted() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.nops(A + 0x10, 3).jmp(A + 0x13, ENTRY + 0x80);
+    }));
+    assert_eq!(tree.total, 9);
+    assert_eq!(tree.unattributed, 9 - 2);
+    assert!(drawn(&tree).contains(&"[unattributed] unattributed 0".to_owned()));
+}
+
+#[test]
+fn the_most_frequent_total_stands_for_all_and_of_several_the_lowest() {
+    let mut writer = Writer::new();
+    for nops in [7, 3, 5, 5, 3, 9] {
+        writer.window(|w| {
+            w.nops(USER, nops).jmp(USER + nops, USER + 0x1000);
+        });
+    }
+    let recording = whole(&writer.stop(), &names());
+    let tree = recording.representative.unwrap();
+    assert_eq!((tree.window, tree.total), (1, 5));
+    assert_eq!(recording.totals[&7], 2);
+}
+
+#[test]
+fn a_window_without_two_stamps_is_set_aside() {
+    let recording = whole(&Writer::new().begin().at(USER, RDTSC).end().stop(), &names());
+    assert_eq!((recording.windows.recorded, recording.windows.unstamped), (1, 1));
+    assert!(recording.representative.is_none());
+}

@@ -1,0 +1,100 @@
+//! `explain`: the functions that a path's instructions are in, on real kernels.
+
+use pathmeter_e2e::{Scene, built, debian};
+use serde_json::Value;
+
+/// The explanation of `path` in Debian's cloud kernel.
+fn explained(scene: &Scene, path: &str) -> Value {
+    scene.run(&["explain", path, &debian("cloud"), "--json", "--perturb", "2"]).json()
+}
+
+fn total(explain: &Value) -> u64 {
+    explain["base"]["window"]["total"].as_u64().unwrap()
+}
+
+/// Instructions by function, of the window shown.
+fn functions(explain: &Value) -> Vec<(String, u64)> {
+    let functions = explain["base"]["window"]["functions"].as_array().unwrap();
+    let self_of = |function: &Value| {
+        let name = function["name"].as_str().unwrap_or_default().to_owned();
+        (name, function["counts"]["instructions"].as_u64().unwrap())
+    };
+    functions.iter().map(self_of).collect()
+}
+
+fn of(functions: &[(String, u64)], name: &str) -> u64 {
+    functions.iter().filter(|(function, _)| function == name).map(|(_, count)| count).sum()
+}
+
+/// Bytes moved by rep string instructions, over all functions.
+fn rep_bytes(explain: &Value) -> u64 {
+    let functions = explain["base"]["window"]["functions"].as_array().unwrap();
+    functions.iter().map(|function| function["counts"]["rep_bytes"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn the_functions_add_up_to_what_the_guests_clock_counted() {
+    let scene = Scene::warm();
+    let cloud = debian("cloud");
+    let measured = scene.run(&["measure", &cloud, "--json", "--perturb", "2"]).json();
+    for path in ["syscall.getppid", "switch.yield", "process.fork-exit", "memory.fault-anon"] {
+        let explain = explained(&scene, path);
+        let paths = measured["paths"].as_array().unwrap();
+        let row = paths.iter().find(|row| row["path"] == path).unwrap();
+        let samples = row["samples"].as_array().unwrap();
+        assert!(samples.contains(&Value::from(total(&explain))), "{path}: {}", total(&explain));
+        let sum: u64 = functions(&explain).iter().map(|(_, count)| count).sum();
+        assert_eq!(sum, total(&explain), "{path}");
+    }
+}
+
+#[test]
+fn two_full_bitmaps_are_copied_on_the_way_to_user_mode() {
+    let scene = Scene::warm();
+    let bare = explained(&scene, "switch.yield");
+    let both = explained(&scene, "switch.yield+ioport-both");
+    let update = "native_tss_update_io_bitmap";
+    assert_eq!(of(&functions(&bare), update), 0);
+    assert!(of(&functions(&both), update) > 0);
+    assert_eq!(rep_bytes(&both) - rep_bytes(&bare), 2 * 8192, "8 KiB for each task");
+    let lines = |explain: &Value| explain["base"]["window"]["footprint"]["data_lines"].as_u64();
+    assert!(lines(&both) >= lines(&bare).map(|lines| lines + 100), "further lines of data");
+    assert!(total(&both) > total(&bare) + 2 * 8192);
+}
+
+#[test]
+fn one_nop_in_the_entry_is_found_in_the_entry() {
+    let scene = Scene::warm();
+    let arguments = ["explain", "syscall.getppid", &built("base"), &built("nop"), "--json"];
+    let explain = scene.run(&arguments).json();
+    assert_eq!(explain["difference"]["total"], 1);
+    let functions = explain["difference"]["functions"].as_array().unwrap();
+    let changed: Vec<&Value> =
+        functions.iter().filter(|function| function["difference"] != 0).collect();
+    let [entry] = changed[..] else { panic!("{changed:?}") };
+    assert_eq!((&entry["name"], &entry["difference"]), (&"entry_SYSCALL_64".into(), &1.into()));
+}
+
+#[test]
+fn the_same_explanation_every_time() {
+    let scene = Scene::warm();
+    let first = scene.run(&["explain", "switch.yield", &debian("cloud"), "--json"]).stdout;
+    let times = if pathmeter_e2e::soak() { 100 } else { 3 };
+    for _ in 0..times {
+        let again = scene.run(&["explain", "switch.yield", &debian("cloud"), "--json"]).stdout;
+        assert_eq!(again, first);
+    }
+}
+
+#[test]
+fn a_path_without_windows_is_refused_before_anything_runs() {
+    let scene = Scene::cold();
+    for path in ["flags.isolation", "softirq.net-rx"] {
+        let run = scene.run(&["explain", path, &debian("cloud")]);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        run.assert_said(&["has no window to record"]);
+    }
+    let run = scene.run(&["explain", "switch.yeild", &debian("cloud")]);
+    assert_eq!(run.code, 2);
+    run.assert_said(&["did you mean switch.yield"]);
+}
