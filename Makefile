@@ -7,11 +7,12 @@
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
 CARGO := cargo
 
-# PACKAGE:COMMAND is there too if the command is.
-RUN_PACKAGES := qemu-system-x86:qemu-system-x86_64 gcc:gcc libc6-dev
+# PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
+BUILD_PACKAGES := gcc:cc libc6-dev
+RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 TEST_PACKAGES := $(RUN_PACKAGES) binutils:ld flex:flex bison:bison bc:bc xz-utils:xz \
 	libelf-dev libssl-dev linux-source-6.1
-LINT_PACKAGES := shellcheck:shellcheck gcc:gcc libc6-dev
+LINT_PACKAGES := $(BUILD_PACKAGES) shellcheck:shellcheck
 
 # Together they lack every feature and hold every change of the code; each of the other variants
 # takes minutes to build and lacks one feature that `bare` lacks too.
@@ -56,6 +57,7 @@ bench: cargo kernels ## measure the figures of docs/performance.md
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 
 install: cargo ## install pathmeter for this user
+	@scripts/packages.sh $(BUILD_PACKAGES)
 	$(CARGO) install --locked --path crates/pathmeter
 
 kernels:

@@ -98,3 +98,13 @@ fn a_path_without_windows_is_refused_before_anything_runs() {
     assert_eq!(run.code, 2);
     run.assert_said(&["did you mean switch.yield"]);
 }
+
+#[test]
+fn a_comparison_explains_each_path_that_changed() {
+    let scene = Scene::warm();
+    let (base, nop) = (built("base"), built("nop"));
+    let run = scene.run(&["compare", &base, &nop, "--only", "file.stat,flags.popf", "--explain"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("path  file.stat") && run.stdout.contains("entry_SYSCALL_64"));
+    assert!(!run.stdout.contains("path  flags.popf"), "which did not change");
+}

@@ -67,6 +67,7 @@ Examples:
   pathmeter compare base.json bzImage --check --threshold 0.5
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
+  pathmeter compare old new --only 'file.*' --explain  and which functions changed them
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -159,6 +160,9 @@ pub(crate) struct CompareArgs {
     /// What to judge: a kernel image, or a result file
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: PathBuf,
+    /// Explain each path that changed: the functions in which the difference is
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) explain: bool,
     /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken
     #[arg(long)]
     pub(crate) check: bool,
@@ -194,7 +198,7 @@ pub(crate) struct OutputArgs {
 }
 
 /// How guests run. All but the last two belong to a result's identity.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exact runs")]
 pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
@@ -303,7 +307,7 @@ pub(crate) struct ExplainArgs {
 }
 
 /// What `explain` puts out, and where.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ExplainOutput {
     /// Print JSON (pathmeter.explain/1) instead of tables
     #[arg(long)]
@@ -323,9 +327,10 @@ pub(crate) struct ExplainOutput {
     /// Show so many levels of the call tree
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// Show what has at least N instructions, or a share of all, such as 0.5%
-    #[arg(long, value_name = "N", default_value = "0.5%")]
-    pub(crate) min: Least,
+    /// Show what has at least N instructions, or a share of all, such as 2%; by default 0.5% of one
+    /// subject, and every difference of two
+    #[arg(long, value_name = "N")]
+    pub(crate) min: Option<Least>,
 }
 
 impl ExplainOutput {
@@ -335,9 +340,10 @@ impl ExplainOutput {
         files.into_iter().filter_map(Option::as_deref)
     }
 
-    /// How much of the tree is shown.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits { depth: self.depth, least: self.min }
+    /// How much of the tree is shown, of a difference or of one subject.
+    pub(crate) fn limits(&self, difference: bool) -> Limits {
+        let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
+        Limits { depth: self.depth, least: self.min.unwrap_or(usual) }
     }
 }
 

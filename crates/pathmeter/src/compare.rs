@@ -6,21 +6,31 @@ use std::thread;
 use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare};
 use pathmeter_report::comparison_table;
 
-use crate::cli::{CompareArgs, GuestArgs};
+use crate::cli::{CompareArgs, ExplainArgs, ExplainOutput, GuestArgs};
 use crate::exact::{self, Exact, Image, joined};
+use crate::explain;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
-use crate::selection::Selection;
+use crate::selection::{self, Selection};
 use crate::subject::Subject;
 
 /// What `--check` finds fault with.
 const WORSE: [Verdict; 3] = [Verdict::Higher, Verdict::ModeAppeared, Verdict::Broken];
 
+/// What `--explain` explains.
+const CHANGED: [Verdict; 3] = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
+
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let [base, new] = both(Subject::open(&args.base), Subject::open(&args.new))?;
+    if args.explain && [&base, &new].iter().any(|side| matches!(side, Subject::Result(_))) {
+        return Err(Failure::Usage {
+            message: "--explain needs two kernel images: a result does not hold a kernel".into(),
+            help: "name the images that the results were measured of".into(),
+        });
+    }
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
     args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
     let sides = measured(base, new, &args.guest, screen)?;
@@ -28,7 +38,33 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     screen.deliver(&args.output, &comparison, comparison_table)?;
+    if args.explain {
+        explain_changed(args, &comparison, screen)?;
+    }
     Ok(judged(&comparison, args.check))
+}
+
+/// Explains every path that changed and has windows, one after the other.
+fn explain_changed(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
+    for path in changed.filter(|path| selection::one_path(&path.path).is_ok()) {
+        output::print(b"\n")?;
+        let explained = ExplainArgs {
+            path: path.path.clone(),
+            subject: args.base.clone(),
+            new: Some(args.new.clone()),
+            vmlinux: None,
+            new_vmlinux: None,
+            output: ExplainOutput::default(),
+            guest: args.guest.clone(),
+        };
+        explain::run(&explained, screen)?;
+    }
+    Ok(())
 }
 
 /// Both, or all that is wrong with them.

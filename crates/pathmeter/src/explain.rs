@@ -161,5 +161,7 @@ fn deliver(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result
     if output.json {
         return Ok(());
     }
-    output::print(explanation(explain, output.limits(), screen.style()).as_bytes())
+    output::print(
+        explanation(explain, output.limits(explain.new.is_some()), screen.style()).as_bytes(),
+    )
 }

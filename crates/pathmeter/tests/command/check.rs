@@ -30,3 +30,11 @@ fn only_what_is_shown_and_counts_is_checked() {
     assert_eq!(code(&dearer(), &["--check", "--only", "syscall.*"]), Some(0));
     assert_eq!(code(&dearer(), &["--check", "--threshold", "2"]), Some(0));
 }
+
+#[test]
+fn results_can_not_be_explained() {
+    let ran =
+        Scene::with(&base(), &dearer()).run(&["compare", "base.json", "new.json", "--explain"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("--explain needs two kernel images"), "{}", ran.stderr);
+}
