@@ -1,5 +1,7 @@
 //! `explain`: the functions that a path's instructions are in, on real kernels.
 
+use std::os::unix::fs::PermissionsExt;
+
 use pathmeter_e2e::{Scene, built, debian};
 use serde_json::Value;
 
@@ -107,4 +109,29 @@ fn a_comparison_explains_each_path_that_changed() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("path  file.stat") && run.stdout.contains("entry_SYSCALL_64"));
     assert!(!run.stdout.contains("path  flags.popf"), "which did not change");
+}
+
+/// A QEMU that was built without plugins: it runs everything else.
+const WITHOUT_PLUGINS: &str = r#"#!/bin/sh
+for word; do
+	if [ "$word" = -plugin ]; then
+		echo "qemu-system-x86_64: -plugin: invalid option" >&2
+		exit 1
+	fi
+done
+exec qemu-system-x86_64 "$@"
+"#;
+
+#[test]
+fn a_qemu_without_plugins_still_measures() {
+    let scene = Scene::cold();
+    let qemu = scene.write("qemu", WITHOUT_PLUGINS.as_bytes());
+    std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let qemu = qemu.to_str().unwrap();
+    let base = built("base");
+    let run = scene.run(&["explain", "file.stat", &base, "--qemu", qemu, "--perturb", "1"]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    run.assert_said(&["does not take the recorder plugin", "invalid option", "7.2 or newer"]);
+    let run = scene.run(&["measure", &base, "--qemu", qemu, "--perturb", "1"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
 }

@@ -52,6 +52,12 @@ pub enum VmError {
         /// The end of its console.
         console: Tail,
     },
+    /// QEMU would not start with the recorder.
+    #[error("recording: QEMU does not take the recorder plugin: {how}")]
+    Recorder {
+        /// What it said.
+        how: String,
+    },
     /// What arrived on the protocol port is not the protocol.
     #[error("{step}: the protocol port carried {what}")]
     Protocol {
@@ -180,6 +186,11 @@ impl VmError {
                 "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"
             }
             Self::Ended { .. } => "see the end of the guest's console for what it did before",
+            Self::Recorder { .. } => {
+                "explaining needs a QEMU with plugins, 7.2 or newer, built with --enable-plugins as \
+                 distributions do; name another one with --qemu FILE. Measuring and comparing work \
+                 without"
+            }
             Self::Protocol { .. } => "the kernel, or a driver in it, writes to I/O port 0xe9",
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::{
     PathOutcome, Request, Settings, VmError,
     cache::key,
+    error::Step,
     guest::{Extra, Guest},
     machine::fd,
     measure::{memory_file, whole_snapshot},
@@ -72,6 +73,16 @@ pub fn record<R: Send>(
     })
 }
 
+/// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.
+fn refused(error: VmError) -> VmError {
+    match error {
+        VmError::Ended { step: Step::Restore, by_guest: false, how, .. } => {
+            VmError::Recorder { how }
+        }
+        other => other,
+    }
+}
+
 /// Runs a guest until the path with this index has been walked once; what came of it.
 fn walk_once(
     request: &Request<'_>,
@@ -79,7 +90,7 @@ fn walk_once(
     extra: Extra,
     path: usize,
 ) -> Result<PathOutcome, VmError> {
-    let mut walk = Walk::resume(request, snapshot, extra)?;
+    let mut walk = Walk::resume(request, snapshot, extra).map_err(refused)?;
     while !matches!(walk.hear()?, Heard::Done) && !walk.has_walked(path) {}
     Ok(walk.into_gathered().first_start(path))
 }
