@@ -143,7 +143,7 @@ fn isolation(report: &mut Report) -> Outcome {
         }
         let kept = board.value.load(Ordering::Relaxed);
         prove!(kept & flag != 0, "{name} was lost in the task that set it: flags {kept:#x}");
-        report.check(name, format_args!("own to its task over {SWITCHES} switches"));
+        report.check(name, format_args!("its task's own over {SWITCHES} switches"));
     }
     Ok(())
 }

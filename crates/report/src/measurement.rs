@@ -6,7 +6,7 @@ use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
-/// A row for each path (estimate, exact values, status and reason), then the notes and what was
+/// A row for each path (estimate, exact values, status, reason or checks), then the notes and what was
 /// measured on which machine.
 pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     let unit = measurement.unit().to_string();
@@ -15,7 +15,7 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
         (&unit, Align::Right),
         ("exact values", Align::Left),
         ("status", Align::Left),
-        ("reason", Align::Left),
+        ("noticed", Align::Left),
     ]);
     for path in &measurement.paths {
         table.row(row(path));
@@ -30,8 +30,14 @@ fn row(path: &PathResult) -> [Cell; 5] {
         estimate.map_or_else(String::new, |estimate| grouped(estimate.value)).into(),
         estimate.map_or_else(String::new, typical_values).into(),
         status(path),
-        path.reason.as_deref().unwrap_or_default().into(),
+        noticed(path).as_str().into(),
     ]
+}
+
+/// Why a path has no samples, or else what its probe found worth telling.
+fn noticed(path: &PathResult) -> String {
+    let checks = path.checks.iter().map(|check| format!("{}: {}", check.name, check.value));
+    path.reason.clone().unwrap_or_else(|| checks.collect::<Vec<_>>().join("; "))
 }
 
 /// `3 values 4,739…6,781`; nothing for a path with one value, the usual case.
