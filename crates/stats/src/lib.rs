@@ -12,6 +12,6 @@ mod judge;
 
 pub use histogram::{Histogram, TYPICAL_PERCENT};
 pub use judge::{
-    CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, NEW_MODE_PERCENT, OVERLAP_PERCENT, REACH_GAPS,
-    SHIFT_GAIN, Verdict, judge,
+    CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, MOVED_SET_PERCENT, NEW_MODE_PERCENT,
+    OVERLAP_PERCENT, REACH_GAPS, SHIFT_GAIN, Verdict, judge,
 };

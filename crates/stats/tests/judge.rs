@@ -142,6 +142,35 @@ fn diffuse_sets_without_a_common_value_differ_by_their_medians() {
 }
 
 #[test]
+fn a_set_that_moved_and_shows_other_modes_in_one_start_has_moved() {
+    // switch.futex and tcp.round-trip, base against one nop in the entry, as measured (6 starts).
+    let futex = [set(&[(7029, 154), (7037, 31), (7090, 1)]), set(&[(7033, 185), (7094, 1)])];
+    assert_eq!(judged(&futex[0], &futex[1]), (Higher, 7029, 7033));
+    assert_eq!(judged(&futex[1], &futex[0]), (Lower, 7033, 7029));
+    let base = set(&[
+        (20_462, 81),
+        (20_470, 26),
+        (20_469, 25),
+        (20_526, 22),
+        (23_110, 11),
+        (20_533, 8),
+        (20_477, 5),
+        (20_523, 2),
+    ]);
+    let nop = set(&[
+        (20_466, 79),
+        (23_114, 29),
+        (20_473, 26),
+        (20_530, 21),
+        (20_537, 9),
+        (20_457, 6),
+        (20_450, 6),
+        (20_527, 3),
+    ]);
+    assert_eq!(judged(&base, &nop), (Higher, 20_462, 20_466));
+}
+
+#[test]
 fn diffuse_sets_that_share_a_rare_value_only_are_a_change() {
     // The anonymous page fault of Debian's cloud and rt kernels, as measured (6 starts).
     let cloud = set(&[(6325, 180), (6331, 90), (6330, 14), (7081, 8), (11_704, 14)]);
