@@ -44,9 +44,9 @@ pub const MOVED_SET_PERCENT: u32 = 75;
 /// one disagree in 8 % unmoved and with 2 % strays still pass.
 pub const SHIFT_GAIN: u32 = 4;
 
-/// A mode has appeared when this much of new's samples is where base never was, in percent: one
-/// start of ten.
-pub const NEW_MODE_PERCENT: u32 = 10;
+/// A mode has appeared when this much of new's samples is where base never was, in percent: more than
+/// one start of six, since layout alone may show another of a path's modes in one start.
+pub const NEW_MODE_PERCENT: u32 = 20;
 
 /// From this many typical values on a set is *diffuse*: a draw from a population with more values
 /// than were seen. Values between its own are then expected, and values a little outside.

@@ -93,10 +93,10 @@ fn a_new_mode_is_told_and_a_vanished_one_is_not() {
 }
 
 #[test]
-fn one_start_of_ten_makes_a_mode_and_one_of_eleven_does_not() {
+fn two_starts_of_six_make_a_mode_and_one_does_not() {
     let base = set(&[(4739, 100)]);
-    assert_eq!(judged(&base, &set(&[(4739, 9), (6781, 1)])), (ModeAppeared, 4739, 6781));
-    assert_eq!(judged(&base, &set(&[(4739, 10), (6781, 1)])), (Same, 4739, 4739));
+    assert_eq!(judged(&base, &set(&[(4739, 4), (6781, 2)])), (ModeAppeared, 4739, 6781));
+    assert_eq!(judged(&base, &set(&[(4739, 5), (6781, 1)])), (Same, 4739, 4739));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn diffuse_sets_that_barely_interleave_are_a_change() {
 #[test]
 fn a_mode_far_from_a_diffuse_base_is_told() {
     let base = each_once(4739..=4750);
-    let new = set(&[(4740, 30), (4745, 30), (4750, 30), (6781, 20)]);
+    let new = set(&[(4740, 30), (4745, 30), (4750, 30), (6781, 25)]);
     assert_eq!(judged(&base, &new), (ModeAppeared, 4749, 6781));
 }
 
