@@ -1,0 +1,40 @@
+//! Results that the fuzzer starts from (`fuzz/seeds/result/`).
+//!
+//! `PATHMETER_BLESS=1 cargo test -p pathmeter-model` writes them anew.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{INSTRUCTIONS, measurement, path, whole};
+use pathmeter_model::{Check, Measurement, PathResult, parse_measurement};
+
+/// Texts that a terminal would obey, wherever a result has text that is shown.
+fn obeyed() -> Measurement {
+    const TEXT: &str = "\u{1b}[31m\r\n\u{7f}";
+    let check = Check { name: TEXT.into(), value: TEXT.into() };
+    let paths = vec![
+        PathResult { checks: vec![check], ..path(TEXT, &[7]) },
+        PathResult::failed("tcp.round-trip", INSTRUCTIONS, TEXT),
+    ];
+    let mut result = Measurement { notes: vec![TEXT.into()], ..measurement(TEXT, paths) };
+    result.identity.release = Some(TEXT.into());
+    result.identity.qemu = TEXT.into();
+    result
+}
+
+#[test]
+fn the_fuzzers_results_are_whole_and_as_they_would_be_written() {
+    assert_seed("whole.json", &whole());
+    assert_seed("obeyed.json", &obeyed());
+}
+
+fn assert_seed(name: &str, result: &Measurement) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/result").join(name);
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        fs::write(&file, serde_json::to_vec(result).unwrap()).unwrap();
+    }
+    let read = parse_measurement(&fs::read(&file).unwrap());
+    assert_eq!(read.as_ref(), Ok(result), "{name} is stale: run with PATHMETER_BLESS=1");
+}

@@ -1,0 +1,19 @@
+//! A vmlinux with debug information, asked for the functions at addresses of the fixtures.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pathmeter_debuginfo::{DebugInfo, MAX_FRAMES};
+use pathmeter_fuzz::InMemory;
+
+/// Where the fixtures' text begins.
+const TEXT: u64 = 0xffff_ffff_8100_0000;
+
+fuzz_target!(|bytes: &[u8]| {
+    let file = InMemory::new(bytes).expect("a file in memory");
+    let Ok(kernel) = DebugInfo::open(&file.path()) else { return };
+    for address in (TEXT..TEXT + 4).chain([0, u64::MAX - 1, u64::MAX]) {
+        assert!(kernel.frames(address).len() <= MAX_FRAMES);
+    }
+    let banner = kernel.banner().unwrap_or("6.1.0");
+    kernel.check_kernel(&file.path(), banner).expect("a kernel is itself");
+});

@@ -1,0 +1,28 @@
+//! A kernel file: as it comes, as the payload of a bzImage, and as the files of a package.
+#![no_main]
+#![allow(unreachable_pub, reason = "the tests' helpers are a module here")]
+
+use libfuzzer_sys::fuzz_target;
+use pathmeter_fuzz::InMemory;
+
+#[path = "../../../crates/image/tests/common/mod.rs"]
+mod common;
+
+use common::{VMLINUX, bzimage, deb};
+
+fuzz_target!(|bytes: &[u8]| {
+    // A payload ends with its unpacked size; this is what the fixtures unpack to.
+    let size = u32::try_from(VMLINUX.len()).unwrap_or(u32::MAX).to_le_bytes();
+    load(bytes);
+    load(&bzimage(&[bytes, &size].concat()));
+    load(&deb("data.tar", bytes));
+    load(&deb("data.tar.zst", bytes));
+});
+
+/// What is loaded is a kernel, and a file that is none is named with what is wrong.
+fn load(bytes: &[u8]) {
+    let file = InMemory::new(bytes).expect("a file in memory");
+    if let Err(error) = pathmeter_image::load(&file.path()) {
+        assert!(error.to_string().contains("/proc/self/fd/"), "{error}");
+    }
+}

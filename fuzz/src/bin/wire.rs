@@ -1,0 +1,64 @@
+//! What the agent sends: a stream of frames, and payloads in a frame whose checksum is right.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pathmeter_wire::{
+    HEADER, Kind, MAX_PAYLOAD, RawFrame, TRAILER,
+    message::{
+        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, Place, Status, read_begin, read_outcome, read_plain,
+        read_symbols,
+    },
+    next_frame, seal,
+};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut stream = bytes;
+    while let Ok(Some(frame)) = next_frame(stream) {
+        read(&frame);
+        stream = &stream[frame.length..];
+    }
+    read_sealed(bytes);
+});
+
+/// The first byte is the kind, the others are the payload.
+fn read_sealed(bytes: &[u8]) {
+    let Some((kind, payload)) = bytes.split_first() else { return };
+    let Some(kind) = Kind::from_u8(*kind).filter(|_| payload.len() <= MAX_PAYLOAD) else { return };
+    let mut buffer = vec![0; HEADER + payload.len() + TRAILER];
+    buffer[HEADER..HEADER + payload.len()].copy_from_slice(payload);
+    let sealed = seal(&mut buffer, kind, payload.len()).expect("the buffer has room");
+    let frame = next_frame(sealed).expect("a sealed frame is good").expect("and whole");
+    assert_eq!((frame.kind, frame.payload, frame.length), (kind, payload, sealed.len()));
+    read(&frame);
+}
+
+fn read(frame: &RawFrame<'_>) {
+    let mut bounded = Bounded::default();
+    match frame.kind {
+        Kind::Ready | Kind::Done | Kind::Abort => drop(read_plain(frame)),
+        Kind::Begin => drop(read_begin(frame)),
+        Kind::Outcome => drop(read_outcome(frame, &mut bounded)),
+        Kind::Symbols => drop(read_symbols(frame)),
+    }
+}
+
+/// Counts what an outcome says.
+#[derive(Default)]
+struct Bounded {
+    checks: u64,
+    samples: u64,
+}
+
+impl OutcomeSink for Bounded {
+    fn status(&mut self, _place: Place, _status: Status, _reason: &str) {}
+
+    fn check(&mut self, _name: &str, _value: &str) {
+        self.checks += 1;
+        assert!(self.checks <= MAX_CHECKS);
+    }
+
+    fn sample(&mut self, _value: u64) {
+        self.samples += 1;
+        assert!(self.samples <= MAX_SAMPLES);
+    }
+}
