@@ -7,7 +7,7 @@
  * everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there is none.
  * Loading it changes no count: callbacks are not guest instructions.
  *
- * Written against version 1 of the plugin API (QEMU 7.2) and what changed up to version 4 (QEMU 10.0),
+ * Written against version 1 of the plugin API (QEMU 7.2) and what changed up to version 5 (QEMU 10.1),
  * without QEMU's header, which distributions don't package: the declarations below are all it uses.
  * Source: QEMU include/qemu/qemu-plugin.h, docs/devel/tcg-plugins.rst.
  *
@@ -327,7 +327,7 @@ static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *b
 	put_run();
 	record(INSN);
 	put_word(vaddr);
-	put_word(UINT64_MAX);	/* the host address differs from run to run; it only served as key */
+	put_word(UINT64_MAX);	/* paddr: unknown. haddr differs from run to run; it only serves as key */
 	put(length);
 	memcpy(buffer + filled, bytes, length);
 	filled += length;

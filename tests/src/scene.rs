@@ -102,11 +102,11 @@ impl Scene {
         self.cache.join("pathmeter")
     }
 
-    /// Its cache may hold only whole snapshots and results.
+    /// Its cache may hold only whole snapshots, results and symbols.
     pub fn assert_cache_is_tidy(&self) {
         let whole = |name: &String| {
-            let path = Path::new(name);
-            path.extension().is_some_and(|kind| kind == "snapshot" || kind == "result")
+            let kind = Path::new(name).extension();
+            kind.is_some_and(|kind| ["snapshot", "result", "symbols"].iter().any(|it| kind == *it))
         };
         let names = self.cached();
         assert!(names.iter().all(whole), "left in the cache: {names:?}");

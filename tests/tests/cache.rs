@@ -68,6 +68,24 @@ fn a_snapshot_cut_short_is_made_again() {
 }
 
 #[test]
+fn changed_symbols_are_asked_for_again() {
+    for harm in [flip, cut_in_half] {
+        let scene = Scene::cold();
+        let explain = || scene.run(&["explain", "file.stat", &built("base"), "--json"]);
+        let first = explain();
+        let broken = scene.cached_file(".symbols");
+        harm(&broken);
+        let second = explain();
+        second
+            .assert_said(&[&broken.display().to_string(), "was corrupt; asking the kernel again"]);
+        let third = explain();
+        assert_eq!([&second.stdout, &third.stdout], [&first.succeeded().stdout; 2]);
+        assert!(!third.stderr.contains("note"), "{}", third.stderr);
+        scene.assert_cache_is_tidy();
+    }
+}
+
+#[test]
 fn without_a_cache_nothing_is_written_and_the_result_is_the_same() {
     let scene = Scene::cold();
     let without = scene.run(&[&arguments(&built("base"))[..], &["--no-cache"]].concat());

@@ -36,6 +36,35 @@ fn a_cache_that_is_full_is_named() {
 }
 
 #[test]
+fn what_is_kept_for_an_explanation_and_does_not_fit_is_named() {
+    // Neither has room for the snapshot, and the first none for the symbols.
+    for size in ["256k", "8m"] {
+        let scene = Scene::cold();
+        let run = run_with_disk(&scene, "cache", size, &["explain", "file.stat", &built("base")]);
+        let folder = scene.path("cache/pathmeter").display().to_string();
+        run.assert_unmeasured(&["base.bzImage: ", &format!("{folder}: "), "make room there"]);
+        let mut left = run.stderr.lines().filter(|line| line.starts_with(&folder));
+        assert!(left.all(|file| file.ends_with(".symbols")), "left: {}", run.stderr);
+    }
+}
+
+#[test]
+fn an_output_that_does_not_fit_costs_no_other() {
+    let scene = Scene::warm();
+    let arguments = ["explain", "file.stat", &built("base"), "--folded", "stat.folded"];
+    let outputs = ["--svg", "small/stat.svg", "--callgrind", "small/missing/stat.callgrind"];
+    let run = run_with_disk(&scene, "small", "4k", &[&arguments[..], &outputs[..2]].concat());
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    run.assert_said(&["writing small/stat.svg: No space left on device", "make room there"]);
+    assert!(!run.stderr.contains("\nsmall/"), "left: {}", run.stderr);
+    assert!(run.stdout.contains("path      file.stat"), "the tables all the same");
+    let folded = std::fs::read_to_string(scene.path("stat.folded")).unwrap();
+    assert!(folded.lines().count() > 10, "{folded}");
+    let run = run_with_disk(&scene, "small", "1m", &[&arguments[..], &outputs[2..]].concat());
+    run.assert_unmeasured(&["writing small/missing/stat.callgrind: No such file or directory"]);
+}
+
+#[test]
 fn an_output_that_does_not_fit_is_named() {
     let scene = Scene::warm();
     let arguments = ["measure", &built("base"), "--json", "-o", "small/out.json"];

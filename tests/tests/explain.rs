@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use pathmeter_e2e::{Scene, built, debian};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The explanation of `path` in Debian's cloud kernel.
 fn explained(scene: &Scene, path: &str) -> Value {
@@ -88,6 +88,84 @@ fn the_same_explanation_every_time() {
     }
 }
 
+/// A file that is built like the vmlinux of a kernel whose `getppid` runs into a function that was
+/// inlined there. Only its lines and addresses are asked for; with a banner it says whose it is.
+const GETPPID: &str = r#"
+#line 1 "kernel/sys.c"
+static inline __attribute__((always_inline)) void read_parent(void)
+{
+	asm volatile(".skip 0x20, 0x90");
+}
+
+void getppid(void)
+{
+	asm volatile(".skip 4, 0x90");
+	read_parent();
+	asm volatile(".skip 0x40, 0x90");
+}
+#ifdef BANNER
+const char linux_banner[] = BANNER;
+#endif
+"#;
+
+/// Compiles [`GETPPID`] to where the measured kernel has its own.
+fn vmlinux(scene: &Scene, address: &str, options: &[&str]) -> String {
+    scene.write("getppid.c", GETPPID);
+    let text = format!("-Wl,-Ttext={address},-e,getppid,--build-id=none");
+    let mut gcc = scene.marked("gcc", &["-g", "-O2", "-ffreestanding", "-mcmodel=kernel"]);
+    gcc.args(["-nostdlib", "-static", "-no-pie", "-fno-pie", "-fcf-protection=none"]);
+    gcc.arg(text).args(options).args(["getppid.c", "-o", "vmlinux"]);
+    assert!(gcc.status().unwrap().success());
+    scene.path("vmlinux").into_os_string().into_string().unwrap()
+}
+
+/// The one function called `name`.
+fn function<'a>(explain: &'a Value, name: &str) -> &'a Value {
+    let functions = explain["base"]["window"]["functions"].as_array().unwrap();
+    let found: Vec<_> = functions.iter().filter(|function| function["name"] == name).collect();
+    let [function] = found[..] else { panic!("{} called {name}", found.len()) };
+    function
+}
+
+#[test]
+fn a_vmlinux_gives_inlined_functions_and_lines() {
+    let scene = Scene::warm();
+    let plain = explained(&scene, "syscall.getppid");
+    let getppid = function(&plain, "__x64_sys_getppid");
+    assert_eq!((&getppid["source"], &getppid["lines"]), (&Value::Null, &json!([])));
+    let vmlinux = vmlinux(&scene, getppid["address"].as_str().unwrap(), &[]);
+    let cloud = debian("cloud");
+    let arguments = ["explain", "syscall.getppid", &cloud, "--vmlinux", &vmlinux, "--perturb", "2"];
+    let run = |more: &[&str]| scene.run(&[&arguments, more].concat());
+
+    let explain = run(&["--json", "--callgrind", "profile"]).json();
+    assert_eq!(total(&explain), total(&plain));
+    let (outer, inner) =
+        (function(&explain, "__x64_sys_getppid"), function(&explain, "read_parent"));
+    assert_eq!(outer["address"], getppid["address"]);
+    assert_eq!(outer["source"], json!({"file": "kernel/sys.c", "line": 8}));
+    assert_eq!((&inner["address"], &inner["source"]["line"]), (&Value::Null, &json!(3)));
+    let own = |function: &Value| function["counts"]["instructions"].as_u64().unwrap();
+    assert_eq!(own(outer) + own(inner), own(getppid));
+    assert_eq!(inner["lines"][0]["instructions"], own(inner));
+
+    let lines = format!("fl=kernel/sys.c\nfn=read_parent\n3 {} ", own(inner));
+    let profile = std::fs::read_to_string(scene.path("profile")).unwrap();
+    assert!(profile.contains(&lines), "{profile}");
+    let table = run(&["--min", "1"]).stdout;
+    assert!(table.contains("read_parent (inlined)"), "{table}");
+    assert!(table.contains("  __x64_sys_getppid at kernel/sys.c:8\n"), "{table}");
+}
+
+#[test]
+fn a_vmlinux_of_another_kernel_is_refused() {
+    let scene = Scene::warm();
+    let banner = r#"-DBANNER="Linux version 5.0.0-other (u@h) #1 SMP""#;
+    let vmlinux = vmlinux(&scene, "0xffffffff81000000", &[banner]);
+    let run = scene.run(&["explain", "syscall.getppid", &debian("cloud"), "--vmlinux", &vmlinux]);
+    run.assert_unmeasured(&["made for another kernel", "5.0.0-other"]);
+}
+
 #[test]
 fn a_path_without_windows_is_refused_before_anything_runs() {
     let scene = Scene::cold();
@@ -112,7 +190,7 @@ fn a_comparison_explains_each_path_that_changed() {
 }
 
 /// A QEMU that was built without plugins: it runs everything else.
-const WITHOUT_PLUGINS: &str = r#"#!/bin/sh
+pub(crate) const WITHOUT_PLUGINS: &str = r#"#!/bin/sh
 for word; do
 	if [ "$word" = -plugin ]; then
 		echo "qemu-system-x86_64: -plugin: invalid option" >&2

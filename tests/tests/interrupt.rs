@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use pathmeter_e2e::{Running, Scene, debian};
+use pathmeter_e2e::{Running, Scene, built, debian, fake};
 use rustix::process::Signal;
 
 /// From the first steps over reading images and booting to walking paths.
@@ -51,6 +51,24 @@ fn in_each_phase_ctrl_c_says_so_in_one_line() {
         running.until_said(phase);
         running.signal(Signal::INT);
         assert_interrupted(&scene, running);
+    }
+}
+
+#[test]
+fn an_explanation_ends_in_each_phase_and_on_both_sides() {
+    // Each hangs in its phase until the signal comes.
+    let phases = [("booting", fake("hangs")), ("walking the paths", built("hangs-in-stat"))];
+    for (phase, kernel) in phases {
+        for against in [&["--against", "file.stat"][..], &[&kernel], &[]] {
+            let scene = Scene::cold();
+            let arguments = ["explain", "file.stat", &kernel];
+            let mut running = scene.start(&[&arguments[..], against].concat());
+            running.until_said(phase);
+            let guests = if against.is_empty() { 1 } else { 2 };
+            running.until("its guests run", || scene.guests().len() == guests);
+            running.signal(Signal::INT);
+            assert_interrupted(&scene, running);
+        }
     }
 }
 

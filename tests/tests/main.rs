@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
+mod against;
 mod cache;
 mod disk;
 mod exactness;
@@ -11,7 +12,9 @@ mod features;
 mod hostile;
 mod inputs;
 mod interrupt;
+mod lab;
 mod layout;
 mod qemu;
 mod results;
+mod unexplained;
 mod users;

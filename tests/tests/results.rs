@@ -8,7 +8,7 @@ use serde_json::Value;
 const FEW: &[&str] = &["--perturb", "2"];
 
 /// `document` must be what the published schema says.
-fn assert_valid(document: &Value, schema: &str) {
+pub(crate) fn assert_valid(document: &Value, schema: &str) {
     let file = format!("{}/../docs/schemas/{schema}.json", env!("CARGO_MANIFEST_DIR"));
     let schema = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

@@ -58,6 +58,11 @@ impl Subject {
         let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
         Self { kind: SubjectKind::KernelImage, name: name.to_owned() }
     }
+
+    /// The lab kernel, named with its policies: `lab:policy=value,…`.
+    pub fn lab(name: &str) -> Self {
+        Self { kind: SubjectKind::Lab, name: name.to_owned() }
+    }
 }
 
 /// The kinds of subject that a result can be of.
@@ -66,6 +71,8 @@ impl Subject {
 pub enum SubjectKind {
     /// A kernel image file, or a package that holds one.
     KernelImage,
+    /// The lab kernel that comes with pathmeter.
+    Lab,
 }
 
 /// What a path's samples count.

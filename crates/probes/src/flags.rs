@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    Outcome, Path, Report,
+    Outcome, Path, Report, broken,
     clock::{self, mark},
     prove, sys,
     task::{self, Board, Partner},
@@ -60,8 +60,14 @@ const AC: u64 = 1 << 18;
 /// CPUID may be used, if it can be toggled.
 const ID: u64 = 1 << 21;
 
-/// Flags that a user program may set and that must stay its own.
-const PRIVATE: [(&str, u64); 4] = [("NT", NT), ("AC", AC), ("ID", ID), ("DF", DF)];
+/// Flags that a user program may set and that must stay its own: as checks name them, there and in
+/// the kernel.
+const PRIVATE: [(&str, &str, u64); 4] = [
+    ("NT", "NT in kernel", NT),
+    ("AC", "AC in kernel", AC),
+    ("ID", "ID in kernel", ID),
+    ("DF", "DF in kernel", DF),
+];
 
 #[inline(always)]
 fn read_flags() -> u64 {
@@ -130,10 +136,12 @@ fn std_cld(report: &mut Report) -> Outcome {
 /// Switches for each flag in [`isolation`].
 const SWITCHES: u64 = 32;
 
-/// The partner yields for ever with one flag set, the probe looks for it after every switch.
+/// The partner yields for ever with one flag set, the probe looks for it after every switch: in its own
+/// flags, and where the kernel tells them, in the kernel's.
 fn isolation(report: &mut Report) -> Outcome {
     task::fifo()?;
-    for (name, flag) in PRIVATE {
+    let mut leaked = None;
+    for (name, in_kernel, flag) in PRIVATE {
         let board = Board::new()?;
         let _partner = Partner::process(|| yield_with(board, flag))?;
         while board.turns() < SWITCHES {
@@ -144,8 +152,26 @@ fn isolation(report: &mut Report) -> Outcome {
         let kept = board.value.load(Ordering::Relaxed);
         prove!(kept & flag != 0, "{name} was lost in the task that set it: flags {kept:#x}");
         report.check(name, format_args!("its task's own over {SWITCHES} switches"));
+        if let Some(flags) = kernel_flags_after_yield() {
+            let leaks = flags & flag != 0;
+            report.check(in_kernel, format_args!("{}", if leaks { "leaks" } else { "kept out" }));
+            leaked = leaked.or(leaks.then_some(name));
+        }
     }
-    Ok(())
+    match leaked {
+        None => Ok(()),
+        Some(name) => broken!("{name} of another task shows in the kernel's flags after a switch"),
+    }
+}
+
+/// Yields, and asks for the kernel's own flags right after the switch back: of all kernels, the lab
+/// kernel tells them (`lab/uapi/lab.h`).
+fn kernel_flags_after_yield() -> Option<u64> {
+    const SYS_LAB: usize = 500;
+    const YIELD_FLAGS: usize = 0;
+    // SAFETY: takes no pointer; kernels without this call do nothing.
+    let flags = unsafe { sys::checked(SYS_LAB, [YIELD_FLAGS, 0, 0, 0, 0, 0]) };
+    flags.ok().map(|flags| flags as u64)
 }
 
 /// Yields for ever with `flag` set across the system call, and tells the flags it saw after it.

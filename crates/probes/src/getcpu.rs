@@ -19,6 +19,13 @@ pub(crate) static PATHS: &[Path] = &[
         probe: by_vdso,
     },
     Path {
+        name: "getcpu.vdso+cache",
+        about: "the same with the caller's cache, which Linux has ignored since 2.6.24",
+        windows: 51,
+        idles: false,
+        probe: by_vdso_cached,
+    },
+    Path {
         name: "getcpu.syscall",
         about: "getcpu(2) by system call",
         windows: 51,
@@ -86,16 +93,40 @@ fn syscall() -> Result<u32, Failure> {
     }
 }
 
-fn by_vdso(report: &mut Report) -> Outcome {
+/// `__vdso_getcpu`: where to put CPU and node (either may be null), and the caller's cache or null.
+type VdsoGetcpu = extern "C" fn(*mut u32, *mut u32, *mut Cache) -> i64;
+
+/// `struct getcpu_cache` (Linux `include/linux/getcpu.h`).
+#[repr(C)]
+#[derive(Default)]
+struct Cache {
+    blob: [u64; 16],
+}
+
+fn vdso_getcpu() -> Result<VdsoGetcpu, Failure> {
     let Some(address) = vdso::find(b"__vdso_getcpu\0") else {
         return unsupported!("this kernel's vDSO has no __vdso_getcpu");
     };
     // SAFETY: the vDSO's symbol of this name has this signature and the C calling convention.
-    let getcpu: extern "C" fn(*mut u32, *mut u32, usize) -> i64 =
-        unsafe { core::mem::transmute(address) };
+    Ok(unsafe { core::mem::transmute::<usize, VdsoGetcpu>(address) })
+}
+
+fn by_vdso(report: &mut Report) -> Outcome {
+    let getcpu = vdso_getcpu()?;
     walk(report, || {
         let mut cpu = u32::MAX;
-        getcpu(&raw mut cpu, core::ptr::null_mut(), 0);
+        getcpu(&raw mut cpu, core::ptr::null_mut(), core::ptr::null_mut());
+        cpu
+    })
+}
+
+fn by_vdso_cached(report: &mut Report) -> Outcome {
+    let getcpu = vdso_getcpu()?;
+    let mut cache = Cache::default();
+    let cache = &raw mut cache;
+    walk(report, || {
+        let mut cpu = u32::MAX;
+        getcpu(&raw mut cpu, core::ptr::null_mut(), cache);
         cpu
     })
 }

@@ -1,4 +1,5 @@
-//! How fast traces are decoded: `throughput [MILLIONS]`, of a synthetic trace made on the fly.
+//! How fast traces are decoded: `throughput [MILLIONS [lines]]`, of a synthetic trace made on the
+//! fly, without names or with those of inlined functions and source lines.
 //!
 //! Each round calls, stores, loads, branches and tail-calls in the mix that kernel code has: a
 //! memory access every three instructions, a call or return every fifteen.
@@ -9,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use pathmeter_trace::{NoSymbols, decode};
+use pathmeter_trace::{NoSymbols, Resolve, decode};
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -32,6 +33,9 @@ fn round(w: &mut Writer, turn: u64) {
 
 fn main() {
     let millions: u64 = std::env::args().nth(1).map_or(50, |word| word.parse().unwrap());
+    let sourced = common::sourced();
+    let with_lines = std::env::args().nth(2).is_some_and(|word| word == "lines");
+    let resolver: &dyn Resolve = if with_lines { &sourced } else { &NoSymbols };
     let mut head = Writer::new();
     head.begin().at(USER, common::RDTSC).at(USER + 2, SYSCALL);
     round(&mut head, 0);
@@ -47,7 +51,7 @@ fn main() {
     let trace =
         Cursor::new(head).chain(Repeated { body, at: 0 }.take(length)).chain(Cursor::new(tail));
     let begin = Instant::now();
-    let recording = decode(trace, &NoSymbols);
+    let recording = decode(trace, resolver);
     let took = begin.elapsed();
     let tree = recording.representative.or(recording.interrupted).unwrap();
     println!(

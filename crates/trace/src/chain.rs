@@ -7,6 +7,15 @@
 
 use crate::{arena::Moment, tree::Kind};
 
+/// Where an instruction was counted, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Counted {
+    pub(crate) node: u32,
+    /// Its line's, see `ledger.rs`.
+    pub(crate) account: u32,
+    pub(crate) moment: Moment,
+}
+
 /// log2 of the size and alignment of a kernel stack (linux `THREAD_SIZE` on x86-64).
 const STACK_SHIFT: u32 = 14;
 /// Most frames of one flow: beyond what a kernel stack holds.
@@ -17,8 +26,8 @@ const MAX_FRAMES: usize = 2048;
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
     pub(crate) from_user: bool,
-    /// The instruction before it, if it was counted, at which node and when.
-    pub(crate) counted: Option<(u32, Moment)>,
+    /// The instruction before it, if it was counted.
+    pub(crate) counted: Option<Counted>,
     pub(crate) interrupted: u32,
     /// What that instruction had accessed when the entry came.
     pub(crate) load: Option<u64>,

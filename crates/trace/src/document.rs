@@ -1,4 +1,5 @@
-//! The document `pathmeter.explain/1`: one path of one subject, or of two and their difference.
+//! The document `pathmeter.explain/1`: one path of one subject, or two windows and their difference:
+//! of one path in two subjects, or of two paths in one.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 
@@ -25,19 +26,21 @@ pub enum ExplainSchema {
 pub struct Explain {
     /// Always `pathmeter.explain/1`.
     pub schema: ExplainSchema,
-    /// The path's name.
+    /// The path explained; of two, new's.
     pub path: String,
-    /// The subject explained, or compared against.
+    /// What is explained, or compared against.
     pub base: SubjectWindow,
-    /// The subject compared; null if there is but one.
+    /// What is compared; null if there is but one window.
     pub new: Option<SubjectWindow>,
-    /// new − base; null if there is but one subject.
+    /// new − base; null if there is but one window.
     pub difference: Option<Difference>,
 }
 
-/// What one subject executed.
+/// What one subject executed on one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubjectWindow {
+    /// The path's name.
+    pub path: String,
     /// The subject's name.
     pub name: String,
     /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
@@ -62,8 +65,14 @@ pub struct RecordedWindows {
 }
 
 impl SubjectWindow {
-    /// The subject `name` with what `recording` says of it; `None` if no window can stand for all.
-    pub fn new(name: String, image_sha256: String, recording: &Recording) -> Option<Self> {
+    /// The subject `name` with what `recording` says of `path` in it; `None` if no window can stand
+    /// for all.
+    pub fn new(
+        path: String,
+        name: String,
+        image_sha256: String,
+        recording: &Recording,
+    ) -> Option<Self> {
         let window = recording.representative.clone()?;
         let windows = RecordedWindows {
             recorded: recording.windows.recorded,
@@ -71,13 +80,14 @@ impl SubjectWindow {
             unstamped: recording.windows.unstamped,
             alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
         };
-        Some(Self { name, image_sha256, windows, window })
+        Some(Self { path, name, image_sha256, windows, window })
     }
 }
 
 impl Explain {
-    /// Explains `path` of one subject, or of two.
-    pub fn new(path: String, base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
+    /// Explains one window, or what `new` does otherwise than `base`.
+    pub fn new(base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
+        let path = new.as_ref().unwrap_or(&base).path.clone();
         let difference = new.as_ref().map(|new| difference(&base.window, &new.window));
         Self { schema: ExplainSchema::V1, path, base, new, difference }
     }

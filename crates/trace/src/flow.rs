@@ -8,7 +8,7 @@
 
 use crate::{
     arena::{Arena, NO_NODE},
-    chain::{End, Entry, Return},
+    chain::{Counted, End, Entry, Return},
     code::Flow,
     program::{NAMELESS, Placed, Program, is_kernel},
     symbols::Gate,
@@ -115,7 +115,7 @@ impl Window {
         Entry {
             kind,
             from_user: !before.is_kernel(),
-            counted: self.counted.map(|moment| (self.at, moment)),
+            counted: self.counted,
             interrupted: latest.number,
             load: latest.load,
             store: latest.store,
@@ -301,9 +301,11 @@ impl Window {
             // Only an exception returns to the same instruction.
             self.interrupts -= 1;
         }
-        let Some((node, moment)) = entry.counted else { return };
+        let Some(Counted { node, account, moment }) = entry.counted else { return };
+        let tentative = moment == self.arena.now();
         self.arena.take_back(node, moment, before.code.slow, before.code.rep);
-        let sum = if moment == self.arena.now() { &mut self.tentative } else { &mut self.total };
+        self.ledger.take_back(account, tentative);
+        let sum = if tentative { &mut self.tentative } else { &mut self.total };
         *sum -= 1;
     }
 

@@ -23,6 +23,21 @@ pub struct Footprint {
 }
 
 impl Footprint {
+    /// The median of each number; of two middle ones the lower, so that it is one that occurred.
+    pub(crate) fn median(footprints: &[Self]) -> Self {
+        let of = |lines: fn(&Self) -> u64| {
+            let mut numbers: Vec<u64> = footprints.iter().map(lines).collect();
+            numbers.sort_unstable();
+            numbers.get(numbers.len().saturating_sub(1) / 2).copied().unwrap_or_default()
+        };
+        Self {
+            code_lines: of(|it| it.code_lines),
+            data_lines: of(|it| it.data_lines),
+            read_lines: of(|it| it.read_lines),
+            written_lines: of(|it| it.written_lines),
+        }
+    }
+
     fn add(&mut self, uses: u8) {
         self.code_lines += u64::from(uses & CODE != 0);
         self.data_lines += u64::from(uses & (READ | WRITTEN) != 0);

@@ -18,6 +18,8 @@ mod difference;
 mod document;
 mod flow;
 mod footprint;
+mod ledger;
+mod places;
 mod program;
 pub mod reader;
 mod recording;
@@ -37,4 +39,4 @@ pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{
     Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
 };
-pub use tree::{Census, Counts, Function, Kind, Node, WindowTree};
+pub use tree::{Census, Counts, Function, Kind, LineCounts, Node, SourceLine, WindowTree};

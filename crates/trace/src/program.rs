@@ -4,8 +4,11 @@ use std::collections::HashMap;
 
 use crate::{
     code::Code,
+    ledger::NO_ACCOUNT,
+    places::Places,
     reader::Instruction,
-    symbols::{Gate, Resolve, containing, is_thunk},
+    symbols::{Gate, Location, Resolve, containing, is_thunk},
+    tree::SourceLine,
 };
 
 /// The function of instructions without a symbol: it depends on how control came to them.
@@ -28,8 +31,12 @@ pub(crate) struct Placed {
     pub(crate) gate: Option<Gate>,
     /// Index into [`Program::inlined`]; 0 for none.
     pub(crate) inlined: u32,
-    /// Where its code line was last noted: window and function.
+    /// Its line, a number of [`Places`].
+    pub(crate) place: u32,
+    /// Where it was last noted: window and function.
     pub(crate) noted: (u32, u32),
+    /// Where that function's ledger counts it.
+    pub(crate) account: u32,
 }
 
 impl Placed {
@@ -51,6 +58,19 @@ pub(crate) struct Named {
     pub(crate) name: String,
     pub(crate) module: Option<String>,
     pub(crate) is_thunk: bool,
+    /// Its entry, of several functions with this name the lowest met.
+    pub(crate) entry: Option<u64>,
+    /// The line of that.
+    source: Option<SourceLine>,
+    /// The first of its lines met where it is inlined.
+    inlined: Option<SourceLine>,
+}
+
+impl Named {
+    /// The line that it begins in.
+    pub(crate) fn begin(&self) -> Option<SourceLine> {
+        self.source.clone().or_else(|| self.inlined.clone())
+    }
 }
 
 /// See the file's head.
@@ -63,6 +83,7 @@ pub(crate) struct Program<'r> {
     /// Chains of inlined functions, outermost first.
     pub(crate) inlined: Vec<Vec<u32>>,
     chains: HashMap<Vec<u32>, u32>,
+    pub(crate) places: Places,
 }
 
 impl<'r> Program<'r> {
@@ -78,6 +99,7 @@ impl<'r> Program<'r> {
             by_entry: HashMap::new(),
             inlined: vec![Vec::new()],
             chains: HashMap::new(),
+            places: Places::default(),
         };
         // In the order of the constants above.
         program.named("[unattributed]", None);
@@ -94,7 +116,9 @@ impl<'r> Program<'r> {
         // Never saturates: each instruction brings at most a few names, see MAX_INSTRUCTIONS.
         let number = u32::try_from(self.functions.len()).unwrap_or(Self::UNATTRIBUTED);
         let (name, module) = key.clone();
-        self.functions.push(Named { is_thunk: is_thunk(&name), name, module });
+        let is_thunk = is_thunk(&name);
+        let (entry, source, inlined) = (None, None, None);
+        self.functions.push(Named { name, module, is_thunk, entry, source, inlined });
         self.numbers.insert(key, number);
         number
     }
@@ -104,12 +128,12 @@ impl<'r> Program<'r> {
         let address = instruction.address;
         let resolver = self.resolver;
         let location = resolver.resolve(address);
-        let function = location
-            .as_ref()
-            .map_or(NAMELESS, |found| self.named(containing(found.name), found.module));
+        let function = location.as_ref().map_or(NAMELESS, |found| self.function(found, address));
         let is_start = location.as_ref().is_some_and(|found| found.offset == 0);
         let gate = location.and_then(|found| Gate::at(found.name, found.offset));
-        let inlined = self.chain(&resolver.inlined(address));
+        let lines = resolver.lines(address);
+        let inlined = self.chain(&resolver.inlined(address), &lines);
+        let place = self.places.number(lines.last());
         self.instructions.push(Placed {
             code: Code::of(instruction),
             address,
@@ -118,15 +142,43 @@ impl<'r> Program<'r> {
             is_start,
             gate,
             inlined,
+            place,
             noted: (0, NAMELESS),
+            account: NO_ACCOUNT,
         });
     }
 
-    fn chain(&mut self, names: &[String]) -> u32 {
+    /// The function that `address` lies in, `found` there.
+    fn function(&mut self, found: &Location<'_>, address: u64) -> u32 {
+        let name = containing(found.name);
+        let function = self.named(name, found.module);
+        // The start of a part that was moved away is no entry.
+        if name == found.name {
+            self.note_entry(function, address.wrapping_sub(found.offset));
+        }
+        function
+    }
+
+    fn note_entry(&mut self, function: u32, entry: u64) {
+        let named = &mut self.functions[function as usize];
+        if named.entry.is_none_or(|lowest| entry < lowest) {
+            named.entry = Some(entry);
+            named.source = self.resolver.lines(entry).into_iter().next();
+        }
+    }
+
+    fn chain(&mut self, names: &[String], lines: &[SourceLine]) -> u32 {
         if names.is_empty() {
             return 0;
         }
         let chain: Vec<u32> = names.iter().map(|name| self.named(name, None)).collect();
+        // The first line is the called function's.
+        for (function, line) in chain.iter().zip(lines.iter().skip(1)) {
+            let first = &mut self.functions[*function as usize].inlined;
+            if first.as_ref().is_none_or(|first| line < first) {
+                *first = Some(line.clone());
+            }
+        }
         let next = u32::try_from(self.inlined.len()).unwrap_or(0);
         let inlined = &mut self.inlined;
         *self.chains.entry(chain).or_insert_with_key(|chain| {
@@ -149,6 +201,7 @@ impl<'r> Program<'r> {
         }
         let number = self.named(&format!("{:#x}", placed.address), None);
         self.by_entry.insert(placed.address, number);
+        self.note_entry(number, placed.address);
         number
     }
 

@@ -80,7 +80,7 @@ pub enum Stop {
 pub struct Instruction {
     /// Virtual address.
     pub address: u64,
-    /// Physical address; all ones if unknown.
+    /// Physical address; all ones if unknown, as it is to the recorder.
     pub physical: u64,
     length: u8,
     bytes: [u8; MAX_LENGTH],

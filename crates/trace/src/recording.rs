@@ -8,10 +8,11 @@ use std::{
 use crate::{
     arena::{Arena, Draft, NO_NODE, Tally},
     footprint::Footprint,
+    ledger::LineTally,
     program::Program,
     reader::{Item, Reader, Stop, TraceError},
     symbols::Resolve,
-    tree::{Census, Counts, Function, Node, WindowTree, add_census},
+    tree::{Census, Counts, Function, Kind, LineCounts, Node, WindowTree, add_census},
     window::Window,
 };
 
@@ -37,7 +38,8 @@ pub struct Recording {
     /// How often each total occurred in windows without an interrupt.
     pub totals: BTreeMap<u64, u64>,
     /// The window that stands for all: the first with the most frequent total, of several totals
-    /// the lowest. None if every window was interrupted.
+    /// the lowest. Its footprint is the median of all that have this total. None if every window
+    /// was interrupted.
     pub representative: Option<WindowTree>,
     /// The same of the windows in which an interrupt came.
     pub interrupted: Option<WindowTree>,
@@ -113,7 +115,7 @@ impl Decoder<'_> {
         self.windows.interrupted += u64::from(is_interrupted);
         let tallied = if is_interrupted { &mut self.interrupted } else { &mut self.clean };
         let total = self.window.total;
-        if tallied.note(total) {
+        if tallied.note(total, self.window.lines.together()) {
             tallied.trees.insert(total, finished(&self.window, &self.program, number));
         }
     }
@@ -124,14 +126,17 @@ impl Decoder<'_> {
 struct Tallied {
     totals: BTreeMap<u64, u64>,
     trees: BTreeMap<u64, WindowTree>,
+    /// Of each window its total and what it touched: 40 bytes, for at most MAX_WINDOWS.
+    footprints: Vec<(u64, Footprint)>,
 }
 
 impl Tallied {
-    /// Notes a window of `total`; whether its tree is wanted.
+    /// Notes a window of `total` that touched as much; whether its tree is wanted.
     ///
     /// Of more than [`MAX_TREES`] totals the least frequent lose their trees. The one that ends up
     /// most frequent has its tree: after its last occurrence nothing outranks it again.
-    fn note(&mut self, total: u64) -> bool {
+    fn note(&mut self, total: u64, touched: Footprint) -> bool {
+        self.footprints.push((total, touched));
         *self.totals.entry(total).or_default() += 1;
         if self.trees.contains_key(&total) {
             return false;
@@ -148,8 +153,11 @@ impl Tallied {
 
     fn representative(&mut self) -> Option<WindowTree> {
         let rank = |(total, count): &(&u64, &u64)| (**count, std::cmp::Reverse(**total));
-        let (total, _) = self.totals.iter().max_by_key(rank)?;
-        self.trees.remove(total)
+        let (&total, _) = self.totals.iter().max_by_key(rank)?;
+        let alike = self.footprints.iter().filter(|(of, _)| *of == total);
+        let touched: Vec<Footprint> = alike.map(|(_, touched)| *touched).collect();
+        let tree = self.trees.remove(&total)?;
+        Some(WindowTree { footprint: Footprint::median(&touched), ..tree })
     }
 }
 
@@ -163,15 +171,18 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
         interrupts: window.interrupts,
         functions: Vec::new(),
         nodes: Vec::new(),
-        footprint: window.lines.together(),
+        // That of all windows alike is known at the end.
+        footprint: Footprint::default(),
         census: Census::new(),
     };
     let footprints = window.lines.by_function(program.functions.len());
+    let mut lines = lines_by_function(window, program);
     let mut numbers = HashMap::new();
     for (draft, parent) in preorder(drafts) {
         let of = draft.function;
         let function = *numbers.entry(of).or_insert_with(|| {
-            tree.functions.push(unused_function(program, of, footprints[of as usize]));
+            let lines = lines.remove(&of).unwrap_or_default();
+            tree.functions.push(unused_function(program, of, lines, footprints[of as usize]));
             tree.functions.len() - 1
         });
         add_node(&mut tree, draft, parent, function);
@@ -180,11 +191,35 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
     tree
 }
 
-fn unused_function(program: &Program<'_>, number: u32, footprint: Footprint) -> Function {
+/// What the lines of each function executed, in the order of the source.
+fn lines_by_function(window: &Window, program: &Program<'_>) -> HashMap<u32, Vec<LineCounts>> {
+    let mut by_function: HashMap<u32, Vec<LineCounts>> = HashMap::new();
+    for account in window.ledger.settled() {
+        let Some(source) = program.places.get(account.place) else { continue };
+        let LineTally { instructions, loads, stores } = account.settled;
+        let line = LineCounts { source, instructions, loads, stores };
+        by_function.entry(account.function).or_default().push(line);
+    }
+    for lines in by_function.values_mut() {
+        lines.sort_by(|a, b| a.source.cmp(&b.source));
+    }
+    by_function
+}
+
+/// A function with nothing counted yet but its lines.
+fn unused_function(
+    program: &Program<'_>,
+    number: u32,
+    lines: Vec<LineCounts>,
+    footprint: Footprint,
+) -> Function {
     let named = &program.functions[number as usize];
     Function {
         name: named.name.clone(),
         module: named.module.clone(),
+        address: named.entry.map(|entry| format!("{entry:#x}")),
+        source: named.begin(),
+        lines,
         counts: Counts::default(),
         census: Census::new(),
         footprint,
@@ -247,7 +282,8 @@ fn without_idle<'a>(
 }
 
 fn unattributed(tree: &WindowTree) -> u64 {
-    let is_anchor = |node: &Node| tree.name(node) == "[unattributed]";
+    // By kind: a hostile symbol table may give the anchor's name to a function.
+    let is_anchor = |node: &Node| node.kind == Kind::Unattributed;
     let inclusive = tree.inclusive();
     let anchors = tree.nodes.iter().zip(inclusive).filter(|(node, _)| is_anchor(node));
     anchors.map(|(_, sum)| sum).sum()

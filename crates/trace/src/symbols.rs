@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::tree::SourceLine;
+
 /// Most bytes of a symbol table. Debian's has 3.6 MB.
 pub const MAX_KALLSYMS_BYTES: usize = 64 << 20;
 /// Longest name, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
@@ -30,6 +32,13 @@ pub trait Resolve {
 
     /// The names of the functions inlined at `address`, outermost first.
     fn inlined(&self, _address: u64) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The lines of the source that the instruction at `address` is in: that of the called
+    /// function first, then one for each function inlined there. So the last is its own, the
+    /// others are the lines of calls. Empty if not known.
+    fn lines(&self, _address: u64) -> Vec<SourceLine> {
         Vec::new()
     }
 }

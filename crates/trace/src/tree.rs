@@ -88,6 +88,30 @@ pub struct Node {
     pub census: Census,
 }
 
+/// A place in the source.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct SourceLine {
+    /// The file, as the resolver names it: for a kernel from the root of its source.
+    pub file: String,
+    /// The line in it, from 1.
+    pub line: u32,
+}
+
+/// What one line of the source executed in one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LineCounts {
+    /// The line. Not always in the function's own file: macros and templates stand in others.
+    pub source: SourceLine,
+    /// Instructions, as in [`Counts`].
+    pub instructions: u64,
+    /// Reads of memory.
+    pub loads: u64,
+    /// Writes of memory.
+    pub stores: u64,
+}
+
 /// One function of a window, all its nodes together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Function {
@@ -95,11 +119,20 @@ pub struct Function {
     pub name: String,
     /// The module that it belongs to; null for the kernel proper.
     pub module: Option<String>,
+    /// Where it begins in memory, in hexadecimal as its name would be; of several functions with
+    /// one name the lowest. Null for what has no entry: tasks, user code, inlined functions.
+    pub address: Option<String>,
+    /// Where it begins in the source: the line of its entry; of an inlined function, the first of
+    /// its lines that the recording met. Null if not known.
+    pub source: Option<SourceLine>,
+    /// Its lines that executed, in the order of the source. Empty if no lines are known; what they
+    /// don't add up to of `counts` is in none.
+    pub lines: Vec<LineCounts>,
     /// Its nodes' counts together.
     pub counts: Counts,
     /// Its nodes' census together.
     pub census: Census,
-    /// The memory that it touched itself.
+    /// The memory that it touched itself, in this window.
     pub footprint: Footprint,
 }
 
@@ -119,7 +152,8 @@ pub struct WindowTree {
     pub functions: Vec<Function>,
     /// The tree in preorder: children follow their parent, in the order of their first entry.
     pub nodes: Vec<Node>,
-    /// The memory that the window touched.
+    /// The memory that a window touches: each number is the median of all windows that have this
+    /// total, of two middle ones the lower.
     pub footprint: Footprint,
     /// The window's slow instructions.
     pub census: Census,

@@ -7,10 +7,11 @@
 //! window's total.
 
 use crate::{
-    arena::{Arena, Moment, NO_NODE},
-    chain::Chain,
+    arena::{Arena, NO_NODE},
+    chain::{Chain, Counted},
     code::Flow,
     footprint::{CODE, Lines, READ, WRITTEN},
+    ledger::{Ledger, NO_ACCOUNT},
     program::{Placed, Program},
     reader::Access,
     tree::Kind,
@@ -31,12 +32,13 @@ pub(crate) struct Latest {
 pub(crate) struct Window {
     pub(crate) arena: Arena,
     pub(crate) lines: Lines,
+    pub(crate) ledger: Ledger,
     pub(crate) current: Chain,
     pub(crate) parked: Vec<Chain>,
     tasks: u32,
     pub(crate) latest: Option<Latest>,
-    /// When the latest instruction was counted, if it was.
-    pub(crate) counted: Option<Moment>,
+    /// Where the latest instruction was counted, if it was.
+    pub(crate) counted: Option<Counted>,
     /// The node that executed last: the current one, or one inlined there.
     pub(crate) at: u32,
     /// The last inlined node looked up: from where, which chain, and what it was.
@@ -56,6 +58,7 @@ impl Window {
         Self {
             arena: Arena::default(),
             lines: Lines::default(),
+            ledger: Ledger::default(),
             current: Chain::new(Arena::UNATTRIBUTED, None),
             parked: Vec::new(),
             tasks: 0,
@@ -75,6 +78,7 @@ impl Window {
     pub(crate) fn open(&mut self) {
         self.arena.clear(Program::UNATTRIBUTED);
         self.lines.clear();
+        self.ledger.clear();
         self.parked.clear();
         self.current = Chain::new(Arena::UNATTRIBUTED, None);
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
@@ -98,10 +102,7 @@ impl Window {
         }
         self.latest = Some(Latest { number, load: None, store: None });
         self.at = if now.inlined == 0 { self.current.node } else { self.inlined(program, &now) };
-        self.counted = (self.stamps > 0).then(|| self.arena.now());
-        if self.counted.is_some() {
-            self.count(program, number, &now);
-        }
+        self.counted = (self.stamps > 0).then(|| self.count(program, number, &now));
         if now.code.loads_stack_pointer {
             self.current.note_switch();
         }
@@ -111,14 +112,24 @@ impl Window {
     }
 
     #[inline]
-    fn count(&mut self, program: &mut Program<'_>, number: u32, now: &Placed) {
+    fn count(&mut self, program: &mut Program<'_>, number: u32, now: &Placed) -> Counted {
         self.arena.execute(self.at, now.code.slow, now.code.rep);
         self.tentative += 1;
         let function = self.arena.draft(self.at).function;
+        let mut account = now.account;
         if now.noted != (self.epoch, function) {
-            program.instructions[number as usize].noted = (self.epoch, function);
+            account = self.ledger.account(function, now.place);
+            let placed = &mut program.instructions[number as usize];
+            (placed.noted, placed.account) = ((self.epoch, function), account);
             self.lines.touch(function, now.address, now.length(), CODE);
         }
+        self.ledger.count(account, |line| line.instructions += 1);
+        Counted { node: self.at, account, moment: self.arena.now() }
+    }
+
+    /// The account of the latest instruction's line.
+    fn account(&self) -> u32 {
+        self.counted.map_or(NO_ACCOUNT, |counted| counted.account)
     }
 
     /// All counted since the stamp before stands; the first stamp itself doesn't count.
@@ -127,6 +138,7 @@ impl Window {
         self.total += self.tentative;
         self.tentative = 0;
         self.arena.settle();
+        self.ledger.settle();
         self.lines.settle();
     }
 
@@ -142,6 +154,7 @@ impl Window {
         let bytes = u64::from(access.bytes);
         let moved = if code.rep && !code.rep_stores { bytes } else { 0 };
         self.arena.load(self.at, bytes, moved);
+        self.ledger.count(self.account(), |line| line.loads += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, READ);
     }
@@ -157,6 +170,7 @@ impl Window {
         let bytes = u64::from(access.bytes);
         let rep_stores = program.instructions[latest.number as usize].code.rep_stores;
         self.arena.store(self.at, bytes, if rep_stores { bytes } else { 0 });
+        self.ledger.count(self.account(), |line| line.stores += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, WRITTEN);
     }

@@ -88,7 +88,8 @@ fn subject(window: WindowTree) -> SubjectWindow {
     let mut writer = Writer::new();
     calling(&mut writer, &[(A, 1)]);
     let recording = whole(&writer.stop(), &names());
-    let mut subject = SubjectWindow::new("vmlinuz".into(), "00".into(), &recording).unwrap();
+    let mut subject =
+        SubjectWindow::new("a.b".into(), "vmlinuz".into(), "00".into(), &recording).unwrap();
     subject.window = window;
     subject
 }
@@ -105,7 +106,7 @@ fn the_schema_is_published_and_names_every_field() {
     let published: Value = serde_json::from_str(&published).unwrap_or_default();
     assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
     let (base, new) = (window(&[(A, 1)]), window(&[(B, 1)]));
-    let explain = Explain::new("a.b".into(), subject(base), Some(subject(new)));
+    let explain = Explain::new(subject(base), Some(subject(new)));
     let document = serde_json::to_value(&explain).unwrap();
     for field in published["required"].as_array().unwrap() {
         assert!(!document[field.as_str().unwrap()].is_null(), "{field}");

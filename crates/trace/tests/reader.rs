@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{NoSymbols, Stop, TraceError, decode};
+use pathmeter_trace::{NoSymbols, Resolve, Stop, TraceError, decode};
 use proptest::prelude::*;
 
 fn fault(bytes: &[u8]) -> TraceError {
@@ -158,7 +158,8 @@ proptest! {
     #[test]
     fn every_window_adds_up(steps in prop::collection::vec(step(), 0..300)) {
         let bytes = trace_of(&steps);
-        for recording in [whole(&bytes, &names()), whole(&bytes, &NoSymbols)] {
+        let resolvers: [&dyn Resolve; 3] = [&names(), &NoSymbols, &sourced()];
+        for recording in resolvers.map(|resolver| whole(&bytes, resolver)) {
             let tree = recording.representative.or(recording.interrupted).unwrap();
             assert_adds_up(&tree);
             prop_assert!(tree.total <= steps.len() as u64 + 1);

@@ -109,8 +109,8 @@ fn a_task_switch_there_and_back_finds_the_first_tasks_frames() {
         let tree = tree(Writer::new().syscall(|w| {
             w.call(ENTRY + 1, A, SLOT).call(A, SWITCH_ASM, SLOT - 8);
             switch(w, SLOT - 8, other, stuffed);
-            // B was in the same function, called from b.
-            w.ret(A + 5, other + 8).nops(B + 9, 2).call(B + 11, A, other + 8);
+            // B was in the same function, called from b: both tasks return to the same address.
+            w.nops(A + 5, 3).ret(A + 8, other + 8).nops(B + 9, 2).call(B + 11, A, other + 8);
             w.call(A, SWITCH_ASM, other);
             switch(w, other, SLOT - 8, stuffed);
             w.ret(A + 5, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
@@ -126,7 +126,7 @@ fn a_task_switch_there_and_back_finds_the_first_tasks_frames() {
             "      c call 2".to_owned(),
             "[task 2] task 0".to_owned(),
             " b call 3".to_owned(),
-            "  a call 2".to_owned(),
+            "  a call 5".to_owned(),
             format!("   __switch_to_asm call {asm}"),
             "    __switch_to tail-call 2".to_owned(),
             "     c call 2".to_owned(),
@@ -134,6 +134,67 @@ fn a_task_switch_there_and_back_finds_the_first_tasks_frames() {
         assert_eq!(drawn(&tree), expected);
         assert_eq!(tree.unattributed, 0);
     }
+}
+
+#[test]
+fn a_switch_that_returns_right_behind_stuffed_calls_is_one() {
+    let other = STACK_B - 0x100;
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, SWITCH_ASM, SLOT).at(SWITCH_ASM, LOAD_RSP).load(SLOT, 3);
+        w.call(SWITCH_ASM + 3, SWITCH_ASM + 8, other - 8).ret(SWITCH_ASM + 8, other);
+        w.nops(B, 2).jmp(B + 2, ENTRY + 0x80);
+    }));
+    let expected = ["[task 2] task 0", " [user] call 2", "  b syscall 3", "   entry tail-call 1"];
+    assert_eq!(drawn(&tree)[4..], expected);
+}
+
+#[test]
+fn a_call_never_returned_from_ends_where_its_slot_is_used_anew() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).jmp(A, ENTRY + 0x20).call(ENTRY + 0x20, B, SLOT);
+        w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 0x25, ENTRY + 0x80);
+    }));
+    let expected = ["  entry syscall 4", "   a call 1", "    entry tail-call 1", "   b call 2"];
+    assert_eq!(drawn(&tree)[2..], expected);
+}
+
+#[test]
+fn without_symbols_stuffed_calls_are_no_functions() {
+    let tree = nameless(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, ENTRY + 8, SLOT).call(ENTRY + 8, ENTRY + 16, SLOT - 8);
+        w.nops(ENTRY + 16, 1).jmp(ENTRY + 17, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[2..], [format!("  {ENTRY:#x} syscall 6")]);
+}
+
+#[test]
+fn a_function_jumped_back_into_is_the_one_that_jumped_away() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).jmp(A, B).jmp(B, A + 0x20).ret(A + 0x20, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], ["   a call 2", "    b tail-call 1"]);
+}
+
+#[test]
+fn a_label_that_control_falls_through_is_no_function() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A + 0xff, SLOT).nops(A + 0xff, 1).jmp(B, B + 0x20).ret(B + 0x20, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], ["   a call 3"]);
+}
+
+#[test]
+fn a_function_that_is_called_unattributed_is_not() {
+    let names = Names(vec![(ENTRY, "[unattributed]"), (A, "[unattributed]")]);
+    let bytes = Writer::new()
+        .syscall(|w| {
+            w.call(ENTRY + 1, A, SLOT).ret(A, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+        })
+        .stop();
+    let tree = whole(&bytes, &names).representative.unwrap();
+    assert_eq!((tree.total, tree.unattributed), (8, 0));
 }
 
 #[test]
@@ -154,6 +215,27 @@ fn a_fault_is_known_without_symbols_too() {
         w.at(USER, LOAD_RAX).load(0x1234, 3).jmp(USER + 3, USER + 0x1000);
     }));
     assert_eq!((tree.total, tree.interrupts), (7, 0));
+}
+
+#[test]
+fn a_fault_without_access_or_symbols_is_no_interrupt_either() {
+    let tree = nameless(Writer::new().window(|w| {
+        w.at(USER, NOP).nops(FAULT, 1).at(FAULT + 1, IRET).at(USER, NOP);
+        w.jmp(USER + 1, USER + 0x1000);
+    }));
+    assert_eq!((tree.total, tree.interrupts), (5, 0));
+}
+
+#[test]
+fn a_fault_right_behind_a_return_to_kernel_code_leaves_what_was_interrupted() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).at(A, LOAD_RAX).nops(FAULT, 1).at(FAULT + 1, IRET);
+        w.nops(FAULT, 1).at(FAULT + 1, IRET).at(A, LOAD_RAX).load(0x1234, 3);
+        w.ret(A + 3, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let drawn = drawn(&tree);
+    assert_eq!((&drawn[2][..], &drawn[3][..]), ("  entry syscall 4", "   a call 2"));
+    assert_eq!((tree.total, tree.unattributed), (13, 0));
 }
 
 #[test]
@@ -257,6 +339,18 @@ fn a_rep_string_interrupted_between_iterations_counts_them_all() {
 }
 
 #[test]
+fn a_branch_to_itself_that_was_interrupted_counts_each_time() {
+    const SPIN: &[u8] = &[0x75, 0xfe];
+    let mut writer = Writer::new();
+    writer.window(|w| {
+        w.at(USER, SPIN).nops(TIMER, 1).at(TIMER + 1, IRET).at(USER, SPIN);
+        w.jmp(USER + 2, USER + 0x1000);
+    });
+    let tree = whole(&writer.stop(), &names()).interrupted.unwrap();
+    assert_eq!((tree.total, tree.interrupts), (6, 1));
+}
+
+#[test]
 fn patched_code_is_counted_as_it_stood() {
     let tree = tree(Writer::new().syscall(|w| {
         w.call(ENTRY + 1, A, SLOT).at(A, POPF).load(SLOT - 8, 3).ret(A + 1, SLOT);
@@ -290,6 +384,27 @@ fn the_most_frequent_total_stands_for_all_and_of_several_the_lowest() {
     let tree = recording.representative.unwrap();
     assert_eq!((tree.window, tree.total), (1, 5));
     assert_eq!(recording.totals[&7], 2);
+}
+
+#[test]
+fn the_footprint_is_the_median_of_the_windows_alike() {
+    let mut writer = Writer::new();
+    // Windows of one total that touch more or less, and one of another that touches most.
+    for (lines, nops) in [(9, 1), (2, 1), (3, 1), (1, 1), (40, 2)] {
+        writer.window(|w| {
+            for line in 0..40 {
+                w.at(USER, LOAD_RAX).load(line % lines * 64, 3).jmp(USER + 3, USER);
+            }
+            w.nops(USER, nops).jmp(USER + nops, USER + 0x1000);
+        });
+    }
+    let recording = whole(&writer.stop(), &names());
+    let tree = recording.representative.unwrap();
+    assert_eq!((tree.window, tree.total, recording.totals[&tree.total]), (0, 83, 4));
+    // Of 1, 2, 3 and 9 the lower middle one; the functions are of the window shown.
+    let footprint = tree.footprint;
+    assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
+    assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));
 }
 
 #[test]

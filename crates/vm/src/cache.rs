@@ -33,6 +33,10 @@ pub struct CacheError {
     source: io::Error,
 }
 
+/// A file that was not what had been kept; it has been removed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Corrupt(pub(crate) PathBuf);
+
 impl Cache {
     /// Bytes that it may hold: about 30 kernels.
     pub const BOUND: u64 = 2 << 30;
@@ -112,16 +116,18 @@ impl Cache {
         self.put(name, &[&crc32fast::hash(bytes).to_le_bytes()[..], bytes].concat())
     }
 
-    /// What [`Cache::put_checked`] kept; a file that is not what was kept is removed.
-    pub(crate) fn get_checked(&self, name: &str) -> Option<Vec<u8>> {
+    /// What [`Cache::put_checked`] kept, if anything; a file that is not what was kept is removed.
+    pub(crate) fn get_checked(&self, name: &str) -> Result<Option<Vec<u8>>, Corrupt> {
+        let Some(mut file) = self.get(name) else { return Ok(None) };
         let mut bytes = Vec::new();
-        self.get(name)?.read_to_end(&mut bytes).ok()?;
-        let rest = bytes.split_off(bytes.len().min(4));
-        if crc32fast::hash(&rest).to_le_bytes()[..] == bytes[..] {
-            return Some(rest);
+        if file.read_to_end(&mut bytes).is_ok() {
+            let rest = bytes.split_off(bytes.len().min(4));
+            if crc32fast::hash(&rest).to_le_bytes()[..] == bytes[..] {
+                return Ok(Some(rest));
+            }
         }
         self.forget(name);
-        None
+        Err(Corrupt(self.folder.join(name)))
     }
 
     fn error(&self, source: io::Error) -> CacheError {
@@ -214,10 +220,10 @@ mod tests {
     fn what_was_changed_since_is_not_given_back() {
         let (_folder, cache) = cache();
         cache.put_checked("a", b"bytes").unwrap();
-        assert_eq!(cache.get_checked("a").as_deref(), Some(&b"bytes"[..]));
+        assert_eq!(cache.get_checked("a"), Ok(Some(b"bytes".to_vec())));
         cache.put("a", b"1234bytes").unwrap();
-        assert_eq!(cache.get_checked("a"), None);
-        assert!(cache.get("a").is_none());
+        assert_eq!(cache.get_checked("a"), Err(Corrupt(cache.folder().join("a"))));
+        assert_eq!(cache.get_checked("a"), Ok(None));
     }
 
     #[test]

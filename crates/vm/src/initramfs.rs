@@ -16,7 +16,15 @@ pub struct Plan {
     pub skip: Vec<usize>,
 }
 
+/// Paths that may kill the kernel before the rest is given up: each costs a boot.
+const MAX_LOST: usize = 4;
+
 impl Plan {
+    /// Whether the path with this index, in which the kernel died, may be left out of it too.
+    pub(crate) fn may_lose(&self, index: usize) -> bool {
+        self.skip.len() < MAX_LOST && !self.skip.contains(&index)
+    }
+
     /// The plan as the agent reads it (its `plan` module has the format).
     fn text(&self) -> String {
         let mut text = format!("starts {}\n", self.starts);

@@ -31,7 +31,7 @@ mod walk;
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs, Plan};
-pub use machine::Settings;
+pub use machine::{Settings, Words};
 pub use measure::{Kernel, Progress, Request, Run, measure};
 pub use outcome::{PathOutcome, Status};
 pub use process::Interrupt;

@@ -12,15 +12,31 @@ pub struct Settings {
     pub cpu: String,
     /// Memory in MiB.
     pub memory_mib: u32,
+    /// Words that the kernel is always given.
+    pub words: Words,
     /// Words added to the kernel's command line.
     pub append: String,
+}
+
+/// The words of the command line that a kind of kernel is always given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// Linux's, without which its boot would take longer and results vary.
+    Linux,
+    /// None: a kernel that refuses what it does not know.
+    None,
 }
 
 impl Default for Settings {
     /// The fullest CPU that the interpreter has, less its random number instructions: what they
     /// return must not decide a measurement.
     fn default() -> Self {
-        Self { cpu: "max,-rdrand,-rdseed".to_owned(), memory_mib: 128, append: String::new() }
+        Self {
+            cpu: "max,-rdrand,-rdseed".to_owned(),
+            memory_mib: 128,
+            words: Words::Linux,
+            append: String::new(),
+        }
     }
 }
 
@@ -63,7 +79,11 @@ impl Settings {
 
     /// The kernel's command line.
     pub fn command_line(&self) -> String {
-        [COMMAND_LINE, &self.append].join(" ").trim_end().to_owned()
+        let words = match self.words {
+            Words::Linux => COMMAND_LINE,
+            Words::None => "",
+        };
+        [words, &self.append].join(" ").trim().to_owned()
     }
 
     /// All flags that a guest is started with: what they are changes results, so whatever is kept of

@@ -19,9 +19,6 @@ use crate::{
     walk::{Heard, Walk},
 };
 
-/// Paths that may kill the kernel before the rest is given up: each costs a boot.
-const MAX_LOST: usize = 4;
-
 /// Changes whenever a change to this crate makes old snapshots useless.
 const SNAPSHOT_FORMAT: &str = "1";
 
@@ -100,7 +97,7 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
                 (request.progress)(Progress::Note(&note));
             }
             Err(error) => match error.in_path() {
-                Some(index) if lost.len() < MAX_LOST && !plan.skip.contains(&index) => {
+                Some(index) if plan.may_lose(index) => {
                     let reason = format!("the kernel did not survive it: {error}");
                     (request.progress)(Progress::Note(&format!(
                         "{error}; measuring the other paths without it"
@@ -138,13 +135,8 @@ pub(crate) fn path_name(index: usize) -> &'static str {
     pathmeter_probes::paths().nth(index).map_or("an unknown path", |path| path.name)
 }
 
-/// The guest at READY, with nothing left out.
-pub(crate) fn whole_snapshot(request: &Request<'_>) -> Result<Snapshot, VmError> {
-    snapshot(request, &Initramfs::new(&Plan { starts: request.starts, skip: vec![] }))
-}
-
 /// The guest at READY: from the cache, or by booting the kernel.
-fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, VmError> {
+pub(crate) fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, VmError> {
     let Some(cache) = request.cache else {
         return boot(request, initramfs, memory_file("pathmeter-snapshot", &[])?);
     };
@@ -190,7 +182,11 @@ fn snapshot_name(request: &Request<'_>, initramfs: &Initramfs) -> String {
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest, and saves it to `file`.
-fn boot(request: &Request<'_>, initramfs: &Initramfs, file: File) -> Result<Snapshot, VmError> {
+pub(crate) fn boot(
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    file: File,
+) -> Result<Snapshot, VmError> {
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;

@@ -9,12 +9,12 @@ use pathmeter_wire::{Kind, message};
 use serde_json::json;
 
 use crate::{
-    PathOutcome, Request, Settings, VmError,
-    cache::key,
+    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    cache::{Corrupt, key},
     error::Step,
     guest::{Extra, Guest},
     machine::fd,
-    measure::{memory_file, whole_snapshot},
+    measure::{boot, memory_file, snapshot},
     plugin,
     snapshot::Snapshot,
     walk::{Heard, Walk},
@@ -45,13 +45,37 @@ pub struct Recorded<R> {
 }
 
 /// Records one path of the first start. `read` is handed the trace as it comes, on a thread of its
-/// own; it should read to the end, and what it returns is handed back.
+/// own; it should read to the end, and what it returns is handed back. A path before this one that
+/// kills the kernel is left out, as when the kernel is measured; then `read` is called anew.
 pub fn record<R: Send>(
     request: &Request<'_>,
     recording: Recording,
+    mut read: impl FnMut(File) -> R + Send,
+) -> Result<Recorded<R>, VmError> {
+    let mut plan = Plan { starts: request.starts, skip: vec![] };
+    loop {
+        let error = match record_once(request, &plan, recording, &mut read) {
+            Err(error) => error,
+            recorded => return recorded,
+        };
+        match error.in_path() {
+            Some(index) if index != recording.path && plan.may_lose(index) => {
+                let note = format!("{error}; recording without it");
+                (request.progress)(Progress::Note(&note));
+                plan.skip.push(index);
+            }
+            _ => return Err(error),
+        }
+    }
+}
+
+fn record_once<R: Send>(
+    request: &Request<'_>,
+    plan: &Plan,
+    recording: Recording,
     read: impl FnOnce(File) -> R + Send,
 ) -> Result<Recorded<R>, VmError> {
-    let snapshot = whole_snapshot(request)?;
+    let snapshot = snapshot(request, &Initramfs::new(plan))?;
     let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (trace, writer) = pipe.map_err(|error| VmError::Host {
         what: "making a pipe for the trace",
@@ -62,7 +86,7 @@ pub fn record<R: Send>(
             (fd::PLUGIN, OwnedFd::from(plugin::for_qemu(request.qemu)?)),
             (fd::TRACE, writer),
         ],
-        arguments: plugin_arguments(recording),
+        arguments: plugin_arguments(recording, plan),
     };
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || read(File::from(trace)));
@@ -95,10 +119,11 @@ fn walk_once(
     Ok(walk.into_gathered().first_start(path))
 }
 
-fn plugin_arguments(recording: Recording) -> Vec<String> {
+fn plugin_arguments(recording: Recording, plan: &Plan) -> Vec<String> {
     let Recording { path, skip, take, bytes, most } = recording;
     // The recorder counts path marks: those of the paths walked before this one.
-    let path = pathmeter_probes::paths().take(path).filter(|path| !path.idles).count();
+    let before = pathmeter_probes::paths().enumerate().take(path);
+    let path = before.filter(|(index, path)| !path.idles && !plan.skip.contains(index)).count();
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
     let trace = fd::TRACE;
     let plugin =
@@ -106,17 +131,21 @@ fn plugin_arguments(recording: Recording) -> Vec<String> {
     vec!["-plugin".to_owned(), plugin]
 }
 
-/// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest that runs to
-/// the agent's end. Empty if the kernel has none to give.
+/// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest of their
+/// own. Empty if the kernel has none to give.
 pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let Some(cache) = request.cache else { return fetch_symbols(request) };
     let name = symbols_name(request.settings, &request.kernel.sha256, &request.qemu.version);
-    if let Some(bytes) = request.cache.and_then(|cache| cache.get_checked(&name)) {
-        return Ok(bytes);
+    match cache.get_checked(&name) {
+        Ok(Some(bytes)) => return Ok(bytes),
+        Ok(None) => {}
+        Err(Corrupt(file)) => {
+            let note = format!("{} was corrupt; asking the kernel again", file.display());
+            (request.progress)(Progress::Note(&note));
+        }
     }
     let bytes = fetch_symbols(request)?;
-    if let Some(cache) = request.cache {
-        cache.put_checked(&name, &bytes)?;
-    }
+    cache.put_checked(&name, &bytes)?;
     Ok(bytes)
 }
 
@@ -124,12 +153,15 @@ fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
     key(&["symbols", sha256, qemu, &settings.fingerprint()], ".symbols")
 }
 
+/// Boots a guest that walks no path: the kernel need not survive them all to have symbols.
 fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
+    let nothing = Initramfs::new(&Plan { starts: 0, skip: vec![] });
+    let snapshot = boot(request, &nothing, memory_file("pathmeter-snapshot", &[])?)?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, arguments: vec![] };
-    let mut walk = Walk::resume(request, &whole_snapshot(request)?, extra)?;
+    let mut walk = Walk::resume(request, &snapshot, extra)?;
     while walk.hear()? != Heard::Done {}
     copy_symbols(&mut walk.guest)?;
     drop(walk);

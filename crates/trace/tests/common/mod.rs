@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use pathmeter_trace::{Location, NoSymbols, Recording, Resolve, WindowTree, decode};
+use pathmeter_trace::{
+    LineCounts, Location, NoSymbols, Recording, Resolve, SourceLine, WindowTree, decode,
+};
 
 pub const RDTSC: &[u8] = &[0x0f, 0x31];
 pub const NOP: &[u8] = &[0x90];
@@ -187,6 +189,50 @@ pub fn names() -> Names {
     Names(names)
 }
 
+/// Names with source: functions of [`names`] have a file each, named after them, and a line every
+/// four bytes, from 10. Into the second 16 bytes of each 256, `outer` of `lib.h` is inlined from line
+/// 14, and into the second 8 of these `inner` from line 2 of that.
+pub struct Sourced(pub Names);
+
+pub fn sourced() -> Sourced {
+    Sourced(names())
+}
+
+impl Resolve for Sourced {
+    fn resolve(&self, address: u64) -> Option<Location<'_>> {
+        self.0.resolve(address)
+    }
+
+    fn inlined(&self, address: u64) -> Vec<String> {
+        let names: &[&str] = match self.offset(address) {
+            Some(0x10..0x18) => &["outer"],
+            Some(0x18..0x20) => &["outer", "inner"],
+            _ => &[],
+        };
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn lines(&self, address: u64) -> Vec<SourceLine> {
+        let Some(location) = self.resolve(address) else { return Vec::new() };
+        let own = |line| source(&format!("{}.c", location.name), line);
+        match location.offset {
+            0x10..0x18 => vec![own(14), source("lib.h", 1)],
+            0x18..0x20 => vec![own(14), source("lib.h", 2), source("lib.h", 7)],
+            offset => vec![own(10 + u32::try_from(offset / 4).unwrap())],
+        }
+    }
+}
+
+impl Sourced {
+    fn offset(&self, address: u64) -> Option<u64> {
+        self.resolve(address).map(|location| location.offset)
+    }
+}
+
+pub fn source(file: &str, line: u32) -> SourceLine {
+    SourceLine { file: file.to_owned(), line }
+}
+
 /// Decodes a trace that must be whole.
 pub fn whole(bytes: &[u8], resolver: &dyn Resolve) -> Recording {
     let recording = decode(bytes, resolver);
@@ -213,6 +259,13 @@ pub fn assert_adds_up(tree: &WindowTree) {
     let nodes: u64 = tree.nodes.iter().map(|node| node.counts.instructions).sum();
     let functions: u64 = tree.functions.iter().map(|function| function.counts.instructions).sum();
     assert_eq!((nodes, functions), (tree.total, tree.total));
+    for function in &tree.functions {
+        let of = |count: fn(&LineCounts) -> u64| function.lines.iter().map(count).sum::<u64>();
+        let counts = &function.counts;
+        assert!(of(|line| line.instructions) <= counts.instructions, "{function:?}");
+        assert!(of(|line| line.loads) <= counts.loads, "{function:?}");
+        assert!(of(|line| line.stores) <= counts.stores, "{function:?}");
+    }
     for (index, node) in tree.nodes.iter().enumerate() {
         assert!(node.parent.is_none_or(|parent| (parent as usize) < index));
     }
