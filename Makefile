@@ -8,18 +8,24 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
 CARGO := cargo
 
 # PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
-BUILD_PACKAGES := gcc:cc libc6-dev
+BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
-TEST_PACKAGES := $(RUN_PACKAGES) binutils:ld flex:flex bison:bison bc:bc xz-utils:xz \
+TEST_PACKAGES := $(RUN_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc xz-utils:xz \
 	libelf-dev libssl-dev linux-source-6.1
-LINT_PACKAGES := $(BUILD_PACKAGES) shellcheck:shellcheck
+# libFuzzer is C++.
+FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
+LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
+
+# How long each target is fuzzed.
+FUZZ_SECONDS := 10
+SOAK_FUZZ_SECONDS := 600
 
 # Together they lack every feature and hold every change of the code; each of the other variants
 # takes minutes to build and lacks one feature that `bare` lacks too.
 VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	panics-in-stat hangs-in-stat bare
 
-SCRIPTS := .ci/run scripts/*.sh bench/run.sh tests/kernels/build.sh \
+SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh tests/kernels/build.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
 
 # Where the end-to-end tests find their kernels.
@@ -30,10 +36,11 @@ export PATHMETER_FAKES := $(CACHE)/fakes
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-run: cargo kernels ## compare two real kernels; installs, builds and fetches what is missing
+run: cargo kernels ## compare two real kernels, run the experiments; installs, builds, fetches what is missing
 	@scripts/packages.sh $(RUN_PACKAGES)
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
+	@$(CARGO) run --release --locked --quiet -p pathmeter -- experiment
 
 test: cargo fixtures ## all tests, on kernels that it fetches and builds first
 	$(CARGO) test --locked --workspace --tests
@@ -41,14 +48,23 @@ test: cargo fixtures ## all tests, on kernels that it fetches and builds first
 lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
 	$(CARGO) fmt --all --check
+	cd fuzz && $(CARGO) fmt --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	cd fuzz && $(CARGO) clippy --release --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	shellcheck $(SCRIPTS)
-	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --all-features check; fi
+	@if command -v cargo-deny >/dev/null; then for manifest in ./Cargo.toml fuzz/Cargo.toml; do \
+		$(CARGO) deny --all-features --manifest-path $$manifest check --config deny.toml || exit; \
+	done; fi
 
-soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels
+fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=10
+	@scripts/packages.sh $(FUZZ_PACKAGES)
+	fuzz/run.sh $(FUZZ_SECONDS)
+
+soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
 	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests
+	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
 bench: cargo kernels ## measure the figures of docs/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES)
@@ -72,4 +88,4 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.95 or newer, for example with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint soak bench install kernels fixtures cargo
+.PHONY: help run test lint fuzz soak bench install kernels fixtures cargo

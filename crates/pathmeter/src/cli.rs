@@ -25,8 +25,8 @@ program as its init that walks each path and proves that it did. The same image 
 numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is needed. \
 An instruction count is not a time.
 
-A SUBJECT is a kernel image (bzImage, vmlinux, or a linux-image-*.deb that holds one), or a result \
-file that `measure -o` wrote.";
+A SUBJECT is a kernel image (bzImage, vmlinux, or a linux-image-*.deb that holds one), a result file \
+that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -56,9 +56,24 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   pathmeter explain switch.yield bzImage              the call tree of a round trip, to the instruction
   pathmeter explain file.stat old/bzImage new/bzImage which functions changed it
+  pathmeter explain switch.yield+ioport-both bzImage --against switch.yield
+                                                      what the I/O bitmaps cost
   pathmeter explain tcp.round-trip bzImage --svg tcp.svg --min 2%
   pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
   pathmeter explain syscall.getppid bzImage --json | jq .base.window.census";
+
+const EXPERIMENT_EXAMPLES: &str = "\
+Each experiment is a mailing-list thread on a hidden cost: its symptom, cause, cure and published \
+figures, and the same mechanism in its old and new forms, measured on the lab kernel.
+
+Examples:
+  pathmeter experiment --list
+  pathmeter experiment ioperm-2004
+  pathmeter experiment                                all, one page each
+  pathmeter compare lab:iobitmap=full-copy lab:iobitmap=lazy   the same by hand, all paths
+  pathmeter explain switch.yield lab                  the lab kernel's own switch
+
+Exit codes: 0 if everything came out as expected, 1 if not, 3 if a subject could not be measured.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -119,6 +134,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
+    /// Run the classic before-and-after experiments, on the lab kernel
+    Experiment(ExperimentArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell
@@ -139,7 +156,7 @@ pub(crate) struct PathsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArgs {
-    /// A kernel image, or a result file
+    /// A kernel image, a result file, or lab[:policy=value,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// What is put out.
@@ -154,14 +171,16 @@ pub(crate) struct MeasureArgs {
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// What to compare against: a kernel image, or a result file
+    /// What to compare against: a kernel image, a result file, or lab[:policy=value,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// What to judge: a kernel image, or a result file
+    /// What to judge: the same
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: PathBuf,
     /// Explain each path that changed: the functions in which the difference is
-    #[arg(long, conflicts_with = "json")]
+    ///
+    /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, and `explanations`.
+    #[arg(long)]
     pub(crate) explain: bool,
     /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken
     #[arg(long)]
@@ -271,7 +290,7 @@ impl GuestArgs {
     /// What the user chose of the guest's machine.
     pub(crate) fn settings(&self) -> Settings {
         let (cpu, append) = (self.cpu.clone(), self.append.clone());
-        Settings { cpu, memory_mib: self.memory, append }
+        Settings { cpu, memory_mib: self.memory, append, ..Settings::default() }
     }
 
     /// The longest that a boot or a start is waited for.
@@ -286,13 +305,16 @@ impl GuestArgs {
 pub(crate) struct ExplainArgs {
     /// The path, as `pathmeter paths` names it
     pub(crate) path: String,
-    /// A kernel image
+    /// A kernel image, or lab[:policy=value,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Another one: show the functions in which the difference is
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// The subject's vmlinux with debug information: shows inlined functions too
+    /// Another path of the same kernel: show what PATH does otherwise than it
+    #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
+    pub(crate) against: Option<String>,
+    /// The subject's vmlinux with debug information: shows inlined functions and source lines
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
     /// The same for NEW
@@ -315,20 +337,20 @@ pub(crate) struct ExplainOutput {
     /// Write the JSON document to FILE
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write a flame graph; of two subjects, of their difference
+    /// Write a flame graph; of two kernels or paths, of their difference
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
     /// Write folded stacks, as flame graph tools read them
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) folded: Option<PathBuf>,
-    /// Write a profile in callgrind's format; of two subjects, of NEW
+    /// Write a profile in callgrind's format; of two kernels or paths, of the new one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) callgrind: Option<PathBuf>,
     /// Show so many levels of the call tree
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
     /// Show what has at least N instructions, or a share of all, such as 2%; by default 0.5% of one
-    /// subject, and every difference of two
+    /// window, and every difference of two
     #[arg(long, value_name = "N")]
     pub(crate) min: Option<Least>,
 }
@@ -340,11 +362,28 @@ impl ExplainOutput {
         files.into_iter().filter_map(Option::as_deref)
     }
 
-    /// How much of the tree is shown, of a difference or of one subject.
+    /// How much of the tree is shown, of a difference or of one window.
     pub(crate) fn limits(&self, difference: bool) -> Limits {
         let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
         Limits { depth: self.depth, least: self.min.unwrap_or(usual) }
     }
+}
+
+/// Arguments of `experiment`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPERIMENT_EXAMPLES)]
+pub(crate) struct ExperimentArgs {
+    /// The experiment; by default all, one after the other
+    pub(crate) name: Option<String>,
+    /// Only list what there is
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print JSON (an array of pathmeter.experiment/1) instead of pages
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) json: bool,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
 }
 
 /// Arguments of `doctor`.

@@ -5,66 +5,41 @@ use std::thread;
 
 use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare};
 use pathmeter_report::comparison_table;
+use pathmeter_vm::Interrupt;
 
-use crate::cli::{CompareArgs, ExplainArgs, ExplainOutput, GuestArgs};
+use crate::cli::{CompareArgs, GuestArgs};
 use crate::exact::{self, Exact, Image, joined};
-use crate::explain;
+use crate::explained;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
-use crate::selection::{self, Selection};
-use crate::subject::Subject;
+use crate::selection::Selection;
+use crate::subject::{self, Subject};
 
 /// What `--check` finds fault with.
 const WORSE: [Verdict; 3] = [Verdict::Higher, Verdict::ModeAppeared, Verdict::Broken];
 
-/// What `--explain` explains.
-const CHANGED: [Verdict; 3] = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
-
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let [base, new] = both(Subject::open(&args.base), Subject::open(&args.new))?;
-    if args.explain && [&base, &new].iter().any(|side| matches!(side, Subject::Result(_))) {
-        return Err(Failure::Usage {
-            message: "--explain needs two kernel images: a result does not hold a kernel".into(),
-            help: "name the images that the results were measured of".into(),
-        });
+    if args.explain {
+        subject::refuse_results([&args.base, &args.new])?;
     }
+    let [base, new] = both(Subject::open(&args.base), Subject::open(&args.new))?;
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
     args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
-    let sides = measured(base, new, &args.guest, screen)?;
+    let interrupt = interrupt::listen()?;
+    let sides = measured(base, new, &args.guest, &interrupt, screen)?;
     refuse_unlike(&sides, args.across)?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
-    screen.deliver(&args.output, &comparison, comparison_table)?;
+    let exit = judged(&comparison, args.check);
     if args.explain {
-        explain_changed(args, &comparison, screen)?;
+        explained::deliver(args, comparison, &interrupt, screen)?;
+    } else {
+        screen.deliver(&args.output, &comparison, comparison_table)?;
     }
-    Ok(judged(&comparison, args.check))
-}
-
-/// Explains every path that changed and has windows, one after the other.
-fn explain_changed(
-    args: &CompareArgs,
-    comparison: &Comparison,
-    screen: &Screen,
-) -> Result<(), Failure> {
-    let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    for path in changed.filter(|path| selection::one_path(&path.path).is_ok()) {
-        output::print(b"\n")?;
-        let explained = ExplainArgs {
-            path: path.path.clone(),
-            subject: args.base.clone(),
-            new: Some(args.new.clone()),
-            vmlinux: None,
-            new_vmlinux: None,
-            output: ExplainOutput::default(),
-            guest: args.guest.clone(),
-        };
-        explain::run(&explained, screen)?;
-    }
-    Ok(())
+    Ok(exit)
 }
 
 /// Both, or all that is wrong with them.
@@ -80,14 +55,16 @@ fn measured(
     base: Subject,
     new: Subject,
     args: &GuestArgs,
+    interrupt: &Interrupt,
     screen: &Screen,
 ) -> Result<[Measurement; 2], Failure> {
     use Subject::{Image, Result};
+    let single = |path: &Path, side| single(path, side, args, interrupt.clone(), screen);
     match (base, new) {
         (Result(base), Result(new)) => Ok([*base, *new]),
-        (Image(base), Result(new)) => Ok([single(&base, "base", args, screen)?, *new]),
-        (Result(base), Image(new)) => Ok([*base, single(&new, "new", args, screen)?]),
-        (Image(base), Image(new)) => pair([&base, &new], args, screen),
+        (Image(base), Result(new)) => Ok([single(&base, "base")?, *new]),
+        (Result(base), Image(new)) => Ok([*base, single(&new, "new")?]),
+        (Image(base), Image(new)) => pair([&base, &new], args, interrupt.clone(), screen),
     }
 }
 
@@ -96,16 +73,22 @@ fn single(
     path: &Path,
     side: &str,
     args: &GuestArgs,
+    interrupt: Interrupt,
     screen: &Screen,
 ) -> Result<Measurement, Failure> {
-    let (exact, [image]) = exact::prepare(args, interrupt::listen()?, [path])?;
+    let (exact, [image]) = exact::prepare(args, interrupt, [path])?;
     let board = Board::new(screen);
     measured_side(&exact, &image, line(&board, side, &image))
 }
 
 /// Measures both sides at once.
-fn pair(paths: [&Path; 2], args: &GuestArgs, screen: &Screen) -> Result<[Measurement; 2], Failure> {
-    let (exact, [base, new]) = exact::prepare(args, interrupt::listen()?, paths)?;
+fn pair(
+    paths: [&Path; 2],
+    args: &GuestArgs,
+    interrupt: Interrupt,
+    screen: &Screen,
+) -> Result<[Measurement; 2], Failure> {
+    let (exact, [base, new]) = exact::prepare(args, interrupt, paths)?;
     let board = Board::new(screen);
     let (upper, lower) = (line(&board, "base", &base), line(&board, "new", &new));
     if base.sha256 == new.sha256 {

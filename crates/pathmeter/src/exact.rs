@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use pathmeter_image::{Fault, ImageError, KernelImage};
+use pathmeter_image::{Boot, Fault, ImageError, KernelImage};
 use pathmeter_model::{
     Check, Identity, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Subject, Unit,
 };
@@ -19,22 +19,30 @@ use pathmeter_vm::{
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
+use crate::lab;
 use crate::paths::unit;
 use crate::results::{self, Found, Key, sha256};
+use crate::subject;
 
 /// A kernel image, named by its hash.
 #[derive(Default)]
 pub(crate) struct Image {
-    /// The file as the user named it.
+    /// The file, or the lab kernel, as the user named it.
     pub(crate) path: PathBuf,
-    /// SHA-256 of the file.
+    /// SHA-256 of the file; of the lab kernel, of it and its policies.
     pub(crate) sha256: String,
+    /// The lab kernel's policies; of a file, none.
+    pub(crate) policies: Option<String>,
 }
 
 impl Image {
-    /// The file's name in documents.
+    /// The image's name in documents.
     pub(crate) fn subject(&self) -> Subject {
-        Subject::kernel_image(&self.path.to_string_lossy())
+        let name = self.path.to_string_lossy();
+        match self.policies {
+            Some(_) => Subject::lab(&name),
+            None => Subject::kernel_image(&name),
+        }
     }
 }
 
@@ -80,8 +88,12 @@ pub(crate) fn prepare<const N: usize>(
 }
 
 fn hashed(path: &Path) -> Result<Image, Failure> {
-    let sha256 = pathmeter_image::hash_file(path)?;
-    Ok(Image { path: path.to_owned(), sha256 })
+    let policies = subject::lab_policies(path).map(str::to_owned);
+    let sha256 = match &policies {
+        Some(policies) => sha256(&[pathmeter_lab::KERNEL, b"\0", policies.as_bytes()].concat()),
+        None => pathmeter_image::hash_file(path)?,
+    };
+    Ok(Image { path: path.to_owned(), sha256, policies })
 }
 
 /// What a thread returned; if it panicked, so does this one.
@@ -116,7 +128,7 @@ impl Exact {
         if let Some(result) = self.cached(&name, progress) {
             return Ok(Measurement { subject: image.subject(), ..result });
         }
-        let failed = |error| Failure::measuring(&image.path, error);
+        let failed = |error| lab::failure(image, error);
         let run = self.run(image, progress).map_err(failed)?;
         let result = self.document(image, run);
         if let Some(cache) = &self.cache {
@@ -143,7 +155,7 @@ impl Exact {
         let key = Key {
             image_sha256: &image.sha256,
             qemu: &self.qemu.version,
-            guest: &self.settings.fingerprint(),
+            guest: &self.settings(image).fingerprint(),
             initramfs_sha256: &self.initramfs_sha256,
             agent_sha256: &self.agent_sha256,
         };
@@ -160,7 +172,7 @@ impl Exact {
         image: &Image,
         index: usize,
         progress: &(dyn Fn(Progress<'_>) + Sync),
-        read: impl FnOnce(File) -> R + Send,
+        read: impl FnMut(File) -> R + Send,
     ) -> Result<Recorded<R>, Failure> {
         let windows = pathmeter_probes::paths().nth(index).map_or(0, |path| path.windows);
         let recording = Recording {
@@ -171,7 +183,7 @@ impl Exact {
             most: LONGEST_WINDOW,
         };
         self.with_request(image, progress, |request| pathmeter_vm::record(request, recording, read))
-            .map_err(|error| Failure::measuring(&image.path, error))
+            .map_err(|error| lab::failure(image, error))
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them.
@@ -181,7 +193,15 @@ impl Exact {
         progress: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<Vec<u8>, Failure> {
         self.with_request(image, progress, pathmeter_vm::symbols)
-            .map_err(|error| Failure::measuring(&image.path, error))
+            .map_err(|error| lab::failure(image, error))
+    }
+
+    /// The guest's settings, with what this image's command line has and no other's.
+    fn settings(&self, image: &Image) -> Settings {
+        match &image.policies {
+            None => self.settings.clone(),
+            Some(policies) => lab::settings(&self.settings, policies),
+        }
     }
 
     fn with_request<R>(
@@ -193,7 +213,7 @@ impl Exact {
         act(&Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256.clone(), load: &|| load(image) },
-            settings: &self.settings,
+            settings: &self.settings(image),
             starts: self.starts,
             cache: self.cache.as_ref(),
             limit: self.limit,
@@ -203,11 +223,17 @@ impl Exact {
     }
 
     fn document(&self, image: &Image, run: Run) -> Measurement {
+        let lab = image.policies.is_some();
         let identity = Identity {
             clock: Unit::Instructions,
             image_sha256: image.sha256.clone(),
-            release: run.release,
-            command_line: self.settings.command_line(),
+            release: if lab { Some("lab".to_owned()) } else { run.release },
+            // The lab's policies are the kernel's, not the conditions' that it is measured under.
+            command_line: if lab {
+                lab::settings(&self.settings, "").command_line()
+            } else {
+                self.settings.command_line()
+            },
             cpu: self.settings.cpu.clone(),
             machine: self.settings.machine().to_owned(),
             qemu: self.qemu.version.clone(),
@@ -228,9 +254,9 @@ impl Exact {
 }
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
-const MOST_TRACED: u64 = 1 << 30;
+pub(crate) const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
-const LONGEST_WINDOW: u64 = 20_000_000;
+pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
 
 /// The release that the image says it is; none if it can't be read.
 pub(crate) fn release(image: &Image) -> Option<String> {
@@ -240,6 +266,10 @@ pub(crate) fn release(image: &Image) -> Option<String> {
 /// Reads the image and makes sure that it is still the one that was hashed: a build may be writing
 /// it, and its numbers must not be kept under another's name.
 fn load(image: &Image) -> Result<KernelImage, ImageError> {
+    if image.policies.is_some() {
+        let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
+        return Ok(KernelImage { boot, release: None, banner: None, config: None });
+    }
     let kernel = pathmeter_image::load(&image.path)?;
     if pathmeter_image::hash_file(&image.path)? == image.sha256 {
         return Ok(kernel);
@@ -310,7 +340,7 @@ mod tests {
     fn an_image_that_changed_is_not_measured() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"not even a kernel").unwrap();
-        let image = Image { path: file.path().to_owned(), sha256: "00".repeat(32) };
+        let image = Image { path: file.path().to_owned(), sha256: "00".repeat(32), policies: None };
         assert!(load(&image).is_err());
     }
 }

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use pathmeter_image::ImageError;
 use pathmeter_model::{IdentityDifference, ParseError};
+use pathmeter_report::FlameError;
 use pathmeter_vm::VmError;
 
 /// Exit codes.
@@ -59,6 +60,14 @@ pub(crate) enum Failure {
     /// What every measurement needs is not there: QEMU, or the cache.
     #[error(transparent)]
     Host(#[from] VmError),
+    /// The lab kernel can't do what was asked for on this machine.
+    #[error("{}: unsupported here: {reason}", .subject.display())]
+    UnsupportedHere {
+        /// The subject.
+        subject: PathBuf,
+        /// Its words.
+        reason: String,
+    },
     /// A result file can't be used.
     #[error("{}: {error}", .path.display())]
     ResultFile {
@@ -89,13 +98,18 @@ pub(crate) enum Failure {
     #[error(transparent)]
     DebugInfo(pathmeter_debuginfo::DebugInfoError),
     /// A path was recorded, but can't be explained.
-    #[error("{path}: {what}")]
+    #[error("{}: {path}: {what}", .subject.display())]
     Unexplained {
+        /// The kernel's file.
+        subject: PathBuf,
         /// The path.
         path: String,
         /// Why.
         what: String,
     },
+    /// There is no flame graph.
+    #[error(transparent)]
+    Drawing(FlameError),
     /// More than one of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
     Several(Vec<Self>),
@@ -113,9 +127,10 @@ impl Failure {
         }
     }
 
-    /// The path can't be explained.
-    pub(crate) fn unexplained(path: &str, what: &str) -> Self {
-        Self::Unexplained { path: path.to_owned(), what: what.to_owned() }
+    /// The path of the kernel in `subject` can't be explained.
+    pub(crate) fn unexplained(subject: &Path, path: &str, what: &str) -> Self {
+        let (subject, path) = (subject.to_owned(), path.to_owned());
+        Self::Unexplained { subject, path, what: what.to_owned() }
     }
 
     /// All of `failures`, of which there is at least one; an interrupt speaks for the rest.

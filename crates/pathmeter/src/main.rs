@@ -8,9 +8,12 @@ mod cli;
 mod compare;
 mod doctor;
 mod exact;
+mod experiment;
 mod explain;
+mod explained;
 mod failure;
 mod interrupt;
+mod lab;
 mod manual;
 mod measure;
 mod output;
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
+        Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

@@ -65,11 +65,7 @@ impl Screen {
         document: &D,
         table: fn(&D, Style) -> String,
     ) -> Result<(), Failure> {
-        match (&args.output, args.json) {
-            (None, true) => return print(&json(document)?),
-            (Some(path), _) => save(path, &json(document)?)?,
-            (None, false) => {}
-        }
+        self::document(args, document)?;
         if args.json { Ok(()) } else { print(table(document, self.style).as_bytes()) }
     }
 
@@ -103,6 +99,15 @@ impl Screen {
         }
         // Nobody is left to be told if that fails.
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// Puts the JSON document out, if the user asked for it: to a file or stdout.
+pub(crate) fn document<D: Serialize>(args: &OutputArgs, document: &D) -> Result<(), Failure> {
+    match (&args.output, args.json) {
+        (Some(path), _) => save(path, &json(document)?),
+        (None, true) => print(&json(document)?),
+        (None, false) => Ok(()),
     }
 }
 

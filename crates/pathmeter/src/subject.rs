@@ -16,7 +16,7 @@ const SNIFFED: u64 = 4096;
 
 /// A subject, as its file was found to be.
 pub(crate) enum Subject {
-    /// A kernel image, yet unread.
+    /// A kernel image, yet unread, or the lab kernel.
     Image(PathBuf),
     /// A result, read and checked.
     Result(Box<Measurement>),
@@ -48,10 +48,30 @@ impl Subject {
     }
 }
 
+/// What is explained is recorded, so a kernel is needed.
+pub(crate) fn refuse_results<'a>(
+    subjects: impl IntoIterator<Item = &'a PathBuf>,
+) -> Result<(), Failure> {
+    match subjects.into_iter().find(|path| is_result(path)) {
+        None => Ok(()),
+        Some(path) => Err(Failure::Usage {
+            message: format!("{}: a result does not hold a kernel to explain", path.display()),
+            help: "name the kernel image that the result was measured of".to_owned(),
+        }),
+    }
+}
+
+/// The policies of the lab kernel, if it is what `subject` names: `lab`, or `lab:policy=value,…`. A file
+/// of such a name is meant with a folder: `./lab`.
+pub(crate) fn lab_policies(subject: &Path) -> Option<&str> {
+    let text = subject.to_str()?;
+    if text == "lab" { Some("") } else { text.strip_prefix("lab:") }
+}
+
 /// Whether it begins like a document; a file that can't be read does not.
 fn is_result(path: &Path) -> bool {
     // Opening a pipe would wait for its writer.
-    if !path.is_file() {
+    if lab_policies(path).is_some() || !path.is_file() {
         return false;
     }
     let mut beginning = Vec::new();
@@ -70,6 +90,13 @@ fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lab_kernel_goes_by_its_name() {
+        let policies = |subject| lab_policies(Path::new(subject));
+        assert_eq!((policies("lab"), policies("lab:a=b,c=d")), (Some(""), Some("a=b,c=d")));
+        assert_eq!((policies("./lab"), policies("label"), policies("lab/x")), (None, None, None));
+    }
 
     fn seen(bytes: &[u8]) -> bool {
         let file = tempfile::NamedTempFile::new().unwrap();

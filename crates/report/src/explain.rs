@@ -60,13 +60,14 @@ fn of_two(compared: Compared<'_>, limits: Limits, style: Style) -> Vec<String> {
     ]
 }
 
-/// What stands over a picture or a profile: the path and where it was recorded.
+/// What stands over a picture: the path, or both, and where it was recorded.
 fn title(explain: &Explain) -> String {
-    let (path, base) = (&explain.path, &explain.base.name);
-    match &explain.new {
-        None => clean(&format!("{path} on {base}")),
-        Some(new) => clean(&format!("{path}: {base} → {}", new.name)),
-    }
+    let (path, base) = (&explain.path, &explain.base);
+    clean(&match &explain.new {
+        None => format!("{path} on {}", base.name),
+        Some(new) if new.path != base.path => format!("{} → {path} on {}", base.path, new.name),
+        Some(new) => format!("{path}: {} → {}", base.name, new.name),
+    })
 }
 
 /// A function's name, with its module if it has one, as backtraces write it.

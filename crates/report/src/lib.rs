@@ -7,6 +7,7 @@
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
 mod comparison;
+mod experiment;
 mod explain;
 mod measurement;
 mod number;
@@ -15,6 +16,7 @@ mod style;
 mod table;
 
 pub use comparison::comparison_table;
+pub use experiment::experiment_page;
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };

@@ -7,8 +7,8 @@ use pathmeter_report::{
     FlameError, Least, Limits, Style, callgrind, explanation, flame_graph, folded_stacks,
 };
 use pathmeter_trace::{
-    Census, Counts, Explain, Footprint, Function, Kind, Node, RecordedWindows, Slow, SubjectWindow,
-    WindowTree,
+    Census, Counts, Explain, Footprint, Function, Kind, LineCounts, Node, RecordedWindows, Slow,
+    SourceLine, SubjectWindow, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
@@ -72,6 +72,9 @@ fn window(rows: &[Row]) -> WindowTree {
     let function = |&(_, name, _, instructions): &Row| Function {
         name: name.into(),
         module: (name == "memcpy_erms").then(|| "lib".into()),
+        address: None,
+        source: None,
+        lines: Vec::new(),
         counts: counts(name, instructions),
         census: census(name),
         footprint: footprint(instructions),
@@ -102,6 +105,7 @@ fn window(rows: &[Row]) -> WindowTree {
 fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
     let windows = RecordedWindows { recorded: 31, interrupted: 2, unstamped: 0, alike: 29 };
     SubjectWindow {
+        path: "switch.yield".into(),
         name: name.into(),
         image_sha256: "a0".repeat(32),
         windows,
@@ -110,12 +114,19 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
 }
 
 fn one() -> Explain {
-    Explain::new("switch.yield".into(), subject("vmlinuz-cloud", &BASE), None)
+    Explain::new(subject("vmlinuz-cloud", &BASE), None)
 }
 
 fn two() -> Explain {
     let (base, new) = (subject("vmlinuz-cloud", &BASE), subject("vmlinuz-rt", &NEW));
-    Explain::new("switch.yield".into(), base, Some(new))
+    Explain::new(base, Some(new))
+}
+
+/// Two paths of one subject.
+fn against() -> Explain {
+    let (base, mut new) = (subject("vmlinuz-cloud", &BASE), subject("vmlinuz-cloud", &NEW));
+    new.path = "switch.yield+ioport-both".into();
+    Explain::new(base, Some(new))
 }
 
 #[test]
@@ -147,8 +158,23 @@ fn two_subjects_in_colour() {
 
 #[test]
 fn two_subjects_that_do_the_same() {
-    let twin = Explain::new("switch.yield".into(), one().base, Some(one().base));
+    let twin = Explain::new(one().base, Some(one().base));
     insta::assert_snapshot!(explanation(&twin, ALL, PLAIN));
+}
+
+#[test]
+fn two_paths_of_one_subject_are_both_named() {
+    let explain = against();
+    assert_eq!(explain.path, "switch.yield+ioport-both");
+    let text = explanation(&explain, ALL, PLAIN);
+    let head: Vec<&str> = text.lines().take(3).collect();
+    assert_eq!(head[0], "subject  vmlinuz-cloud");
+    assert!(head[1].starts_with("base     switch.yield: 1,396 instructions; "), "{text}");
+    assert!(head[2].starts_with("new      switch.yield+ioport-both: 9,655 "), "{text}");
+    let title = "switch.yield → switch.yield+ioport-both on vmlinuz-cloud";
+    assert!(flame_graph(&explain).unwrap().contains(title));
+    let tables = |text: &str| text.split_once("\n\n").unwrap().1.to_owned();
+    assert_eq!(tables(&text), tables(&explanation(&two(), ALL, PLAIN)), "but for the head");
 }
 
 #[test]
@@ -166,7 +192,57 @@ fn folded_stacks_of_one_and_of_two() {
 
 #[test]
 fn a_callgrind_profile() {
-    insta::assert_snapshot!(callgrind("switch.yield", &two().new.unwrap()));
+    insta::assert_snapshot!(callgrind(&two().new.unwrap()));
+}
+
+/// One subject whose lines are known, but for some of `schedule`'s and all of user code.
+fn with_source() -> Explain {
+    let mut explain = one();
+    let schedule = |line: u32, instructions| LineCounts {
+        source: SourceLine { file: "kernel/sched/core.c".into(), line },
+        instructions,
+        loads: instructions / 3,
+        stores: instructions / 4,
+    };
+    let mut macros = schedule(40, 16);
+    macros.source.file = "include/macros.h".into();
+    for function in &mut explain.base.window.functions {
+        if function.name == "schedule" {
+            function.source = Some(schedule(6600, 0).source);
+            function.lines = vec![macros.clone(), schedule(6601, 900), schedule(6605, 200)];
+        } else if function.name == "finish_task_switch.isra.0" {
+            function.source = Some(schedule(5000, 0).source);
+            function.lines = vec![schedule(5000, 44)];
+        }
+    }
+    explain
+}
+
+#[test]
+fn functions_say_where_they_begin_as_far_as_there_is_room() {
+    let text = explanation(&with_source(), ALL, PLAIN);
+    assert!(text.contains("  schedule at kernel/sched/core.c:6600\n"), "{text}");
+    assert!(text.contains("  entry_SYSCALL_64\n"), "{text}");
+    let narrow = explanation(&with_source(), ALL, Style { colour: false, width: Some(90) });
+    assert!(narrow.contains("  schedule at kernel/sched"), "{narrow}");
+    assert!(narrow.lines().skip(4).all(|line| line.chars().count() <= 90), "{narrow}");
+}
+
+#[test]
+fn a_callgrind_profile_by_lines() {
+    let profile = callgrind(&with_source().base);
+    insta::assert_snapshot!(profile);
+    assert_eq!(own_costs(&profile), 1396);
+}
+
+/// The instructions of all cost lines that are not of a call.
+fn own_costs(profile: &str) -> u64 {
+    let lines: Vec<&str> = profile.lines().collect();
+    let is_own = |pair: &&[&str]| {
+        !pair[0].starts_with("calls=") && pair[1].starts_with(|first: char| first.is_ascii_digit())
+    };
+    let cost = |pair: &[&str]| pair[1].split(' ').nth(1).and_then(|cost| cost.parse::<u64>().ok());
+    lines.windows(2).filter(is_own).filter_map(cost).sum()
 }
 
 /// What a person sees of a box who points at it.
@@ -197,7 +273,7 @@ fn flame_graphs_are_the_same_bytes_each_time() {
 
 #[test]
 fn nothing_executed_is_nothing_to_draw() {
-    let empty = Explain::new("a.b".into(), subject("x", &[]), None);
+    let empty = Explain::new(subject("x", &[]), None);
     assert!(matches!(flame_graph(&empty), Err(FlameError::Empty)));
     assert_eq!(folded_stacks(&empty), "");
 }
@@ -206,7 +282,7 @@ fn nothing_executed_is_nothing_to_draw() {
 fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
     let evil: [Row; 2] =
         [(None, "[task 1]", Kind::Task, 1), (Some(0), "a;b\n\x1b[31m<script> 7", Kind::Call, 5)];
-    let explain = Explain::new("a.b".into(), subject("<b>&\x1b", &evil), None);
+    let explain = Explain::new(subject("<b>&\x1b", &evil), None);
     let texts = [explanation(&explain, ALL, PLAIN), folded_stacks(&explain)];
     assert!(texts.iter().all(|text| !text.contains('\x1b')), "{texts:?}");
     assert_eq!(texts[1].lines().count(), 2);
@@ -219,7 +295,7 @@ fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
 fn a_deep_tree_keeps_room_for_its_names() {
     let chain = |depth: u32| (depth.checked_sub(1), "recursion", Kind::Call, 1);
     let rows: Vec<Row> = (0..40).map(chain).collect();
-    let deep = Explain::new("a.b".into(), subject("x", &rows), None);
+    let deep = Explain::new(subject("x", &rows), None);
     let narrow = Style { colour: false, width: Some(100) };
     let text = explanation(&deep, ALL, narrow);
     assert!(text.contains(&format!("{}recursion\n", " ".repeat(39))), "{text}");

@@ -1,15 +1,16 @@
 //! The call tree in the format of Valgrind's callgrind, for `KCachegrind` and `callgrind_annotate`.
 //!
 //! Contract: self costs add up to the window's. Costs are instructions (`Ir`), reads (`Dr`) and
-//! writes (`Dw`) of memory. A call's number is that of places in the tree, not of how often each
-//! was passed. Line numbers are 0: unknown.
+//! writes (`Dw`) of memory, by line of the source; what is in no known line stands at line 0. A
+//! call's number is that of places in the tree, not of how often each was passed, and its line is
+//! the one that the caller begins in.
 //!
 //! Source: Valgrind manual, "Callgrind Format Specification".
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use pathmeter_trace::{Counts, Function, SubjectWindow, WindowTree};
+use pathmeter_trace::{Counts, Function, LineCounts, SubjectWindow, WindowTree};
 
 use super::name_of;
 use crate::table::clean;
@@ -19,15 +20,15 @@ const KERNEL: &str = "vmlinux";
 /// Stands for files and objects that are not known.
 const UNKNOWN: &str = "???";
 
-/// The window of one subject as a profile of `path`.
-pub fn callgrind(path: &str, subject: &SubjectWindow) -> String {
+/// One window as a profile.
+pub fn callgrind(subject: &SubjectWindow) -> String {
     let tree = &subject.window;
     let calls = calls(tree);
     let head = format!(
         "# callgrind format\nversion: 1\ncreator: pathmeter {}\ncmd: {}\n\
-         positions: line\nevents: Ir Dr Dw\nsummary: {}\n\nfl={UNKNOWN}\n",
+         positions: line\nevents: Ir Dr Dw\nsummary: {}\n",
         env!("CARGO_PKG_VERSION"),
-        clean(&format!("{path} on {}", subject.name)),
+        clean(&format!("{} on {}", subject.path, subject.name)),
         total(tree),
     );
     let functions = (0..).zip(&tree.functions).map(|(index, _)| function(tree, index, &calls));
@@ -39,7 +40,7 @@ pub fn callgrind(path: &str, subject: &SubjectWindow) -> String {
 type Calls = BTreeMap<(u32, u32), (u64, Cost)>;
 
 /// What the columns show.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cost {
     instructions: u64,
     loads: u64,
@@ -52,7 +53,20 @@ impl From<&Counts> for Cost {
     }
 }
 
+impl From<&LineCounts> for Cost {
+    fn from(line: &LineCounts) -> Self {
+        Self { instructions: line.instructions, loads: line.loads, stores: line.stores }
+    }
+}
+
 impl Cost {
+    /// What is left without `part` of it.
+    fn subtract(&mut self, part: Self) {
+        self.instructions = self.instructions.saturating_sub(part.instructions);
+        self.loads = self.loads.saturating_sub(part.loads);
+        self.stores = self.stores.saturating_sub(part.stores);
+    }
+
     fn add(&mut self, more: Self) {
         self.instructions += more.instructions;
         self.loads += more.loads;
@@ -91,15 +105,42 @@ fn calls(tree: &WindowTree) -> Calls {
 /// A function's own cost, and its calls.
 fn function(tree: &WindowTree, index: u32, calls: &Calls) -> String {
     let about = &tree.functions[index as usize];
-    let cost = Cost::from(&about.counts);
-    let own = format!("\nob={}\nfn={}\n0 {cost}\n", object(about), name_of(about));
+    let (file, line) = place(about);
     let calls = calls.range((index, 0)..=(index, u32::MAX));
-    let lines = calls.map(|((_, callee), (number, cost))| {
+    let calls = calls.map(|((_, callee), (number, cost))| {
         let callee = &tree.functions[*callee as usize];
-        let (object, name) = (object(callee), name_of(callee));
-        format!("cob={object}\ncfn={name}\ncalls={number} 0\n0 {cost}\n")
+        let (object, name, (file, at)) = (object(callee), name_of(callee), place(callee));
+        format!("cob={object}\ncfi={file}\ncfn={name}\ncalls={number} {at}\n{line} {cost}\n")
     });
-    std::iter::once(own).chain(lines).collect()
+    let head = format!("\nob={}\nfl={file}\nfn={}\n", object(about), name_of(about));
+    [head, own_lines(about, &file)].into_iter().chain(calls).collect()
+}
+
+/// A function's own cost line by line: what is in no line, the lines in its `file`, those in
+/// others.
+fn own_lines(function: &Function, file: &str) -> String {
+    let mut lines: Vec<_> =
+        function.lines.iter().map(|line| (clean(&line.source.file), line)).collect();
+    lines.sort_by_key(|(of, _)| of != file);
+    let mut rest = Cost::from(&function.counts);
+    for (_, line) in &lines {
+        rest.subtract((*line).into());
+    }
+    let unknown = lines.is_empty() || rest != Cost::default();
+    let unknown = unknown.then(|| format!("0 {rest}\n"));
+    let by_file = lines.chunk_by(|a, b| a.0 == b.0).map(|lines| {
+        let cost =
+            |(_, line): &(_, &LineCounts)| format!("{} {}\n", line.source.line, Cost::from(*line));
+        let costs: String = lines.iter().map(cost).collect();
+        if lines[0].0 == file { costs } else { format!("fi={}\n{costs}fe={file}\n", lines[0].0) }
+    });
+    unknown.into_iter().chain(by_file).collect()
+}
+
+/// The file and line that a function begins in.
+fn place(function: &Function) -> (String, u32) {
+    let source = function.source.as_ref();
+    source.map_or((UNKNOWN.to_owned(), 0), |source| (clean(&source.file), source.line))
 }
 
 fn object(function: &Function) -> String {

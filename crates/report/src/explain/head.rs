@@ -8,12 +8,16 @@ use crate::table::clean;
 
 /// Lines of a heading and what it stands for.
 pub(super) fn head(explain: &Explain, style: Style) -> String {
-    let path = ("path", explain.path.clone());
+    let base = &explain.base;
+    let path = || ("path", base.path.clone());
+    let subject = || ("subject", base.name.clone());
+    let two = |name: fn(&SubjectWindow) -> &str, new| {
+        [("base", in_short(name(base), base)), ("new", in_short(name(new), new))]
+    };
     let facts = match &explain.new {
-        None => {
-            [vec![path, ("subject", explain.base.name.clone())], of_subject(&explain.base)].concat()
-        }
-        Some(new) => vec![path, ("base", in_short(&explain.base)), ("new", in_short(new))],
+        None => [vec![path(), subject()], of_subject(base)].concat(),
+        Some(new) if new.path != base.path => [&[subject()][..], &two(|it| &it.path, new)].concat(),
+        Some(new) => [&[path()][..], &two(|it| &it.name, new)].concat(),
     };
     let width = facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or_default();
     let line = |(heading, fact): &(&str, String)| {
@@ -32,9 +36,8 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn in_short(subject: &SubjectWindow) -> String {
-    let (name, windows) = (&subject.name, windows(&subject.windows));
-    format!("{name}: {}; {windows}", executes(&subject.window))
+fn in_short(name: &str, subject: &SubjectWindow) -> String {
+    format!("{name}: {}; {}", executes(&subject.window), windows(&subject.windows))
 }
 
 /// `31 windows, 29 alike, 2 interrupted`.

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use pathmeter_trace::{Counts, Footprint, Function, WindowTree};
+use pathmeter_trace::{Counts, Footprint, Function, SourceLine, WindowTree};
 
 use super::limits::Least;
 use super::name_of;
@@ -33,7 +33,7 @@ pub(super) fn profile_table(tree: &WindowTree, least: Least, style: Style) -> St
     let (shown, cut) = functions.split_at(functions.iter().take_while(is_shown).count());
     for function in shown {
         let footprint = Some(&function.footprint);
-        table.row(row(&name_of(function), &function.counts, footprint, tree.total, PLAIN));
+        table.row(row(&placed(function), &function.counts, footprint, tree.total, PLAIN));
     }
     if !cut.is_empty() {
         let counts = sum(cut.iter().map(|function| &function.counts));
@@ -42,6 +42,15 @@ pub(super) fn profile_table(tree: &WindowTree, least: Least, style: Style) -> St
     let counts = sum(functions.iter().map(|function| &function.counts));
     table.row(row("total", &counts, Some(&tree.footprint), tree.total, QUIET));
     table.render(style)
+}
+
+/// A function's name and, where it is known, where it begins in the source.
+fn placed(function: &Function) -> String {
+    let name = name_of(function);
+    match &function.source {
+        Some(SourceLine { file, line }) => format!("{name} at {file}:{line}"),
+        None => name,
+    }
 }
 
 /// Functions that only stand in the tree (tasks) have nothing to show.

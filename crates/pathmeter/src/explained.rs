@@ -1,0 +1,114 @@
+//! `compare --explain`: each path that changed, explained, and the document of both,
+//! `pathmeter.explained-comparison/1`.
+
+use pathmeter_model::{Comparison, Verdict};
+use pathmeter_report::comparison_table;
+use pathmeter_trace::Explain;
+use pathmeter_vm::Interrupt;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::{CompareArgs, ExplainArgs, ExplainOutput};
+use crate::explain::{explained, tables};
+use crate::failure::Failure;
+use crate::output::{self, Screen};
+use crate::selection;
+
+/// What is explained.
+const CHANGED: [Verdict; 3] = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
+
+/// The name and version of the document.
+#[derive(Debug, Serialize, JsonSchema)]
+enum ExplainedSchema {
+    /// The only version so far.
+    #[serde(rename = "pathmeter.explained-comparison/1")]
+    V1,
+}
+
+/// Two kernels, path by path, and where the differences are.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ExplainedComparison {
+    /// Always `pathmeter.explained-comparison/1`.
+    schema: ExplainedSchema,
+    /// All paths.
+    comparison: Comparison,
+    /// One for each path that changed and has windows to record, in the comparison's order.
+    explanations: Vec<Explain>,
+}
+
+/// Puts the comparison out, and explains every path that changed and has windows, one after the
+/// other.
+///
+/// # Errors
+/// Those of the paths that could not be explained, once all others have been put out.
+pub(crate) fn deliver(
+    args: &CompareArgs,
+    comparison: Comparison,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    // The tables are printed as they come: each takes seconds.
+    let print = |text: String| {
+        if args.output.json { Ok(()) } else { output::print(text.as_bytes()) }
+    };
+    print(comparison_table(&comparison, screen.style()))?;
+    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
+    for path in changed(&comparison) {
+        let args = of_path(args, path);
+        match explained(&args, interrupt.clone(), screen) {
+            Ok(explain) => {
+                print(format!("\n{}", tables(&args.output, &explain, screen)))?;
+                explanations.push(explain);
+            }
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    let schema = ExplainedSchema::V1;
+    let document = ExplainedComparison { schema, comparison, explanations };
+    failures.extend(output::document(&args.output, &document).err());
+    if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
+}
+
+fn changed(comparison: &Comparison) -> impl Iterator<Item = &str> {
+    let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
+    let names = changed.map(|path| path.path.as_str());
+    names.filter(|name| selection::one_path(name).is_ok())
+}
+
+fn of_path(args: &CompareArgs, path: &str) -> ExplainArgs {
+    ExplainArgs {
+        path: path.to_owned(),
+        subject: args.base.clone(),
+        new: Some(args.new.clone()),
+        against: None,
+        vmlinux: None,
+        new_vmlinux: None,
+        output: ExplainOutput::default(),
+        guest: args.guest.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use schemars::generate::SchemaSettings;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_schema_is_published() {
+        let settings = SchemaSettings::draft2020_12().for_serialize();
+        let schema = settings.into_generator().into_root_schema_for::<ExplainedComparison>();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../docs/schemas/pathmeter.explained-comparison-1.json");
+        if std::env::var_os("PATHMETER_BLESS").is_some() {
+            std::fs::write(&file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+        }
+        let published = std::fs::read_to_string(&file).unwrap_or_default();
+        let published: Value = serde_json::from_str(&published).unwrap_or_default();
+        assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
+    }
+}

@@ -1,0 +1,84 @@
+/*
+ * The kernel's start, as a list of steps: from head.S to the first program.
+ *
+ * One CPU runs, without interrupts, until the others are started; the boot stack becomes the idle
+ * task's. Policies are known before the CPU is set up, and applied before text is protected.
+ */
+#include "../arch/x86_64/arch.h"
+#include "../arch/x86_64/boot.h"
+#include "file.h"
+#include "page.h"
+#include "policy.h"
+#include "printk.h"
+#include "sched.h"
+#include "task.h"
+#include "time.h"
+
+#define INIT_OPTION "init="
+
+u64 boot_tsc;
+
+/* The command line's `init=`, or /init. */
+static const char *init_path(void)
+{
+	static char path[PATH_MAX];
+	const char *word = boot_info.command_line;
+	size_t length = 0;
+
+	while (*word && strncmp(word, INIT_OPTION, strlen(INIT_OPTION)) != 0) {
+		while (*word && *word != ' ')
+			word++;
+		while (*word == ' ')
+			word++;
+	}
+	if (!*word)
+		return "/init";
+	word += strlen(INIT_OPTION);
+	while (word[length] && word[length] != ' ' && length < sizeof(path) - 1)
+		length++;
+	memcpy(path, word, length);
+	return path;
+}
+
+static void first_task(void *unused)
+{
+	initramfs_unpack(phys_to_virt(boot_info.initramfs), boot_info.initramfs_size);
+	exec_init(init_path());
+}
+
+static void start_first_task(void)
+{
+	struct task *task = task_create_kernel("init", first_task, NULL);
+
+	if (!task)
+		panic("no memory for the first task");
+	sched_add_new(task);
+}
+
+_Noreturn void kernel_main(u64 start_info)
+{
+	struct percpu *cpu = &percpu[0];
+
+	boot_tsc = read_tsc();
+	console_init();
+	cpu->kstack = (u64)boot_stack_top;
+	cpu->online = true;
+	desc_init_cpu(cpu);
+	idt_init();
+	boot_read(start_info);
+	cpu_detect();
+	policy_parse(boot_info.command_line);
+	cpu_init();
+	paging_init();
+	apic_init_cpu();
+	time_calibrate();
+	tasks_init();
+	sched_init_cpu(cpu);
+	files_init();
+	policy_apply();
+	policy_print();
+	text_protect();
+	smp_start_others();
+	start_first_task();
+	idle_loop();
+}

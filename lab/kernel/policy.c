@@ -1,0 +1,286 @@
+/*
+ * Policies from the command line: one table, in which the valid words, the defaults and the listing
+ * that an error prints all have their source.
+ *
+ * Words are separated by blanks; of two with the same name the last counts. What the command line
+ * gets wrong ends the machine with code 1 and a last line that begins with `lab: bad command
+ * line:`; what is right but can't be had on this CPU, with one that begins with `lab: unsupported
+ * here:`.
+ */
+#include "policy.h"
+#include "../arch/x86_64/arch.h"
+#include "../arch/x86_64/cpu.h"
+#include "../arch/x86_64/patch.h"
+#include "../arch/x86_64/percpu.h"
+#include "../arch/x86_64/vdso.h"
+#include "printk.h"
+#include "sched.h"
+
+#define VALUES 8
+#define WORD_SIZE 256 /* longest word that is read; `init=` takes no longer path */
+
+struct policies policies;
+
+struct policy {
+	const char *name;
+	const char *about;
+	const char *values[VALUES + 1]; /* none: a number */
+	u32 *chosen;                    /* index of the value, or the number */
+	u32 initial;
+	u32 lowest, highest;            /* of a number */
+};
+
+static const struct policy table[] = {
+	{ "iobitmap", "what a switch does about I/O bitmaps",
+	  { "full-copy", "tracked", "lazy" }, &policies.iobitmap, IOBITMAP_LAZY, 0, 0 },
+	{ "flags", "what a switch does about the flags register",
+	  { "save", "constant", "iopl-only", "entry-clean" }, &policies.flags, FLAGS_ENTRY_CLEAN, 0, 0 },
+	{ "irq-restore", "how the kernel enables interrupts again",
+	  { "popf", "sti-if" }, &policies.irq_restore, IRQ_RESTORE_STI_IF, 0, 0 },
+	{ "getcpu", "how the vDSO finds the CPU's number",
+	  { "syscall", "cpuid", "lsl", "rdtscp", "rdpid", "sgdt", "sidt", "sldt" },
+	  &policies.getcpu, GETCPU_LSL, 0, 0 },
+	{ "getcpu-cache", "whether it uses the caller's cache, good for a tick",
+	  { "off", "on" }, &policies.getcpu_cache, 0, 0, 0 },
+	{ "umip", "whether sgdt, sidt, sldt are kept from programs, if the CPU can",
+	  { "off", "on" }, &policies.umip, 1, 0, 0 },
+	{ "node-bits", "low bits of the CPU's number that hold its node",
+	  { NULL }, &policies.node_bits, 0, 0, 8 },
+	{ "max-cpus", "CPUs that the numbers must have room for",
+	  { NULL }, &policies.max_cpus, MAX_CPUS, MAX_CPUS, 8192 },
+};
+
+_Static_assert(GETCPU_SLDT + 1 <= VALUES, "the longest list fits");
+
+static void print_values(const struct policy *policy)
+{
+	if (!policy->values[0]) {
+		printk("%u..%u", policy->lowest, policy->highest);
+		return;
+	}
+	for (unsigned i = 0; policy->values[i]; i++)
+		printk("%s%s", i ? "|" : "", policy->values[i]);
+}
+
+static void print_table(void)
+{
+	printk("policies:\n");
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
+		printk("  %s=", table[i].name);
+		print_values(&table[i]);
+		printk("  %s\n", table[i].about);
+	}
+	printk("  init=PATH and test.WORD are left to others\n");
+}
+
+static _Noreturn void unknown_name(const char *word)
+{
+	print_table();
+	printk("lab: bad command line: no policy is named by \"%s\"\n", word);
+	machine_exit(1);
+}
+
+static _Noreturn void unknown_value(const struct policy *policy, const char *value)
+{
+	print_table();
+	printk("lab: bad command line: %s can't be \"%s\", but ", policy->name, value);
+	print_values(policy);
+	printk("\n");
+	machine_exit(1);
+}
+
+/* A decimal number of up to nine digits; false if it is not one. */
+static bool parse_number(const char *text, u32 *number)
+{
+	size_t length = strlen(text);
+
+	*number = 0;
+	if (length == 0 || length > 9)
+		return false;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		*number = *number * 10 + (*text - '0');
+	}
+	return true;
+}
+
+static void set_policy(const struct policy *policy, const char *value)
+{
+	u32 number;
+
+	for (u32 i = 0; policy->values[i]; i++) {
+		if (strcmp(policy->values[i], value) == 0) {
+			*policy->chosen = i;
+			return;
+		}
+	}
+	if (policy->values[0] || !parse_number(value, &number) || number < policy->lowest ||
+	    number > policy->highest)
+		unknown_value(policy, value);
+	*policy->chosen = number;
+}
+
+static void parse_word(const char *word)
+{
+	if (strncmp(word, "init=", 5) == 0 || strncmp(word, "test.", 5) == 0)
+		return;
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
+		size_t length = strlen(table[i].name);
+
+		if (strncmp(word, table[i].name, length) == 0 && word[length] == '=') {
+			set_policy(&table[i], word + length + 1);
+			return;
+		}
+	}
+	unknown_name(word);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Copies the next word, cut to its buffer, and returns what follows; NULL if there was none. */
+static const char *next_word(const char *text, char word[WORD_SIZE])
+{
+	size_t length = 0;
+
+	while (is_blank(*text))
+		text++;
+	if (!*text)
+		return NULL;
+	for (; *text && !is_blank(*text); text++)
+		if (length < WORD_SIZE - 1)
+			word[length++] = *text;
+	word[length] = '\0';
+	return text;
+}
+
+static const char *getcpu_name(void)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].chosen == &policies.getcpu)
+			return table[i].values[policies.getcpu];
+	return NULL;
+}
+
+/* How many numbers the method's place holds; 0: as many as a register. */
+static u32 getcpu_room(void)
+{
+	switch (policies.getcpu) {
+	case GETCPU_LSL:
+		return GETCPU_LSL_ROOM;
+	case GETCPU_SIDT:
+		return GETCPU_SIDT_ROOM;
+	case GETCPU_SGDT:
+		return GETCPU_SGDT_ROOM;
+	case GETCPU_SLDT:
+		return GETCPU_SLDT_ROOM;
+	default:
+		return 0;
+	}
+}
+
+/* The patch's range checks of 2007, made at boot: sidt, else lsl, else none. */
+static void check_getcpu_range(void)
+{
+	u32 numbers = policies.max_cpus << policies.node_bits;
+
+	if (policies.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
+		printk("lab: %u numbers do not fit the IDT's limit: getcpu=lsl instead of sidt\n",
+		       numbers);
+		policies.getcpu = GETCPU_LSL;
+	}
+	if (getcpu_room() && numbers > getcpu_room()) {
+		printk("lab: bad command line: getcpu=%s has room for %u numbers, and "
+		       "max-cpus << node-bits is %u\n",
+		       getcpu_name(), getcpu_room(), numbers);
+		machine_exit(1);
+	}
+}
+
+void policy_parse(const char *command_line)
+{
+	char word[WORD_SIZE];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++)
+		*table[i].chosen = table[i].initial;
+	while ((command_line = next_word(command_line, word)))
+		parse_word(word);
+	check_getcpu_range();
+}
+
+static _Noreturn void unsupported(const char *reason)
+{
+	printk("lab: unsupported here: getcpu=%s: %s\n", getcpu_name(), reason);
+	machine_exit(1);
+}
+
+static void check_getcpu_cpu(void)
+{
+	bool hidden = policies.getcpu == GETCPU_SGDT || policies.getcpu == GETCPU_SIDT ||
+		      policies.getcpu == GETCPU_SLDT;
+
+	if (policies.getcpu == GETCPU_RDTSCP && !cpu_features.rdtscp)
+		unsupported("the CPU has no rdtscp");
+	if (policies.getcpu == GETCPU_RDPID && !cpu_features.rdpid)
+		unsupported("the CPU has no rdpid");
+	if (hidden && policies.umip && cpu_features.umip)
+		unsupported("UMIP keeps the instruction from programs; boot with umip=off");
+}
+
+/* Linux masks these on `syscall` today; in 2006 it was TF, IF, DF and IOPL, of which IOPL is let
+ * through here for flags=iopl-only, whose switch keeps it right. The program's own flags are safe
+ * in either case: they are in r11. */
+u64 flags_syscall_mask(void)
+{
+	u64 always = FLAG_TF | FLAG_IF | FLAG_DF | FLAG_RF;
+
+	if (policies.flags == FLAGS_ENTRY_CLEAN)
+		return always | FLAG_IOPL | FLAG_NT | FLAG_AC | FLAG_ID;
+	return always;
+}
+
+static void flags_apply_policy(void)
+{
+	static void (*const switches[])(struct task *, struct task *) = {
+		[FLAGS_SAVE] = switch_save,
+		[FLAGS_CONSTANT] = switch_constant,
+		[FLAGS_IOPL_ONLY] = switch_iopl_only,
+		[FLAGS_ENTRY_CLEAN] = switch_plain,
+	};
+
+	static_call_patch(switch_plain, switches[policies.flags]);
+	if (policies.flags != FLAGS_ENTRY_CLEAN) {
+		static_call_patch(sysenter_clean_flags, NULL);
+		static_call_patch(sysexit_load_flags, NULL);
+	}
+}
+
+void policy_apply(void)
+{
+	u64 chosen = 0;
+
+	check_getcpu_cpu();
+	if (policies.irq_restore == IRQ_RESTORE_STI_IF)
+		chosen |= 1ul << ALTERNATIVE_STI_IF;
+	if (cpu_features.smap)
+		chosen |= 1ul << ALTERNATIVE_SMAP;
+	alternatives_apply(chosen);
+	flags_apply_policy();
+	iobitmap_apply_policy();
+	vdso_apply_policy();
+}
+
+void policy_print(void)
+{
+	printk("lab:");
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
+		if (table[i].values[0])
+			printk(" %s=%s", table[i].name, table[i].values[*table[i].chosen]);
+		else
+			printk(" %s=%u", table[i].name, *table[i].chosen);
+	}
+	printk("\n");
+}

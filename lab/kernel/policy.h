@@ -1,0 +1,40 @@
+/*
+ * Policies: which of a mechanism's forms this boot uses, by `name=value` on the kernel's command line.
+ * A wrong name or value stops the boot with the list of valid ones.
+ *
+ * policy.c holds one table of all; main.c applies it before any user program runs.
+ */
+#ifndef LAB_POLICY_H
+#define LAB_POLICY_H
+
+#include "types.h"
+
+enum iobitmap_policy { IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
+enum flags_policy { FLAGS_SAVE, FLAGS_CONSTANT, FLAGS_IOPL_ONLY, FLAGS_ENTRY_CLEAN };
+enum irq_restore_policy { IRQ_RESTORE_POPF, IRQ_RESTORE_STI_IF };
+enum getcpu_policy {
+	GETCPU_SYSCALL, GETCPU_CPUID, GETCPU_LSL, GETCPU_RDTSCP, GETCPU_RDPID, GETCPU_SGDT,
+	GETCPU_SIDT, GETCPU_SLDT,
+};
+
+/* What was chosen; the defaults are the best of today. */
+struct policies {
+	u32 iobitmap;     /* lazy */
+	u32 flags;        /* entry-clean */
+	u32 irq_restore;  /* sti-if */
+	u32 getcpu;       /* lsl */
+	u32 getcpu_cache; /* 0 off, 1 on */
+	u32 umip;         /* 0 off, 1 on where the CPU has it */
+	u32 node_bits;    /* low bits of the CPU number's encoding that hold the node: 0..8 */
+	u32 max_cpus;     /* CPUs to plan for, as NR_CPUS; at least those started; default MAX_CPUS */
+};
+extern struct policies policies;
+
+/* Reads the command line; stops the boot on what it does not know. Words that begin with `init=` or
+ * `test.` are kept for others. */
+void policy_parse(const char *command_line);
+/* Patches text and sets up CPU 0 accordingly; before text_protect(). */
+void policy_apply(void);
+void policy_print(void);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * /init of the test machine: runs every test in a child, tells what came of it, ends the machine.
+ *
+ * Words on the kernel's command line: `test.only=NAME`, `test.steps=N`, `test.fuzz=SECONDS`.
+ * What a test prints stands above its line. The last line is `all N tests passed`, or not.
+ */
+#include "fuzz.h"
+#include "tests.h"
+
+static char words[2048];
+
+const char *command_line(void)
+{
+	return words;
+}
+
+static void read_command_line(void)
+{
+	long fd = sys(SYS_open, "/proc/cmdline", O_RDONLY, 0);
+	long length = fd < 0 ? 0 : sys(SYS_read, fd, words, sizeof(words) - 1);
+
+	words[length > 0 ? length : 0] = 0;
+	sys(SYS_close, fd);
+}
+
+long option(const char *word, long otherwise)
+{
+	const char *found = strstr(words, word);
+
+	return found && found[strlen(word)] == '=' ? parse_number(found + strlen(word) + 1) : otherwise;
+}
+
+static int chosen(const char *name)
+{
+	const char *only = strstr(words, "test.only=");
+	size_t length = strlen(name);
+
+	if (!only)
+		return 1;
+	only += strlen("test.only=");
+	return !memcmp(only, name, length) && (only[length] <= ' ');
+}
+
+static void run_body(void *body)
+{
+	((void (*)(void))body)();
+}
+
+static unsigned run_all(const struct test *test, unsigned *failed)
+{
+	unsigned count = 0;
+
+	for (; test->name; test++) {
+		int status;
+
+		if (!chosen(test->name))
+			continue;
+		status = in_child(run_body, (void *)test->run);
+		count++;
+		if (exited(status, 0)) {
+			print("ok    %s\n", test->name);
+		} else {
+			print("FAIL  %s (status 0x%x)\n", test->name, (unsigned)status);
+			++*failed;
+		}
+	}
+	return count;
+}
+
+static _Noreturn void power_off(void)
+{
+	sys(SYS_reboot, 0xfee1dead, 0x28121969, 0x01234567, 0);
+	quit(1); /* as init: the kernel panics */
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	const struct test *const groups[] = { process_tests, memory_tests, signal_tests,
+					      schedule_tests, fpu_tests, flag_tests, cpu_tests,
+					      port_tests, hostile_tests, compat_tests };
+	unsigned count = 0, failed = 0;
+
+	(void)envp;
+	if (argc > 1 && !strcmp(argv[1], "port-worker"))
+		return port_worker(argv);
+	if (argc > 1 && !strcmp(argv[1], "exec-probe"))
+		return exec_probe(argc, argv);
+	sys(SYS_open, "/dev/console", O_RDWR, 0); /* 0, 1 and 2, should the kernel have opened none */
+	sys(SYS_dup2, 0, 1);
+	sys(SYS_dup2, 0, 2);
+	read_command_line();
+	if (option("test.fuzz", 0)) {
+		fuzz((unsigned)option("test.fuzz", 0), (uint64_t)option("test.seed", 1));
+		power_off();
+	}
+	for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		count += run_all(groups[i], &failed);
+	if (failed || !count)
+		print("%u of %u tests FAILED\n", failed, count);
+	else
+		print("all %u tests passed\n", count);
+	power_off();
+}

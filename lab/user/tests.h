@@ -1,0 +1,24 @@
+/* The tests of the lab kernel's programs' view: each runs in a process of its own. */
+#ifndef USER_TESTS_H
+#define USER_TESTS_H
+
+#include "lib.h"
+
+struct test {
+	const char *name;
+	void (*run)(void);
+};
+
+/* One table a file; ended by an empty entry. */
+extern const struct test port_tests[], flag_tests[], cpu_tests[], fpu_tests[], process_tests[],
+	memory_tests[], signal_tests[], hostile_tests[], schedule_tests[], compat_tests[];
+
+/* The kernel's command line, with every boot's policies and `test.` words. */
+const char *command_line(void);
+/* The number behind `word=` on it, or `otherwise`. */
+long option(const char *word, long otherwise);
+
+/* Programs of the same executable: `/init NAME …`. */
+int port_worker(char **argv);
+int exec_probe(int argc, char **argv);
+#endif
