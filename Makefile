@@ -25,8 +25,11 @@ SOAK_FUZZ_SECONDS := 600
 VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	panics-in-stat hangs-in-stat bare
 
-SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh tests/kernels/build.sh \
+SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
+
+# Where the lab kernel's tests are built.
+LAB_OUT := $(abspath $(or $(CARGO_TARGET_DIR),target))/lab
 
 # Where the end-to-end tests find their kernels.
 export PATHMETER_KERNELS := $(CACHE)/kernels
@@ -44,6 +47,7 @@ run: cargo kernels ## compare two real kernels, run the experiments; installs, b
 
 test: cargo fixtures ## all tests, on kernels that it fetches and builds first
 	$(CARGO) test --locked --workspace --tests
+	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
@@ -64,6 +68,7 @@ fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=
 soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
 	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests
+	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
 bench: cargo kernels ## measure the figures of docs/performance.md

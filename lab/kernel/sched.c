@@ -1,16 +1,17 @@
 /*
  * The scheduler: a run queue a CPU, levels in it, the first task of the lowest level runs.
  *
- * Whose is what: a run queue's lock covers its lists, and `state`, `cpu`, `on_cpu`, `queued`, `level`
- * and `affinity` of the tasks that belong to it, that is whose `cpu` it is; but a task sets its own
- * state to sleep without it. The lock is held across the switch: the next task lets go of it. A task
- * that is runnable, on no queue and on no CPU is in the hands of who took it from there, until that
- * one has put it where its affinity lets it run (place()).
+ * Whose is what: a run queue's lock covers its lists, and `state`, `cpu`, `on_cpu`, `queued`,
+ * `level` and `affinity` of the tasks that belong to it, that is whose `cpu` it is; but a task
+ * sets its own state to sleep without it. The lock is held across the switch: the next task lets
+ * go of it. A task that is runnable, on no queue and on no CPU is in the hands of who took it
+ * from there, until that one has put it where its affinity lets it run (place()).
  *
  * The idle tasks are ordinary ones in the last level, so a next one is always found.
  *
- * Sources: xv6-riscv kernel/proc.c (locks across the switch), Linux kernel/sched/core.c (on_cpu, the
- * wake-up of a task about to sleep). TRICKS.md, "Switching on one's own stack" and "Lost wake-ups".
+ * Sources: xv6-riscv kernel/proc.c (locks across the switch), Linux kernel/sched/core.c (on_cpu,
+ * the wake-up of a task about to sleep). TRICKS.md, "Switching on one's own stack" and "Lost
+ * wake-ups".
  */
 #include "sched.h"
 #include "../arch/x86_64/arch.h"
@@ -104,8 +105,9 @@ static struct percpu *choose_cpu(const struct task *task)
 }
 
 /*
- * Puts a runnable task that is on no queue and on no CPU onto a queue. Its CPU's is locked; on return
- * that of the CPU where it went is, whose number is the result. The affinity may change while neither is.
+ * Puts a runnable task that is on no queue and on no CPU onto a queue. Its CPU's is locked; on
+ * return that of the CPU where it went is, which is the result. The affinity may change
+ * while neither is.
  */
 static struct percpu *place(struct percpu *cpu, struct task *task)
 {
@@ -150,7 +152,8 @@ void finish_switch(struct task *prev)
 		task_free(prev);
 }
 
-/* Returns when prev runs again, maybe on another CPU; finish_switch() has let go of the run queue. */
+/* Returns when prev runs again, maybe on another CPU; finish_switch() has let go of the run
+ * queue. */
 static inline void switch_to(struct percpu *cpu, struct task *prev, struct task *next)
 {
 	cpu->task = next;
@@ -204,17 +207,23 @@ static __attribute__((noinline)) u32 take_request(const struct percpu *cpu, stru
 }
 
 /*
- * Gives the CPU to a better task or, with `to_end`, to one as good; returns at once if there is none. One
- * that sleeps or died, or may not stay on this CPU, gives way to any.
+ * Gives the CPU to a better task or, with `to_end`, to one as good; returns at once if there is
+ * none. One that sleeps or died, or may not stay on this CPU, gives way to any.
+ *
+ * Interrupts are on when it is called, so cli and sti do. To save and restore the flags here would
+ * also undo what another task left in them, and so hide what `flags=iopl-only` is there to show.
  */
 static void give_way(bool to_end)
 {
-	u64 flags = irq_save(), best;
-	struct percpu *cpu = this_cpu();
-	struct runqueue *rq = &cpu->rq;
+	u64 best;
+	struct percpu *cpu;
+	struct runqueue *rq;
 	struct task *prev = current;
 	bool leaves;
 
+	irq_disable();
+	cpu = this_cpu();
+	rq = &cpu->rq;
 	spin_lock(&rq->lock);
 	leaves = prev->state != TASK_RUNNING;
 	if (unlikely(prev->work & WORK_RESCHEDULE)) {
@@ -228,14 +237,15 @@ static void give_way(bool to_end)
 		rq->count--;
 		*(prev->state == TASK_RUNNING ? &prev->involuntary : &prev->voluntary) += 1;
 	} else if (best > prev->level || (best == prev->level && !to_end)) {
-		spin_unlock_irqrestore(&rq->lock, flags);
+		spin_unlock(&rq->lock);
+		irq_enable();
 		return;
 	} else {
 		prev->involuntary++;
 		insert(rq, prev, to_end);
 	}
 	switch_to(cpu, prev, take_first(rq, best));
-	irq_restore(flags);
+	irq_enable();
 }
 
 void schedule(void)
@@ -246,15 +256,19 @@ void schedule(void)
 /* give_way(true), but for what nearly always happens: somebody is as good, or nobody is. */
 void sched_yield(void)
 {
-	u64 flags = irq_save(), best;
-	struct percpu *cpu = this_cpu();
-	struct runqueue *rq = &cpu->rq;
+	u64 best;
+	struct percpu *cpu;
+	struct runqueue *rq;
 	struct task *prev = current;
 
+	irq_disable();
+	cpu = this_cpu();
+	rq = &cpu->rq;
 	spin_lock(&rq->lock);
 	best = best_level(rq);
 	if (unlikely(best < prev->level || prev->work & WORK_RESCHEDULE)) {
-		spin_unlock_irqrestore(&rq->lock, flags);
+		spin_unlock(&rq->lock);
+		irq_enable();
 		give_way(true);
 		return;
 	}
@@ -264,7 +278,7 @@ void sched_yield(void)
 	} else {
 		spin_unlock(&rq->lock);
 	}
-	irq_restore(flags);
+	irq_enable();
 }
 
 bool wake_up_task(struct task *task)

@@ -1,12 +1,12 @@
 /*
  * Time: conversions, timers, the tick, sleeping.
  *
- * Each CPU has a list of timers, sorted; its hardware timer is always set to the first of them or to
- * the next tick, whichever is earlier. The tick does not stop on idle CPUs.
+ * Each CPU has a list of timers, sorted; its hardware timer is always set to the first of them or
+ * to the next tick, whichever is earlier. The tick does not stop on idle CPUs.
  *
- * A handler runs on the CPU that started the timer, in the interrupt, without the list's lock, so it
- * may start its timer again, and may wake a task that frees it: that task's timer_cancel() waits
- * until the handler is over.
+ * A handler runs on the CPU that started the timer, in the interrupt, without the list's lock, so
+ * it may start its timer again, and may wake a task that frees it: that task's timer_cancel()
+ * waits until the handler is over.
  */
 #include "time.h"
 #include "../arch/x86_64/arch.h"
@@ -116,7 +116,7 @@ static void tick(struct percpu *cpu, u64 now)
 	u64 period = tsc_hz / HZ;
 
 	/* Ticks that were missed are not made up for, but the next keeps their beat. */
-	cpu->next_tick = cpu->next_tick ? now + period - (now - cpu->next_tick) % period : now + period;
+	cpu->next_tick = now + period - (cpu->next_tick ? (now - cpu->next_tick) % period : 0);
 	cpu->ticks++;
 	if (cpu->number == 0)
 		vdso_tick();

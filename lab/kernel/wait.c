@@ -1,9 +1,9 @@
 /*
  * Wait queues: tasks that sleep until someone says that a condition may have changed.
  *
- * Whoever waits stays in the queue until wait_finish(), woken or not, and must look at its condition
- * again each time: wake-ups may be spurious. TRICKS.md, "Lost wake-ups", has the argument why none is
- * missed.
+ * Whoever waits stays in the queue until wait_finish(), woken or not, and must look at its
+ * condition again each time: wake-ups may be spurious. TRICKS.md, "Lost wake-ups", has the
+ * argument why none is missed.
  */
 #include "sched.h"
 

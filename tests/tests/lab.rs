@@ -54,7 +54,7 @@ fn the_labs_own_functions_are_named() {
     let scene = Scene::warm();
     let explain = scene.run(&["explain", "switch.yield", "lab", "--json"]).json();
     let functions = explain["base"]["window"]["functions"].as_array().unwrap();
-    assert!(functions.iter().any(|function| function["name"] == "schedule"));
+    assert!(functions.iter().any(|function| function["name"] == "sched_yield"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Reading experiments, and judging what was measured by what they expect.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
 use std::collections::BTreeMap;
 
 use pathmeter_experiment::{
@@ -104,8 +106,8 @@ fn names_that_are_not_there_are_refused() {
     let place = "left = { subject = \"odl\", path = \"yield\" }";
     let error = with(&format!("rule = \"difference\"\n{place}\nat_most = 1")).unwrap_err();
     assert!(error.to_string().contains("\"odl\", which the experiment does not have"), "{error}");
-    assert!(matches!(with("rule = \"unsupported\"\nsubject = \"x\""), Err(_)));
-    assert!(matches!(with("rule = \"unsupported\"\nsubject = \"old\"\nat_most = 3"), Err(_)));
+    assert!(with("rule = \"unsupported\"\nsubject = \"x\"").is_err());
+    assert!(with("rule = \"unsupported\"\nsubject = \"old\"\nat_most = 3").is_err());
     assert!(Experiment::parse(&TEXT.replace("label = \"new\"", "label = \"old\"")).is_err());
     assert!(Experiment::parse(&TEXT.replace("[\"1\"]", "[]")).is_err());
 }
@@ -129,4 +131,17 @@ fn the_experiments_that_come_along_are_well_formed() {
         count += 1;
     }
     assert!(count >= 3, "{count}");
+}
+
+#[test]
+fn the_schema_is_published() {
+    let file =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/pathmeter.experiment-1.json");
+    let schema = pathmeter_experiment::report_schema();
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        std::fs::write(file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
+    }
+    let published = std::fs::read_to_string(file).unwrap_or_default();
+    let published: serde_json::Value = serde_json::from_str(&published).unwrap_or_default();
+    assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
 }

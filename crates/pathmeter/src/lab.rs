@@ -28,14 +28,16 @@ pub(crate) fn failure(image: &Image, error: VmError) -> Failure {
     }
 }
 
-/// What the console says behind `mark`, and in the lines before it.
+/// What the console says behind `mark`, and the lines before that: the valid policies.
 fn said(console: &str, mark: &str) -> Option<(String, String)> {
-    let lines: Vec<&str> =
-        console.lines().map(|line| line.trim_start_matches([' ', '|'])).collect();
+    let lines: Vec<&str> = console
+        .lines()
+        .map(|line| line.trim_start().strip_prefix("| ").unwrap_or(line).trim_end())
+        .filter(|line| !line.is_empty())
+        .collect();
     let place = lines.iter().position(|line| line.starts_with(mark))?;
     let message = lines[place][mark.len()..].trim().to_owned();
-    let rest: Vec<&str> = lines[place + 1..].iter().map(|line| line.trim()).collect();
-    Some((message, rest.join("\n")))
+    Some((message, lines[..place].join("\n")))
 }
 
 #[cfg(test)]
@@ -51,9 +53,9 @@ mod tests {
 
     #[test]
     fn the_kernels_own_words_are_found_on_its_console() {
-        let console = "\n  | lab: boots\n  | lab: bad command line: no x\n  | valid: y, z";
+        let console = "\n  | policies:\n  |   y=z\n  | lab: bad command line: no x";
         let (message, rest) = said(console, pathmeter_lab::BAD_COMMAND_LINE).unwrap();
-        assert_eq!((&message[..], &rest[..]), ("no x", "valid: y, z"));
+        assert_eq!((&message[..], &rest[..]), ("no x", "policies:\n  y=z"));
         assert_eq!(said(console, pathmeter_lab::UNSUPPORTED), None);
     }
 }

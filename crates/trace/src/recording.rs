@@ -126,7 +126,7 @@ impl Decoder<'_> {
 struct Tallied {
     totals: BTreeMap<u64, u64>,
     trees: BTreeMap<u64, WindowTree>,
-    /// Of each window its total and what it touched: 40 bytes, for at most MAX_WINDOWS.
+    /// Of each window its total and what it touched: 40 bytes, for at most `MAX_WINDOWS`.
     footprints: Vec<(u64, Footprint)>,
 }
 

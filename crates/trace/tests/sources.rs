@@ -47,6 +47,17 @@ fn inlined_functions_have_a_place_of_their_own_and_their_calls_are_theirs() {
 }
 
 #[test]
+fn the_same_function_inlined_in_caller_and_callee_has_two_places() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A + 0x10, SLOT).call(A + 0x10, B + 0x10, SLOT - 8);
+        w.ret(B + 0x10, SLOT - 8).ret(A + 0x15, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let places = tree.nodes.iter().filter(|node| tree.name(node) == "outer");
+    let places: Vec<u64> = places.map(|node| node.counts.instructions).collect();
+    assert_eq!(places, [2, 1]);
+}
+
+#[test]
 fn a_function_begins_at_its_entry_and_an_inlined_one_at_its_first_line() {
     let tree = with_inlined();
     let begins = |name| {

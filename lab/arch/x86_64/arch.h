@@ -49,7 +49,8 @@ void segments_save(struct task *task);
 void sysenter_clean_flags(void);
 void sysexit_load_flags(void);
 /* iobitmap.c; see its head for the three policies. */
-extern void iobitmap_switch(struct task *prev, struct task *next);   /* static call key: lazy */
+/* Static call key (lazy); called only if one of the two has a bitmap. */
+void iobitmap_switch(struct task *prev, struct task *next);
 void iobitmap_exit_to_user(void);                                    /* lazy: WORK_IO_BITMAP */
 i64 sys_ioperm(u64 from, u64 count, u64 on);
 i64 sys_iopl(u64 level);

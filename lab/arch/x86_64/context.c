@@ -1,6 +1,6 @@
 /*
- * A task's state in the CPU: how it begins, and what of it the switch need not do each time. context.h
- * has the rest.
+ * A task's state in the CPU: how it begins, and what of it the switch need not do each time.
+ * context.h has the rest.
  *
  * Sources: Intel SDM volume 3, 3.4.4 (FS and GS), volume 1, 10.5 (FXSAVE).
  */
@@ -24,8 +24,8 @@ void fpu_init_state(void *fpu)
 	};
 }
 
-/* A selector whose descriptor is gone becomes the null selector. GS between two swapgs: loading it sets
- * the base, which must be the program's. */
+/* A selector whose descriptor is gone becomes the null selector. GS between two swapgs: loading
+ * it sets the base, which must be the program's. */
 #define LOAD_SELECTOR(name, selector, before, after)                                               \
 	__asm__ volatile(before "mov %1, %%" name "\n"                                             \
 			 "1: mov %0, %%" name "\n"                                                 \

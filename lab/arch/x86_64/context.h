@@ -1,11 +1,11 @@
 /*
- * What of a task the CPU itself holds: FPU, segments and their bases, the stack for entries from user
- * mode. The switch changes them here, inlined into the scheduler; the callee-saved registers and the
- * stack itself are switch.S's.
+ * What of a task the CPU itself holds: FPU, segments and their bases, the stack for entries from
+ * user mode. The switch changes them here, inlined into the scheduler; the callee-saved registers
+ * and the stack itself are switch.S's.
  *
- * The FPU state is switched eagerly: fxsave and fxrstor, each time. Bases of FS and GS change only by
- * system calls or by loading a selector, since CR4.FSGSBASE is off; so the kernel knows them, and reads
- * but the selectors.
+ * The FPU state is switched eagerly: fxsave and fxrstor, each time. Bases of FS and GS change
+ * only by system calls or by loading a selector, since CR4.FSGSBASE is off; so the kernel knows
+ * them, and reads but the selectors.
  *
  * Sources: Intel SDM volume 3, 3.4.4 (FS and GS), volume 1, 10.5 (FXSAVE); Linux
  * arch/x86/kernel/process_64.c.

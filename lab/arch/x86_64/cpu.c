@@ -28,6 +28,7 @@ void cpu_detect(void)
 {
 	struct cpuid vendor = cpuid(0, 0), one = cpuid(1, 0), seven = { 0 };
 	struct cpuid extended = cpuid(0x80000001, 0), hypervisor = { 0 };
+	bool amd = spells(vendor.b, vendor.d, vendor.c, "AuthenticAMD");
 	bool kvm;
 
 	if (vendor.a >= 7)
@@ -46,10 +47,10 @@ void cpu_detect(void)
 		.rdpid = has(seven.c, 22),
 		.x2apic = has(one.c, 21),
 		.pge = has(one.d, 13),
-		.amd = spells(vendor.b, vendor.d, vendor.c, "AuthenticAMD"),
+		.amd = amd,
 		.hypervisor = has(one.c, 31),
 		.kvm = kvm,
-		.sysenter = has(one.d, 11),
+		.sysenter = has(one.d, 11) && !amd, /* AMD's sysexit faults in long mode */
 	};
 }
 

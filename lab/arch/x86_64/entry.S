@@ -1,9 +1,10 @@
 /*
  * Ways into the kernel, and out of it.
  *
- * From user mode each way ends up with a full struct regs at the top of the task's kernel stack, GS
- * the kernel's, interrupts on in system calls and off elsewhere. All but the fast paths of system
- * calls leave by return_to_user: it does what task->work asks for, then loads every register by iret.
+ * From user mode each way ends up with a full struct regs at the top of the task's kernel stack,
+ * GS the kernel's, interrupts on in system calls and off elsewhere. All but the fast paths of
+ * system calls leave by return_to_user: it does what task->work asks for, then loads every
+ * register by iret.
  *
  *   way in                  stack        GS                out, if there is no work
  *   syscall                 we load it   swapgs            sysretq
@@ -18,12 +19,14 @@
  * The fast paths don't reload rbx, rbp and r12 to r15: a C function preserves them. Handlers that
  * change registers (exec, sigreturn) set WORK_FRAME, which makes the slow path reload all.
  *
- * Flags (policy `flags`): `syscall` clears what MSR_FMASK says. Gates clear TF, NT, RF and IF but keep
- * DF and AC, hence cld, and clac where AC means that the kernel may touch user memory. sysenter clears
- * only IF; sysexit restores nothing: sysenter_clean_flags and sysexit_load_flags, below.
+ * Flags (policy `flags`): `syscall` clears what MSR_FMASK says. Gates clear TF, NT, RF and IF but
+ * keep DF and AC, hence cld, and clac where AC means that the kernel may touch user memory.
+ * sysenter clears only IF; sysexit restores nothing: sysenter_clean_flags and sysexit_load_flags,
+ * below.
  *
- * Sources: Intel SDM volume 2 (SYSCALL, SYSENTER, IRET), volume 3, 6.14; AMD APM volume 2, 6.1; Linux
- * arch/x86/entry/{entry_64,entry_64_compat}.S. TRICKS.md, "Entries", argues the swapgs windows.
+ * Sources: Intel SDM volume 2 (SYSCALL, SYSENTER, IRET), volume 3, 6.14; AMD APM volume 2, 6.1;
+ * Linux arch/x86/entry/{entry_64,entry_64_compat}.S. TRICKS.md, "Entries", argues the swapgs
+ * windows.
  */
 #include "../../kernel/syscall.h"
 #include "../../kernel/task.h"
@@ -99,9 +102,9 @@
 	.text
 
 /*
- * syscall of 64-bit programs: rax number; rdi, rsi, rdx, r10, r8, r9 arguments; rcx rip and r11 flags by
- * the CPU. Back: rax; all others but rcx and r11 as they were. rip is canonical, or it could not have
- * been executed from, so sysretq can't fault: page USER_TOP is never mapped.
+ * syscall of 64-bit programs: rax number; rdi, rsi, rdx, r10, r8, r9 arguments; rcx rip and r11
+ * flags by the CPU. Back: rax; all others but rcx and r11 as they were. rip is canonical, or it
+ * could not have been executed from, so sysretq can't fault: page USER_TOP is never mapped.
  */
 	.globl	entry_syscall
 entry_syscall:
@@ -170,7 +173,8 @@ enter_user:
 	sub	$REGS_SIZE, %rsp
 	jmp	return_to_user
 
-/* Where finish_switch() returns to in a new task (arch_first_frame): rbx body, or 0; r12 argument. */
+/* Where finish_switch() returns to in a new task (arch_first_frame): rbx body, or 0; r12
+ * argument. */
 	.globl	ret_from_fork
 ret_from_fork:
 	sti
@@ -185,8 +189,9 @@ ret_from_fork:
 	call	task_exit
 
 /*
- * System calls of 32-bit programs: eax number; ebx, ecx, edx, esi, edi, ebp arguments. The C convention
- * wants them zero-extended in rdi, rsi, rdx, rcx, r8, r9. Result in rax; to 1f with a wild number.
+ * System calls of 32-bit programs: eax number; ebx, ecx, edx, esi, edi, ebp arguments. The C
+ * convention wants them zero-extended in rdi, rsi, rdx, rcx, r8, r9. Result in rax; to 1f with a
+ * wild number.
  */
 .macro CALL_COMPAT sixth
 	mov	%eax, %eax
@@ -229,8 +234,8 @@ entry_int80:
 .endm
 
 /*
- * syscall of 32-bit programs (AMD; every CPU under TCG): as from vsyscall32.S, the second argument in
- * ebp; ecx eip and r11 flags by the CPU. sysretl takes them back from there.
+ * syscall of 32-bit programs (AMD; every CPU under TCG): as from vsyscall32.S, the second
+ * argument in ebp; ecx eip and r11 flags by the CPU. sysretl takes them back from there.
  */
 	.globl	entry_syscall_compat
 entry_syscall_compat:
@@ -306,8 +311,9 @@ entry_sysenter_end:
 	jmp	0b
 
 /*
- * The two keys of flags=entry-clean; in the other policies the calls are nops, and a program's NT and AC
- * go into the kernel, and some task's come out. No register is changed; interrupts are off.
+ * The two keys of flags=entry-clean; in the other policies the calls are nops, and a program's NT
+ * and AC go into the kernel, and some task's come out. No register is changed; interrupts are
+ * off.
  */
 	.globl	sysenter_clean_flags, sysexit_load_flags
 sysenter_clean_flags:
@@ -358,8 +364,8 @@ interrupt_common:
 	iretq
 
 /*
- * Exceptions: trap(regs, vector, error). The stub of each pushes an error code if the CPU did not, where
- * orig_rax will be.
+ * Exceptions: trap(regs, vector, error). The stub of each pushes an error code if the CPU did
+ * not, where orig_rax will be.
  */
 .macro EXCEPTION vector, error=0
 exception_\vector:
@@ -418,7 +424,7 @@ exception_common:
 	testb	$3, REGS_CS(%rsp)
 	jz	exception_in_kernel
 	swapgs
-	/* Those with an IST stack go on on the task's: the program may have to wait for its turn. */
+	/* Those with an IST stack go on on the task's: the program may have to wait. */
 	mov	%gs:PERCPU_KSTACK, %rdi
 	sub	$REGS_SIZE, %rdi
 	cmp	%rdi, %rsp
@@ -433,9 +439,10 @@ exception_common:
 	jmp	return_to_user
 
 /*
- * In the kernel an exception may come while GS is still, or again, the program's: an NMI or a step
- * anywhere, a fault of iretq or of loading a selector between two swapgs. The kernel's base is the only
- * one with its sign bit set, since programs can't have such a base (CR4.FSGSBASE is off).
+ * In the kernel an exception may come while GS is still, or again, the program's: an NMI or a
+ * step anywhere, a fault of iretq or of loading a selector between two swapgs. The kernel's base
+ * is the only one with its sign bit set, since programs can't have such a base (CR4.FSGSBASE is
+ * off).
  */
 exception_in_kernel:
 	mov	%ebx, %esi

@@ -63,7 +63,7 @@ static u32 bytes_of(const struct io_bitmap *bitmap)
 	return bitmap ? bitmap->bytes : 0;
 }
 
-/* ---- What the switch does; interrupts are off. ---- */
+/* ---- What the switch does, if prev or next has a bitmap; interrupts are off. ---- */
 
 static __attribute__((noinline)) void switch_full_copy(const struct io_bitmap *next)
 {
@@ -77,38 +77,26 @@ static __attribute__((noinline)) void switch_full_copy(const struct io_bitmap *n
 
 static void iobitmap_switch_full_copy(struct task *prev, struct task *next)
 {
-	if (unlikely((u64)prev->io_bitmap | (u64)next->io_bitmap))
-		switch_full_copy(next->io_bitmap);
-}
-
-static __attribute__((noinline)) void switch_tracked(const struct io_bitmap *prev,
-						     const struct io_bitmap *next)
-{
-	if (next)
-		copy_words(tss()->io_bitmap, next->bits, max(bytes_of(prev), next->bytes));
-	else
-		memset(tss()->io_bitmap, 0xff, prev->bytes);
+	switch_full_copy(next->io_bitmap);
 }
 
 static void iobitmap_switch_tracked(struct task *prev, struct task *next)
 {
-	if (unlikely((u64)prev->io_bitmap | (u64)next->io_bitmap))
-		switch_tracked(prev->io_bitmap, next->io_bitmap);
-}
+	const struct io_bitmap *from = prev->io_bitmap, *to = next->io_bitmap;
 
-static __attribute__((noinline)) void switch_lazy(struct task *prev, struct task *next)
-{
-	if (prev->io_bitmap)
-		tss()->io_bitmap_base = TSS_IO_BITMAP_INVALID;
-	if (next->io_bitmap)
-		__atomic_or_fetch(&next->work, WORK_IO_BITMAP, __ATOMIC_RELAXED);
+	if (to)
+		copy_words(tss()->io_bitmap, to->bits, max(bytes_of(from), to->bytes));
+	else
+		memset(tss()->io_bitmap, 0xff, from->bytes);
 }
 
 /* The default, and the key of the static call. */
 void iobitmap_switch(struct task *prev, struct task *next)
 {
-	if (unlikely((u64)prev->io_bitmap | (u64)next->io_bitmap))
-		switch_lazy(prev, next);
+	if (prev->io_bitmap)
+		tss()->io_bitmap_base = TSS_IO_BITMAP_INVALID;
+	if (next->io_bitmap)
+		__atomic_or_fetch(&next->work, WORK_IO_BITMAP, __ATOMIC_RELAXED);
 }
 
 /* Policy lazy, WORK_IO_BITMAP set: makes the TSS this task's. */

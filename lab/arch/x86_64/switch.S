@@ -3,9 +3,10 @@
  *
  *	void switch_FORM(struct task *prev, struct task *next);
  *
- * rdi prev, rsi next. Keeps rbx, rbp and r12 to r15, all that a C caller counts on. It goes on, on next's
- * stack, into finish_switch(prev), which returns to where next once called one of these; a new task's
- * stack is laid out by arch_first_frame() in context.c. Interrupts are off all the time.
+ * rdi prev, rsi next. Keeps rbx, rbp and r12 to r15, all that a C caller counts on. It goes on,
+ * on next's stack, into finish_switch(prev), which returns to where next once called one of
+ * these; a new task's stack is laid out by arch_first_frame() in context.c. Interrupts are off
+ * all the time.
  *
  *   save        flags are pushed on the old stack and popped on the new, as Linux of 2006 did
  *   constant    the same, but what is pushed is a constant of the task: Chuck Ebbert's patch of

@@ -1,9 +1,10 @@
 /*
  * Exceptions, and the work that is left to do before return to user mode. Called by entry.S.
  *
- * What a program raises becomes a signal, with Linux's numbers and codes. What the kernel raises is a
- * bug and ends the machine with its registers, but at the instructions listed in section .fixups:
- * those touch user memory or load what a program chose, and go on elsewhere if they fault.
+ * What a program raises becomes a signal, with Linux's numbers and codes. What the kernel raises
+ * is a bug and ends the machine with its registers, but at the instructions listed in section
+ * .fixups: those touch user memory or load what a program chose, and go on elsewhere if they
+ * fault.
  *
  * Sources: Intel SDM volume 3, 6.15 (exceptions), 4.7 (page faults), 17.2.3 (DR6); Linux
  * arch/x86/kernel/traps.c, arch/x86/mm/fault.c.
@@ -36,8 +37,6 @@
 #define TRAP_TRACE 2
 
 #define PAGE_FAULT_USER 4 /* of the error code: an access by the program itself */
-
-#define FAULT_USER 4ul /* error code of a page fault: access at CPL 3 */
 
 #define DR6_SINGLE_STEP 0x4000ul
 #define DR6_CLEAR 0xffff0ff0ul
@@ -83,13 +82,15 @@ static _Noreturn void kernel_trap_fatal(struct regs *regs, u64 vector, u64 error
 	const char *name = exceptions[vector].name;
 
 	if (vector == VECTOR_PAGE_FAULT)
-		panic_regs(regs, "page fault in the kernel at address %lx, error %lx", address, error);
-	panic_regs(regs, "%s in the kernel, vector %lu, error %lx", name ? name : "reserved exception",
-		   vector, error);
+		panic_regs(regs, "page fault in the kernel at address %lx, error %lx", address,
+			   error);
+	panic_regs(regs, "%s in the kernel, vector %lu, error %lx",
+		   name ? name : "reserved exception", vector, error);
 }
 
-/* Whether a page fault of the kernel's at `address` was served. It may be only if the program's memory
- * was meant, and where faults are expected: interrupts on, so no lock of ours is held with them off. */
+/* Whether a page fault of the kernel's at `address` was served. It may be only if the program's
+ * memory was meant, and where faults are expected: interrupts on, so no lock of ours is held with
+ * them off. */
 static bool kernel_page_fault(const struct regs *regs, u64 error, u64 address)
 {
 	int code;
@@ -134,8 +135,8 @@ static void user_page_fault(u64 error, u64 address)
 	u32 signal = SIGSEGV;
 
 	irq_enable();
-	/* Not a user access though the program ran: one that the CPU makes by itself, to a table of ours;
-	 * and QEMU's iret, which reads the program's stack so. No page can help there. */
+	/* Without that bit it was an access that the CPU made for the program, to a table of ours;
+	 * or, with SMAP, QEMU's lret and iret, which read the program's stack so. No page helps. */
 	if (address < USER_TOP && error & PAGE_FAULT_USER)
 		signal = mm_fault(current->mm, address, error, &code);
 	if (!signal) {
@@ -146,11 +147,12 @@ static void user_page_fault(u64 error, u64 address)
 	signal_force(signal, code, address);
 }
 
-/* siginfo's code for the lowest exception bit of x87's status or MXCSR: both have the same order. */
+/* siginfo's code for the lowest exception bit of x87's status or MXCSR: they have one order. */
 static int float_code(u32 raised)
 {
 	static const u8 codes[] = {
-		FPE_FLTINV, FPE_FLTUND /* denormal */, FPE_FLTDIV, FPE_FLTOVF, FPE_FLTUND, FPE_FLTRES,
+		FPE_FLTINV, FPE_FLTUND /* denormal */,
+		FPE_FLTDIV, FPE_FLTOVF, FPE_FLTUND, FPE_FLTRES,
 	};
 
 	for (unsigned bit = 0; bit < ARRAY_SIZE(codes); bit++)
@@ -218,8 +220,8 @@ void trap(struct regs *regs, u64 vector, u64 error)
 }
 
 /*
- * The program's frame can't be returned to. It takes SIGSEGV by one that can, so that this ends however
- * the program handles it. Interrupts are off.
+ * The program's frame can't be returned to. It takes SIGSEGV by one that can, so that this ends
+ * however the program handles it. Interrupts are off.
  */
 void user_iret_failed(struct regs *regs)
 {
@@ -230,8 +232,9 @@ void user_iret_failed(struct regs *regs)
 }
 
 /*
- * Does all work that is noted for the current task. Interrupts are off, and stay off from the last look
- * to user mode: what is noted later comes with an interrupt, which returns through here again.
+ * Does all work that is noted for the current task. Interrupts are off, and stay off from the
+ * last look to user mode: what is noted later comes with an interrupt, which returns through here
+ * again.
  */
 void exit_work(struct regs *regs)
 {

@@ -4,8 +4,9 @@
 //!
 //! In a differential flame graph each function is as wide as what it executed in the dearer of the
 //! two kernels, so that what vanished is seen as well as what appeared. Its colour is the
-//! difference of what it executed itself (red: dearer in new, blue: cheaper), the number behind its
-//! name the difference with all that it called.
+//! difference of what it executed itself (red: dearer in new, blue: cheaper), but of no more than
+//! the function differs over all its places: what only moved to another caller is white. The number
+//! behind its name is the difference with all that it called.
 //!
 //! Sources: Brendan Gregg, "The Flame Graph" (ACM Queue 14(2), 2016) and "Differential Flame
 //! Graphs" (2014).
@@ -63,8 +64,8 @@ fn of_window(tree: &WindowTree, title: &str) -> Result<String, FlameError> {
 fn of_difference(base: &WindowTree, new: &WindowTree, title: &str) -> Result<String, FlameError> {
     let mut options = options(title);
     options.subtitle = Some(format!(
-        "{} instructions → {} ({}). Colour: what a function executes itself, red more, blue less. \
-         Number: the same with callees. Width: the larger of both",
+        "{} instructions → {} ({}). Colour: what a function executes itself, red more, blue less, \
+         white if it only moved. Number: the difference with callees. Width: the larger of both",
         grouped(base.total),
         grouped(new.total),
         signed_difference([base.total, new.total]),
@@ -97,16 +98,29 @@ fn draw(options: &mut Options<'_>, lines: &str) -> Result<String, FlameError> {
 }
 
 /// Folded lines whose second count is the larger one, since that gives the width, and whose first
-/// is less by the difference, since that gives the colour.
+/// is less by the difference that the colour shows.
 fn difference_lines(pairs: &BTreeMap<Stack, [u64; 2]>) -> String {
-    let sums = inclusive(pairs);
-    let lines = pairs.iter().map(|(stack, &[base, new])| {
+    let (sums, changes) = (inclusive(pairs), changes(pairs));
+    let lines = pairs.iter().map(|(stack, counts)| {
         let names = (0..stack.len()).map(|at| labelled(&stack[at], sums[&stack[..=at]]));
-        let width = base.max(new);
-        let less = (width + base).saturating_sub(new);
+        let width = counts[0].max(counts[1]);
+        let change = stack.last().map_or(0, |name| changes[name]);
+        let coloured = difference(*counts).clamp(change.min(0), change.max(0));
+        let less = width.saturating_add_signed(-coloured);
         line(&names.collect::<Vec<_>>().join(";"), &[less, width])
     });
     lines.collect()
+}
+
+/// What each function executes itself more or less, over all its places.
+fn changes(pairs: &BTreeMap<Stack, [u64; 2]>) -> BTreeMap<&Rc<str>, i64> {
+    let mut changes = BTreeMap::new();
+    for (stack, counts) in pairs {
+        if let Some(name) = stack.last() {
+            *changes.entry(name).or_default() += difference(*counts);
+        }
+    }
+    changes
 }
 
 /// Instructions in base and new by chain, with all below.
@@ -129,6 +143,11 @@ fn labelled(name: &str, counts: [u64; 2]) -> String {
     format!("{name} {}", signed_difference(counts))
 }
 
-fn signed_difference([base, new]: [u64; 2]) -> String {
-    signed(new.wrapping_sub(base).cast_signed())
+fn signed_difference(counts: [u64; 2]) -> String {
+    signed(difference(counts))
+}
+
+/// `new` − `base`. Counts of a window are far below 2^63.
+fn difference([base, new]: [u64; 2]) -> i64 {
+    new.wrapping_sub(base).cast_signed()
 }

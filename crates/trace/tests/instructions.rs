@@ -1,0 +1,156 @@
+//! What the decoder knows of single instructions, and of the places that entries arrive at.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::*;
+use pathmeter_trace::{Census, Slow, WindowTree};
+
+const A: u64 = K + 0x100;
+const FAR: u64 = USER + 0x1000;
+
+/// Machine code, as written in the manual, and what the census counts it as.
+const MET: [(&[u8], Slow); 44] = [
+    (&[0x9d], Slow::Popf),
+    (&[0x9c], Slow::Pushf),
+    (&[0xfa], Slow::Cli),
+    (&[0xfb], Slow::Sti),
+    (&[0xf4], Slow::Hlt),
+    (&[0x0f, 0x30], Slow::Wrmsr),
+    (&[0x0f, 0x32], Slow::Rdmsr),
+    (&[0x0f, 0x22, 0xd8], Slow::MovToCr3),
+    (&[0x0f, 0x01, 0x38], Slow::Invlpg),
+    (&[0x0f, 0x01, 0xf8], Slow::Swapgs),
+    (&[0xcf], Slow::Iret),
+    (&[0x48, 0xcf], Slow::Iret),
+    (&[0x0f, 0x07], Slow::Sysret),
+    (&[0x48, 0x0f, 0x07], Slow::Sysret),
+    (&[0x0f, 0x35], Slow::Sysexit),
+    (&[0x48, 0x0f, 0x35], Slow::Sysexit),
+    (&[0x0f, 0x05], Slow::Syscall),
+    (&[0x0f, 0x34], Slow::Sysenter),
+    (&[0xcd, 0x80], Slow::Int),
+    (&[0x0f, 0x03, 0xc1], Slow::Lsl),
+    (&[0x0f, 0x01, 0x08], Slow::Sidt),
+    (&[0x0f, 0xa2], Slow::Cpuid),
+    (&[0x0f, 0x01, 0xf9], Slow::Rdtscp),
+    (&[0x0f, 0x00, 0x28], Slow::Verw),
+    (&[0x0f, 0xae, 0xe8], Slow::Lfence),
+    (&[0x0f, 0xae, 0xf0], Slow::Mfence),
+    (&[0x0f, 0xae, 0x00], Slow::Xsave),
+    (&[0x0f, 0xae, 0x20], Slow::Xsave),
+    (&[0x48, 0x0f, 0xae, 0x30], Slow::Xsave),
+    (&[0x0f, 0xc7, 0x20], Slow::Xsave),
+    (&[0x48, 0x0f, 0xc7, 0x28], Slow::Xsave),
+    (&[0x0f, 0xae, 0x08], Slow::Xrstor),
+    (&[0x48, 0x0f, 0xae, 0x28], Slow::Xrstor),
+    (&[0x0f, 0xc7, 0x18], Slow::Xrstor),
+    (&[0xf0, 0xff, 0x00], Slow::Locked),
+    // xchg with memory locks without the prefix.
+    (&[0x87, 0x00], Slow::Locked),
+    (&[0xec], Slow::In),
+    (&[0xf3, 0x6c], Slow::In),
+    (&[0xee], Slow::Out),
+    (&[0xf3, 0x6e], Slow::Out),
+    (&[0xf3, 0x90], Slow::Pause),
+    (&[0x0f, 0x01, 0xcb], Slow::Stac),
+    (&[0x0f, 0x01, 0xca], Slow::Clac),
+    (&[0x0f, 0x31], Slow::Rdtsc),
+];
+
+/// Look like one of those, and are none: xchg of registers, mov from cr3, cmpxchg without lock.
+const NOT_MET: [&[u8]; 3] = [&[0x91], &[0x0f, 0x20, 0xd8], &[0x0f, 0xb1, 0x08]];
+
+fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
+    let bytes = Writer::new().window(|w| body(w)).stop();
+    whole(&bytes, &names()).representative.unwrap()
+}
+
+/// What the census of a window says in which `code` is executed, the closing stamp left out.
+fn census_of(code: &[u8]) -> Census {
+    let mut census = window(|w| {
+        w.at(USER, code);
+    })
+    .census;
+    let stamps = census.get_mut(&Slow::Rdtsc).unwrap();
+    *stamps -= 1;
+    census.retain(|_, met| *met > 0);
+    census
+}
+
+#[test]
+fn each_slow_instruction_is_counted_as_what_it_is() {
+    for (code, slow) in MET {
+        assert_eq!(census_of(code), Census::from([(slow, 1)]), "{code:02x?}");
+    }
+    assert!(Slow::ALL.iter().all(|slow| MET.iter().any(|(_, met)| met == slow)));
+}
+
+#[test]
+fn what_is_fast_is_not_counted() {
+    for code in NOT_MET {
+        assert_eq!(census_of(code), Census::new(), "{code:02x?}");
+    }
+}
+
+#[test]
+fn an_access_across_two_lines_touches_both() {
+    for (address, lines) in [(0x1038, 1), (0x103c, 2)] {
+        let tree = window(|w| {
+            w.at(USER, LOAD_RAX).load(address, 3).jmp(USER + 3, FAR);
+        });
+        assert_eq!(tree.footprint.data_lines, lines);
+    }
+}
+
+#[test]
+fn what_a_repeated_scan_reads_is_moved_by_it() {
+    let tree = window(|w| {
+        for address in 0x1000..0x1003 {
+            w.at(USER, &[0xf2, 0xae]).load(address, 0);
+        }
+        w.jmp(USER + 2, FAR);
+    });
+    let moved = tree.functions.iter().map(|it| it.counts.rep_bytes).sum::<u64>();
+    assert_eq!((tree.total, moved), (5, 3));
+}
+
+#[test]
+fn a_far_jump_of_32_bit_code_is_a_jump() {
+    let tree = window(|w| {
+        // Its target is USER + 0x1000.
+        w.at(USER, &[0xea, 0x00, 0x10, 0x40, 0x00, 0x33, 0x00]);
+    });
+    assert_eq!((tree.total, tree.unattributed), (2, 0));
+}
+
+#[test]
+fn after_a_call_of_the_hypervisor_execution_goes_on_behind_it() {
+    let tree = window(|w| {
+        w.at(USER, &[0x0f, 0x01, 0xc1]).nops(USER + 3, 1).jmp(USER + 4, FAR);
+    });
+    assert_eq!((tree.total, tree.unattributed), (4, 0));
+}
+
+#[test]
+fn an_interrupt_arrives_anywhere_in_a_table_of_entries() {
+    let names = Names(vec![(A, "irq_entries_start")]);
+    let mut writer = Writer::new();
+    writer.window(|w| {
+        w.at(USER, NOP).nops(A + 8, 1).at(A + 9, IRET).jmp(USER + 1, FAR);
+    });
+    let tree = whole(&writer.stop(), &names).interrupted.unwrap();
+    assert_eq!((tree.interrupts, tree.unattributed), (1, 0));
+}
+
+#[test]
+fn labels_within_an_entry_are_the_entry() {
+    let names = Names(vec![(ENTRY, "entry_SYSCALL_64"), (A, "entry_SYSCALL_64_safe_stack")]);
+    let mut writer = Writer::new();
+    writer.syscall(|w| {
+        w.jmp(ENTRY + 1, A).jmp(A, ENTRY + 0x80);
+    });
+    let tree = whole(&writer.stop(), &names).representative.unwrap();
+    let drawn = tree.nodes.iter().map(|node| tree.name(node)).collect::<Vec<_>>();
+    assert_eq!(drawn, ["[task 1]", "[user]", "entry_SYSCALL_64"]);
+}
