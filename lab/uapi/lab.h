@@ -15,8 +15,69 @@
 /* Writes a struct lab_statistics to `argument`; 0 or -EFAULT. */
 #define LAB_STATISTICS 1
 
+/* Writes a struct lab_bkl to `argument`: the big kernel lock's counts, and empties them. */
+#define LAB_BKL 2
+/* Has the test device raise a softirq: `argument` is a struct lab_softirq_arm; 0, -EFAULT, -EINVAL. */
+#define LAB_SOFTIRQ_ARM 3
+/* Takes what the rings of all CPUs hold of softirqs: `argument` is a struct lab_softirq_take, which gets
+ * the records' number; the rest stays for the next call. 0, -EFAULT. */
+#define LAB_SOFTIRQ_TAKE 4
+/* Raises the softirq whose number is `argument` on this CPU, from a system call. 0, -EINVAL. */
+#define LAB_SOFTIRQ_RAISE 5
+
+#define LAB_CPUS 8
+
+/* Softirqs, in the order in which they run. */
+#define LAB_HI 0
+#define LAB_TIMER 1
+#define LAB_NET_TX 2
+#define LAB_NET_RX 3
+#define LAB_TASKLET 4
+#define LAB_SOFTIRQS 5
+
+/* What a softirq's raise interrupted. */
+#define LAB_IN_USER 0
+#define LAB_IN_KERNEL 1
+#define LAB_IN_IDLE 2
+
 #ifndef __ASSEMBLER__
 #include <stdint.h>
+
+/* The big kernel lock, CPU by CPU. */
+struct lab_bkl {
+	struct {
+		uint64_t acquired;  /* times taken */
+		uint64_t contended; /* of these, times that somebody else had it first */
+		uint64_t spins;     /* looks at it while it was taken */
+	} cpu[LAB_CPUS];
+};
+
+/* The test device: an interrupt `delay` ticks of the TSC from now, whose handler raises a softirq. */
+struct lab_softirq_arm {
+	uint64_t delay;
+	uint32_t softirq;
+	uint32_t cpu;    /* that is interrupted */
+	uint32_t source; /* 0: that CPU's own timer; 1: another CPU's interrupt, if there is one */
+	uint32_t reserved;
+};
+
+/* One run of a softirq. */
+struct lab_softirq_record {
+	uint64_t raised, entered; /* TSC: at the (first) raise, and as its handler is called */
+	uint32_t softirq;
+	uint16_t cpu;
+	uint16_t context; /* LAB_IN_*: what the raise interrupted */
+};
+
+struct lab_softirq_take {
+	uint64_t records;  /* address of an array of struct lab_softirq_record */
+	uint32_t capacity; /* its length */
+	uint32_t count;    /* set: how many were written */
+	uint64_t lost;     /* set: how many a full ring dropped since the last call */
+};
+
+_Static_assert(sizeof(struct lab_bkl) == 192 && sizeof(struct lab_softirq_arm) == 24, "ABI");
+_Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24, "ABI");
 
 /* What must be the same before and after: counts of what lives in the kernel. */
 struct lab_statistics {

@@ -1,0 +1,42 @@
+/*
+ * /dev/labdev, the character device of the lab kernel: an ioctl that copies a structure out, in the
+ * form of most drivers' ioctls, and a few more. Numbers are made as Linux makes them (ioctl.h):
+ * direction, size, type, number. The structure has a pointer, so 32-bit programs have another size,
+ * and with it another number.
+ */
+#ifndef LABDEV_UAPI_H
+#define LABDEV_UAPI_H
+
+#include <stdint.h>
+
+#define LABDEV_IOC(direction, number, size) ((direction) << 30 | (size) << 16 | 'L' << 8 | (number))
+#define LABDEV_NONE 0u
+#define LABDEV_WRITE 1u /* the program gives: the kernel copies in */
+#define LABDEV_READ 2u  /* the program gets: the kernel copies out */
+
+/* What LABDEV_PARAMS gives and LABDEV_SET takes, for 64-bit and for 32-bit programs. */
+struct labdev_params {
+	uint64_t buffer; /* a pointer: an address of the program's, kept as it was given */
+	uint32_t rate, channels;
+	uint32_t serial; /* grows by one with each PARAMS; never 0 */
+	uint32_t flags;
+};
+
+struct labdev_params32 {
+	uint32_t buffer;
+	uint32_t rate, channels;
+	uint32_t serial;
+	uint32_t flags;
+};
+
+_Static_assert(sizeof(struct labdev_params) == 24, "ABI");
+_Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
+
+#define LABDEV_PARAMS LABDEV_IOC(LABDEV_READ, 1u, 24u)
+#define LABDEV_PARAMS32 LABDEV_IOC(LABDEV_READ, 1u, 20u)
+#define LABDEV_SET LABDEV_IOC(LABDEV_WRITE, 2u, 24u)
+#define LABDEV_SET32 LABDEV_IOC(LABDEV_WRITE, 2u, 20u)
+#define LABDEV_WAIT LABDEV_IOC(LABDEV_NONE, 3u, 0u) /* sleeps until LABDEV_WAKE: 0, or -EINTR */
+#define LABDEV_WAKE LABDEV_IOC(LABDEV_NONE, 4u, 0u)
+
+#endif
