@@ -34,6 +34,42 @@ static void what_is_unmapped_is_gone(void)
 	expect(killed(in_child(look, memory + 4096), SIGSEGV));
 }
 
+static volatile int faults;
+
+/* Steps over the faulting instruction of write_one(), which is three bytes long. */
+static void step_over(int signal, void *info, struct context *context)
+{
+	(void)signal, (void)info;
+	faults++;
+	*context_rip(context) += 3;
+}
+
+static void write_one(char *address)
+{
+	__asm__ volatile("movb $1, (%0)" ::"a"(address) : "memory");
+}
+
+/* What a CPU remembers of a page must not outlive it, nor what a thread's CPU remembers. */
+static void translations_are_forgotten(void)
+{
+	expect_equal(on_signal(SIGSEGV, step_over), 0);
+	for (int round = 0; round < 50; round++) {
+		char *memory = map_pages(2 * 4096, MAP_PRIVATE);
+
+		faults = 0;
+		write_one(memory);
+		write_one(memory + 4096);
+		expect_equal(faults, 0);
+		expect_equal(sys(SYS_mprotect, memory, 4096, PROT_READ), 0);
+		write_one(memory);
+		expect_equal(faults, 1);
+		expect_equal(sys(SYS_munmap, memory, 2 * 4096), 0);
+		write_one(memory);
+		write_one(memory + 4096);
+		expect_equal(faults, 3);
+	}
+}
+
 static void protection_holds(void)
 {
 	char *memory = map_pages(2 * 4096, MAP_PRIVATE);
@@ -136,6 +172,7 @@ static void greed_ends(void)
 const struct test memory_tests[] = {
 	{ "memory.fresh-is-zero", fresh_memory_is_zero },
 	{ "memory.unmapped-is-gone", what_is_unmapped_is_gone },
+	{ "memory.translations-forgotten", translations_are_forgotten },
 	{ "memory.protection", protection_holds },
 	{ "memory.no-data-executed", data_is_not_executed },
 	{ "memory.no-text-written", text_is_not_written },

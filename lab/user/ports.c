@@ -3,7 +3,8 @@
  * after switches, forks, execs and exits, on every CPU.
  *
  * Some workers, each with ports of its own, do as the test tells them through pipes; a model says what
- * each may access. A step changes something or moves a worker to another CPU, then some workers try
+ * each may access. The test has ports of its own too: else every switch would come from or go to a
+ * task without. A step changes something or moves a worker to another CPU, then some workers try
  * some ports. A bit left over from another task would show as an access allowed that the model forbids.
  */
 #include "tests.h"
@@ -27,6 +28,7 @@ struct worker {
 };
 
 static struct worker workers[WORKERS];
+static uint8_t *own; /* the test's own ports */
 
 static void bit_set(uint8_t *bits, unsigned from, unsigned count, int on)
 {
@@ -206,6 +208,36 @@ static void change(struct worker *worker, struct random *random)
 	}
 }
 
+/* The test itself takes ports, or gives some or all back. */
+static void change_own(struct random *random)
+{
+	unsigned from = some_port(random);
+
+	switch (random_below(random, 3)) {
+	case 0:
+		expect_equal(sys(SYS_ioperm, from, 1, 1), 0);
+		bit_set(own, from, 1, 1);
+		break;
+	case 1:
+		expect_equal(sys(SYS_ioperm, from, 1, 0), 0);
+		bit_set(own, from, 1, 0);
+		break;
+	default:
+		expect_equal(sys(SYS_ioperm, FIRST, PORTS - FIRST, 0), 0);
+		memset(own, 0, PORTS / 8);
+	}
+}
+
+static void check_own(unsigned port, unsigned long step)
+{
+	int wanted = own[port / 8] >> port % 8 & 1 ? 0 : SIGSEGV;
+	int got = try_port((uint16_t)port);
+
+	if (got != wanted)
+		fail(__FILE__, __LINE__, "step %lu: the test itself, port 0x%x: signal %d, not %d",
+		     step, port, got, wanted);
+}
+
 static void check(struct worker *worker, unsigned index, unsigned port, unsigned long step)
 {
 	int wanted = may(worker, port) ? 0 : SIGSEGV;
@@ -227,6 +259,7 @@ static void ports_match_the_model(void)
 	struct random random = { (uint64_t)option("test.seed", 2004) * 2 + 1 };
 	unsigned long steps = (unsigned long)option("test.steps", 500);
 
+	own = map_pages(PORTS / 8, MAP_PRIVATE);
 	for (unsigned i = 0; i < WORKERS; i++)
 		hire(&workers[i]);
 	for (unsigned long step = 0; step < steps; step++) {
@@ -235,10 +268,13 @@ static void ports_match_the_model(void)
 		unsigned port;
 
 		change(&workers[changed], &random);
+		if (random_below(&random, 4) == 0)
+			change_own(&random);
 		port = some_port(&random);
 		check(&workers[changed], changed, port, step);
 		/* The same port in another: a leftover of the first would show here. */
 		check(&workers[other], other, port, step);
+		check_own(port, step);
 	}
 	for (unsigned i = 0; i < WORKERS; i++)
 		sys(SYS_close, workers[i].to);
