@@ -1,4 +1,4 @@
-/* Runs the 32-bit program. */
+/* Runs programs of other kinds: one of 32 bits, one with the C library. */
 #include "tests.h"
 
 static void run(void *unused)
@@ -17,7 +17,23 @@ static void a_32_bit_program_runs(void)
 	expect(exited(in_child(run, NULL), 0));
 }
 
+static void run_glibc(void *unused)
+{
+	char *const argv[] = { "/glibc", NULL };
+	char *const none[] = { NULL };
+
+	(void)unused;
+	sys(SYS_execve, "/glibc", argv, none);
+	quit(1);
+}
+
+static void a_program_with_the_c_library_runs(void)
+{
+	expect_equal(in_child(run_glibc, NULL), 0);
+}
+
 const struct test compat_tests[] = {
+	{ "compat.c-library", a_program_with_the_c_library_runs },
 	{ "compat.program", a_32_bit_program_runs },
 	{ 0 },
 };
