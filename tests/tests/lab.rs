@@ -62,7 +62,7 @@ fn a_leak_is_a_failed_check() {
     let scene = Scene::warm();
     let run = scene.run(&["measure", "lab:flags=iopl-only", "--json", "--only", "flags.isolation"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    let result = run.json();
+    let result: Value = serde_json::from_str(&run.stdout).unwrap();
     let isolation = row(&result, "flags.isolation");
     assert_eq!(isolation["status"], "failed");
     assert!(isolation["reason"].as_str().unwrap().starts_with("NT of another task"));

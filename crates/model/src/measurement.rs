@@ -172,6 +172,12 @@ impl PathResult {
         Self::without_samples(path, unit, Status::Failed, reason)
     }
 
+    /// The same with what the probe noticed before.
+    #[must_use]
+    pub fn noticing(self, checks: Vec<Check>) -> Self {
+        Self { checks, ..self }
+    }
+
     fn without_samples(path: &str, unit: Unit, status: Status, reason: &str) -> Self {
         let mut result = Self::ok(path, unit, &[], Vec::new());
         result.status = status;

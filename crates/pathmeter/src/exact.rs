@@ -283,10 +283,11 @@ fn load(image: &Image) -> Result<KernelImage, ImageError> {
 fn path_result(path: &pathmeter_probes::Path, outcome: PathOutcome) -> PathResult {
     let (name, unit) = (path.name, unit(path.windows));
     let samples = || outcome.starts.iter().flatten();
-    let checks = outcome.checks.into_iter().map(|(name, value)| Check { name, value }).collect();
+    let checks = outcome.checks.iter().cloned();
+    let checks = checks.map(|(name, value)| Check { name, value }).collect();
     match &outcome.status {
         Status::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
-        Status::Failed(reason) => PathResult::failed(name, unit, reason),
+        Status::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
         Status::Ok if unit != Unit::Check && samples().next().is_none() => {
             PathResult::failed(name, unit, "the agent said ok and sent no samples")
         }

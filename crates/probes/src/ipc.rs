@@ -4,7 +4,7 @@
 //! (socket), in every window.
 
 use crate::{
-    Outcome, Path, Report, clock, prove,
+    Failure, Outcome, Path, Report, clock, prove,
     switch::descriptor,
     sys::{self, Ret, nr},
     task::{self, Partner},
@@ -60,7 +60,7 @@ fn unix(report: &mut Report) -> Outcome {
     }
     let [near, far] = ends.map(descriptor);
     let _partner = Partner::process(|| echo(far))?;
-    ping(report, near)
+    ping(report, near, || Ok(()))
 }
 
 /// Sends the complement of each byte back, until the other end is closed.
@@ -73,9 +73,14 @@ pub(crate) fn echo(socket: usize) {
 }
 
 /// One byte to an [`echo`] and back in each window.
-pub(crate) fn ping(report: &mut Report, socket: usize) -> Outcome {
+pub(crate) fn ping(
+    report: &mut Report,
+    socket: usize,
+    mut before: impl FnMut() -> Result<(), Failure>,
+) -> Outcome {
     let mut sent = 0_u8;
     report.walk(|| {
+        before()?;
         sent = sent.wrapping_add(1);
         let mut byte = [sent];
         let (cost, got) = clock::window(|| exchange(socket, &mut byte));

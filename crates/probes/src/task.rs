@@ -198,6 +198,17 @@ pub fn settle() -> Result<(), Failure> {
     fifo()
 }
 
+/// Lets the kernel's thread for softirqs (`ksoftirqd`) come to an end, if it has been left something.
+///
+/// Real-time tasks that keep a CPU busy starve it; and while it waits for the CPU, Linux leaves it all
+/// softirqs, the next packet's too. So one tick at the wrong moment would make every later window of a
+/// network path dearer by two task switches. Giving way once as an ordinary task ends that.
+pub fn let_softirqs_finish() -> Result<(), Failure> {
+    schedule(flag::SCHED_OTHER, 0)?;
+    let _ = sys::sched_yield();
+    fifo()
+}
+
 /// Real-time priority of probe and partner: above threaded softirqs (1), below the kernel's own (50).
 const PRIORITY: i32 = 2;
 
