@@ -1,9 +1,13 @@
 /*
  * Character devices, by Linux's numbers (Documentation/admin-guide/devices.txt): null, zero,
- * urandom and the console. Others can have names in the tree, but opening them is -ENXIO.
+ * urandom and the console; and, by numbers that Linux leaves for local use, those of uapi/labdev.h.
+ * Others can have names in the tree, but opening them is -ENXIO.
  */
 #include "../arch/x86_64/usercopy.h"
+#include "../uapi/labdev.h"
 #include "file.h"
+#include "ioctl.h"
+#include "labdev.h"
 #include "page.h"
 #include "printk.h"
 #include "random.h"
@@ -83,6 +87,12 @@ static i64 urandom_ioctl(struct file *file, u32 command, u64 argument)
 	return min(result, 0);
 }
 
+/* For 32-bit programs the same. */
+static i64 urandom_told_ioctl(struct file *file, u32 command, u64 argument, bool compat)
+{
+	return urandom_ioctl(file, command, argument);
+}
+
 /* Nobody types: reading is at the end at once. */
 static i64 console_file_write(struct file *file, u64 buffer, u64 count, u64 *position)
 {
@@ -110,7 +120,8 @@ static const struct file_operations urandom_operations = {
 	.read = urandom_read,
 	.write = urandom_write,
 	.ioctl = urandom_ioctl,
-	.compat_ioctl = urandom_ioctl, /* the same layout */
+	.compat_ioctl = urandom_ioctl,
+	.told_ioctl = urandom_told_ioctl,
 };
 
 static const struct device {
@@ -125,6 +136,8 @@ static const struct device {
 	{ "/dev/ttyS0", DEVICE(4, 64), 0600, &console_operations },
 	{ "/dev/tty", DEVICE(5, 0), 0666, &console_operations },
 	{ "/dev/console", DEVICE(5, 1), 0600, &console_operations },
+	{ "/dev/labdev", DEVICE(LABDEV_MAJOR, 0), 0666, &labdev_operations },
+	{ "/dev/labtwin", DEVICE(LABTWIN_MAJOR, 0), 0666, &labtwin_operations },
 };
 
 const struct file_operations *device_operations(u32 number)
@@ -151,4 +164,8 @@ void devices_init(void)
 	make("/sys", NODE_FOLDER, 0555, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
 		make(devices[i].path, NODE_DEVICE, devices[i].mode, devices[i].device);
+	compat_ioctl_register(RNDADDENTROPY, SAME_LAYOUT, "urandom");
+	compat_ioctl_register(RNDRESEEDCRNG, SAME_LAYOUT, "urandom");
+	labdev_init();
+	labtwin_init();
 }

@@ -34,6 +34,8 @@ struct file_operations {
 	i64 (*write)(struct file *file, u64 buffer, u64 count, u64 *position);
 	i64 (*ioctl)(struct file *file, u32 command, u64 argument);
 	i64 (*compat_ioctl)(struct file *file, u32 command, u64 argument);
+	/* compat-ioctl=flag: in place of both. */
+	i64 (*told_ioctl)(struct file *file, u32 command, u64 argument, bool compat);
 	void (*release)(struct file *file);
 };
 
@@ -112,6 +114,16 @@ void files_close_on_exec(struct files *files);
 /* The current task's open file, with a reference taken; NULL: -EBADF. */
 struct file *file_get(u32 fd);
 void file_put(struct file *file);
+/* The same without a reference, for the length of one system call; NULL also if the table is shared,
+ * when another thread could close it meanwhile. */
+static inline struct file *file_peek(u32 fd)
+{
+	const struct files *files = current->files;
+
+	if (unlikely(fd >= MAX_FILES || READ_ONCE(files->references) > 1))
+		return NULL;
+	return files->file[fd];
+}
 /* A descriptor for it, the lowest free from `lowest` on, or -EMFILE. It takes over the reference if
  * all goes well; of `flags` only O_CLOEXEC counts. */
 i64 file_install_from(struct file *file, u32 lowest, u32 flags);

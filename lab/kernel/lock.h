@@ -12,6 +12,7 @@
 #define LAB_LOCK_H
 
 #include "../arch/x86_64/cpu.h"
+#include "lockdep.h"
 #include "types.h"
 
 struct spinlock {
@@ -48,5 +49,26 @@ static inline void spin_unlock_irqrestore(struct spinlock *lock, u64 flags)
 	spin_unlock(lock);
 	irq_restore(flags);
 }
+
+#ifdef LAB_DEBUG
+/* The same, with the order checked before. */
+#define LOCKDEP_TAKE(lock)                                                                         \
+	({                                                                                         \
+		static const struct lock_class *lock_class;                                        \
+		lockdep_take(lock, &lock_class, __FILE__, #lock);                                  \
+	})
+#define spin_lock(lock) (LOCKDEP_TAKE(lock), spin_lock(lock))
+#define spin_unlock(lock) (lockdep_drop(lock), spin_unlock(lock))
+#define spin_lock_irqsave(lock)                                                                    \
+	({                                                                                         \
+		u64 lockdep_flags = irq_save();                                                    \
+		spin_lock(lock);                                                                   \
+		lockdep_flags;                                                                     \
+	})
+#define spin_unlock_irqrestore(lock, flags) (spin_unlock(lock), irq_restore(flags))
+#define assert_no_spinlock() lockdep_assert_none(__FILE__, __LINE__)
+#else
+#define assert_no_spinlock() ((void)0)
+#endif
 
 #endif

@@ -7,10 +7,12 @@
 #include "../arch/x86_64/arch.h"
 #include "../arch/x86_64/boot.h"
 #include "file.h"
+#include "ioctl.h"
 #include "page.h"
 #include "policy.h"
 #include "printk.h"
 #include "sched.h"
+#include "softirq.h"
 #include "task.h"
 #include "time.h"
 
@@ -64,6 +66,7 @@ _Noreturn void kernel_main(u64 start_info)
 	cpu->kstack = (u64)boot_stack_top;
 	cpu->online = true;
 	desc_init_cpu(cpu);
+	lockdep_start();
 	idt_init();
 	boot_read(start_info);
 	cpu_detect();
@@ -75,10 +78,14 @@ _Noreturn void kernel_main(u64 start_info)
 	tasks_init();
 	sched_init_cpu(cpu);
 	files_init();
+	softirq_test_init();
 	policy_apply();
 	policy_print();
 	text_protect();
 	smp_start_others();
+	softirq_start_threads();
+	lockdep_test(boot_info.command_line);
+	ioctl_start_churn();
 	start_first_task();
 	idle_loop();
 }

@@ -13,8 +13,10 @@
 #include "../arch/x86_64/patch.h"
 #include "../arch/x86_64/percpu.h"
 #include "../arch/x86_64/vdso.h"
+#include "ioctl.h"
 #include "printk.h"
 #include "sched.h"
+#include "softirq.h"
 
 #define VALUES 8
 #define WORD_SIZE 256 /* longest word that is read; `init=` takes no longer path */
@@ -42,12 +44,28 @@ static const struct policy table[] = {
 	  &policies.getcpu, GETCPU_LSL, 0, 0 },
 	{ "getcpu-cache", "whether it uses the caller's cache, good for a tick",
 	  { "off", "on" }, &policies.getcpu_cache, 0, 0, 0 },
+	{ "softirq", "who runs softirqs that an interrupt raised",
+	  { "syscall-return", "irq-return", "irq-exit", "thread" },
+	  &policies.softirq, SOFTIRQ_IRQ_EXIT, 0, 0 },
+	{ "idle", "how a CPU waits for work",
+	  { "hlt", "poll" }, &policies.idle, IDLE_HLT, 0, 0 },
+	{ "idle-check", "whether it looks for softirqs before it waits, and in each poll",
+	  { "off", "on" }, &policies.idle_check, 1, 0, 0 },
 	{ "umip", "whether sgdt, sidt, sldt are kept from programs, if the CPU can",
 	  { "off", "on" }, &policies.umip, 1, 0, 0 },
 	{ "node-bits", "low bits of the CPU's number that hold its node",
 	  { NULL }, &policies.node_bits, 0, 0, 8 },
 	{ "max-cpus", "CPUs that the numbers must have room for",
 	  { NULL }, &policies.max_cpus, MAX_CPUS, MAX_CPUS, 8192 },
+	{ "ioctl", "whether 64-bit programs' ioctl runs under the big kernel lock",
+	  { "bkl", "unlocked" }, &policies.ioctl, IOCTL_UNLOCKED, 0, 0 },
+	{ "compat-ioctl", "how a 32-bit program's ioctl finds its handler",
+	  { "hash-bkl", "hash-unlocked", "flag", "entry" },
+	  &policies.compat_ioctl, COMPAT_IOCTL_ENTRY, 0, 0 },
+	{ "compat-ioctl-handlers", "commands in the hash",
+	  { NULL }, &policies.compat_ioctl_handlers, 300, 8, 4096 },
+	{ "compat-ioctl-collisions", "further ones before the test device's",
+	  { NULL }, &policies.compat_ioctl_collisions, 0, 0, 4096 },
 };
 
 _Static_assert(GETCPU_SLDT + 1 <= VALUES, "the longest list fits");
@@ -271,6 +289,8 @@ void policy_apply(void)
 	flags_apply_policy();
 	iobitmap_apply_policy();
 	vdso_apply_policy();
+	softirq_apply_policy();
+	ioctl_apply_policy();
 }
 
 void policy_print(void)

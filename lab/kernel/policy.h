@@ -16,6 +16,14 @@ enum getcpu_policy {
 	GETCPU_SYSCALL, GETCPU_CPUID, GETCPU_LSL, GETCPU_RDTSCP, GETCPU_RDPID, GETCPU_SGDT,
 	GETCPU_SIDT, GETCPU_SLDT,
 };
+enum softirq_policy {
+	SOFTIRQ_SYSCALL_RETURN, SOFTIRQ_IRQ_RETURN, SOFTIRQ_IRQ_EXIT, SOFTIRQ_THREAD,
+};
+enum idle_policy { IDLE_HLT, IDLE_POLL };
+enum ioctl_policy { IOCTL_BKL, IOCTL_UNLOCKED };
+enum compat_ioctl_policy {
+	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
+};
 
 /* What was chosen; the defaults are the best of today. */
 struct policies {
@@ -26,7 +34,14 @@ struct policies {
 	u32 getcpu_cache; /* 0 off, 1 on */
 	u32 umip;         /* 0 off, 1 on where the CPU has it */
 	u32 node_bits;    /* low bits of the CPU number's encoding that hold the node: 0..8 */
+	u32 softirq;      /* irq-exit */
+	u32 idle;         /* hlt */
+	u32 idle_check;   /* 0 off, 1 on */
 	u32 max_cpus;     /* CPUs to plan for, as NR_CPUS; at least those started; default MAX_CPUS */
+	u32 ioctl;                   /* unlocked */
+	u32 compat_ioctl;            /* entry */
+	u32 compat_ioctl_handlers;   /* hash-*: commands registered in all */
+	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_PARAMS32, before it */
 };
 extern struct policies policies;
 

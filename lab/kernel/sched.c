@@ -22,6 +22,7 @@
 #include "page.h"
 #include "policy.h"
 #include "printk.h"
+#include "softirq.h"
 #include "syscall.h"
 
 #define LEVEL_IDLE 100
@@ -206,6 +207,17 @@ static __attribute__((noinline)) u32 take_request(const struct percpu *cpu, stru
 	return why;
 }
 
+static void give_way(bool to_end);
+
+/* softirq=syscall-return and irq-return look here, so that no note is left to the next task. Interrupts
+ * stay off behind it: there is none when give_way() looks again. */
+static __attribute__((noinline)) void give_way_after_softirqs(struct percpu *cpu, bool to_end)
+{
+	spin_unlock(&cpu->rq.lock);
+	softirq_work();
+	give_way(to_end);
+}
+
 /*
  * Gives the CPU to a better task or, with `to_end`, to one as good; returns at once if there is
  * none. One that sleeps or died, or may not stay on this CPU, gives way to any.
@@ -226,9 +238,14 @@ static void give_way(bool to_end)
 	rq = &cpu->rq;
 	spin_lock(&rq->lock);
 	leaves = prev->state != TASK_RUNNING;
-	if (unlikely(prev->work & WORK_RESCHEDULE)) {
-		u32 why = take_request(cpu, prev);
+	if (unlikely(prev->work & (WORK_RESCHEDULE | WORK_SOFTIRQ))) {
+		u32 why;
 
+		if (prev->work & WORK_SOFTIRQ) {
+			give_way_after_softirqs(cpu, to_end);
+			return;
+		}
+		why = take_request(cpu, prev);
 		leaves |= why & ASKED_TO_LEAVE; /* finish_switch() places it elsewhere */
 		to_end |= !!(why & SLICE_IS_OVER);
 	}
@@ -248,8 +265,9 @@ static void give_way(bool to_end)
 	irq_enable();
 }
 
-void schedule(void)
+void schedule_plain(void)
 {
+	assert_no_spinlock();
 	give_way(false);
 }
 
@@ -266,7 +284,8 @@ void sched_yield(void)
 	rq = &cpu->rq;
 	spin_lock(&rq->lock);
 	best = best_level(rq);
-	if (unlikely(best < prev->level || prev->work & WORK_RESCHEDULE)) {
+	if (unlikely(best < prev->level ||
+		     prev->work & (WORK_RESCHEDULE | WORK_SOFTIRQ))) {
 		spin_unlock(&rq->lock);
 		irq_enable();
 		give_way(true);
@@ -413,16 +432,37 @@ void sched_init_cpu(struct percpu *cpu)
 	idle_init(cpu);
 }
 
-_Noreturn void idle_loop(void)
+/* Policies `idle` and `idle-check`. Without the check softirqs that wait for someone who looks
+ * (softirq.c) are seen as the next task is chosen, and no sooner: 2.4.5's idle loops. */
+static _Noreturn void idle_by_hlt(const u32 reasons)
 {
-	apic_timer_set(0); /* the first tick, at once; it sets the next */
 	for (;;) {
 		irq_disable();
-		if (READ_ONCE(current->work) & WORK_RESCHEDULE) {
+		if (READ_ONCE(current->work) & reasons) {
 			irq_enable();
 			schedule();
 		} else {
 			irq_enable_and_halt(); /* an interrupt in between ends the hlt */
 		}
 	}
+}
+
+static _Noreturn void idle_by_poll(const u32 reasons)
+{
+	for (;;) {
+		while (!(READ_ONCE(current->work) & reasons))
+			cpu_pause();
+		schedule();
+	}
+}
+
+_Noreturn void idle_loop(void)
+{
+	const u32 reasons = WORK_RESCHEDULE | (policies.idle_check ? WORK_SOFTIRQ : 0);
+
+	apic_timer_set(0); /* the first tick, at once; it sets the next */
+	if (policies.idle == IDLE_HLT)
+		idle_by_hlt(reasons);
+	irq_enable();
+	idle_by_poll(reasons);
 }

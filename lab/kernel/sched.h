@@ -7,6 +7,7 @@
 #ifndef LAB_SCHED_H
 #define LAB_SCHED_H
 
+#include "../arch/x86_64/patch.h"
 #include "task.h"
 
 struct wait_queue {
@@ -17,8 +18,13 @@ struct wait_queue {
 #define WAIT_QUEUE_INIT(name) { SPINLOCK_INIT, LIST_INIT((name).waiters) }
 
 void sched_init_cpu(struct percpu *cpu);
+/* The key of schedule(), to be called as such only by what takes its place. */
+void schedule_plain(void);
 /* Gives the CPU to the best runnable task; the caller set its own state. Interrupts may be on. */
-void schedule(void);
+static inline void schedule(void)
+{
+	static_call0(schedule_plain);
+}
 void sched_yield(void);
 /* Makes it runnable, if it sleeps; true if it did. Safe in interrupts. */
 bool wake_up_task(struct task *task);

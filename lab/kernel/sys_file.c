@@ -165,33 +165,6 @@ i64 sys_lseek(u64 fd, u64 offset, u64 whence)
 	return result;
 }
 
-i64 sys_ioctl(u64 fd, u64 command, u64 argument)
-{
-	struct file *file = file_get(fd);
-	i64 result = -ENOTTY;
-
-	if (!file)
-		return -EBADF;
-	if (file->operations->ioctl)
-		result = file->operations->ioctl(file, command, argument);
-	file_put(file);
-	return result;
-}
-
-/* The entry point of its own that the 2004 thread asked for: no table to search, no lock. */
-i64 compat_ioctl(u64 fd, u64 command, u64 argument)
-{
-	struct file *file = file_get(fd);
-	i64 result = -ENOTTY;
-
-	if (!file)
-		return -EBADF;
-	if (file->operations->compat_ioctl)
-		result = file->operations->compat_ioctl(file, command, argument);
-	file_put(file);
-	return result;
-}
-
 /* Gives both files descriptors and tells the program; what went in is taken back on failure. */
 static i64 install_pipe(struct file *reader, struct file *writer, u32 flags, u64 ends)
 {

@@ -6,12 +6,14 @@
 #include "../arch/x86_64/arch.h"
 #include "../arch/x86_64/usercopy.h"
 #include "../uapi/lab.h"
+#include "bkl.h"
 #include "file.h"
 #include "page.h"
 #include "printk.h"
 #include "process.h"
 #include "random.h"
 #include "sched.h"
+#include "softirq.h"
 #include "syscall.h"
 #include "syscalls.h"
 
@@ -388,6 +390,16 @@ i64 sys_lab(u64 command, u64 argument)
 		return read_flags();
 	case LAB_STATISTICS:
 		return lab_statistics(argument);
+	case LAB_BKL:
+		return bkl_take_counts(argument);
+	case LAB_SOFTIRQ_ARM:
+		return lab_softirq_arm(argument);
+	case LAB_SOFTIRQ_TAKE:
+		return lab_softirq_take(argument);
+	case LAB_SOFTIRQ_RAISE:
+		return lab_softirq_raise(argument);
+	case LAB_SOFTIRQ_COUNTS:
+		return lab_softirq_counts(argument);
 	default:
 		return -EINVAL;
 	}

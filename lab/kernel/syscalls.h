@@ -29,8 +29,8 @@ i64 sys_pread64(u64 fd, u64 buffer, u64 count, u64 offset);
 i64 sys_pwrite64(u64 fd, u64 buffer, u64 count, u64 offset);
 i64 sys_readv(u64 fd, u64 vector, u64 count);
 i64 sys_writev(u64 fd, u64 vector, u64 count);
-i64 sys_ioctl(u64 fd, u64 command, u64 argument);
-i64 compat_ioctl(u64 fd, u64 command, u64 argument);
+i64 sys_ioctl(u64 fd, u64 command, u64 argument);    /* ioctl.c */
+i64 compat_ioctl(u64 fd, u64 command, u64 argument); /* ioctl.c */
 i64 sys_pipe(u64 ends);
 i64 sys_pipe2(u64 ends, u64 flags);
 i64 sys_dup(u64 fd);

@@ -17,6 +17,7 @@
 #define WORK_SIGNAL 2u
 #define WORK_IO_BITMAP 4u /* iobitmap=lazy: the TSS must be made this task's before user mode */
 #define WORK_FRAME 8u     /* sigreturn or exec changed the registers: all are restored, by iret */
+#define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: look for pending ones on the way out */
 
 #ifndef __ASSEMBLER__
 #include "../arch/x86_64/percpu.h"
@@ -63,6 +64,7 @@ struct task {
 	u32 cpu;               /* whose run queue it belongs to */
 	bool on_cpu;           /* still on its stack there: may not be run elsewhere yet */
 	bool queued;
+	u32 bkl_depth;         /* times it took the big kernel lock and did not let go of it */
 	u64 slice;             /* ticks left, SCHED_OTHER */
 	struct list run;       /* in a level of a run queue */
 	struct list wait;      /* in a wait queue */

@@ -4,14 +4,19 @@
  * Each CPU has a list of timers, sorted; its hardware timer is always set to the first of them or
  * to the next tick, whichever is earlier. The tick does not stop on idle CPUs.
  *
+ * Each tick raises the softirq TIMER, which nobody serves: timers are few here, and what their handlers
+ * do is short, so they stay in the interrupt.
+ *
  * A handler runs on the CPU that started the timer, in the interrupt, without the list's lock, so
  * it may start its timer again, and may wake a task that frees it: that task's timer_cancel()
  * waits until the handler is over.
  */
 #include "time.h"
 #include "../arch/x86_64/arch.h"
+#include "../arch/x86_64/desc.h"
 #include "../arch/x86_64/percpu.h"
 #include "sched.h"
+#include "softirq.h"
 #include "task.h"
 
 #define NS_PER_S 1000000000ul
@@ -59,7 +64,24 @@ static void set_hardware(struct percpu *cpu)
 {
 	struct timer *first = first_timer(cpu);
 
-	apic_timer_set(first ? min(first->deadline, cpu->next_tick) : cpu->next_tick);
+	u64 next = first ? min(first->deadline, cpu->next_tick) : cpu->next_tick;
+
+	if (unlikely(cpu->device_deadline != NEVER)) {
+		apic_timer_vector(cpu->device_deadline <= next ? VECTOR_TEST : VECTOR_TIMER);
+		next = min(next, cpu->device_deadline);
+	}
+	apic_timer_set(next);
+}
+
+void timer_set_device(u64 deadline)
+{
+	struct percpu *cpu = this_cpu();
+
+	spin_lock(&cpu->timer_lock);
+	cpu->device_deadline = deadline;
+	apic_timer_vector(VECTOR_TIMER);
+	set_hardware(cpu);
+	spin_unlock(&cpu->timer_lock);
 }
 
 void timer_start(struct timer *timer, u64 deadline)
@@ -121,6 +143,7 @@ static void tick(struct percpu *cpu, u64 now)
 	if (cpu->number == 0)
 		vdso_tick();
 	sched_tick();
+	raise_softirq(LAB_TIMER);
 }
 
 void timer_interrupt(void)

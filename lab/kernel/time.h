@@ -9,6 +9,7 @@
 #include "types.h"
 
 #define HZ 250
+#define NEVER (~0ul) /* a deadline */
 
 extern u64 tsc_hz;
 extern u64 boot_tsc;
@@ -28,6 +29,8 @@ void timer_init(struct timer *timer, void (*expired)(struct timer *));
 void timer_start(struct timer *timer, u64 deadline); /* on this CPU */
 bool timer_cancel(struct timer *timer);              /* true if it had not expired; waits for a running handler */
 void timer_interrupt(void);
+/* Has this CPU's timer interrupt by VECTOR_TEST at `deadline` (TSC), or NEVER; interrupts are off. */
+void timer_set_device(u64 deadline);
 /* Sleeps until `deadline` (TSC) or a signal; true if the time was up. */
 bool sleep_until(u64 deadline);
 

@@ -24,6 +24,9 @@
 #define LAB_SOFTIRQ_TAKE 4
 /* Raises the softirq whose number is `argument` on this CPU, from a system call. 0, -EINVAL. */
 #define LAB_SOFTIRQ_RAISE 5
+/* Writes a struct lab_softirq_counts to `argument`: of TASKLET, as the test device and
+ * LAB_SOFTIRQ_RAISE raise it. 0, -EFAULT. */
+#define LAB_SOFTIRQ_COUNTS 6
 
 #define LAB_CPUS 8
 
@@ -58,7 +61,18 @@ struct lab_softirq_arm {
 	uint32_t softirq;
 	uint32_t cpu;    /* that is interrupted */
 	uint32_t source; /* 0: that CPU's own timer; 1: another CPU's interrupt, if there is one */
-	uint32_t reserved;
+	uint32_t again;  /* HI only: how often its handler raises it again */
+};
+
+/* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost or
+ * run twice; and seen == raised, or one was raised behind its last run. */
+struct lab_softirq_counts {
+	struct {
+		uint64_t raised; /* raises */
+		uint64_t epochs; /* of these, those that found it not pending */
+		uint64_t runs;   /* of the handler */
+		uint64_t seen;   /* `raised` as the last run saw it */
+	} cpu[LAB_CPUS];
 };
 
 /* One run of a softirq. */
@@ -77,6 +91,7 @@ struct lab_softirq_take {
 };
 
 _Static_assert(sizeof(struct lab_bkl) == 192 && sizeof(struct lab_softirq_arm) == 24, "ABI");
+_Static_assert(sizeof(struct lab_softirq_counts) == 256, "ABI");
 _Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24, "ABI");
 
 /* What must be the same before and after: counts of what lives in the kernel. */

@@ -39,4 +39,20 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 #define LABDEV_WAIT LABDEV_IOC(LABDEV_NONE, 3u, 0u) /* sleeps until LABDEV_WAKE: 0, or -EINTR */
 #define LABDEV_WAKE LABDEV_IOC(LABDEV_NONE, 4u, 0u)
 
+/* Numbers for local use of Linux's list. */
+#define LABDEV_MAJOR 240
+/* /dev/labtwin: another driver that has LABDEV_PARAMS, with this rate, and nothing else. */
+#define LABTWIN_MAJOR 241
+#define LABTWIN_RATE 44100
+
+/*
+ * Where 32-bit programs' numbers are looked up in a table: others in the bucket of LABDEV_PARAMS32,
+ * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to the
+ * device, the last first in the bucket; and those that `test.ioctl-churn` registers and unregisters,
+ * which answer with LABDEV_CHURN_ANSWER while they are there.
+ */
+#define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 1u, 64u + (n))
+#define LABDEV_CHURN(n) LABDEV_IOC(LABDEV_WRITE, 1u, 64u + (n))
+#define LABDEV_CHURN_ANSWER 77
+
 #endif

@@ -1,7 +1,8 @@
 /*
  * /init of the test machine: runs every test in a child, tells what came of it, ends the machine.
  *
- * Words on the kernel's command line: `test.only=NAME`, `test.steps=N`, `test.fuzz=SECONDS`.
+ * Words on the kernel's command line: `test.only=NAME` (or a
+ * group's, as in `test.only=ioctl.`), `test.steps=N`, `test.fuzz=SECONDS`.
  * What a test prints stands above its line. The last line is `all N tests passed`, or not.
  */
 #include "fuzz.h"
@@ -38,7 +39,12 @@ static int chosen(const char *name)
 	if (!only)
 		return 1;
 	only += strlen("test.only=");
-	return !memcmp(only, name, length) && (only[length] <= ' ');
+	if (!memcmp(only, name, length) && only[length] <= ' ')
+		return 1;
+	for (length = 0; only[length] > ' '; length++)
+		if (only[length] != name[length])
+			return 0;
+	return length > 0 && only[length - 1] == '.';
 }
 
 static void run_body(void *body)
@@ -77,7 +83,8 @@ int main(int argc, char **argv, char **envp)
 {
 	const struct test *const groups[] = { process_tests, memory_tests, signal_tests,
 					      schedule_tests, fpu_tests, flag_tests, cpu_tests,
-					      port_tests, hostile_tests, compat_tests };
+					      port_tests, hostile_tests, compat_tests, ioctl_tests,
+					      softirq_tests };
 	unsigned count = 0, failed = 0;
 
 	(void)envp;

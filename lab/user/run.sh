@@ -13,7 +13,7 @@ parallel="-accel tcg,thread=multi"
 at_once=2
 
 if [ "$form" = long ]; then
-	limit=1800 fuzz_seconds=60 sizes="test.steps=10000 test.forks=10000"
+	limit=1800 fuzz_seconds=60 sizes="test.steps=10000 test.forks=10000 test.raises=1000000"
 else
 	limit=240 fuzz_seconds=5 sizes=
 fi
@@ -83,6 +83,16 @@ for words in "" flags=save flags=constant flags=iopl-only; do
 	tests 1 "$exact" "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
 done
 tests 2 "$exact" ""
+# Softirqs: who runs them, and what an idle CPU looks at. Polling fills its time with instructions.
+for words in softirq=syscall-return softirq=irq-return softirq=thread; do
+	tests 1 "$exact" "$words"
+	tests 2 "$parallel" "$words"
+	for idle in idle-check=off idle=poll "idle=poll idle-check=off"; do
+		tests 1 "$exact" "$words $idle test.only=softirq.idle"
+	done
+done
+tests 2 "$parallel" softirq=irq-exit
+tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
 says "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
 says "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy

@@ -11,10 +11,11 @@
 #ifdef __x86_64__
 enum {
 	SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_mmap = 9, SYS_mprotect = 10,
-	SYS_munmap = 11, SYS_brk = 12, SYS_rt_sigaction = 13, SYS_rt_sigprocmask = 14, SYS_pipe = 22,
+	SYS_munmap = 11, SYS_brk = 12, SYS_rt_sigaction = 13, SYS_rt_sigprocmask = 14,
+	SYS_ioctl = 16, SYS_pipe = 22,
 	SYS_sched_yield = 24, SYS_dup2 = 33, SYS_nanosleep = 35, SYS_alarm = 37, SYS_setitimer = 38,
 	SYS_getpid = 39, SYS_clone = 56, SYS_fork = 57, SYS_execve = 59, SYS_exit = 60,
-	SYS_wait4 = 61, SYS_kill = 62, SYS_getrusage = 98, SYS_setpgid = 109, SYS_getppid = 110,
+	SYS_wait4 = 61, SYS_kill = 62, SYS_unlink = 87, SYS_mknod = 133, SYS_getrusage = 98, SYS_setpgid = 109, SYS_getppid = 110,
 	SYS_sigaltstack = 131, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_arch_prctl = 158,
 	SYS_reboot = 169, SYS_iopl = 172, SYS_ioperm = 173, SYS_gettid = 186, SYS_futex = 202,
 	SYS_sched_setaffinity = 203, SYS_sched_getaffinity = 204, SYS_clock_gettime = 228,
@@ -37,7 +38,7 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #else
 enum {
 	SYS_exit = 1, SYS_fork = 2, SYS_read = 3, SYS_write = 4, SYS_open = 5, SYS_close = 6,
-	SYS_getpid = 20, SYS_kill = 37, SYS_pipe = 42, SYS_getppid = 64, SYS_munmap = 91,
+	SYS_getpid = 20, SYS_kill = 37, SYS_pipe = 42, SYS_ioctl = 54, SYS_getppid = 64, SYS_munmap = 91,
 	SYS_wait4 = 114, SYS_ioperm = 101, SYS_iopl = 110, SYS_sched_setscheduler = 156,
 	SYS_sched_yield = 158, SYS_mmap2 = 192, SYS_sched_setaffinity = 241, SYS_exit_group = 252,
 };
@@ -71,6 +72,7 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #define MAP_PRIVATE 2
 #define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
+#define MAP_32BIT 0x40
 #define SCHED_OTHER 0
 #define SCHED_FIFO 1
 #define SIGILL 4
@@ -88,6 +90,8 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #define SA_SIGINFO 4
 #define SA_RESTORER 0x04000000
 #define EPERM 1
+#define EINTR 4
+#define ENXIO 6
 #define EBADF 9
 #define ECHILD 10
 #define EAGAIN 11
@@ -96,6 +100,7 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #define ENOEXEC 8
 #define ENOENT 2
 #define EINVAL 22
+#define ENOTTY 25
 #define EPIPE 32
 #define ENOSYS 38
 

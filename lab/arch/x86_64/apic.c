@@ -90,6 +90,11 @@ void apic_send(u32 apic_id, u32 vector)
 	irq_restore(flags);
 }
 
+void apic_timer_vector(u32 vector)
+{
+	apic_write(APIC_LVT_TIMER, vector);
+}
+
 void apic_timer_set(u64 deadline)
 {
 	i64 cycles = deadline - read_tsc();

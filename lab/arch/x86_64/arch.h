@@ -24,6 +24,7 @@ u64 paging_new_root(void);             /* top table with the kernel's half; 0 wi
 void apic_init_cpu(void);
 void apic_eoi(void);
 void apic_send(u32 apic_id, u32 vector);
+void apic_timer_vector(u32 vector);
 void apic_timer_set(u64 deadline);     /* one-shot, TSC; in the past: as soon as possible */
 void time_calibrate(void);             /* TSC and APIC timer, by the PIT */
 void smp_start_others(void);
@@ -71,6 +72,10 @@ i64 sys_getcpu(u64 cpu, u64 node, u64 cache);
 /* Flags that `syscall` clears on entry (MSR_FMASK), by policy `flags`. */
 u64 flags_syscall_mask(void);
 
+/* trap.c: does the work noted for the current task, before user mode. exit_work() is also the key of a
+ * static call, on the ways out of interrupts: the other leaves softirqs alone. Interrupts are off. */
+void exit_work(struct regs *regs);
+void exit_work_but_softirqs(struct regs *regs);
 /* Entry points in entry.S and trampoline.S. */
 void entry_syscall(void);
 void entry_syscall_compat(void);

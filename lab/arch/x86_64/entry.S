@@ -143,7 +143,9 @@ return_to_user:
 	je	1f
 	mov	%rsp, %rdi
 	call	exit_work
-1:	swapgs
+1:
+to_user:
+	swapgs
 	POP_REGS
 user_iret:
 	iretq
@@ -189,12 +191,11 @@ ret_from_fork:
 	call	task_exit
 
 /*
- * System calls of 32-bit programs: eax number; ebx, ecx, edx, esi, edi, ebp arguments. The C
+ * System calls of 32-bit programs: rax number; ebx, ecx, edx, esi, edi, ebp arguments. The C
  * convention wants them zero-extended in rdi, rsi, rdx, rcx, r8, r9. Result in rax; to 1f with a
  * wild number.
  */
 .macro CALL_COMPAT sixth
-	mov	%eax, %eax
 	cmp	$SYSCALLS_COMPAT, %eax
 	jae	1f
 	.ifnb \sixth
@@ -344,24 +345,46 @@ entry_\name:
 	INTERRUPT reschedule, smp_reschedule_interrupt
 	INTERRUPT flush_tlb, smp_flush_interrupt
 	INTERRUPT stop, smp_stop_interrupt
-	INTERRUPT test, apic_eoi		/* no driver yet */
+	INTERRUPT test, softirq_test_interrupt
 
 	.globl	entry_spurious
 entry_spurious:
 	iretq				/* no end of interrupt: Intel SDM volume 3, 11.9 */
+
+/*
+ * At the end of an interrupt softirqs run if the one who raised them noted that this is the place
+ * (softirq.c). The way to user mode is return_to_user's, but for the policy softirq=syscall-return.
+ */
+.macro CALL_HANDLER from
+	movl	$\from, %gs:PERCPU_IRQ_CONTEXT
+	call	*%rdi
+	movl	$0, %gs:PERCPU_IRQ_CONTEXT
+	cmpl	$0, %gs:PERCPU_SOFTIRQ_LOOK
+.endm
 
 interrupt_common:
 	PUSH_REGS_BUT_RDI
 	cld
 	CLAC
 	testb	$3, REGS_CS(%rsp)
-	jz	1f
+	jz	2f
 	swapgs
-	call	*%rdi
-	jmp	return_to_user
-1:	call	*%rdi
-	POP_REGS
+	CALL_HANDLER IRQ_FROM_USER
+	jne	1f
+0:	mov	%gs:PERCPU_CURRENT, %rax
+	cmpl	$0, TASK_WORK(%rax)
+	je	to_user
+	mov	%rsp, %rdi
+	STATIC_CALL exit_work
+	jmp	to_user
+1:	call	softirq_run
+	jmp	0b
+2:	CALL_HANDLER IRQ_FROM_KERNEL
+	jne	4f
+3:	POP_REGS
 	iretq
+4:	call	softirq_run
+	jmp	3b
 
 /*
  * Exceptions: trap(regs, vector, error). The stub of each pushes an error code if the CPU did

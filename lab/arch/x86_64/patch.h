@@ -6,6 +6,7 @@
  * A static call is a plain 5-byte `call` of the default function, whose name is also its key:
  *
  *   static_call(iobitmap_switch, prev, next);                   C: two arguments, a u64 result
+ *                                                               (static_call0: none; static_call3)
  *   STATIC_CALL iobitmap_exit                                   assembly
  *   static_call_patch(iobitmap_switch, iobitmap_switch_copy);   at boot, before text_protect()
  *
@@ -64,13 +65,31 @@ struct alternative {
 
 _Static_assert(sizeof(struct alternative) == 32, "ALTERNATIVE() below writes it");
 
+#define STATIC_CALL_SITE(key)                                                                      \
+	"771: call " #key "\n"                                                                     \
+	".pushsection .static_calls, \"a\"\n"                                                     \
+	".quad 771b, " #key "\n"                                                                   \
+	".popsection"
+
+#define static_call0(key)                                                                          \
+	__asm__ volatile(STATIC_CALL_SITE(key) ::: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9",  \
+			 "r10", "r11", "memory", "cc")
+
+#define static_call3(key, a, b, c)                                                                 \
+	({                                                                                         \
+		u64 static_a = (u64)(a), static_b = (u64)(b), static_c = (u64)(c), static_result;  \
+		__asm__ volatile(STATIC_CALL_SITE(key)                                             \
+				 : "=a"(static_result), "+D"(static_a), "+S"(static_b),            \
+				   "+d"(static_c)                                                  \
+				 :                                                                 \
+				 : "rcx", "r8", "r9", "r10", "r11", "memory", "cc");               \
+		static_result;                                                                     \
+	})
+
 #define static_call(key, a, b)                                                                     \
 	({                                                                                         \
 		u64 static_a = (u64)(a), static_b = (u64)(b), static_result;                       \
-		__asm__ volatile("771: call " #key "\n"                                            \
-				 ".pushsection .static_calls, \"a\"\n"                             \
-				 ".quad 771b, " #key "\n"                                          \
-				 ".popsection"                                                     \
+		__asm__ volatile(STATIC_CALL_SITE(key)                                             \
 				 : "=a"(static_result), "+D"(static_a), "+S"(static_b)             \
 				 :                                                                 \
 				 : "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc");        \

@@ -10,6 +10,12 @@
 #define PERCPU_CURRENT 8
 #define PERCPU_KSTACK 16
 #define PERCPU_USER_RSP 24
+#define PERCPU_SOFTIRQ_LOOK 32
+#define PERCPU_IRQ_CONTEXT 36
+
+/* percpu->irq_context: what an interrupt interrupted, while its handler runs; else 0. */
+#define IRQ_FROM_USER 1
+#define IRQ_FROM_KERNEL 2
 
 #define MAX_CPUS 8
 
@@ -30,11 +36,26 @@ struct runqueue {
 	u32 count;                   /* runnable tasks, the running one included, idle not */
 };
 
+#define SOFTIRQS 5 /* LAB_SOFTIRQS */
+
+/* The first raise of a softirq that is pending. */
+struct softirq_raise {
+	u64 at;      /* TSC */
+	u64 context; /* LAB_IN_* */
+};
+
 struct percpu {
 	struct percpu *self;
 	struct task *task; /* that runs: `current` */
 	u64 kstack;      /* top of the current task's kernel stack */
 	u64 user_rsp;    /* scratch of the syscall entry */
+	u32 softirq_look; /* the end of an interrupt is to look for softirqs */
+	u32 irq_context;  /* IRQ_FROM_*, or 0 */
+	u32 softirq_pending;  /* bit n: softirq n was raised, and its run has not begun */
+	u32 softirq_disabled; /* they run now, or are not to run: how often nested */
+	u64 softirq_bank;     /* which of softirq_raises takes stamps; the other's are being run */
+	struct softirq_raise softirq_raises[2][SOFTIRQS];
+	struct task *ksoftirqd;
 	u32 number;
 	u32 apic_id;
 	u32 node;
@@ -44,6 +65,7 @@ struct percpu {
 	struct runqueue rq;
 	u64 ticks;
 	u64 next_tick;               /* TSC */
+	u64 device_deadline;         /* when the timer is to be the test device's interrupt; or NEVER */
 	struct list timers;          /* by deadline */
 	struct spinlock timer_lock;  /* irqsave */
 	/* iobitmap=lazy: which bitmap the TSS holds, and how far it may differ from all ones. */

@@ -30,6 +30,8 @@ _Static_assert(offsetof(struct percpu, self) == PERCPU_SELF, "entry.S");
 _Static_assert(offsetof(struct percpu, task) == PERCPU_CURRENT, "entry.S");
 _Static_assert(offsetof(struct percpu, kstack) == PERCPU_KSTACK, "entry.S");
 _Static_assert(offsetof(struct percpu, user_rsp) == PERCPU_USER_RSP, "entry.S");
+_Static_assert(offsetof(struct percpu, softirq_look) == PERCPU_SOFTIRQ_LOOK, "entry.S");
+_Static_assert(offsetof(struct percpu, irq_context) == PERCPU_IRQ_CONTEXT, "entry.S");
 
 struct percpu percpu[MAX_CPUS];
 u32 cpu_count = 1;

@@ -74,7 +74,6 @@ static const struct exception exceptions[32] = {
 void entry_sysenter_end(void);
 
 void trap(struct regs *regs, u64 vector, u64 error);
-void exit_work(struct regs *regs);
 void user_iret_failed(struct regs *regs);
 
 static _Noreturn void kernel_trap_fatal(struct regs *regs, u64 vector, u64 error, u64 address)
@@ -232,17 +231,17 @@ void user_iret_failed(struct regs *regs)
 }
 
 /*
- * Does all work that is noted for the current task. Interrupts are off, and stay off from the
- * last look to user mode: what is noted later comes with an interrupt, which returns through here
- * again.
+ * Does what is noted for the current task. Interrupts are off, and stay off from the last look to
+ * user mode: what is noted later comes with an interrupt, which returns through here again.
+ * schedule() is also where softirqs are looked for, as in 2.4.5.
  */
-void exit_work(struct regs *regs)
+static inline void do_work(struct regs *regs, const u32 schedules)
 {
 	u32 work;
 
-	while ((work = READ_ONCE(current->work)) & (WORK_RESCHEDULE | WORK_SIGNAL)) {
+	while ((work = READ_ONCE(current->work)) & (schedules | WORK_SIGNAL)) {
 		irq_enable();
-		if (work & WORK_RESCHEDULE)
+		if (work & schedules)
 			schedule();
 		if (work & WORK_SIGNAL)
 			signal_deliver(regs);
@@ -252,4 +251,14 @@ void exit_work(struct regs *regs)
 		__atomic_fetch_and(&current->work, ~WORK_FRAME, __ATOMIC_RELAXED);
 	if (work & WORK_IO_BITMAP)
 		iobitmap_exit_to_user();
+}
+
+void exit_work(struct regs *regs)
+{
+	do_work(regs, WORK_RESCHEDULE | WORK_SOFTIRQ);
+}
+
+void exit_work_but_softirqs(struct regs *regs)
+{
+	do_work(regs, WORK_RESCHEDULE);
 }

@@ -21,12 +21,11 @@
 
 /*
  * 32-bit programs call through AT_SYSINFO into a page at a fixed address, where 2.6's vsyscall page
- * was. On entry to the kernel by either instruction the program's stack holds
- *
- *	 0(%esp) ebp (sixth argument)   4(%esp) edx   8(%esp) ecx   12(%esp) return address
+ * was. On entry to the kernel by either instruction the program's ebp, the sixth argument, lies at
+ * 0(%esp).
  *
  * syscall: ebp = second argument (the instruction overwrites ecx); it returns behind itself.
- * sysenter: ebp = esp; ecx and edx hold arguments still; the kernel must return to
+ * sysenter: ebp = esp, edx at 4(%esp) and ecx at 8(%esp); ecx and edx hold arguments still; the kernel must return to
  * VSYSCALL32_RETURN with esp = that ebp, whatever sysexit does to ecx and edx: they are popped there.
  */
 #define VSYSCALL32_PAGE 0xffffe000

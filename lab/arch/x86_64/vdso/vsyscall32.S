@@ -6,18 +6,12 @@
  */
 #include "../vdso.h"
 
-.macro VSYSCALL32 name, prepare, enter
+.macro VSYSCALL32 name, enter, restore
 	.balign 16
 	.globl vsyscall32_\name
 vsyscall32_\name:
-	push	%ecx
-	push	%edx
-	push	%ebp
-	\prepare
 	\enter
-	pop	%ebp
-	pop	%edx
-	pop	%ecx
+	\restore
 	ret
 
 	.org	vsyscall32_\name + VSYSCALL32_SIGRETURN - VSYSCALL32_PAGE, 0xcc
@@ -33,9 +27,10 @@ vsyscall32_\name:
 
 	.section .rodata
 	.code32
-	VSYSCALL32 syscall, "mov %ecx, %ebp", "syscall"
-	VSYSCALL32 sysenter, "mov %esp, %ebp", "sysenter"
-	VSYSCALL32 int80, "", "int $0x80"
+	VSYSCALL32 syscall, "push %ebp; mov %ecx, %ebp; syscall", "mov %ebp, %ecx; pop %ebp"
+	VSYSCALL32 sysenter, "push %ecx; push %edx; push %ebp; mov %esp, %ebp; sysenter", \
+		"pop %ebp; pop %edx; pop %ecx"
+	VSYSCALL32 int80, "int $0x80", ""
 
 /* Three pushes, mov and sysenter: what sysexit must return to. */
 .if VSYSCALL32_RETURN - VSYSCALL32_PAGE != 3 + 2 + 2

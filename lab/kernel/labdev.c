@@ -1,0 +1,203 @@
+/*
+ * /dev/labdev: a driver whose ioctl does what most do. It checks the number, then how the file was
+ * opened, takes the device's semaphore, copies a structure in or out.
+ *
+ * Numbers are checked first, so that a wrong one is -ENOTTY under every policy `compat-ioctl`, also
+ * where the table of registered commands has the say. The rule about the open mode is that of the
+ * driver in seed 001: commands without direction are administration, and need the file open for
+ * writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF, which is
+ * what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl FICLONE).
+ */
+#include "labdev.h"
+#include "../arch/x86_64/usercopy.h"
+#include "../uapi/labdev.h"
+#include "ioctl.h"
+#include "mutex.h"
+#include "printk.h"
+#include "syscall.h"
+
+/* Behind the pointer the two layouts are one. */
+#define COMMON_SIZE (sizeof(struct labdev_params) - offsetof(struct labdev_params, rate))
+_Static_assert(COMMON_SIZE ==
+	       sizeof(struct labdev_params32) - offsetof(struct labdev_params32, rate), "uapi/labdev.h");
+
+static struct labdev {
+	struct mutex semaphore;
+	struct labdev_params params;
+	u32 wakes;                  /* LABDEV_WAKEs so far */
+	struct wait_queue sleepers; /* LABDEV_WAIT */
+} device = {
+	.semaphore = MUTEX_INIT(device.semaphore),
+	.params = { .rate = 48000, .channels = 2 },
+	.sleepers = WAIT_QUEUE_INIT(device.sleepers),
+};
+
+/* ---- What the commands do. ---- */
+
+static inline void count_serial(void)
+{
+	if (unlikely(++device.params.serial == 0))
+		device.params.serial = 1;
+}
+
+static i64 give_params(u64 to)
+{
+	i64 result = mutex_lock(&device.semaphore);
+
+	if (unlikely(result))
+		return result;
+	count_serial();
+	if (unlikely(copy_to_user(to, &device.params, sizeof(device.params))))
+		result = -EFAULT;
+	mutex_unlock(&device.semaphore);
+	return result;
+}
+
+/* A buffer above 4 GiB, which a 64-bit program set, loses its upper half, as by compat_ptr(). */
+static i64 give_params32(u64 to)
+{
+	const struct labdev_params *params = &device.params;
+	i64 result = mutex_lock(&device.semaphore);
+	struct labdev_params32 narrow;
+
+	if (unlikely(result))
+		return result;
+	count_serial();
+	narrow.buffer = params->buffer;
+	__builtin_memcpy(&narrow.rate, &params->rate, COMMON_SIZE);
+	if (unlikely(copy_to_user(to, &narrow, sizeof(narrow))))
+		result = -EFAULT;
+	mutex_unlock(&device.semaphore);
+	return result;
+}
+
+/* All but the serial. */
+static i64 set(u64 buffer, u32 rate, u32 channels, u32 flags)
+{
+	i64 result = mutex_lock(&device.semaphore);
+
+	if (result)
+		return result;
+	device.params.buffer = buffer;
+	device.params.rate = rate;
+	device.params.channels = channels;
+	device.params.flags = flags;
+	mutex_unlock(&device.semaphore);
+	return 0;
+}
+
+static i64 take_params(u64 from)
+{
+	struct labdev_params new;
+
+	if (copy_from_user(&new, from, sizeof(new)))
+		return -EFAULT;
+	return set(new.buffer, new.rate, new.channels, new.flags);
+}
+
+static i64 take_params32(u64 from)
+{
+	struct labdev_params32 new;
+
+	if (copy_from_user(&new, from, sizeof(new)))
+		return -EFAULT;
+	return set(new.buffer, new.rate, new.channels, new.flags);
+}
+
+/* Sleeps without the semaphore, or nobody could wake it. */
+static i64 wait(u64 unused)
+{
+	u32 seen = READ_ONCE(device.wakes);
+
+	wait_prepare(&device.sleepers);
+	while (READ_ONCE(device.wakes) == seen && !signal_pending()) {
+		schedule();
+		wait_prepare(&device.sleepers);
+	}
+	wait_finish(&device.sleepers);
+	return READ_ONCE(device.wakes) == seen ? -EINTR : 0;
+}
+
+static i64 wake(u64 unused)
+{
+	i64 result = mutex_lock(&device.semaphore);
+
+	if (result)
+		return result;
+	WRITE_ONCE(device.wakes, device.wakes + 1);
+	wake_up_all(&device.sleepers);
+	mutex_unlock(&device.semaphore);
+	return 0;
+}
+
+/* ---- From the number to the command. ---- */
+
+struct command {
+	u32 number;
+	u32 forbidden; /* O_RDONLY or O_WRONLY: how the file must not be open */
+	i64 (*run)(u64 argument);
+};
+
+#define COMMANDS 4
+#define COMMAND(number, run)                                                                       \
+	{ number, (number) >> 30 == LABDEV_NONE ? O_RDONLY : O_WRONLY, run }
+
+/* By the number's lowest byte, less one. */
+static const struct command native[COMMANDS] = {
+	COMMAND(LABDEV_PARAMS, give_params),
+	COMMAND(LABDEV_SET, take_params),
+	COMMAND(LABDEV_WAIT, wait),
+	COMMAND(LABDEV_WAKE, wake),
+};
+static const struct command compat[COMMANDS] = {
+	COMMAND(LABDEV_PARAMS32, give_params32),
+	COMMAND(LABDEV_SET32, take_params32),
+	COMMAND(LABDEV_WAIT, wait),
+	COMMAND(LABDEV_WAKE, wake),
+};
+
+static inline i64 dispatch(const struct command *table, struct file *file, u32 number, u64 argument)
+{
+	u32 index = (number & 0xff) - 1;
+
+	if (unlikely(index >= COMMANDS || table[index].number != number))
+		return -ENOTTY;
+	if (unlikely((file->flags & O_ACCMODE) == table[index].forbidden))
+		return -EBADF;
+	return table[index].run(argument);
+}
+
+static i64 labdev_ioctl(struct file *file, u32 command, u64 argument)
+{
+	return dispatch(native, file, command, argument);
+}
+
+static i64 labdev_compat_ioctl(struct file *file, u32 command, u64 argument)
+{
+	return dispatch(compat, file, command, argument);
+}
+
+static i64 labdev_told_ioctl(struct file *file, u32 command, u64 argument, bool is_compat)
+{
+	return dispatch(is_compat ? compat : native, file, command, argument);
+}
+
+const struct file_operations labdev_operations = {
+	.ioctl = labdev_ioctl,
+	.compat_ioctl = labdev_compat_ioctl,
+	.told_ioctl = labdev_told_ioctl,
+};
+
+/* compat-ioctl=hash-*: the table knows numbers, not files. */
+static i64 labdev_registered_ioctl(struct file *file, u32 command, u64 argument)
+{
+	if (unlikely(file->operations != &labdev_operations))
+		return ioctl_native(file, command, argument);
+	return dispatch(compat, file, command, argument);
+}
+
+void labdev_init(void)
+{
+	for (u32 i = 0; i < COMMANDS; i++)
+		compat_ioctl_register(compat[i].number, labdev_registered_ioctl, "labdev");
+}

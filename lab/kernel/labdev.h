@@ -1,0 +1,12 @@
+/* Two character devices that are all ioctl: uapi/labdev.h says what they do. */
+#ifndef LAB_LABDEV_H
+#define LAB_LABDEV_H
+
+#include "file.h"
+
+extern const struct file_operations labdev_operations, labtwin_operations;
+/* Register their commands for 32-bit programs. */
+void labdev_init(void);
+void labtwin_init(void);
+
+#endif
