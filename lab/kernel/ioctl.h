@@ -4,8 +4,8 @@
  * Policy `ioctl` says whether the native call runs under the big kernel lock; policy `compat-ioctl`
  * how a 32-bit program's call finds its way:
  *
- *   hash-bkl       its number is looked up in a global table, and what is registered there is called,
- *                  all under the big kernel lock: Linux until 2.6.10
+ *   hash-bkl       its number is looked up in a global table, and what is registered there is
+ *                  called, all under the big kernel lock: Linux until 2.6.10
  *   hash-unlocked  the same without the lock: what Andi Kleen considered in the thread of 2004
  *   flag           the driver's one ioctl is told whether the call is a 32-bit program's
  *   entry          the driver has an entry point of its own for them: Linux since 2.6.11
@@ -24,8 +24,8 @@ typedef i64 (*ioctl_handler)(struct file *file, u32 command, u64 argument);
 /*
  * Under hash-bkl and hash-unlocked: from now on `handler` serves 32-bit programs' calls with that
  * number, whatever file they are for; so it must look whether the file is its own, and hand over to
- * ioctl_native() if not. 0, -ENOMEM, or -EBUSY if the number has a handler, which `owner`, named in a
- * message, must live with. Under the other policies nobody asks the table: 0, and nothing is done.
+ * ioctl_native() if not. 0, -ENOMEM, or -EBUSY if the number has a handler, which `owner`, named in
+ * a message, must live with. Under the other policies nobody asks the table: 0, and nothing is done.
  */
 i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner);
 /* Behind it no new call finds the number; one that has found it may still be at work. Only for

@@ -1,7 +1,7 @@
 /*
- * /dev/labtwin: a second driver, of somebody who chose the same number as /dev/labdev, which nothing
- * prevents ("Why use the global hash at all?", seed 001). It only has LABDEV_PARAMS, with other values,
- * and no lock since nothing changes.
+ * /dev/labtwin: a second driver, of somebody who chose the same number as /dev/labdev, which
+ * nothing prevents ("Why use the global hash at all?", seed 001). It only has LABDEV_PARAMS, with
+ * other values, and no lock since nothing changes.
  *
  * Where numbers are looked up in a global table its 32-bit programs get -ENOTTY.
  */

@@ -1,10 +1,10 @@
 /*
  * The order of locks, checked at run time; see lockdep.h.
  *
- * A class is a row of the table in TRICKS.md, "Lock order". Locks are told apart by the file and the
- * expression that takes them: it costs them no memory, and a new lock without a class is found the
- * first time it is taken. What is held is kept by CPU, since the run queue's lock is taken by one task
- * and let go of by the next.
+ * A class is a row of the table in TRICKS.md, "Lock order". Locks are told apart by the file and
+ * the expression that takes them: it costs them no memory, and a new lock without a class is found
+ * the first time it is taken. What is held is kept by CPU, since the run queue's lock is taken by
+ * one task and let go of by the next.
  */
 #ifdef LAB_DEBUG
 #include "../arch/x86_64/percpu.h"
@@ -39,6 +39,7 @@ static const struct lock_class classes[] = {
 	{ 6, IRQSAVE, NULL, "&tasks_lock" },
 	{ 7, IRQSAVE, "wait.c", "&queue->lock" },
 	{ 7, IRQSAVE, "softirq_test.c", "&device->lock" },
+	{ 7, IRQSAVE, "virtio_net.c", "&card.lock" },
 	{ 8, IRQSAVE, "sched.c", "&rq->lock" },
 	{ 8, IRQSAVE, "sched.c", "&cpu->rq.lock" },
 	{ 8, IRQSAVE, "sched.c", "&other->rq.lock" },

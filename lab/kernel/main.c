@@ -15,6 +15,7 @@
 #include "softirq.h"
 #include "task.h"
 #include "time.h"
+#include "virtio_net.h"
 
 #define INIT_OPTION "init="
 
@@ -82,6 +83,7 @@ _Noreturn void kernel_main(u64 start_info)
 	policy_apply();
 	policy_print();
 	text_protect();
+	virtio_net_init();
 	smp_start_others();
 	softirq_start_threads();
 	lockdep_test(boot_info.command_line);

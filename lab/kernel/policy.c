@@ -141,8 +141,11 @@ static void set_policy(const struct policy *policy, const char *value)
 
 static void parse_word(const char *word)
 {
-	if (strncmp(word, "init=", 5) == 0 || strncmp(word, "test.", 5) == 0)
-		return;
+	static const char *const left[] = { "init=", "test.", "virtio_mmio.device=" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(left); i++)
+		if (strncmp(word, left[i], strlen(left[i])) == 0)
+			return;
 	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
 		size_t length = strlen(table[i].name);
 

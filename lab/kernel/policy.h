@@ -45,8 +45,8 @@ struct policies {
 };
 extern struct policies policies;
 
-/* Reads the command line; stops the boot on what it does not know. Words that begin with `init=` or
- * `test.` are kept for others. */
+/* Reads the command line; stops the boot on what it does not know. Words that begin with `init=`,
+ * `test.` or `virtio_mmio.device=` are kept for others. */
 void policy_parse(const char *command_line);
 /* Patches text and sets up CPU 0 accordingly; before text_protect(). */
 void policy_apply(void);

@@ -241,7 +241,7 @@ static void give_way(bool to_end)
 	if (unlikely(prev->work & (WORK_RESCHEDULE | WORK_SOFTIRQ))) {
 		u32 why;
 
-		if (prev->work & WORK_SOFTIRQ) {
+		if (READ_ONCE(prev->work) & WORK_SOFTIRQ) { /* read anew: one load less without work */
 			give_way_after_softirqs(cpu, to_end);
 			return;
 		}

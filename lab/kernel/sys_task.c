@@ -16,6 +16,7 @@
 #include "softirq.h"
 #include "syscall.h"
 #include "syscalls.h"
+#include "virtio_net.h"
 
 #define RUSAGE_SELF 0
 #define RUSAGE_CHILDREN (-1)
@@ -390,6 +391,8 @@ i64 sys_lab(u64 command, u64 argument)
 		return read_flags();
 	case LAB_STATISTICS:
 		return lab_statistics(argument);
+	case LAB_NETWORK:
+		return virtio_net_statistics(argument);
 	case LAB_BKL:
 		return bkl_take_counts(argument);
 	case LAB_SOFTIRQ_ARM:

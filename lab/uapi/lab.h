@@ -28,6 +28,9 @@
  * LAB_SOFTIRQ_RAISE raise it. 0, -EFAULT. */
 #define LAB_SOFTIRQ_COUNTS 6
 
+/* Writes a struct lab_network to `argument`; 0, -EFAULT, or -ENODEV without a network card. */
+#define LAB_NETWORK 7
+
 #define LAB_CPUS 8
 
 /* Softirqs, in the order in which they run. */
@@ -94,6 +97,15 @@ _Static_assert(sizeof(struct lab_bkl) == 192 && sizeof(struct lab_softirq_arm) =
 _Static_assert(sizeof(struct lab_softirq_counts) == 256, "ABI");
 _Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24, "ABI");
 
+/* What came of the frames that the network card received. */
+struct lab_network {
+	uint64_t arp_answers, echoes; /* answered */
+	uint64_t malformed, ignored;
+	uint64_t no_room; /* not looked at: too many answers wait to be sent */
+	uint64_t sent;    /* answers that the card is done with */
+	uint64_t interrupts;
+};
+
 /* What must be the same before and after: counts of what lives in the kernel. */
 struct lab_statistics {
 	uint64_t tasks;      /* user and kernel threads; zombies too */
@@ -102,7 +114,7 @@ struct lab_statistics {
 	uint64_t files;      /* open files, however many descriptors they have */
 };
 
-_Static_assert(sizeof(struct lab_statistics) == 32, "ABI");
+_Static_assert(sizeof(struct lab_statistics) == 32 && sizeof(struct lab_network) == 56, "ABI");
 #endif
 
 #endif

@@ -47,9 +47,9 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 
 /*
  * Where 32-bit programs' numbers are looked up in a table: others in the bucket of LABDEV_PARAMS32,
- * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to the
- * device, the last first in the bucket; and those that `test.ioctl-churn` registers and unregisters,
- * which answer with LABDEV_CHURN_ANSWER while they are there.
+ * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to
+ * the device, the last first in the bucket; and those that `test.ioctl-churn` registers and
+ * unregisters, which answer with LABDEV_CHURN_ANSWER while they are there.
  */
 #define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 1u, 64u + (n))
 #define LABDEV_CHURN(n) LABDEV_IOC(LABDEV_WRITE, 1u, 64u + (n))

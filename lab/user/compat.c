@@ -103,8 +103,8 @@ static long by_int80(long number, long a, long b, long c)
 	return sys(number, a, b, c);
 }
 
-/* PARAMS32 by the fast entry, with nothing but the call between two rdtsc: instructions, under QEMU's
- * exact clock. */
+/* PARAMS32 by the fast entry, with nothing but the call between two rdtsc: instructions, under
+ * QEMU's exact clock. */
 static uint32_t fast_ioctl_cost(void)
 {
 	static struct labdev_params32 params;

@@ -1,6 +1,7 @@
 /*
- * ioctl on /dev/labdev by 64-bit programs and, by int 0x80, as 32-bit programs do it: answers, errors,
- * sleeping, and what the big kernel lock counts. Static buffers lie below 4 GiB, as int 0x80 needs them.
+ * ioctl on /dev/labdev by 64-bit programs and, by int 0x80, as 32-bit programs do it: answers,
+ * errors, sleeping, and what the big kernel lock counts. Static buffers lie below 4 GiB, as int 0x80
+ * needs them.
  */
 #include "../uapi/lab.h"
 #include "../uapi/labdev.h"
@@ -350,8 +351,8 @@ static void the_semaphore_excludes(void)
 	expect_equal(params.serial, serial + CALLERS * CALLS + 1);
 }
 
-/* One sets, another gets, into two pages that are not there yet: between the structure's halves lies a
- * page fault, and the setter has to wait. */
+/* One sets, another gets, into two pages that are not there yet: between the structure's halves
+ * lies a page fault, and the setter has to wait. */
 static void nothing_is_torn(void)
 {
 	long fd = open_device(O_RDWR), pid;

@@ -2,10 +2,12 @@
  * /init of the test machine: runs every test in a child, tells what came of it, ends the machine.
  *
  * Words on the kernel's command line: `test.only=NAME` (or a
- * group's, as in `test.only=ioctl.`), `test.steps=N`, `test.fuzz=SECONDS`.
+ * group's, as in `test.only=ioctl.`), `test.steps=N`, `test.fuzz=SECONDS`,
+ * `test.serve=ANSWERS`.
  * What a test prints stands above its line. The last line is `all N tests passed`, or not.
  */
 #include "fuzz.h"
+#include "network.h"
 #include "tests.h"
 
 static char words[2048];
@@ -98,6 +100,10 @@ int main(int argc, char **argv, char **envp)
 	read_command_line();
 	if (option("test.fuzz", 0)) {
 		fuzz((unsigned)option("test.fuzz", 0), (uint64_t)option("test.seed", 1));
+		power_off();
+	}
+	if (option("test.serve", 0)) {
+		serve((uint64_t)option("test.serve", 0));
 		power_off();
 	}
 	for (unsigned i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)

@@ -6,6 +6,7 @@
 # system calls a boot.
 set -u
 out=$1 form=$2
+kernel=$out/kernel.elf
 qemu=${QEMU:-qemu-system-x86_64}
 machine=microvm,x-option-roms=off,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off
 exact="-accel tcg -icount shift=0,sleep=off"
@@ -28,7 +29,7 @@ boot() {
 	timeout "$6" "$qemu" -M "$machine" -cpu "$5" -smp "$3" -m 128 $4 \
 		-nodefaults -no-user-config -display none -no-reboot -serial stdio \
 		-device isa-debug-exit,iobase=0xf4,iosize=4 \
-		-kernel "$out/kernel.elf" -initrd "$out/user/$7.cpio" -append "$8" \
+		-kernel "$kernel" -initrd "$out/user/$7.cpio" -append "$8" \
 		>"$file" 2>&1 </dev/null
 	if tr -d '\r' <"$file" | grep -qE "$2"; then
 		printf 'ok    %s\n' "$1"
@@ -38,20 +39,25 @@ boot() {
 	fi
 }
 
-# As boot, in the background, as soon as fewer than $at_once are.
-launch() {
+# launch_as COMMAND ARGUMENTS: in the background, as soon as fewer than $at_once are
+launch_as() {
 	while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do
 		wait -n
 	done
 	boots=$((boots + 1))
-	boot "$@" &
+	"$@" &
+}
+
+launch() {
+	launch_as boot "$@"
 }
 
 # tests CPUS CLOCK WORDS [CPU]
 tests() {
-	local cpu=${4:-max,-rdrand,-rdseed} clocked=
+	local cpu=${4:-max,-rdrand,-rdseed} clocked= name=
 	[ "$2" = "$exact" ] && clocked=test.exact=1
-	launch "$1 CPU, $cpu: ${3:-defaults}" '^all [0-9]+ tests passed$' \
+	[ "$kernel" = "$out/kernel.elf" ] || name=", locks checked"
+	launch "$1 CPU$name, $cpu: ${3:-defaults}" '^all [0-9]+ tests passed$' \
 		"$1" "$2" "$cpu" "$limit" tests "$3 $sizes $clocked"
 }
 
@@ -65,6 +71,41 @@ fuzz() {
 	launch "$1 CPU: random system calls for $fuzz_seconds s, seed $2 $3" 'and the kernel lives$' \
 		"$1" "$parallel" max $((fuzz_seconds + 120)) tests \
 		"test.fuzz=$fuzz_seconds test.seed=$2 $3"
+}
+
+# other_side KIND PLACE CONSOLE: 1,000 packets to the machine, as soon as it serves
+other_side() {
+	for _ in {1..600}; do
+		grep -qs '^network: serving' "$3" && break
+		sleep 0.1
+	done
+	"$out/user/host/network" "$1" "$2" 1000 || { printf 'FAIL  the other side of %s\n' "$1"; false; }
+}
+
+# exchange NAME KIND CPUS CLOCK WORDS: the machine must have seen just what the other side sent
+exchange() {
+	local card place expected clocked=
+
+	[ "$4" = "$exact" ] && clocked=test.exact=1
+	expected=$("$out/user/host/network" expected "$2" 1000)
+	if [ "$2" = udp ]; then
+		place=$("$out/user/host/network" port)
+		card="user,id=n,ipv6=off,hostfwd=udp:127.0.0.1:$place-:7"
+	else
+		place=$console/network$boots
+		mkdir "$place"
+		card="dgram,id=n,local.type=unix,local.path=$place/card"
+		card+=",remote.type=unix,remote.path=$place/host"
+	fi
+	other_side "$2" "$place" "$console/$boots" &
+	boot "$1" "^$expected\$" "$3" "$4 -netdev $card -device virtio-net-device,netdev=n
+		-global virtio-mmio.force-legacy=false" max 120 tests "$5 $clocked test.serve=1001"
+	wait $! || rm -f "$console/$boots.ok"
+}
+
+# network KIND CPUS CLOCK WORDS
+network() {
+	launch_as exchange "$2 CPU: 1,000 packets come back, $1 ${4:-defaults}" "$@"
 }
 
 for words in "" iobitmap=full-copy iobitmap=tracked flags=save flags=constant flags=iopl-only \
@@ -94,6 +135,29 @@ done
 tests 2 "$parallel" softirq=irq-exit
 tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
+# ioctl: the lock, the table, registering under load.
+for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-ioctl=flag \
+	"ioctl=bkl compat-ioctl=flag" "ioctl=bkl compat-ioctl=hash-bkl compat-ioctl-collisions=40" \
+	"compat-ioctl=hash-unlocked compat-ioctl-collisions=40 compat-ioctl-handlers=4096"; do
+	tests 1 "$exact" "$words test.only=ioctl."
+	tests 2 "$exact" "$words test.only=ioctl."
+	tests 4 "$parallel" "$words test.only=ioctl."
+done
+for words in compat-ioctl=hash-unlocked "ioctl=bkl compat-ioctl=hash-bkl" compat-ioctl=entry; do
+	tests 4 "$parallel" "$words test.ioctl-churn test.only=ioctl."
+done
+says "two drivers can't have one number" '^lab: ioctl 0x80144c01 .*labtwin.*EBUSY' \
+	tests "compat-ioctl=hash-bkl test.only=ioctl.twin"
+says "and can without a table" '^all 1 tests passed' tests test.only=ioctl.twin
+# A kernel that checks the order of its locks; its costs mean nothing.
+kernel=$out/debug/kernel.elf
+tests 1 "$parallel" ""
+tests 4 "$parallel" ""
+tests 4 "$parallel" "ioctl=bkl compat-ioctl=hash-unlocked test.ioctl-churn test.only=ioctl."
+says "locks taken the wrong way round are told" \
+	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' tests test.lock-order
+kernel=$out/kernel.elf
+
 says "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
 says "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy
 says "rdpid, which the interpreter lacks, is refused" '^lab: unsupported here: .*rdpid' \
@@ -101,6 +165,18 @@ says "rdpid, which the interpreter lacks, is refused" '^lab: unsupported here: .
 says "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
 says "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
 says "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
+# The network: QEMU's own, and frames of every badness.
+for words in "" softirq=syscall-return softirq=irq-return softirq=thread; do
+	network frames 1 "$exact" "$words"
+	network frames 2 "$parallel" "$words"
+done
+network udp 1 "$exact" ""
+network udp 2 "$parallel" ""
+kernel=$out/debug/kernel.elf
+network frames 2 "$parallel" ""
+kernel=$out/kernel.elf
+says "a wrong place of a device is refused" '^lab: bad command line: virtio_mmio' \
+	tests virtio_mmio.device=512@0x1000:12
 fuzz 1 1 ""
 fuzz 4 2 ""
 wait

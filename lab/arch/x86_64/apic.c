@@ -1,6 +1,7 @@
 /*
  * The local APIC: interrupts between CPUs, and the one-shot timer. By memory, or by MSRs where the
- * CPU has x2APIC. The old interrupt controllers are masked: no device of ours interrupts.
+ * CPU has x2APIC. The old interrupt controllers are masked: what device there is interrupts by
+ * the I/O APIC (ioapic.c).
  *
  * Source: Intel SDM volume 3, chapter 11.
  */

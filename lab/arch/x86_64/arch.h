@@ -21,6 +21,10 @@ void cpu_init(void);                   /* CR0/CR4, EFER, syscall MSRs by policy:
 void paging_init(void);                /* direct map and image, final permissions but for text */
 void text_protect(void);               /* text becomes read-only: patching is over */
 u64 paging_new_root(void);             /* top table with the kernel's half; 0 without memory */
+/* The page of a device's registers at `phys`, uncached; before others than the boot CPU run. */
+void *device_map(u64 phys);
+/* Has the I/O APIC's input `line`, level-triggered, interrupt that CPU; false if there is none. */
+bool ioapic_route(u32 line, u32 vector, u32 apic_id);
 void apic_init_cpu(void);
 void apic_eoi(void);
 void apic_send(u32 apic_id, u32 vector);

@@ -46,6 +46,7 @@ void entry_timer(void);
 void entry_reschedule(void);
 void entry_flush_tlb(void);
 void entry_stop(void);
+void entry_network(void);
 void entry_test(void);
 void entry_spurious(void);
 
@@ -130,6 +131,7 @@ void idt_init(void)
 	gate_set(VECTOR_RESCHEDULE, (u64)entry_reschedule, 0, 0);
 	gate_set(VECTOR_FLUSH_TLB, (u64)entry_flush_tlb, 0, 0);
 	gate_set(VECTOR_STOP, (u64)entry_stop, 0, 0);
+	gate_set(VECTOR_NETWORK, (u64)entry_network, 0, 0);
 	gate_set(VECTOR_TEST, (u64)entry_test, 0, 0);
 	gate_set(VECTOR_SPURIOUS, (u64)entry_spurious, 0, 0);
 }

@@ -33,6 +33,7 @@
 #define VECTOR_FLUSH_TLB 0xfc
 #define VECTOR_STOP 0xfb
 #define VECTOR_TEST 0xfa     /* the device that tests raise */
+#define VECTOR_NETWORK 0x30  /* the network card; of the lowest priority */
 #define VECTOR_SPURIOUS 0xff
 
 #ifndef __ASSEMBLER__

@@ -345,6 +345,7 @@ entry_\name:
 	INTERRUPT reschedule, smp_reschedule_interrupt
 	INTERRUPT flush_tlb, smp_flush_interrupt
 	INTERRUPT stop, smp_stop_interrupt
+	INTERRUPT network, virtio_net_interrupt
 	INTERRUPT test, softirq_test_interrupt
 
 	.globl	entry_spurious

@@ -3,7 +3,7 @@
  *
  *   KERNEL_BASE + 1 MiB   text read-exec, rodata read-only, the rest read-write; 4 KiB pages
  *   PHYS_BASE             all memory read-write, 2 MiB pages; text and rodata read-only here too
- *   PHYS_BASE + APIC      the local APIC, uncached
+ *   PHYS_BASE + APIC      the local APIC, uncached; other devices where there are any
  *
  * Nothing is writable and executable but text until text_protect(), and nothing but text is
  * executable. The top-level entries of the kernel's half never change after paging_init(), so
@@ -87,6 +87,14 @@ static void map_direct(u64 from, u64 to)
 	map(from + PHYS_BASE, to + PHYS_BASE, from, READ_WRITE);
 }
 
+void *device_map(u64 phys)
+{
+	u64 page = align_down(phys, PAGE_SIZE), address = page + PHYS_BASE;
+
+	map(address, address + PAGE_SIZE, page, READ_WRITE | PTE_UNCACHED);
+	return phys_to_virt(phys);
+}
+
 void paging_init(void)
 {
 	u64 image_from = image_to_phys(image_start);
@@ -104,8 +112,7 @@ void paging_init(void)
 		map_direct(max(from, image_large_end),
 			   align_up(memory_ranges[i].to, LARGE_PAGE_SIZE));
 	}
-	map(PHYS_BASE + APIC_PHYS, PHYS_BASE + APIC_PHYS + PAGE_SIZE, APIC_PHYS,
-	    READ_WRITE | PTE_UNCACHED);
+	device_map(APIC_PHYS);
 	write_cr3(kernel_root);
 }
 
