@@ -100,8 +100,8 @@ static void answer_ethernet(const u8 mac[6], struct ethernet *frame)
 
 static enum net_verdict answer_arp(const u8 mac[6], struct arp *arp, u32 *length)
 {
-	if (*length < sizeof(*arp) || arp->hardware != ARP_ETHERNET || arp->protocol != ETHERNET_IPV4 ||
-	    arp->hardware_length != 6 || arp->protocol_length != 4)
+	if (*length < sizeof(*arp) || arp->hardware != ARP_ETHERNET ||
+	    arp->protocol != ETHERNET_IPV4 || arp->hardware_length != 6 || arp->protocol_length != 4)
 		return NET_MALFORMED;
 	if (arp->operation != ARP_REQUEST || !same(arp->to, address, 4))
 		return NET_IGNORED;
@@ -131,13 +131,14 @@ static bool udp_is_sound(const struct udp *udp)
 {
 	u32 length = be16(udp->length);
 	u32 pseudo_header = IPV4_UDP + length;
+	const u8 *addresses = (const u8 *)udp + ADDRESSES;
 
 	if (be16(udp->ip.length) < IPV4_HEADER + UDP_HEADER ||
 	    length != be16(udp->ip.length) - IPV4_HEADER)
 		return false;
 	/* The addresses stand right before the UDP header, so one sum takes both. */
 	return udp->checksum == 0 ||
-	       checksum(sum(pseudo_header, (const u8 *)udp + ADDRESSES, ADDRESSES_SIZE + length)) == 0;
+	       checksum(sum(pseudo_header, addresses, ADDRESSES_SIZE + length)) == 0;
 }
 
 /* No station's address: of this network, of all or of a group; or our own. */

@@ -1,7 +1,7 @@
 /*
- * A driver for virtio's network card on memory-mapped registers, as QEMU's microvm has it. There are
- * no sockets: what net.c answers is answered, so that a packet's round trip is one of the card's
- * interrupt, a softirq, and the way out again. The interrupt only acknowledges and raises.
+ * A driver for virtio's network card on memory-mapped registers, as QEMU's microvm has it. There
+ * are no sockets: what net.c answers is answered, so that a packet's round trip is one of the
+ * card's interrupt, a softirq, and the way out again. The interrupt only acknowledges and raises.
  *
  * The machine tells of its card on the command line, `virtio_mmio.device=SIZE@ADDRESS:LINE`, in
  * Linux's form; QEMU appends the word itself. Without it nothing is looked for, mapped or set up.

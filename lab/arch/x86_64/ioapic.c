@@ -1,6 +1,6 @@
 /*
- * The I/O APIC, of which the kernel needs no more than a line or two: all are masked from the start,
- * and a driver has its own routed. QEMU's machines have it at the usual place.
+ * The I/O APIC, of which the kernel needs no more than a line or two: all are masked from the
+ * start, and a driver has its own routed. QEMU's machines have it at the usual place.
  *
  * Source: Intel 82093AA I/O APIC datasheet, 3.
  */

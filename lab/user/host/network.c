@@ -6,9 +6,9 @@
  *   network expected KIND COUNT   what the guest must say that it saw, in the words of ../network.c
  *   network udp PORT COUNT        COUNT packets through QEMU's user network
  *   network frames FOLDER COUNT   Ethernet frames, by QEMU's netdev `dgram`: FOLDER/card and
- *                                 FOLDER/host are its sockets. An ARP request and COUNT packets; the
- *                                 second half of them among four times as many that the guest must
- *                                 not answer, or that break every rule.
+ *                                 FOLDER/host are its sockets. An ARP request and COUNT packets;
+ *                                 the second half of them among four times as many that the guest
+ *                                 must not answer, or that break every rule.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -186,15 +186,34 @@ static void make_arp(struct frame *frame, const struct station *from, const stru
 
 /* ---- What may be wrong with a frame: each makes a sound packet one that gets no answer. ---- */
 
-static void cut_short(struct frame *f) { f->length = 1 + random_below(f->length - 1); }
-static void too_long(struct frame *f) { f->length = 1515 + random_below(500); }
+static void cut_short(struct frame *f)
+{
+	f->length = 1 + random_below(f->length - 1);
+}
+
+static void too_long(struct frame *f)
+{
+	f->length = 1515 + random_below(500);
+}
+
 static void random_ip(struct frame *f)
 {
 	for (size_t i = AT_IP; i < f->length; i++)
 		f->bytes[i] = random_below(256);
 }
-static void wrong_version(struct frame *f) { f->bytes[AT_IP] = 0x65; sum_ip(f); }
-static void header_too_short(struct frame *f) { f->bytes[AT_IP] = 0x44; sum_ip(f); }
+
+static void wrong_version(struct frame *f)
+{
+	f->bytes[AT_IP] = 0x65;
+	sum_ip(f);
+}
+
+static void header_too_short(struct frame *f)
+{
+	f->bytes[AT_IP] = 0x44;
+	sum_ip(f);
+}
+
 static void header_too_long(struct frame *f)
 {
 	f->length = HEADERS;
@@ -202,35 +221,120 @@ static void header_too_long(struct frame *f)
 	f->bytes[AT_IP] = 0x4f;
 	sum_ip(f);
 }
-static void huge_length(struct frame *f) { put16(f, AT_LENGTH, 0xffff); sum_ip(f); }
-static void length_one_more(struct frame *f) { put16(f, AT_LENGTH, f->length - AT_IP + 1); sum_ip(f); }
-static void no_length(struct frame *f) { put16(f, AT_LENGTH, random_below(20)); sum_ip(f); }
-static void no_room_for_udp(struct frame *f) { put16(f, AT_LENGTH, 20 + random_below(8)); sum_ip(f); }
-static void wrong_ip_sum(struct frame *f) { put16(f, AT_IP_SUM, get16(f, AT_IP_SUM) + 1); }
-static void huge_udp_length(struct frame *f) { put16(f, AT_UDP_LENGTH, 0xffff); }
-static void no_udp_length(struct frame *f) { put16(f, AT_UDP_LENGTH, random_below(8)); }
+
+static void huge_length(struct frame *f)
+{
+	put16(f, AT_LENGTH, 0xffff);
+	sum_ip(f);
+}
+
+static void length_one_more(struct frame *f)
+{
+	put16(f, AT_LENGTH, f->length - AT_IP + 1);
+	sum_ip(f);
+}
+
+static void no_length(struct frame *f)
+{
+	put16(f, AT_LENGTH, random_below(20));
+	sum_ip(f);
+}
+
+static void no_room_for_udp(struct frame *f)
+{
+	put16(f, AT_LENGTH, 20 + random_below(8));
+	sum_ip(f);
+}
+
+static void wrong_ip_sum(struct frame *f)
+{
+	put16(f, AT_IP_SUM, get16(f, AT_IP_SUM) + 1);
+}
+
+static void huge_udp_length(struct frame *f)
+{
+	put16(f, AT_UDP_LENGTH, 0xffff);
+}
+
+static void no_udp_length(struct frame *f)
+{
+	put16(f, AT_UDP_LENGTH, random_below(8));
+}
+
 static void wrong_udp_sum(struct frame *f)
 {
 	sum_udp(f);
 	f->bytes[AT_UDP_SUM] ^= 0x55;
 }
-static void sent_by_a_group(struct frame *f) { f->bytes[AT_FROM] |= 1; }
+
+static void sent_by_a_group(struct frame *f)
+{
+	f->bytes[AT_FROM] |= 1;
+}
+
 static void arp_of_another_kind(struct frame *f)
 {
 	make_arp(f, &us, &guest, 1);
 	f->bytes[AT_ARP + random_below(6)] ^= 0xff;
 }
 
-static void to_another_station(struct frame *f) { f->bytes[AT_TO + 5] ^= 1; }
-static void to_another_address(struct frame *f) { f->bytes[AT_IP_TO + 3] ^= 1; sum_ip(f); }
-static void to_another_port(struct frame *f) { put16(f, AT_PORT_TO, 8); put16(f, AT_UDP_SUM, 0); }
-static void from_an_echo_server(struct frame *f) { put16(f, AT_PORT_FROM, 7); put16(f, AT_UDP_SUM, 0); }
-static void from_a_group(struct frame *f) { f->bytes[AT_IP_FROM] = 224 + random_below(32); sum_ip(f); }
-static void from_itself(struct frame *f) { memcpy(f->bytes + AT_IP_FROM, guest.address, 4); sum_ip(f); }
-static void of_another_type(struct frame *f) { put16(f, AT_TYPE, 0x86dd); }
-static void of_another_protocol(struct frame *f) { f->bytes[AT_PROTOCOL] = 6; sum_ip(f); }
-static void fragment(struct frame *f) { put16(f, AT_FRAGMENT, 1u << random_below(14)); sum_ip(f); }
-static void arp_answer(struct frame *f) { make_arp(f, &us, &guest, 2); }
+static void to_another_station(struct frame *f)
+{
+	f->bytes[AT_TO + 5] ^= 1;
+}
+
+static void to_another_address(struct frame *f)
+{
+	f->bytes[AT_IP_TO + 3] ^= 1;
+	sum_ip(f);
+}
+
+static void to_another_port(struct frame *f)
+{
+	put16(f, AT_PORT_TO, 8);
+	put16(f, AT_UDP_SUM, 0);
+}
+
+static void from_an_echo_server(struct frame *f)
+{
+	put16(f, AT_PORT_FROM, 7);
+	put16(f, AT_UDP_SUM, 0);
+}
+
+static void from_a_group(struct frame *f)
+{
+	f->bytes[AT_IP_FROM] = 224 + random_below(32);
+	sum_ip(f);
+}
+
+static void from_itself(struct frame *f)
+{
+	memcpy(f->bytes + AT_IP_FROM, guest.address, 4);
+	sum_ip(f);
+}
+
+static void of_another_type(struct frame *f)
+{
+	put16(f, AT_TYPE, 0x86dd);
+}
+
+static void of_another_protocol(struct frame *f)
+{
+	f->bytes[AT_PROTOCOL] = 6;
+	sum_ip(f);
+}
+
+static void fragment(struct frame *f)
+{
+	put16(f, AT_FRAGMENT, 1u << random_below(14));
+	sum_ip(f);
+}
+
+static void arp_answer(struct frame *f)
+{
+	make_arp(f, &us, &guest, 2);
+}
+
 static void arp_for_another(struct frame *f)
 {
 	make_arp(f, &us, &guest, 1);
@@ -378,7 +482,9 @@ static void flood(int fd, unsigned from, unsigned to)
 
 static void test_frames(const char *folder, unsigned count)
 {
-	static const struct station all = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, { 10, 0, 2, 15 }, 0 };
+	static const struct station all = {
+		.mac = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, .address = { 10, 0, 2, 15 },
+	};
 	static struct frame frame;
 	int fd = connect_card(folder);
 
