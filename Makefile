@@ -17,7 +17,7 @@ FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
 LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
 
 # How long each target is fuzzed.
-FUZZ_SECONDS := 10
+FUZZ_SECONDS := 5
 SOAK_FUZZ_SECONDS := 600
 
 # Together they lack every feature and hold every change of the code; each of the other variants
@@ -61,7 +61,7 @@ lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 		$(CARGO) deny --all-features --manifest-path $$manifest check --config deny.toml || exit; \
 	done; fi
 
-fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=10
+fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=5
 	@scripts/packages.sh $(FUZZ_PACKAGES)
 	fuzz/run.sh $(FUZZ_SECONDS)
 
