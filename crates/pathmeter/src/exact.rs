@@ -282,10 +282,10 @@ fn load(image: &Image) -> Result<KernelImage, ImageError> {
 /// not believed.
 fn path_result(path: &pathmeter_probes::Path, outcome: PathOutcome) -> PathResult {
     let (name, unit) = (path.name, unit(path.windows));
-    let samples = || outcome.starts.iter().flatten();
-    let checks = outcome.checks.iter().cloned();
-    let checks = checks.map(|(name, value)| Check { name, value }).collect();
-    match &outcome.status {
+    let PathOutcome { status, checks, starts } = outcome;
+    let samples = || starts.iter().flatten();
+    let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
+    match &status {
         Status::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         Status::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
         Status::Ok if unit != Unit::Check && samples().next().is_none() => {
@@ -294,7 +294,7 @@ fn path_result(path: &pathmeter_probes::Path, outcome: PathOutcome) -> PathResul
         Status::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")
         }
-        Status::Ok => PathResult::ok(name, unit, &outcome.starts, checks),
+        Status::Ok => PathResult::ok(name, unit, &starts, checks),
     }
 }
 
