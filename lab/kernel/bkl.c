@@ -17,28 +17,42 @@ _Static_assert(MAX_CPUS == LAB_CPUS, "uapi/lab.h");
 static struct spinlock big_kernel_lock __attribute__((aligned(64)));
 static struct lab_bkl counts __attribute__((aligned(64)));
 
-/* How often it was found taken. */
-static u64 take(void)
+static inline bool is_served(u16 ticket)
+{
+	return __atomic_load_n(&big_kernel_lock.owner, __ATOMIC_ACQUIRE) == ticket;
+}
+
+/* What it took to get the lock: looks at it while it was taken, and TSC ticks of them. */
+struct wait {
+	u64 spins, ticks;
+};
+
+/* The time is read only where the lock was found taken. */
+static struct wait take(void)
 {
 	u16 ticket = __atomic_fetch_add(&big_kernel_lock.next, 1, __ATOMIC_RELAXED);
-	u64 spins = 0;
+	u64 spins = 0, begin;
 
-	while (unlikely(__atomic_load_n(&big_kernel_lock.owner, __ATOMIC_ACQUIRE) != ticket)) {
+	if (likely(is_served(ticket)))
+		return (struct wait){ 0 };
+	begin = read_tsc();
+	do {
 		spins++;
 		cpu_pause();
-	}
-	return spins;
+	} while (!is_served(ticket));
+	return (struct wait){ spins, read_tsc() - begin };
 }
 
 static void acquire(void)
 {
-	u64 spins = take();
+	struct wait wait = take();
 	u32 cpu = this_cpu()->number;
 
 	counts.cpu[cpu].acquired++;
-	if (unlikely(spins)) {
+	if (unlikely(wait.spins)) {
 		counts.cpu[cpu].contended++;
-		counts.cpu[cpu].spins += spins;
+		counts.cpu[cpu].spins += wait.spins;
+		counts.cpu[cpu].waited += wait.ticks;
 	}
 }
 

@@ -128,6 +128,7 @@ static const struct device {
 	const char *path;
 	u32 device, mode;
 	const struct file_operations *operations;
+	void *data;
 } devices[] = {
 	{ "/dev/null", DEVICE(1, 3), 0666, &null_operations },
 	{ "/dev/zero", DEVICE(1, 5), 0666, &zero_operations },
@@ -136,15 +137,18 @@ static const struct device {
 	{ "/dev/ttyS0", DEVICE(4, 64), 0600, &console_operations },
 	{ "/dev/tty", DEVICE(5, 0), 0666, &console_operations },
 	{ "/dev/console", DEVICE(5, 1), 0600, &console_operations },
-	{ "/dev/labdev", DEVICE(LABDEV_MAJOR, 0), 0666, &labdev_operations },
+	{ "/dev/labdev", DEVICE(LABDEV_MAJOR, 0), 0666, &labdev_operations, &labdev_0 },
+	{ "/dev/labdev1", DEVICE(LABDEV_MAJOR, 1), 0666, &labdev_operations, &labdev_1 },
 	{ "/dev/labtwin", DEVICE(LABTWIN_MAJOR, 0), 0666, &labtwin_operations },
 };
 
-const struct file_operations *device_operations(u32 number)
+const struct file_operations *device_operations(u32 number, void **data)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
-		if (devices[i].device == number)
+		if (devices[i].device == number) {
+			*data = devices[i].data;
 			return devices[i].operations;
+		}
 	return NULL;
 }
 

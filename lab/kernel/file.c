@@ -265,15 +265,16 @@ static i64 check_kind(const struct node *node, u32 flags)
 static i64 open_node(struct node *node, u32 flags)
 {
 	bool device = node->kind == NODE_DEVICE;
+	void *data = NULL;
 	const struct file_operations *operations =
-		device ? device_operations(node->device) : node->operations;
+		device ? device_operations(node->device, &data) : node->operations;
 	i64 result = check_kind(node, flags);
 	struct file *file = NULL;
 
 	if (result == 0)
 		result = operations ? -ENOMEM : -ENXIO;
 	if (result == -ENOMEM)
-		file = file_create(operations, flags, NULL);
+		file = file_create(operations, flags, data);
 	if (!file) {
 		node_put(node);
 		return result;

@@ -98,8 +98,8 @@ void initramfs_unpack(const void *archive, u64 size);
 /* proc.c, devices.c: their files. */
 void proc_init(void);
 void devices_init(void);
-/* NULL: there is no such device. */
-const struct file_operations *device_operations(u32 device);
+/* And in *data what its open files get as theirs; NULL: there is no such device. */
+const struct file_operations *device_operations(u32 device, void **data);
 
 /* pipe.c: a pipe's two open files; 0 or -errno. */
 i64 pipe_create(u32 flags, struct file **reader, struct file **writer);

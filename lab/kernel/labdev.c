@@ -1,12 +1,15 @@
 /*
- * /dev/labdev: a driver whose ioctl does what most do. It checks the number, then how the file was
- * opened, takes the device's semaphore, copies a structure in or out.
+ * /dev/labdev and /dev/labdev1: a driver whose ioctl does what most do. It checks the number, then
+ * how the file was opened, takes the device's semaphore, copies a structure in or out.
  *
  * Numbers are checked first, so that a wrong one is -ENOTTY under every policy `compat-ioctl`, also
  * where the table of registered commands has the say. The rule about the open mode is that of the
  * driver in seed 001: commands without direction are administration, and need the file open for
  * writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF, which is
  * what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl FICLONE).
+ *
+ * The two devices share no state, so that two tasks, each on its own, share only what the policies
+ * `ioctl` and `compat-ioctl` have them share. An open file's data is its device.
  */
 #include "labdev.h"
 #include "../arch/x86_64/usercopy.h"
@@ -21,112 +24,136 @@
 _Static_assert(COMMON_SIZE ==
 	       sizeof(struct labdev_params32) - offsetof(struct labdev_params32, rate), "uapi/labdev.h");
 
-static struct labdev {
+/* In cache lines of its own. */
+struct labdev {
 	struct mutex semaphore;
 	struct labdev_params params;
 	u32 wakes;                  /* LABDEV_WAKEs so far */
 	struct wait_queue sleepers; /* LABDEV_WAIT */
-} device = {
-	.semaphore = MUTEX_INIT(device.semaphore),
-	.params = { .rate = 48000, .channels = 2 },
-	.sleepers = WAIT_QUEUE_INIT(device.sleepers),
-};
+} __attribute__((aligned(64)));
+
+#define LABDEV(name)                                                                               \
+	struct labdev name = {                                                                     \
+		.semaphore = MUTEX_INIT(name.semaphore),                                           \
+		.params = { .rate = 48000, .channels = 2 },                                        \
+		.sleepers = WAIT_QUEUE_INIT(name.sleepers),                                        \
+	}
+
+LABDEV(labdev_0);
+LABDEV(labdev_1);
 
 /* ---- What the commands do. ---- */
 
-static inline void count_serial(void)
+static inline void count_serial(struct labdev *device)
 {
-	if (unlikely(++device.params.serial == 0))
-		device.params.serial = 1;
+	u32 next = READ_ONCE(device->params.serial) + 1; /* or gcc adds in memory, and loads the sum */
+
+	device->params.serial = next ? next : 1;
 }
 
-static i64 give_params(u64 to)
+static i64 give_params(struct labdev *device, u64 to)
 {
-	i64 result = mutex_lock(&device.semaphore);
+	i64 result = mutex_lock(&device->semaphore);
 
 	if (unlikely(result))
 		return result;
-	count_serial();
-	if (unlikely(copy_to_user(to, &device.params, sizeof(device.params))))
+	count_serial(device);
+	if (unlikely(copy_to_user(to, &device->params, sizeof(device->params))))
 		result = -EFAULT;
-	mutex_unlock(&device.semaphore);
+	mutex_unlock(&device->semaphore);
 	return result;
 }
 
 /* A buffer above 4 GiB, which a 64-bit program set, loses its upper half, as by compat_ptr(). */
-static i64 give_params32(u64 to)
+static i64 give_params32(struct labdev *device, u64 to)
 {
-	const struct labdev_params *params = &device.params;
-	i64 result = mutex_lock(&device.semaphore);
+	const struct labdev_params *params = &device->params;
+	i64 result = mutex_lock(&device->semaphore);
 	struct labdev_params32 narrow;
 
 	if (unlikely(result))
 		return result;
-	count_serial();
+	count_serial(device);
 	narrow.buffer = params->buffer;
 	__builtin_memcpy(&narrow.rate, &params->rate, COMMON_SIZE);
 	if (unlikely(copy_to_user(to, &narrow, sizeof(narrow))))
 		result = -EFAULT;
-	mutex_unlock(&device.semaphore);
+	mutex_unlock(&device->semaphore);
 	return result;
 }
 
 /* All but the serial. */
-static i64 set(u64 buffer, u32 rate, u32 channels, u32 flags)
+static i64 set(struct labdev *device, u64 buffer, u32 rate, u32 channels, u32 flags)
 {
-	i64 result = mutex_lock(&device.semaphore);
+	i64 result = mutex_lock(&device->semaphore);
 
 	if (result)
 		return result;
-	device.params.buffer = buffer;
-	device.params.rate = rate;
-	device.params.channels = channels;
-	device.params.flags = flags;
-	mutex_unlock(&device.semaphore);
+	device->params.buffer = buffer;
+	device->params.rate = rate;
+	device->params.channels = channels;
+	device->params.flags = flags;
+	mutex_unlock(&device->semaphore);
 	return 0;
 }
 
-static i64 take_params(u64 from)
+static i64 take_params(struct labdev *device, u64 from)
 {
 	struct labdev_params new;
 
 	if (copy_from_user(&new, from, sizeof(new)))
 		return -EFAULT;
-	return set(new.buffer, new.rate, new.channels, new.flags);
+	return set(device, new.buffer, new.rate, new.channels, new.flags);
 }
 
-static i64 take_params32(u64 from)
+static i64 take_params32(struct labdev *device, u64 from)
 {
 	struct labdev_params32 new;
 
 	if (copy_from_user(&new, from, sizeof(new)))
 		return -EFAULT;
-	return set(new.buffer, new.rate, new.channels, new.flags);
+	return set(device, new.buffer, new.rate, new.channels, new.flags);
 }
 
 /* Sleeps without the semaphore, or nobody could wake it. */
-static i64 wait(u64 unused)
+static i64 wait(struct labdev *device, u64 unused)
 {
-	u32 seen = READ_ONCE(device.wakes);
+	u32 seen = READ_ONCE(device->wakes);
 
-	wait_prepare(&device.sleepers);
-	while (READ_ONCE(device.wakes) == seen && !signal_pending()) {
+	wait_prepare(&device->sleepers);
+	while (READ_ONCE(device->wakes) == seen && !signal_pending()) {
 		schedule();
-		wait_prepare(&device.sleepers);
+		wait_prepare(&device->sleepers);
 	}
-	wait_finish(&device.sleepers);
-	return READ_ONCE(device.wakes) == seen ? -EINTR : 0;
+	wait_finish(&device->sleepers);
+	return READ_ONCE(device->wakes) == seen ? -EINTR : 0;
 }
 
-static i64 wake(u64 unused)
+static i64 wake(struct labdev *device, u64 unused)
 {
-	i64 result = mutex_lock(&device.semaphore);
+	i64 result = mutex_lock(&device->semaphore);
 
 	if (result)
 		return result;
-	WRITE_ONCE(device.wakes, device.wakes + 1);
-	wake_up_all(&device.sleepers);
-	mutex_unlock(&device.semaphore);
+	WRITE_ONCE(device->wakes, device->wakes + 1);
+	wake_up_all(&device->sleepers);
+	mutex_unlock(&device->semaphore);
+	return 0;
+}
+
+/* There is nothing to see: what counts is the time. */
+static i64 poll(struct labdev *device, u64 looks)
+{
+	i64 result;
+
+	if (looks > LABDEV_MOST_LOOKS)
+		return -EINVAL;
+	result = mutex_lock(&device->semaphore);
+	if (result)
+		return result;
+	while (looks--)
+		cpu_pause();
+	mutex_unlock(&device->semaphore);
 	return 0;
 }
 
@@ -135,10 +162,10 @@ static i64 wake(u64 unused)
 struct command {
 	u32 number;
 	u32 forbidden; /* O_RDONLY or O_WRONLY: how the file must not be open */
-	i64 (*run)(u64 argument);
+	i64 (*run)(struct labdev *device, u64 argument);
 };
 
-#define COMMANDS 4
+#define COMMANDS 5
 #define COMMAND(number, run)                                                                       \
 	{ number, (number) >> 30 == LABDEV_NONE ? O_RDONLY : O_WRONLY, run }
 
@@ -148,12 +175,14 @@ static const struct command native[COMMANDS] = {
 	COMMAND(LABDEV_SET, take_params),
 	COMMAND(LABDEV_WAIT, wait),
 	COMMAND(LABDEV_WAKE, wake),
+	COMMAND(LABDEV_POLL, poll),
 };
 static const struct command compat[COMMANDS] = {
 	COMMAND(LABDEV_PARAMS32, give_params32),
 	COMMAND(LABDEV_SET32, take_params32),
 	COMMAND(LABDEV_WAIT, wait),
 	COMMAND(LABDEV_WAKE, wake),
+	COMMAND(LABDEV_POLL, poll),
 };
 
 static inline i64 dispatch(const struct command *table, struct file *file, u32 number, u64 argument)
@@ -164,7 +193,7 @@ static inline i64 dispatch(const struct command *table, struct file *file, u32 n
 		return -ENOTTY;
 	if (unlikely((file->flags & O_ACCMODE) == table[index].forbidden))
 		return -EBADF;
-	return table[index].run(argument);
+	return table[index].run(file->data, argument);
 }
 
 static i64 labdev_ioctl(struct file *file, u32 command, u64 argument)

@@ -188,8 +188,8 @@ i64 lab_softirq_take(u64 argument)
 /* ---- Running. ---- */
 
 /* All that are pending now, in order. Returns when the last was entered. The record is written behind
- * the handler, so that it adds nothing to what it tells: only the two stamps do, three instructions
- * each. */
+ * the handler, so that it adds nothing to what it tells: only the rest of the first stamp does, four
+ * instructions. */
 static inline u64 run_round(struct percpu *cpu)
 {
 	u32 pending = cpu->softirq_pending;

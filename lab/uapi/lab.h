@@ -55,6 +55,7 @@ struct lab_bkl {
 		uint64_t acquired;  /* times taken */
 		uint64_t contended; /* of these, times that somebody else had it first */
 		uint64_t spins;     /* looks at it while it was taken */
+		uint64_t waited;    /* TSC ticks between finding it taken and having it */
 	} cpu[LAB_CPUS];
 };
 
@@ -93,7 +94,7 @@ struct lab_softirq_take {
 	uint64_t lost;     /* set: how many a full ring dropped since the last call */
 };
 
-_Static_assert(sizeof(struct lab_bkl) == 192 && sizeof(struct lab_softirq_arm) == 24, "ABI");
+_Static_assert(sizeof(struct lab_bkl) == 256 && sizeof(struct lab_softirq_arm) == 24, "ABI");
 _Static_assert(sizeof(struct lab_softirq_counts) == 256, "ABI");
 _Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24, "ABI");
 

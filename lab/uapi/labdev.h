@@ -1,6 +1,7 @@
 /*
- * /dev/labdev, the character device of the lab kernel: an ioctl that copies a structure out, in the
- * form of most drivers' ioctls, and a few more. Numbers are made as Linux makes them (ioctl.h):
+ * /dev/labdev and /dev/labdev1, two devices of the lab kernel's test driver: an ioctl that copies a
+ * structure out, in the form of most drivers' ioctls, and a few more. Each has its own parameters,
+ * serial, semaphore and sleepers. Numbers are made as Linux makes them (ioctl.h):
  * direction, size, type, number. The structure has a pointer, so 32-bit programs have another size,
  * and with it another number.
  */
@@ -38,9 +39,13 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 #define LABDEV_SET32 LABDEV_IOC(LABDEV_WRITE, 2u, 20u)
 #define LABDEV_WAIT LABDEV_IOC(LABDEV_NONE, 3u, 0u) /* sleeps until LABDEV_WAKE: 0, or -EINTR */
 #define LABDEV_WAKE LABDEV_IOC(LABDEV_NONE, 4u, 0u)
+/* Looks at the device as often as the argument says, as drivers do that wait for theirs by looking: on the
+ * CPU, and with whatever locks the call has. 0, or -EINVAL beyond LABDEV_MOST_LOOKS. */
+#define LABDEV_POLL LABDEV_IOC(LABDEV_NONE, 5u, 0u)
+#define LABDEV_MOST_LOOKS 1000u
 
 /* Numbers for local use of Linux's list. */
-#define LABDEV_MAJOR 240
+#define LABDEV_MAJOR 240 /* minor 0: /dev/labdev, 1: /dev/labdev1 */
 /* /dev/labtwin: another driver that has LABDEV_PARAMS, with this rate, and nothing else. */
 #define LABTWIN_MAJOR 241
 #define LABTWIN_RATE 44100

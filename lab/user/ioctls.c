@@ -51,12 +51,17 @@ static int table_is_used(void)
 	return policy_is("compat-ioctl=hash-");
 }
 
-static long open_device(int flags)
+static long open_named(const char *name, int flags)
 {
-	long fd = sys(SYS_open, "/dev/labdev", flags, 0);
+	long fd = sys(SYS_open, name, flags, 0);
 
 	expect(fd >= 0);
 	return fd;
+}
+
+static long open_device(int flags)
+{
+	return open_named("/dev/labdev", flags);
 }
 
 /* ---- Answers. ---- */
@@ -111,7 +116,7 @@ static void any_name_with_its_numbers_is_the_device(void)
 	fd = sys(SYS_open, "/labdev-too", O_RDONLY);
 	expect(fd >= 0);
 	expect_equal(native(fd, LABDEV_PARAMS, &params), 0);
-	expect_equal(sys(SYS_mknod, "/labdev-no", 0020666, LABDEV_MAJOR << 8 | 1), 0);
+	expect_equal(sys(SYS_mknod, "/labdev-no", 0020666, LABDEV_MAJOR << 8 | 2), 0);
 	expect_equal(sys(SYS_open, "/labdev-no", O_RDONLY), -ENXIO);
 	expect_equal(sys(SYS_unlink, "/labdev-too"), 0);
 	expect_equal(sys(SYS_unlink, "/labdev-no"), 0);
@@ -164,9 +169,13 @@ static void wrong_modes(ioctl_way way, uint32_t get, uint32_t set)
 	expect_equal(way(reader, set, &params), 0);
 	expect_equal(way(reader, LABDEV_WAKE, NULL), -EBADF);
 	expect_equal(way(reader, LABDEV_WAIT, NULL), -EBADF);
+	expect_equal(way(reader, LABDEV_POLL, (void *)1), -EBADF);
 	expect_equal(way(writer, get, &params), -EBADF);
 	expect_equal(way(writer, set, &params), -EBADF);
 	expect_equal(way(writer, LABDEV_WAKE, NULL), 0);
+	expect_equal(way(writer, LABDEV_POLL, NULL), 0);
+	expect_equal(way(writer, LABDEV_POLL, (void *)LABDEV_MOST_LOOKS), 0);
+	expect_equal(way(writer, LABDEV_POLL, (void *)(LABDEV_MOST_LOOKS + 1ul)), -EINVAL);
 }
 
 static void wrong_pointers(ioctl_way way, uint32_t get, uint32_t set, size_t size)
@@ -246,6 +255,15 @@ static void two_drivers_have_one_number(void)
 
 /* ---- Sleeping. ---- */
 
+/* How often this task has slept. */
+static uint64_t sleeps(void)
+{
+	uint64_t usage[18];
+
+	expect_equal(sys(SYS_getrusage, 1 /* RUSAGE_THREAD */, usage), 0);
+	return usage[16];
+}
+
 static void wait_in_child(void *way)
 {
 	long fd = open_device(O_RDWR);
@@ -287,17 +305,26 @@ static void note(int signal, void *info, struct context *context)
 	(void)signal, (void)info, (void)context;
 }
 
+/* LABDEV_WAIT's result, with a signal each millisecond: the first may come before it sleeps. */
+static long wait_under_alarms(ioctl_way way, long fd)
+{
+	const uint64_t each_ms[4] = { 0, 1000, 0, 1000 }, never[4] = { 0 };
+	long result;
+
+	expect_equal(on_signal(SIGALRM, note), 0);
+	expect_equal(sys(SYS_setitimer, 0, each_ms, NULL), 0);
+	result = way(fd, LABDEV_WAIT, NULL);
+	expect_equal(sys(SYS_setitimer, 0, never, NULL), 0);
+	return result;
+}
+
 static void a_signal_ends_the_sleep(void)
 {
-	uint64_t timer[4] = { 0, 0, 0, 3000 };
 	long fd = open_device(O_RDWR), pid;
 	uint64_t pause[2] = { 0, 2000000 };
 
-	expect_equal(on_signal(SIGALRM, note), 0);
-	expect_equal(sys(SYS_setitimer, 0, timer, NULL), 0);
-	expect_equal(native(fd, LABDEV_WAIT, NULL), -EINTR);
-	expect_equal(sys(SYS_setitimer, 0, timer, NULL), 0);
-	expect_equal(compat(fd, LABDEV_WAIT, NULL), -EINTR);
+	expect_equal(wait_under_alarms(native, fd), -EINTR);
+	expect_equal(wait_under_alarms(compat, fd), -EINTR);
 	pid = sys(SYS_fork);
 	if (pid == 0) {
 		native(fd, LABDEV_WAIT, NULL);
@@ -392,6 +419,8 @@ static uint64_t take_counts(struct lab_bkl *counts)
 		acquired += counts->cpu[cpu].acquired;
 		expect(counts->cpu[cpu].contended <= counts->cpu[cpu].acquired);
 		expect(counts->cpu[cpu].spins >= counts->cpu[cpu].contended);
+		expect(counts->cpu[cpu].waited >= counts->cpu[cpu].spins); /* a tick a look, at least */
+		expect(counts->cpu[cpu].contended || !counts->cpu[cpu].waited);
 		expect(cpu < cpus() || !counts->cpu[cpu].acquired);
 	}
 	return acquired;
@@ -425,18 +454,137 @@ static void the_big_kernel_lock_counts(void)
 /* Who sleeps drops it, and takes it again. */
 static void the_big_kernel_lock_is_dropped_to_sleep(void)
 {
-	int bkl = native_is_locked();
-	uint64_t timer[4] = { 0, 0, 0, 1000 };
 	struct lab_bkl counts;
 	long fd = open_device(O_RDWR);
+	uint64_t slept;
 
 	if (policy_is("test.ioctl-churn"))
 		return;
-	expect_equal(on_signal(SIGALRM, note), 0);
+	do { /* until the signal comes as it sleeps */
+		take_counts(&counts);
+		slept = sleeps();
+		expect_equal(wait_under_alarms(native, fd), -EINTR);
+		slept = sleeps() - slept;
+		expect_equal(take_counts(&counts), native_is_locked() ? 1 + slept : 0);
+	} while (!slept);
+}
+
+/* ---- Two devices of one driver. ---- */
+
+static uint32_t serial_of(long fd)
+{
+	expect_equal(native(fd, LABDEV_PARAMS, &params), 0);
+	return params.serial;
+}
+
+/* What one has set or counted, the other has not; a wake is for the device's own sleepers. */
+static void two_devices_are_two(void)
+{
+	long first = open_device(O_RDWR), second = open_named("/dev/labdev1", O_RDWR), pid;
+	uint32_t serials[] = { serial_of(first), serial_of(second) };
+	uint64_t pause[2] = { 0, 5000000 };
+	int status = -1;
+
+	params32 = (struct labdev_params32){ 0x1000, 11025, 1, 0, 1 };
+	expect_equal(compat(first, LABDEV_SET32, &params32), 0);
+	params = (struct labdev_params){ 0x2000, 22050, 2, 0, 2 };
+	expect_equal(native(second, LABDEV_SET, &params), 0);
+	expect_equal(serial_of(first), serials[0] + 1);
+	expect_equal(params.rate, 11025);
+	expect_equal(compat(second, LABDEV_PARAMS32, &params32), 0);
+	expect_equal(params32.rate, 22050);
+	expect_equal(params32.serial, serials[1] + 1);
+	pid = sys(SYS_fork);
+	if (pid == 0)
+		quit(native(second, LABDEV_WAIT, NULL) == 0 ? 0 : 1);
+	sys(SYS_nanosleep, pause, NULL);
+	expect_equal(native(first, LABDEV_WAKE, NULL), 0);
+	sys(SYS_nanosleep, pause, NULL);
+	expect_equal(sys(SYS_wait4, pid, &status, 1 /* WNOHANG */, 0), 0);
+	do { /* more than once, should it come to its sleep late */
+		expect_equal(native(second, LABDEV_WAKE, NULL), 0);
+		sys(SYS_nanosleep, pause, NULL);
+	} while (sys(SYS_wait4, pid, &status, 1 /* WNOHANG */, 0) == 0);
+	expect(exited(status, 0));
+}
+
+/* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial behind
+ * the last one, and none may sleep, as who waits for the semaphore does. */
+static void call_alone(const char *name, volatile uint32_t *here)
+{
+	long fd = open_named(name, O_RDWR);
+	uint32_t serial = serial_of(fd);
+	uint64_t slept;
+
+	expect_equal(compat(fd, LABDEV_PARAMS32, &params32), 0); /* its page is here */
+	serial++;
+	__atomic_fetch_add(here, 1, __ATOMIC_SEQ_CST);
+	while (*here < 2)
+		sys(SYS_sched_yield);
+	slept = sleeps();
+	for (unsigned i = 0; i < CALLS; i++) {
+		expect_equal(serial_of(fd), ++serial);
+		expect_equal(compat(fd, LABDEV_PARAMS32, &params32), 0);
+		expect_equal(params32.serial, ++serial);
+	}
+	expect_equal(sleeps(), slept);
+}
+
+/* Two tasks on two CPUs, each on its own device, share the big kernel lock or nothing. */
+static void two_devices_share_only_the_policys_lock(void)
+{
+	volatile uint32_t *here = map_pages(4096, MAP_SHARED);
+	struct lab_bkl counts;
+	uint64_t acquired;
+	long pid;
+
 	take_counts(&counts);
-	expect_equal(sys(SYS_setitimer, 0, timer, NULL), 0);
-	expect_equal(native(fd, LABDEV_WAIT, NULL), -EINTR);
-	expect_equal(take_counts(&counts), bkl ? 2 : 0);
+	pid = sys(SYS_fork);
+	if (pid == 0) {
+		pin(1 % cpus());
+		call_alone("/dev/labdev1", here);
+		quit(0);
+	}
+	pin(0);
+	call_alone("/dev/labdev", here);
+	expect(exited(wait_for(pid), 0));
+	acquired = take_counts(&counts);
+	if (!policy_is("test.ioctl-churn") && !native_is_locked() && !policy_is("compat-ioctl=hash-bkl"))
+		expect_equal(acquired, 0);
+}
+
+/* Two tasks on two CPUs take the lock for different devices until one has found it taken three times:
+ * for that, take_counts() says, it waited. Under the exact clock a CPU may run for milliseconds before
+ * it is the other's turn, so how many calls that takes is not known beforehand. */
+static void who_finds_the_big_kernel_lock_taken_waits(void)
+{
+	const char *const names[] = { "/dev/labdev", "/dev/labdev1" };
+	uint64_t pause[2] = { 0, 5000000 }, begin = now_ns(), contended = 0;
+	struct lab_bkl counts;
+	long children[2];
+
+	if (!native_is_locked() || cpus() < 2)
+		return;
+	for (unsigned n = 0; n < 2; n++) {
+		children[n] = sys(SYS_fork);
+		if (children[n] == 0) {
+			long fd = open_named(names[n], O_RDONLY);
+
+			pin(n);
+			for (;;)
+				expect_equal(native(fd, LABDEV_PARAMS, &params), 0);
+		}
+	}
+	while (contended < 3 && now_ns() - begin < 20000000000) {
+		sys(SYS_nanosleep, pause, NULL);
+		take_counts(&counts);
+		contended += counts.cpu[0].contended + counts.cpu[1].contended;
+	}
+	for (unsigned n = 0; n < 2; n++) {
+		sys(SYS_kill, children[n], SIGKILL);
+		wait_for(children[n]);
+	}
+	expect(contended >= 3);
 }
 
 /* ---- The table of registered commands. ---- */
@@ -578,6 +726,9 @@ const struct test ioctl_tests[] = {
 	{ "ioctl.not-torn", nothing_is_torn },
 	{ "ioctl.bkl-counts", the_big_kernel_lock_counts },
 	{ "ioctl.bkl-sleep", the_big_kernel_lock_is_dropped_to_sleep },
+	{ "ioctl.two-devices", two_devices_are_two },
+	{ "ioctl.own-device", two_devices_share_only_the_policys_lock },
+	{ "ioctl.bkl-waits", who_finds_the_big_kernel_lock_taken_waits },
 	{ "ioctl.churn", registering_goes_on_under_load },
 	{ "ioctl.cost", a_call_is_cheap },
 	{ "ioctl.collisions", a_collision_costs_an_instruction_or_more },

@@ -69,7 +69,7 @@ static void sleep_takes_its_time(void)
 
 static void a_read_is_interrupted(void)
 {
-	uint64_t timer[4] = { 0, 0, 0, 2000 };
+	uint64_t timer[4] = { 0, 2000, 0, 2000 }; /* each 2 ms: the first may come before the read */
 	int ends[2];
 	char byte;
 

@@ -85,6 +85,8 @@ static struct rates measure(void)
 	end = read_at_change();
 	pit = (u16)(start.pit - end.pit);
 	tsc = end.tsc - start.tsc;
+	if (pit == 0) /* stopped for just one of the PIT's rounds of 55 ms */
+		return (struct rates){ 0 };
 	return (struct rates){
 		.tsc_hz = tsc * PIT_HZ / pit,
 		.apic_per_tsc = ((u64)(start.apic - end.apic) << 32) / tsc,
