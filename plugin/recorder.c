@@ -7,6 +7,10 @@
  * everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there is none.
  * Loading it changes no count: callbacks are not guest instructions.
  *
+ * Of several CPUs, it records the one that begins the window: a flow of control is that of one CPU. The
+ * clock counts what all of them execute, so a window into which another one cut has fewer instructions
+ * than the clock says.
+ *
  * Written against version 1 of the plugin API (QEMU 7.2) and what changed up to version 5 (QEMU 10.1),
  * without QEMU's header, which distributions don't package: the declarations below are all it uses.
  * Source: QEMU include/qemu/qemu-plugin.h, docs/devel/tcg-plugins.rst.
@@ -74,7 +78,7 @@ void qemu_plugin_insn_data(void);
  */
 EXPORT int qemu_plugin_version = 0x7ab1e001;
 
-/* ---- State; one vCPU, and QEMU calls from one thread at a time ------------------------------- */
+/* ---- State; under the exact clock, all vCPUs take turns on one thread ------------------------- */
 
 enum { MAX_LENGTH = 15 };	/* of an x86 instruction */
 
@@ -101,6 +105,7 @@ static uint32_t code_count;
 
 static uint64_t paths_seen, windows_seen;
 static bool armed, inside, stopped;
+static unsigned int recorded;	/* the vCPU, while inside */
 
 static uint8_t buffer[BUFFER];
 static size_t filled;
@@ -195,8 +200,7 @@ static void on_instruction(unsigned int vcpu, void *data)
 {
 	int64_t number = ((struct code *)data)->number;
 
-	(void)vcpu;
-	if (!inside)
+	if (!inside || vcpu != recorded)
 		return;
 	if (run_count && number == run_first + (int64_t)run_count) {
 		run_count++;
@@ -213,9 +217,8 @@ static void on_instruction(unsigned int vcpu, void *data)
 
 static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
-	(void)vcpu;
 	(void)data;
-	if (!inside)
+	if (!inside || vcpu != recorded)
 		return;
 	put_run();
 	record(qemu_plugin_mem_is_store(info) ? STORE : LOAD);
@@ -226,11 +229,11 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 
 static void on_begin(unsigned int vcpu, void *data)
 {
-	(void)vcpu;
 	(void)data;
-	if (!armed || stopped || windows_seen++ < wanted.skip)
+	if (!armed || stopped || (inside && vcpu != recorded) || windows_seen++ < wanted.skip)
 		return;
 	inside = true;
+	recorded = vcpu;
 	executed = run_count = last_address = 0;
 	last_number = -1;
 	record(BEGIN);
@@ -239,9 +242,8 @@ static void on_begin(unsigned int vcpu, void *data)
 
 static void on_end(unsigned int vcpu, void *data)
 {
-	(void)vcpu;
 	(void)data;
-	if (!inside)
+	if (!inside || vcpu != recorded)
 		return;
 	inside = false;
 	put_run();

@@ -26,7 +26,7 @@ mod run;
 mod scene;
 
 pub use binary::pathmeter;
-pub use document::{assert_identical, path, paths, rows, with_status};
+pub use document::{NOT_ON_LINUX, assert_identical, path, paths, rows, with_status};
 pub use fixture::{built, debian, fake, soak};
 pub use run::{Run, Running};
 pub use scene::Scene;

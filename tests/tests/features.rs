@@ -1,7 +1,7 @@
 //! Kernels that lack something: what needs it is `unsupported`, each with a reason that names what
 //! is missing, and the rest is measured.
 
-use pathmeter_e2e::{Run, Scene, built, soak, with_status};
+use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, soak, with_status};
 
 /// What `bare` can't do, and the option that its reason must name.
 const BARE: &[(&str, &str)] = &[
@@ -12,10 +12,15 @@ const BARE: &[(&str, &str)] = &[
     ("ioctl.native", "CONFIG_NET"),
     ("ioctl.compat-int80", "CONFIG_IA32_EMULATION"),
     ("ioctl.compat-entry", "CONFIG_NET"),
+    ("ioctl.native+2cpu", "lab"),
+    ("ioctl.compat-int80+2cpu", "CONFIG_IA32_EMULATION"),
+    ("ioctl.compat-entry+2cpu", "CONFIG_IA32_EMULATION"),
     ("getcpu.rdpid", "CPU"),
     ("softirq.timer+user", "CONFIG_FTRACE"),
     ("softirq.timer+idle", "CONFIG_FTRACE"),
     ("softirq.net-rx", "CONFIG_FTRACE"),
+    ("softirq.net-rx+user", "device"),
+    ("softirq.net-rx+idle", "device"),
     ("unix.round-trip", "CONFIG_UNIX"),
     ("tcp.round-trip", "CONFIG_NET"),
 ];
@@ -43,7 +48,7 @@ fn without_a_serial_console_or_the_quick_entry_all_paths_are_measured() {
         assert_eq!(with_status(&result, "failed"), [], "{variant}");
         let unsupported = with_status(&result, "unsupported");
         let names: Vec<_> = unsupported.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, ["getcpu.rdpid"], "{variant}");
+        assert_eq!(names, NOT_ON_LINUX, "{variant}");
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use pathmeter_e2e::{Run, Scene, built, fake, rows, with_status};
+use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, fake, rows, with_status};
 use serde_json::Value;
 
 /// Far more than a run takes that doesn't wait for silence to end.
@@ -103,7 +103,7 @@ fn costs_only_stat(variant: &str, words: &str) {
     };
     assert_eq!(name, "file.stat");
     assert!(reason.contains(words), "{reason}");
-    assert_eq!(with_status(&result, "unsupported").len(), 1, "getcpu.rdpid alone");
+    assert_eq!(with_status(&result, "unsupported").len(), NOT_ON_LINUX.len());
     assert!(result["notes"][0].as_str().unwrap().contains(words));
     scene.assert_cache_is_tidy();
 }

@@ -56,8 +56,8 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let plan = Plan::read()?;
     port.send_plain(Kind::Ready, b"");
-    port.pause();
-    for round in start::ROUNDS {
+    port.pause(plan.suite);
+    for round in start::rounds(plan.suite) {
         for number in 0..plan.starts {
             start::run(number, round)?;
         }

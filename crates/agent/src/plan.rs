@@ -3,12 +3,15 @@
 //! ```text
 //! starts 8
 //! skip 17
+//! suite elapsed
 //! ```
 //!
-//! `starts` is how many perturbed starts to make, `skip` the index of a path (as in the probes'
-//! table) that shall not be walked, because the kernel died in it before.
+//! `starts` is how many perturbed starts to make, `skip` the index of a path (as in the suite's
+//! table) that shall not be walked, because the kernel died in it before. `suite elapsed` is about
+//! the batches in elapsed time; without it, it is all paths in exact windows.
 
 use pathmeter_probes::{
+    Suite,
     sys::{self, CStr, flag},
     text::Text,
 };
@@ -20,6 +23,8 @@ use crate::Trouble;
 pub(crate) struct Plan {
     /// Perturbed starts.
     pub(crate) starts: u64,
+    /// The table of paths.
+    pub(crate) suite: Suite,
     skip: [bool; MAX_PATHS as usize],
 }
 
@@ -40,9 +45,11 @@ impl Plan {
     }
 
     fn parse(text: &[u8]) -> Result<Self, Trouble> {
-        let mut plan = Self { starts: 0, skip: [false; MAX_PATHS as usize] };
+        let skip = [false; MAX_PATHS as usize];
+        let mut plan = Self { starts: 0, suite: Suite::Exact, skip };
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match line.split(|byte| *byte == b' ').next() {
+                Some(b"suite") if line == b"suite elapsed" => plan.suite = Suite::Elapsed,
                 Some(b"starts") => plan.starts = number(&line[7..])?.min(MAX_STARTS),
                 Some(b"skip") => {
                     let index = number(&line[5..])?.min(MAX_PATHS - 1);

@@ -7,6 +7,7 @@
 use core::arch::asm;
 
 use pathmeter_probes::{
+    Suite,
     sys::{self, CStr, flag},
     text::Text,
 };
@@ -98,13 +99,18 @@ impl Port {
     }
 
     /// Has the host's QEMU pause the guest; goes on when it is resumed.
-    pub(crate) fn pause(&self) {
-        match self.way {
-            Way::None => {}
-            Way::File(fd) => {
+    pub(crate) fn pause(&self, suite: Suite) {
+        match (self.way, suite) {
+            (Way::None, _) => {}
+            (Way::File(fd), _) => {
                 let _ = sys::write_at(fd, &[PAUSE], usize::from(CONTROL));
             }
-            Way::Instructions => with_privilege(|| pause::at_an_exact_state(CONTROL, PAUSE)),
+            (Way::Instructions, Suite::Exact) => {
+                with_privilege(|| pause::at_an_exact_state(CONTROL, PAUSE));
+            }
+            (Way::Instructions, Suite::Elapsed) => {
+                with_privilege(|| pause::somewhere(CONTROL, PAUSE));
+            }
         }
     }
 }

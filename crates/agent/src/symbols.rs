@@ -3,7 +3,10 @@
 //! Some megabytes would take seconds through the protocol port. So they are read into memory, the host
 //! is told where, and the guest paused: the host has QEMU copy them out.
 
-use pathmeter_probes::sys::{self, CStr, flag};
+use pathmeter_probes::{
+    Suite,
+    sys::{self, CStr, flag},
+};
 use pathmeter_wire::message::{MAX_SYMBOLS, Memory};
 
 use crate::port::Port;
@@ -16,7 +19,7 @@ const STEP: usize = 1 << 20;
 pub(crate) fn offer(port: &mut Port) {
     let memory = read().unwrap_or(Memory { address: 0, length: 0 });
     port.send_symbols(memory);
-    port.pause();
+    port.pause(Suite::Exact);
 }
 
 fn read() -> Option<Memory> {

@@ -33,7 +33,10 @@ pub struct Experiment {
     pub paths: Vec<PathOf>,
     /// What is shown of each path, a table each.
     pub metrics: Vec<Metric>,
-    /// A path without windows whose checks are shown, subject by subject.
+    /// Paths walked once more without the exact clock, by one CPU and by two at once.
+    #[serde(default)]
+    pub elapsed: Vec<PathOf>,
+    /// A path whose checks are shown, for each subject that has them.
     #[serde(default)]
     pub checks_of: Option<String>,
     /// Which of its checks.
@@ -89,6 +92,16 @@ pub struct PathOf {
     pub label: String,
     /// The path's name.
     pub path: String,
+    /// The labels of the subjects that it is for; empty if for all.
+    #[serde(default)]
+    pub subjects: Vec<String>,
+}
+
+impl PathOf {
+    /// Whether it is for the subject with this label.
+    pub fn is_for(&self, subject: &str) -> bool {
+        self.subjects.is_empty() || self.subjects.iter().any(|label| label == subject)
+    }
 }
 
 /// One cell of the experiment's tables.
@@ -125,6 +138,9 @@ pub enum Rule {
         /// What is compared.
         #[serde(default)]
         metric: Metric,
+        /// What is taken away, if that is another one.
+        #[serde(default)]
+        right_metric: Option<Metric>,
         /// Least difference, in the metric's unit.
         #[serde(default)]
         at_least: Option<i64>,
@@ -132,20 +148,62 @@ pub enum Rule {
         #[serde(default)]
         at_most: Option<i64>,
     },
-    /// A check of `checks_of` in `subject` has this value.
+    /// A check of `checks_of` in `subject` has this value, or is a number within these bounds.
     Check {
         /// The subject's label.
         subject: String,
         /// The check's name.
         check: String,
-        /// Its value.
-        value: String,
+        /// Its value; then there are no bounds.
+        #[serde(default)]
+        value: Option<String>,
+        /// The least number that it may be.
+        #[serde(default)]
+        at_least: Option<i64>,
+        /// The largest.
+        #[serde(default)]
+        at_most: Option<i64>,
+    },
+    /// What two CPUs at once need for a call against one alone, in `left` against that in `right`, is
+    /// within these bounds, in percent. The host's to say, not the exact clock's: it decides no exit
+    /// code, and tells nothing where two CPUs hinder each other in `right`, too.
+    ElapsedRatio {
+        /// The cell of `elapsed` that is looked at.
+        left: Place,
+        /// The one that it is divided by: the control, in which two CPUs should share nothing.
+        right: Place,
+        /// Least quotient.
+        #[serde(default)]
+        at_least_percent: Option<u32>,
+        /// Most quotient.
+        #[serde(default)]
+        at_most_percent: Option<u32>,
     },
     /// The subject can't run here, or this path not in it.
     Unsupported {
         /// The subject's label.
         subject: String,
     },
+}
+
+impl Rule {
+    /// Whether the exact clock says what it judges, so that it comes out alike on every host.
+    pub fn exact(&self) -> bool {
+        !matches!(self, Self::ElapsedRatio { .. })
+    }
+
+    /// The least and the most that it allows.
+    fn bounds(&self) -> [Option<i64>; 2] {
+        match self {
+            Self::Difference { at_least, at_most, .. } | Self::Check { at_least, at_most, .. } => {
+                [*at_least, *at_most]
+            }
+            Self::ElapsedRatio { at_least_percent, at_most_percent, .. } => {
+                [at_least_percent, at_most_percent].map(|bound| bound.map(i64::from))
+            }
+            Self::Unsupported { .. } => [None, None],
+        }
+    }
 }
 
 /// Why a text is no experiment.
@@ -171,6 +229,38 @@ pub enum ExperimentError {
     /// It has no bound, so it holds always.
     #[error("the expectation {0:?} can't fail")]
     Unbounded(String),
+    /// Its least is above its most, so it holds never.
+    #[error("the expectation {0:?} can't hold: its least is above its most")]
+    Crossed(String),
+    /// It wants a text and a number at once.
+    #[error("the expectation {0:?} has a value and bounds")]
+    TwoForms(String),
+    /// It is about a cell that is left empty.
+    #[error("the expectation {says:?} is about {path:?} in {subject:?}, which it is not for")]
+    NotAsked {
+        /// The expectation in words.
+        says: String,
+        /// The path's label.
+        path: String,
+        /// The subject's label.
+        subject: String,
+    },
+    /// It is about something that is not shown.
+    #[error("the expectation {says:?} is about {metric:?}, which `metrics` does not list")]
+    NotShown {
+        /// The expectation in words.
+        says: String,
+        /// What it is about.
+        metric: Metric,
+    },
+    /// It is about a check that is not shown.
+    #[error("the expectation {says:?} is about {check:?}, which `checks` of `checks_of` lacks")]
+    CheckNotShown {
+        /// The expectation in words.
+        says: String,
+        /// The check's name.
+        check: String,
+    },
 }
 
 impl Experiment {
@@ -185,6 +275,8 @@ impl Experiment {
     fn check(&self) -> Result<(), ExperimentError> {
         unique(self.subjects.iter().map(|subject| &subject.label))?;
         unique(self.paths.iter().map(|path| &path.label))?;
+        unique(self.elapsed.iter().map(|path| &path.label))?;
+        self.paths.iter().chain(&self.elapsed).try_for_each(|path| self.check_path(path))?;
         let columns = self.published.columns.len();
         if let Some(row) = self.published.rows.iter().find(|row| row.figures.len() != columns) {
             return Err(ExperimentError::Ragged(row.label.clone()));
@@ -192,40 +284,94 @@ impl Experiment {
         self.expectations.iter().try_for_each(|expectation| self.check_expectation(expectation))
     }
 
+    fn check_path(&self, path: &PathOf) -> Result<(), ExperimentError> {
+        let stranger = path.subjects.iter().find(|label| self.subject_index(label).is_none());
+        let in_what = || format!("the path {:?}", path.label);
+        stranger.map_or(Ok(()), |label| Err(unknown(in_what(), label)))
+    }
+
     fn check_expectation(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
+        let says = &expectation.says;
+        check_bounds(&expectation.rule, says)?;
         match &expectation.rule {
-            Rule::Difference { at_least: None, at_most: None, .. } => {
-                Err(ExperimentError::Unbounded(expectation.says.clone()))
+            Rule::Difference { left, right, metric, right_metric, .. } => {
+                self.check_metric(*metric, says)?;
+                right_metric.iter().try_for_each(|metric| self.check_metric(*metric, says))?;
+                let mut places = [left].into_iter().chain(right);
+                places.try_for_each(|place| self.check_place(place, &self.paths, says))
             }
-            Rule::Difference { left, right, .. } => {
-                self.check_place(left, expectation)?;
-                right.iter().try_for_each(|right| self.check_place(right, expectation))
+            Rule::ElapsedRatio { left, right, .. } => [left, right]
+                .into_iter()
+                .try_for_each(|place| self.check_place(place, &self.elapsed, says)),
+            Rule::Check { subject, check, .. } => {
+                self.check_shown(check, says)?;
+                self.check_subject(subject, says)
             }
-            Rule::Check { subject, .. } | Rule::Unsupported { subject } => {
-                self.subject_index(subject).map(drop).ok_or_else(|| unknown(expectation, subject))
-            }
+            Rule::Unsupported { subject } => self.check_subject(subject, says),
         }
     }
 
-    fn check_place(&self, place: &Place, by: &Expectation) -> Result<(), ExperimentError> {
-        self.subject_index(&place.subject).ok_or_else(|| unknown(by, &place.subject))?;
-        self.path_index(&place.path).ok_or_else(|| unknown(by, &place.path))?;
-        Ok(())
+    fn check_shown(&self, check: &str, says: &str) -> Result<(), ExperimentError> {
+        if self.checks_of.is_some() && self.checks.iter().any(|shown| shown == check) {
+            return Ok(());
+        }
+        let (says, check) = (says.to_owned(), check.to_owned());
+        Err(ExperimentError::CheckNotShown { says, check })
+    }
+
+    fn check_metric(&self, metric: Metric, says: &str) -> Result<(), ExperimentError> {
+        if self.metrics.contains(&metric) {
+            return Ok(());
+        }
+        Err(ExperimentError::NotShown { says: says.to_owned(), metric })
+    }
+
+    fn check_subject(&self, label: &str, says: &str) -> Result<(), ExperimentError> {
+        let found = self.subject_index(label).map(drop);
+        found.ok_or_else(|| unknown(format!("the expectation {says:?}"), label))
+    }
+
+    fn check_place(
+        &self,
+        place: &Place,
+        paths: &[PathOf],
+        says: &str,
+    ) -> Result<(), ExperimentError> {
+        self.check_subject(&place.subject, says)?;
+        let path = paths.iter().find(|path| path.label == place.path);
+        let path = path.ok_or_else(|| unknown(format!("the expectation {says:?}"), &place.path))?;
+        if path.is_for(&place.subject) {
+            return Ok(());
+        }
+        let Place { subject, path } = place.clone();
+        Err(ExperimentError::NotAsked { says: says.to_owned(), path, subject })
+    }
+
+    /// Whether anything is shown that only a recording tells.
+    pub fn recorded(&self) -> bool {
+        self.metrics.iter().any(|metric| metric.recorded())
     }
 
     /// Where the subject with this label stands.
     pub fn subject_index(&self, label: &str) -> Option<usize> {
         self.subjects.iter().position(|subject| subject.label == label)
     }
-
-    /// Where the path with this label stands.
-    pub fn path_index(&self, label: &str) -> Option<usize> {
-        self.paths.iter().position(|path| path.label == label)
-    }
 }
 
-fn unknown(expectation: &Expectation, name: &str) -> ExperimentError {
-    let in_what = format!("the expectation {:?}", expectation.says);
+/// Refuses a rule that can't both hold and fail, by its bounds or its value.
+fn check_bounds(rule: &Rule, says: &str) -> Result<(), ExperimentError> {
+    let free = matches!(rule, Rule::Check { value: Some(_), .. } | Rule::Unsupported { .. });
+    let error = match rule.bounds() {
+        [None, None] if free => return Ok(()),
+        [None, None] => ExperimentError::Unbounded,
+        _ if free => ExperimentError::TwoForms,
+        [Some(least), Some(most)] if least > most => ExperimentError::Crossed,
+        _ => return Ok(()),
+    };
+    Err(error(says.to_owned()))
+}
+
+fn unknown(in_what: String, name: &str) -> ExperimentError {
     ExperimentError::Unknown { in_what, name: name.to_owned() }
 }
 

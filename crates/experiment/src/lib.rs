@@ -17,5 +17,7 @@ pub use definition::{
     Expectation, Experiment, ExperimentError, PathOf, Place, Published, PublishedRow, Rule,
     SubjectOf,
 };
-pub use observed::{Cell, Measured, Metric, Observed, ObservedCheck};
+pub use observed::{
+    Cell, Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCheck,
+};
 pub use report::{Judged, Outcome, Report, ReportSchema, report_schema};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_trace::{Slow, WindowTree};
+use pathmeter_trace::WindowTree;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ pub enum Metric {
     /// Instructions executed: the median over all windows of all starts.
     #[default]
     Instructions,
+    /// Instructions executed: the most in any window of any start.
+    Worst,
     /// Distinct lines of data touched, of 64 bytes.
     DataLines,
     /// Distinct lines of code executed, of 64 bytes.
@@ -28,65 +30,116 @@ impl Metric {
     pub fn heading(self) -> &'static str {
         match self {
             Self::Instructions => "instructions",
+            Self::Worst => "instructions, worst case",
             Self::DataLines => "lines of data touched (64 bytes each)",
             Self::CodeLines => "lines of code executed (64 bytes each)",
             Self::RepBytes => "bytes moved by rep strings",
             Self::Census => "slow instructions met",
         }
     }
+
+    /// Whether it takes a recorded window; the others are the samples' own.
+    pub fn recorded(self) -> bool {
+        !matches!(self, Self::Instructions | Self::Worst)
+    }
 }
 
-/// What a path did in a subject.
+/// What a path did in a subject. What only a recording tells is null if none was made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Median over all samples.
     pub instructions: u64,
+    /// The highest sample.
+    pub worst: u64,
     /// See [`Metric::DataLines`].
-    pub data_lines: u64,
+    pub data_lines: Option<u64>,
     /// See [`Metric::CodeLines`].
-    pub code_lines: u64,
+    pub code_lines: Option<u64>,
     /// See [`Metric::RepBytes`].
-    pub rep_bytes: u64,
+    pub rep_bytes: Option<u64>,
     /// Slow instructions by name, without those never met.
-    pub census: BTreeMap<String, u64>,
+    pub census: Option<BTreeMap<String, u64>>,
 }
 
 impl Measured {
-    /// From the median of the path's samples and the window that was recorded.
-    pub fn new(median: u64, window: &WindowTree) -> Self {
-        let census = |slow: &(Slow, u64)| (slow.0.word().to_owned(), slow.1);
+    /// From the median and the highest of the path's samples.
+    pub fn new(median: u64, worst: u64) -> Self {
+        Self { instructions: median, worst, ..Self::default() }
+    }
+
+    /// The same, with what its recorded window tells.
+    #[must_use]
+    pub fn recorded(self, window: &WindowTree) -> Self {
+        let functions = window.functions.iter();
+        let census = window.census.iter().map(|(slow, count)| (slow.word().to_owned(), *count));
         Self {
-            instructions: median,
-            data_lines: window.footprint.data_lines,
-            code_lines: window.footprint.code_lines,
-            rep_bytes: window.functions.iter().map(|function| function.counts.rep_bytes).sum(),
-            census: window.census.iter().map(|(slow, count)| census(&(*slow, *count))).collect(),
+            data_lines: Some(window.footprint.data_lines),
+            code_lines: Some(window.footprint.code_lines),
+            rep_bytes: Some(functions.map(|function| function.counts.rep_bytes).sum()),
+            census: Some(census.collect()),
+            ..self
         }
     }
 
-    /// The metric as a number.
-    pub fn value(&self, metric: Metric) -> u64 {
+    /// The metric as a number; none if it takes a recording and there is none.
+    pub fn value(&self, metric: Metric) -> Option<u64> {
         match metric {
-            Metric::Instructions => self.instructions,
+            Metric::Instructions => Some(self.instructions),
+            Metric::Worst => Some(self.worst),
             Metric::DataLines => self.data_lines,
             Metric::CodeLines => self.code_lines,
             Metric::RepBytes => self.rep_bytes,
-            Metric::Census => self.census.values().sum(),
+            Metric::Census => self.census.as_ref().map(|census| census.values().sum()),
         }
     }
+}
+
+/// What calls took by the host's clock, in batches by one CPU alone and by two at once in turn. It
+/// depends on the host. What disturbs a batch only ever adds time, so the fastest is what the
+/// mechanism costs; how much was disturbed, the quartiles tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Elapsed {
+    /// Nanoseconds a call in the fastest batch by one CPU alone.
+    pub one_ns: u64,
+    /// Nanoseconds until two CPUs at once have made a call each, in their fastest batch.
+    pub two_ns: u64,
+    /// The fastest batch by two in percent of the fastest by one.
+    pub percent: u64,
+    /// The lower quartile of all pairs: a batch by two in percent of that by one before it.
+    pub low_percent: u64,
+    /// Their upper quartile.
+    pub high_percent: u64,
 }
 
 /// What came of one path in one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cell {
-    /// It was walked and recorded.
-    Measured(Measured),
+#[schemars(rename = "CellOf{T}")]
+pub enum Cell<T> {
+    /// It was walked.
+    Measured(T),
     /// It can't be walked here, and why.
     Unsupported(String),
     /// It was tried and failed, and how.
     Failed(String),
+    /// The path is not for this subject.
+    NotAsked,
 }
+
+impl<T> Cell<T> {
+    /// Why there are no figures, if there should be.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Unsupported(reason) | Self::Failed(reason) => Some(reason),
+            Self::Measured(_) | Self::NotAsked => None,
+        }
+    }
+}
+
+/// A cell of the exact tables.
+pub type ExactCell = Cell<Measured>;
+/// A cell of the table of elapsed times.
+pub type ElapsedCell = Cell<Elapsed>;
 
 /// What a check of a subject said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -101,7 +154,9 @@ pub struct ObservedCheck {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
     /// For each subject, for each path, in the experiment's order.
-    pub cells: Vec<Vec<Cell>>,
+    pub cells: Vec<Vec<ExactCell>>,
+    /// For each subject, for each path of `elapsed`, in the experiment's order.
+    pub elapsed: Vec<Vec<ElapsedCell>>,
     /// For each subject, the checks of `checks_of`.
     pub checks: Vec<Vec<ObservedCheck>>,
 }

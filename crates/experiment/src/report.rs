@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    definition::{Expectation, Experiment, Place, Rule},
-    observed::{Cell, Metric, Observed},
+    definition::{Expectation, Experiment, PathOf, Place, Rule},
+    observed::{Cell, ExactCell, Metric, Observed},
 };
 
 /// The name and version of the document.
@@ -16,6 +16,10 @@ pub enum ReportSchema {
     #[serde(rename = "pathmeter.experiment/1")]
     V1,
 }
+
+/// Two CPUs that share nothing need 100 percent of what one needs. Where the control needs more
+/// than this percentage, they had not a CPU of the host each.
+const MOST_OF_CONTROL: u64 = 150;
 
 /// An experiment, run and judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,22 +39,26 @@ pub struct Report {
 pub struct Judged {
     /// The expectation in words.
     pub says: String,
+    /// Whether the exact clock said so, alike on every host; else it decides nothing.
+    pub exact: bool,
     /// Whether it came true.
     pub outcome: Outcome,
     /// The figures that it was judged by.
     pub seen: String,
 }
 
-/// Whether an expectation came true.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Whether an expectation came true; the worse is the greater.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// It did.
     Holds,
+    /// What it is about was not measured, or not so that it tells.
+    Untold,
     /// It did not.
     Fails,
-    /// What it is about was not measured.
-    Untold,
 }
 
 impl Report {
@@ -58,48 +66,52 @@ impl Report {
     pub fn new(experiment: Experiment, observed: Observed) -> Self {
         let judge = |expectation: &Expectation| {
             let (outcome, seen) = judged(&experiment, &observed, &expectation.rule);
-            Judged { says: expectation.says.clone(), outcome, seen }
+            let exact = expectation.rule.exact();
+            Judged { says: expectation.says.clone(), exact, outcome, seen }
         };
         let judged = experiment.expectations.iter().map(judge).collect();
         Self { schema: ReportSchema::V1, experiment, observed, judged }
     }
 
-    /// Whether every expectation holds.
-    pub fn holds(&self) -> bool {
-        self.judged.iter().all(|judged| judged.outcome == Outcome::Holds)
+    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is untold
+    /// with one or if anything failed that was to be measured.
+    pub fn verdict(&self) -> Outcome {
+        let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
+        let failed =
+            self.observed.cells.iter().flatten().any(|cell| matches!(cell, Cell::Failed(_)));
+        let unmeasured = if failed { Outcome::Untold } else { Outcome::Holds };
+        exact.fold(unmeasured, Outcome::max)
     }
 }
 
 fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Outcome, String) {
-    match rule {
-        Rule::Difference { left, right, metric, at_least, at_most } => {
-            let right = right.as_ref().map(|place| value(experiment, observed, place, *metric));
-            let sides = value(experiment, observed, left, *metric)
-                .and_then(|left| right.transpose().map(|right| (left, right)));
-            match sides {
-                Ok((left, right)) => difference(left, right, *at_least, *at_most),
-                Err(reason) => (Outcome::Untold, reason),
-            }
+    let seen = match rule {
+        Rule::Difference { left, right, metric, right_metric, at_least, at_most } => {
+            let value = |place, metric| value(experiment, observed, place, metric);
+            let right_metric = right_metric.unwrap_or(*metric);
+            let right = right.as_ref().map(|place| value(place, right_metric)).transpose();
+            let sides = value(left, *metric).and_then(|left| Ok((left, right?)));
+            sides.map(|(left, right)| difference(left, right, *at_least, *at_most))
         }
-        Rule::Check { subject, check, value } => {
+        Rule::ElapsedRatio { left, right, at_least_percent, at_most_percent } => {
+            let sides = [left, right].map(|place| percent(experiment, observed, place));
+            quotient(sides, *at_least_percent, *at_most_percent)
+        }
+        Rule::Check { subject, check, value, at_least, at_most } => {
             let checks = experiment.subject_index(subject).and_then(|i| observed.checks.get(i));
             let found = checks.into_iter().flatten().find(|seen| seen.name == *check);
-            match found {
-                None => (Outcome::Untold, format!("{check} was not told")),
-                Some(seen) => (told(seen.value == *value), seen.value.clone()),
-            }
+            let found = found.ok_or_else(|| format!("{check} was not told"));
+            found.and_then(|seen| match value {
+                Some(value) => Ok((told(seen.value == *value), seen.value.clone())),
+                None => bounded(&seen.value, *at_least, *at_most),
+            })
         }
         Rule::Unsupported { subject } => {
-            let cells = experiment.subject_index(subject).and_then(|i| observed.cells.get(i));
-            let cells = cells.map(Vec::as_slice).unwrap_or_default();
-            let reason = cells.iter().find_map(|cell| match cell {
-                Cell::Unsupported(reason) => Some(reason.clone()),
-                _ => None,
-            });
-            let all = cells.iter().all(|cell| matches!(cell, Cell::Unsupported(_)));
-            (told(all && !cells.is_empty()), reason.unwrap_or_else(|| "it runs".to_owned()))
+            let row = experiment.subject_index(subject).and_then(|i| observed.cells.get(i));
+            Ok(unsupported(row.into_iter().flatten()))
         }
-    }
+    };
+    seen.unwrap_or_else(|reason| (Outcome::Untold, reason))
 }
 
 fn told(holds: bool) -> Outcome {
@@ -113,16 +125,45 @@ fn value(
     place: &Place,
     metric: Metric,
 ) -> Result<u64, String> {
-    let row = experiment.subject_index(&place.subject);
-    let column = experiment.path_index(&place.path);
-    let cell = row.zip(column).and_then(|(row, column)| observed.cells.get(row)?.get(column));
+    let measured = found(experiment, &experiment.paths, &observed.cells, place)?;
+    measured.value(metric).ok_or_else(|| format!("{}, {}: not recorded", place.subject, place.path))
+}
+
+/// What two CPUs need for calls in percent of what one needs, or why that is not known.
+fn percent(experiment: &Experiment, observed: &Observed, place: &Place) -> Result<u64, String> {
+    found(experiment, &experiment.elapsed, &observed.elapsed, place).map(|elapsed| elapsed.percent)
+}
+
+/// What was measured at `place`, where `rows` has a cell for each of `paths`.
+fn found<'a, T>(
+    experiment: &Experiment,
+    paths: &[PathOf],
+    rows: &'a [Vec<Cell<T>>],
+    place: &Place,
+) -> Result<&'a T, String> {
+    let row = experiment.subject_index(&place.subject).and_then(|row| rows.get(row));
+    let column = paths.iter().position(|path| path.label == place.path);
+    let cell = row.zip(column).and_then(|(row, column)| row.get(column));
     match cell {
-        Some(Cell::Measured(measured)) => Ok(measured.value(metric)),
-        Some(Cell::Unsupported(reason) | Cell::Failed(reason)) => {
+        Some(Cell::Measured(measured)) => Ok(measured),
+        cell => {
+            let reason = cell.and_then(Cell::reason).unwrap_or("not measured");
             Err(format!("{}, {}: {reason}", place.subject, place.path))
         }
-        None => Err(format!("{}, {}: not measured", place.subject, place.path)),
     }
+}
+
+/// One path that runs is enough to fail, and one that failed can't tell.
+fn unsupported<'a>(cells: impl Iterator<Item = &'a ExactCell>) -> (Outcome, String) {
+    let each = cells.filter_map(|cell| match cell {
+        Cell::Measured(_) => Some((Outcome::Fails, "it runs")),
+        Cell::Failed(reason) => Some((Outcome::Untold, reason)),
+        Cell::Unsupported(reason) => Some((Outcome::Holds, reason)),
+        Cell::NotAsked => None,
+    });
+    let worst = each.max_by_key(|(outcome, _)| *outcome);
+    let (outcome, seen) = worst.unwrap_or((Outcome::Untold, "not measured"));
+    (outcome, seen.to_owned())
 }
 
 fn difference(
@@ -131,20 +172,68 @@ fn difference(
     at_least: Option<i64>,
     at_most: Option<i64>,
 ) -> (Outcome, String) {
-    let difference = i128::from(left) - i128::from(right.unwrap_or(0));
-    let enough = at_least.is_none_or(|least| difference >= i128::from(least));
-    let not_too_much = at_most.is_none_or(|most| difference <= i128::from(most));
-    let bounds = match (at_least, at_most) {
-        (Some(least), Some(most)) => format!("{least} to {most} expected"),
-        (Some(least), None) => format!("at least {least} expected"),
-        (None, Some(most)) => format!("at most {most} expected"),
-        (None, None) => String::new(),
-    };
+    let (left, right) = (i128::from(left), right.map(i128::from));
+    let difference = left - right.unwrap_or(0);
+    let holds = at_least.is_none_or(|least| difference >= i128::from(least))
+        && at_most.is_none_or(|most| difference <= i128::from(most));
     let seen = match right {
-        Some(right) => format!("{left} - {right} = {difference}; {bounds}"),
-        None => format!("{left}; {bounds}"),
+        Some(right) => format!("{} - {} = {}", grouped(left), grouped(right), grouped(difference)),
+        None => grouped(left),
     };
-    (told(enough && not_too_much), seen)
+    let bounds = expected([at_least, at_most].map(|bound| bound.map(|b| grouped(b.into()))));
+    (told(holds), format!("{seen}; {bounds}"))
+}
+
+/// Judges the number that a check tells.
+fn bounded(
+    value: &str,
+    at_least: Option<i64>,
+    at_most: Option<i64>,
+) -> Result<(Outcome, String), String> {
+    let number: u64 = value.parse().map_err(|_| format!("{value:?} is no number"))?;
+    Ok(difference(number, None, at_least, at_most))
+}
+
+fn quotient(
+    [left, right]: [Result<u64, String>; 2],
+    at_least: Option<u32>,
+    at_most: Option<u32>,
+) -> Result<(Outcome, String), String> {
+    let (left, right) = (left?, right?);
+    if right > MOST_OF_CONTROL {
+        let right = factor(right.into());
+        return Err(format!("the control needs {right}: this host had not two CPUs to spare"));
+    }
+    let (left, right) = (u128::from(left), u128::from(right));
+    let quotient = (left * 100).checked_div(right).ok_or("two CPUs at once took no time")?;
+    let holds = at_least.is_none_or(|least| quotient >= u128::from(least))
+        && at_most.is_none_or(|most| quotient <= u128::from(most));
+    let [left, right, seen] = [left, right, quotient].map(factor);
+    let bounds = expected([at_least, at_most].map(|bound| bound.map(|b| factor(b.into()))));
+    Ok((told(holds), format!("{left} / {right} = {seen}; {bounds}")))
+}
+
+/// `-1234567` as `-1,234,567`.
+fn grouped(number: i128) -> String {
+    match (number / 1000, number % 1000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{},{:03}", grouped(thousands), rest.abs()),
+    }
+}
+
+/// A percentage as a factor: 210 as `2.10`.
+fn factor(percent: u128) -> String {
+    format!("{}.{:02}", percent / 100, percent % 100)
+}
+
+/// The least and the most in words.
+fn expected(bounds: [Option<String>; 2]) -> String {
+    match bounds {
+        [Some(least), Some(most)] => format!("{least} to {most} expected"),
+        [Some(least), None] => format!("at least {least} expected"),
+        [None, Some(most)] => format!("at most {most} expected"),
+        [None, None] => String::new(),
+    }
 }
 
 /// The document's schema, published as `docs/schemas/pathmeter.experiment-1.json`.

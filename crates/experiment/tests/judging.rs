@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use pathmeter_experiment::{
-    Cell, Experiment, ExperimentError, Measured, Observed, ObservedCheck, Outcome, Report,
+    Cell, Elapsed, ElapsedCell, ExactCell, Experiment, ExperimentError, Measured, Metric, Observed,
+    ObservedCheck, Outcome, Report,
 };
 
 const TEXT: &str = r#"
@@ -15,14 +16,19 @@ source = "s"
 symptom = "s"
 cause = "c"
 cure = "c"
-metrics = ["instructions"]
+metrics = ["instructions", "worst"]
 checks_of = "flags.isolation"
+checks = ["NT", "spins"]
 caveats = []
 subject = [
     { label = "old", subject = "lab:a=b", role = "before" },
     { label = "new", subject = "lab:a=c", role = "after" },
 ]
-path = [{ label = "yield", path = "switch.yield" }]
+path = [
+    { label = "yield", path = "switch.yield" },
+    { label = "pipe", path = "switch.pipe", subjects = ["old"] },
+]
+elapsed = [{ label = "ioctl", path = "ioctl.native+2cpu" }]
 [published]
 unit = "cycles"
 columns = ["before"]
@@ -33,16 +39,30 @@ fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
     Experiment::parse(&format!("{TEXT}\n[[expect]]\nsays = \"it\"\n{expectation}\n"))
 }
 
-fn cell(instructions: u64) -> Cell {
-    Cell::Measured(Measured { instructions, ..Measured::default() })
+fn cell(instructions: u64) -> ExactCell {
+    Cell::Measured(Measured::new(instructions, instructions.saturating_add(9)))
 }
 
-fn judge(expectation: &str, old: Cell, new: Cell) -> (Outcome, String) {
-    let checks = vec![vec![ObservedCheck { name: "NT".into(), value: "leaks".into() }], Vec::new()];
-    let observed = Observed { cells: vec![vec![old], vec![new]], checks };
-    let report = Report::new(with(expectation).unwrap(), observed);
-    assert_eq!(report.holds(), report.judged[0].outcome == Outcome::Holds);
-    (report.judged[0].outcome, report.judged[0].seen.clone())
+fn elapsed(percent: u64) -> ElapsedCell {
+    let (low_percent, high_percent) = (percent - 1, percent + 1);
+    Cell::Measured(Elapsed { one_ns: 90, two_ns: 180, percent, low_percent, high_percent })
+}
+
+/// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes thrice
+/// as long, the new one as long as by one.
+fn report(expectation: &str, old: ExactCell, new: ExactCell) -> Report {
+    let check = |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
+    let observed = Observed {
+        cells: vec![vec![old, cell(7)], vec![new, Cell::NotAsked]],
+        elapsed: vec![vec![elapsed(300)], vec![elapsed(100)]],
+        checks: vec![vec![check("NT", "leaks"), check("spins", "17")], vec![]],
+    };
+    Report::new(with(expectation).unwrap(), observed)
+}
+
+fn judge(expectation: &str, old: ExactCell, new: ExactCell) -> (Outcome, String) {
+    let judged = report(expectation, old, new).judged.remove(0);
+    (judged.outcome, judged.seen)
 }
 
 const BOUNDED: &str = r#"
@@ -64,6 +84,12 @@ fn a_difference_holds_within_its_bounds_ends_included() {
 }
 
 #[test]
+fn large_numbers_are_seen_in_groups_of_three_digits() {
+    let seen = judge(BOUNDED, cell(1_002_879), cell(2_000)).1;
+    assert_eq!(seen, "2,000 - 1,002,879 = -1,000,879; -5 to 10 expected");
+}
+
+#[test]
 fn what_was_not_measured_tells_nothing() {
     let (outcome, seen) = judge(BOUNDED, cell(100), Cell::Failed("it died".into()));
     assert_eq!((outcome, &seen[..]), (Outcome::Untold, "new, yield: it died"));
@@ -75,16 +101,74 @@ fn the_largest_counts_do_not_wrap() {
 }
 
 #[test]
+fn the_worst_case_is_held_against_the_median() {
+    let place = r#"{ subject = "old", path = "yield" }"#;
+    let rule = format!(
+        "rule = \"difference\"\nmetric = \"worst\"\nright_metric = \"instructions\"\n\
+         left = {place}\nright = {place}\nat_most = 0"
+    );
+    assert_eq!(
+        judge(&rule, cell(100), cell(1)),
+        (Outcome::Fails, "109 - 100 = 9; at most 0 expected".into())
+    );
+}
+
+fn check(subject: &str, check: &str, form: &str) -> (Outcome, String) {
+    let rule = "rule = \"check\"\n";
+    let text = format!("{rule}subject = \"{subject}\"\ncheck = \"{check}\"\n{form}");
+    judge(&text, cell(1), cell(1))
+}
+
+#[test]
 fn a_check_holds_with_its_value() {
-    let check = |subject: &str, value: &str| {
-        let text = format!(
-            "rule = \"check\"\nsubject = \"{subject}\"\ncheck = \"NT\"\nvalue = \"{value}\""
-        );
-        judge(&text, cell(1), cell(1)).0
+    assert_eq!(check("old", "NT", "value = \"leaks\"").0, Outcome::Holds);
+    assert_eq!(check("old", "NT", "value = \"kept out\"").0, Outcome::Fails);
+    assert_eq!(check("new", "NT", "value = \"leaks\"").0, Outcome::Untold);
+}
+
+#[test]
+fn or_within_its_bounds_if_it_is_a_number() {
+    let spins = |form| check("old", "spins", form).0;
+    assert_eq!(spins("at_least = 17\nat_most = 17"), Outcome::Holds);
+    assert_eq!(spins("at_least = 18"), Outcome::Fails);
+    assert_eq!(spins("at_most = 16"), Outcome::Fails);
+    let text = check("old", "NT", "at_least = 0");
+    assert_eq!(text, (Outcome::Untold, "\"leaks\" is no number".into()));
+}
+
+fn ratio(left: &str, right: &str, bounds: &str) -> String {
+    let place = |subject: &str| format!("{{ subject = \"{subject}\", path = \"ioctl\" }}");
+    let [left, right] = [left, right].map(place);
+    format!("rule = \"elapsed-ratio\"\nleft = {left}\nright = {right}\n{bounds}")
+}
+
+#[test]
+fn two_cpus_against_one_are_compared_between_subjects() {
+    let rule = |bounds| ratio("old", "new", bounds);
+    let judged = |bounds| judge(&rule(bounds), cell(1), cell(1));
+    let (outcome, seen) = judged("at_least_percent = 140");
+    assert_eq!(
+        (outcome, &seen[..]),
+        (Outcome::Holds, "3.00 / 1.00 = 3.00; at least 1.40 expected")
+    );
+    assert_eq!(judged("at_least_percent = 301").0, Outcome::Fails);
+    assert_eq!(judged("at_most_percent = 299").0, Outcome::Fails);
+    assert!(with(&rule("")).is_err());
+    assert!(with(&rule("at_least_percent = 1").replace("ioctl", "yield")).is_err());
+}
+
+#[test]
+fn a_control_that_two_cpus_slow_down_tells_nothing() {
+    let judged = |control| {
+        let rule = ratio("old", "new", "at_least_percent = 140");
+        let mut observed = report(&rule, cell(1), cell(1)).observed;
+        observed.elapsed[1] = vec![elapsed(control)];
+        Report::new(with(&rule).unwrap(), observed).judged.remove(0)
     };
-    assert_eq!(check("old", "leaks"), Outcome::Holds);
-    assert_eq!(check("old", "kept out"), Outcome::Fails);
-    assert_eq!(check("new", "leaks"), Outcome::Untold);
+    assert_eq!(judged(150).outcome, Outcome::Holds);
+    let busy = judged(151);
+    assert_eq!(busy.outcome, Outcome::Untold);
+    assert_eq!(busy.seen, "the control needs 1.51: this host had not two CPUs to spare");
 }
 
 #[test]
@@ -93,12 +177,77 @@ fn unsupported_means_all_of_its_paths() {
     let unsupported = Cell::Unsupported("no rdpid".into());
     assert_eq!(judge(rule, cell(1), unsupported), (Outcome::Holds, "no rdpid".into()));
     assert_eq!(judge(rule, cell(1), cell(1)).0, Outcome::Fails);
+    // One path that runs is enough.
+    let old = rule.replace("new", "old");
+    assert_eq!(judge(&old, Cell::Unsupported("no".into()), cell(1)).0, Outcome::Fails);
+    // What failed might have run.
+    let failed = Cell::Failed("it died".into());
+    assert_eq!(judge(rule, cell(1), failed), (Outcome::Untold, "it died".into()));
 }
 
 #[test]
-fn an_expectation_that_cannot_fail_is_refused() {
+fn the_verdict_is_the_worst_that_the_exact_clock_says() {
+    let verdict = |new| report(BOUNDED, cell(100), new).verdict();
+    assert_eq!(verdict(cell(100)), Outcome::Holds);
+    assert_eq!(verdict(cell(0)), Outcome::Fails);
+    assert_eq!(verdict(Cell::Unsupported("no".into())), Outcome::Untold);
+    // What nobody expects anything of has to be measured all the same.
+    let alone =
+        "rule = \"difference\"\nleft = { subject = \"old\", path = \"yield\" }\nat_most = 9";
+    assert_eq!(report(alone, cell(1), Cell::Failed("it died".into())).verdict(), Outcome::Untold);
+    assert_eq!(report(alone, cell(10), Cell::Failed("it died".into())).verdict(), Outcome::Fails);
+}
+
+#[test]
+fn what_the_host_says_decides_nothing() {
+    let mut report = report(&ratio("new", "new", "at_least_percent = 101"), cell(1), cell(1));
+    assert_eq!((report.judged[0].outcome, report.judged[0].exact), (Outcome::Fails, false));
+    assert_eq!(report.verdict(), Outcome::Holds);
+    report.judged[0].exact = true;
+    assert_eq!(report.verdict(), Outcome::Fails);
+}
+
+#[test]
+fn an_expectation_that_cannot_fail_or_hold_is_refused() {
     let text = "rule = \"difference\"\nleft = { subject = \"old\", path = \"yield\" }";
     assert_eq!(with(text), Err(ExperimentError::Unbounded("it".into())));
+    let check = "rule = \"check\"\nsubject = \"old\"\ncheck = \"NT\"";
+    assert_eq!(with(check), Err(ExperimentError::Unbounded("it".into())));
+    let both = format!("{check}\nvalue = \"1\"\nat_most = 1");
+    assert_eq!(with(&both), Err(ExperimentError::TwoForms("it".into())));
+    let ratio = ratio("old", "new", "");
+    for (rule, unit) in [(text, ""), (check, ""), (&ratio, "_percent")] {
+        let crossed = format!("{rule}\nat_least{unit} = 3\nat_most{unit} = 2");
+        assert_eq!(with(&crossed), Err(ExperimentError::Crossed("it".into())));
+        assert!(with(&crossed.replace('3', "2")).is_ok());
+    }
+}
+
+#[test]
+fn what_is_not_measured_or_shown_is_not_expected() {
+    let of = |subject: &str, metric: &str| {
+        let left = format!("left = {{ subject = \"{subject}\", path = \"pipe\" }}");
+        with(&format!("rule = \"difference\"\n{left}\nat_most = 1\n{metric}"))
+    };
+    assert!(of("old", "metric = \"worst\"").is_ok());
+    assert!(matches!(of("new", ""), Err(ExperimentError::NotAsked { .. })));
+    for metric in ["metric", "right_metric"] {
+        let error = of("old", &format!("{metric} = \"rep-bytes\"")).unwrap_err();
+        let metric = Metric::RepBytes;
+        assert_eq!(error, ExperimentError::NotShown { says: "it".into(), metric });
+    }
+}
+
+#[test]
+fn a_check_that_is_not_shown_is_not_expected() {
+    let rule = "rule = \"check\"\nsubject = \"old\"\ncheck = \"NT\"\nvalue = \"leaks\"";
+    let refused = |check: &str| {
+        Err(ExperimentError::CheckNotShown { says: "it".into(), check: check.into() })
+    };
+    assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
+    let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");
+    let text = format!("{nowhere}\n[[expect]]\nsays = \"it\"\n{rule}\n");
+    assert_eq!(Experiment::parse(&text), refused("NT"));
 }
 
 #[test]
@@ -110,13 +259,17 @@ fn names_that_are_not_there_are_refused() {
     assert!(with("rule = \"unsupported\"\nsubject = \"old\"\nat_most = 3").is_err());
     assert!(Experiment::parse(&TEXT.replace("label = \"new\"", "label = \"old\"")).is_err());
     assert!(Experiment::parse(&TEXT.replace("[\"1\"]", "[]")).is_err());
+    assert!(
+        Experiment::parse(&TEXT.replace("subjects = [\"old\"]", "subjects = [\"x\"]")).is_err()
+    );
 }
 
 #[test]
 fn a_census_counts_all_slow_instructions() {
     let census = BTreeMap::from([("popf".to_owned(), 2), ("cli".to_owned(), 1)]);
-    let measured = Measured { census, ..Measured::default() };
-    assert_eq!(measured.value(pathmeter_experiment::Metric::Census), 3);
+    let measured = Measured { census: Some(census), ..Measured::default() };
+    assert_eq!(measured.value(Metric::Census), Some(3));
+    assert_eq!(Measured::new(1, 2).value(Metric::Census), None);
 }
 
 #[test]

@@ -39,6 +39,13 @@ pub struct Identity {
     pub starts: u32,
     /// The guest's memory, in MiB.
     pub memory_mib: u32,
+    /// The guest's CPUs; results that don't say were measured with one.
+    #[serde(default = "one")]
+    pub cpus: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// A field in which two identities differ.
@@ -71,7 +78,7 @@ impl Identity {
 
     /// All fields but those of the kernel itself. Taken apart whole, so that a field added above
     /// can't be forgotten here.
-    fn conditions(&self) -> [(&'static str, String); 9] {
+    fn conditions(&self) -> [(&'static str, String); 10] {
         let Self {
             image_sha256: _,
             release: _,
@@ -84,6 +91,7 @@ impl Identity {
             initramfs_sha256,
             starts,
             memory_mib,
+            cpus,
         } = self;
         [
             ("clock", clock.to_string()),
@@ -95,6 +103,7 @@ impl Identity {
             ("initramfs_sha256", initramfs_sha256.clone()),
             ("starts", starts.to_string()),
             ("memory_mib", memory_mib.to_string()),
+            ("cpus", cpus.to_string()),
         ]
     }
 }
@@ -116,6 +125,7 @@ mod tests {
             initramfs_sha256: "cc".into(),
             starts: 8,
             memory_mib: 256,
+            cpus: 1,
         }
     }
 
@@ -133,6 +143,13 @@ mod tests {
             let of_kernel = ["image_sha256", "release"].contains(&field.as_str());
             assert_eq!(names.contains(&field.as_str()), !of_kernel, "{field}");
         }
+    }
+
+    #[test]
+    fn an_older_identity_is_of_one_cpu() {
+        let mut older = serde_json::to_value(identity()).unwrap();
+        older.as_object_mut().unwrap().remove("cpus");
+        assert_eq!(serde_json::from_value::<Identity>(older).unwrap(), identity());
     }
 
     #[test]

@@ -26,7 +26,8 @@ numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is ne
 An instruction count is not a time.
 
 A SUBJECT is a kernel image (bzImage, vmlinux, or a linux-image-*.deb that holds one), a result file \
-that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along.";
+that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along. Its machine has \
+one CPU, or two with the word cpus=2.";
 
 const EXAMPLES: &str = "\
 Examples:

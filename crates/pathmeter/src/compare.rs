@@ -91,7 +91,7 @@ fn pair(
     let (exact, [base, new]) = exact::prepare(args, interrupt, paths)?;
     let board = Board::new(screen);
     let (upper, lower) = (line(&board, "base", &base), line(&board, "new", &new));
-    if base.sha256 == new.sha256 {
+    if base.sha256 == new.sha256 && base.lab == new.lab {
         screen.note("BASE and NEW are the same image; it is measured once");
         let result = measured_side(&exact, &base, upper)?;
         return Ok([result.clone(), Measurement { subject: new.subject(), ..result }]);

@@ -12,6 +12,7 @@ use pathmeter_image::{Boot, Fault, ImageError, KernelImage};
 use pathmeter_model::{
     Check, Identity, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Subject, Unit,
 };
+use pathmeter_probes::Suite;
 use pathmeter_vm::{
     AGENT, Cache, Initramfs, Interrupt, Kernel, PathOutcome, Plan, Progress, Qemu, Recorded,
     Recording, Request, Run, Settings, Status, VmError,
@@ -19,10 +20,9 @@ use pathmeter_vm::{
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
-use crate::lab;
+use crate::lab::{self, Lab};
 use crate::paths::unit;
 use crate::results::{self, Found, Key, sha256};
-use crate::subject;
 
 /// A kernel image, named by its hash.
 #[derive(Default)]
@@ -31,15 +31,15 @@ pub(crate) struct Image {
     pub(crate) path: PathBuf,
     /// SHA-256 of the file; of the lab kernel, of it and its policies.
     pub(crate) sha256: String,
-    /// The lab kernel's policies; of a file, none.
-    pub(crate) policies: Option<String>,
+    /// How the lab kernel is asked for, if it is the one.
+    pub(crate) lab: Option<Lab>,
 }
 
 impl Image {
     /// The image's name in documents.
     pub(crate) fn subject(&self) -> Subject {
         let name = self.path.to_string_lossy();
-        match self.policies {
+        match self.lab {
             Some(_) => Subject::lab(&name),
             None => Subject::kernel_image(&name),
         }
@@ -88,12 +88,12 @@ pub(crate) fn prepare<const N: usize>(
 }
 
 fn hashed(path: &Path) -> Result<Image, Failure> {
-    let policies = subject::lab_policies(path).map(str::to_owned);
-    let sha256 = match &policies {
-        Some(policies) => sha256(&[pathmeter_lab::KERNEL, b"\0", policies.as_bytes()].concat()),
+    let lab = Lab::asked_by(path)?;
+    let sha256 = match &lab {
+        Some(lab) => sha256(&[pathmeter_lab::KERNEL, b"\0", lab.policies.as_bytes()].concat()),
         None => pathmeter_image::hash_file(path)?,
     };
-    Ok(Image { path: path.to_owned(), sha256, policies })
+    Ok(Image { path: path.to_owned(), sha256, lab })
 }
 
 /// What a thread returned; if it panicked, so does this one.
@@ -105,7 +105,8 @@ impl Exact {
     fn new(args: &GuestArgs, interrupt: Interrupt) -> Result<Self, Failure> {
         let cache = if args.no_cache { None } else { Some(Cache::open().map_err(VmError::from)?) };
         let qemu = Qemu::find(args.qemu.as_deref()).map_err(VmError::from)?;
-        let initramfs = Initramfs::new(&Plan { starts: args.perturb, skip: vec![] });
+        let initramfs =
+            Initramfs::new(&Plan { suite: Suite::Exact, starts: args.perturb, skip: vec![] });
         Ok(Self {
             qemu,
             cache,
@@ -166,6 +167,16 @@ impl Exact {
         self.with_request(image, progress, pathmeter_vm::measure)
     }
 
+    /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
+    pub(crate) fn measure_elapsed(
+        &self,
+        image: &Image,
+        progress: &(dyn Fn(Progress<'_>) + Sync),
+    ) -> Result<Vec<PathOutcome>, Failure> {
+        self.with_request(image, progress, pathmeter_vm::measure_elapsed)
+            .map_err(|error| lab::failure(image, error))
+    }
+
     /// Records the path with this index; `read` makes of the trace what it will.
     pub(crate) fn record<R: Send>(
         &self,
@@ -198,9 +209,9 @@ impl Exact {
 
     /// The guest's settings, with what this image's command line has and no other's.
     fn settings(&self, image: &Image) -> Settings {
-        match &image.policies {
+        match &image.lab {
             None => self.settings.clone(),
-            Some(policies) => lab::settings(&self.settings, policies),
+            Some(lab) => lab.settings(&self.settings),
         }
     }
 
@@ -223,24 +234,25 @@ impl Exact {
     }
 
     fn document(&self, image: &Image, run: Run) -> Measurement {
-        let lab = image.policies.is_some();
+        let lab = image.lab.as_ref();
+        // The lab's policies are the kernel's, not the conditions' that it is measured under.
+        let conditions = lab.map_or_else(
+            || self.settings.clone(),
+            |lab| Lab { policies: String::new(), ..lab.clone() }.settings(&self.settings),
+        );
         let identity = Identity {
             clock: Unit::Instructions,
             image_sha256: image.sha256.clone(),
-            release: if lab { Some("lab".to_owned()) } else { run.release },
-            // The lab's policies are the kernel's, not the conditions' that it is measured under.
-            command_line: if lab {
-                lab::settings(&self.settings, "").command_line()
-            } else {
-                self.settings.command_line()
-            },
-            cpu: self.settings.cpu.clone(),
-            machine: self.settings.machine().to_owned(),
+            release: if lab.is_some() { Some("lab".to_owned()) } else { run.release },
+            command_line: conditions.command_line(),
+            machine: conditions.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             agent_sha256: self.agent_sha256.clone(),
             initramfs_sha256: run.initramfs_sha256,
             starts: self.starts,
-            memory_mib: self.settings.memory_mib,
+            memory_mib: conditions.memory_mib,
+            cpus: conditions.cpus,
+            cpu: conditions.cpu,
         };
         let paths = pathmeter_probes::paths().zip(run.paths);
         Measurement {
@@ -266,7 +278,7 @@ pub(crate) fn release(image: &Image) -> Option<String> {
 /// Reads the image and makes sure that it is still the one that was hashed: a build may be writing
 /// it, and its numbers must not be kept under another's name.
 fn load(image: &Image) -> Result<KernelImage, ImageError> {
-    if image.policies.is_some() {
+    if image.lab.is_some() {
         let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
         return Ok(KernelImage { boot, release: None, banner: None, config: None });
     }
@@ -341,7 +353,7 @@ mod tests {
     fn an_image_that_changed_is_not_measured() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"not even a kernel").unwrap();
-        let image = Image { path: file.path().to_owned(), sha256: "00".repeat(32), policies: None };
+        let image = Image { path: file.path().to_owned(), sha256: "00".repeat(32), lab: None };
         assert!(load(&image).is_err());
     }
 }

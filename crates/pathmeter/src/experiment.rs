@@ -1,19 +1,25 @@
 //! `pathmeter experiment`: a mechanism's old and new form, measured on the lab kernel, as one page.
 //!
-//! Every subject is measured as `measure` does it, and each path of the experiment recorded as `explain`
-//! does; a subject or path that can't be had here is a cell that says so, never a figure.
+//! Every subject is measured as `measure` does it, and if the page shows what only a recording tells, each
+//! path of the experiment is recorded as `explain` does. A subject or path that can't be had here is a cell
+//! that says so, never a figure; the other pages are printed all the same. Elapsed times come last and one
+//! after another, since each needs two of the host's CPUs; they never decide the exit code.
 
 use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
-use pathmeter_experiment::{Cell, Experiment, Measured, Observed, ObservedCheck, Report};
+use pathmeter_experiment::{
+    Cell, ElapsedCell, ExactCell, Experiment, Measured, Observed, ObservedCheck, Outcome, PathOf,
+    Report, SubjectOf,
+};
 use pathmeter_model::{Measurement, PathResult, Status};
 use pathmeter_report::experiment_page;
 use pathmeter_trace::NoSymbols;
 use pathmeter_vm::{Interrupt, VmError};
 
 use crate::cli::{ExperimentArgs, GuestArgs};
+use crate::elapsed;
 use crate::exact::{self, Exact, Image};
 use crate::explain;
 use crate::failure::{Exit, Failure};
@@ -23,7 +29,9 @@ use crate::progress::{Board, Line};
 
 /// The experiments that come along, in the order of their subjects' history.
 const ALL: &[&str] = &[
+    include_str!("../../../experiments/softirq-2001.toml"),
     include_str!("../../../experiments/ioperm-2004.toml"),
+    include_str!("../../../experiments/compat-ioctl-2004.toml"),
     include_str!("../../../experiments/eflags-2006.toml"),
     include_str!("../../../experiments/vgetcpu-2007.toml"),
 ];
@@ -37,15 +45,14 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     if args.list {
         return list(&chosen);
     }
-    let interrupt = interrupt::listen()?;
-    let mut exit = Exit::Done;
+    let guests = Guests { args: &args.guest, interrupt: interrupt::listen()?, screen };
+    let mut verdict = Outcome::Holds;
+    let mut failures = Vec::new();
     let mut reports = Vec::new();
     for (index, experiment) in chosen.into_iter().enumerate() {
-        let observed = observe(&experiment, &args.guest, &interrupt, screen)?;
+        let observed = guests.observe(&experiment, &mut failures)?;
         let report = Report::new(experiment, observed);
-        if !report.holds() {
-            exit = Exit::Worse;
-        }
+        verdict = verdict.max(report.verdict());
         if !args.json {
             let gap = if index == 0 { "" } else { "\n\n" };
             output::print(format!("{gap}{}", experiment_page(&report, screen.style())).as_bytes())?;
@@ -55,7 +62,18 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     if args.json {
         output::print(&output::json(&reports)?)?;
     }
-    Ok(exit)
+    if !failures.is_empty() {
+        screen.report(&Failure::all(failures));
+    }
+    Ok(exit(verdict))
+}
+
+fn exit(verdict: Outcome) -> Exit {
+    match verdict {
+        Outcome::Holds => Exit::Done,
+        Outcome::Untold => Exit::Unmeasured,
+        Outcome::Fails => Exit::Worse,
+    }
 }
 
 fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
@@ -75,108 +93,204 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
 }
 
 fn list(chosen: &[Experiment]) -> Result<Exit, Failure> {
-    let lines = chosen.iter().map(|one| format!("{:<16}{}\n", one.name, one.title));
+    let widest = chosen.iter().map(|one| one.name.len()).max().unwrap_or(0);
+    let lines = chosen.iter().map(|one| format!("{:<widest$}  {}\n", one.name, one.title));
     output::print(lines.collect::<String>().as_bytes())?;
     Ok(Exit::Done)
 }
 
-/// Measures all subjects, [`AT_ONCE`] at a time.
-fn observe(
-    experiment: &Experiment,
-    args: &GuestArgs,
-    interrupt: &Interrupt,
-    screen: &Screen,
-) -> Result<Observed, Failure> {
-    let board = Board::new(screen);
-    let lines: Vec<Line<'_>> =
-        experiment.subjects.iter().map(|subject| board.line(subject.subject.clone())).collect();
-    let waiting = Mutex::new(experiment.subjects.iter().zip(lines).enumerate());
-    let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
-    let work = || {
-        let mut done = Vec::new();
-        while let Some((index, (subject, line))) = next() {
-            let name = Path::new(&subject.subject);
-            done.push((index, of_subject(experiment, name, args, interrupt, &line)));
-        }
-        done
-    };
-    let mut done: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().flat_map(exact::joined).collect()
-    });
-    done.sort_by_key(|(index, _)| *index);
-    let mut observed = Observed::default();
-    for (_, subject) in done {
-        let (cells, checks) = subject?;
-        observed.cells.push(cells);
-        observed.checks.push(checks);
-    }
-    Ok(observed)
+/// How guests run, for all subjects.
+struct Guests<'a> {
+    args: &'a GuestArgs,
+    interrupt: Interrupt,
+    screen: &'a Screen,
 }
 
-/// A row of cells, and the checks.
-type Row = (Vec<Cell>, Vec<ObservedCheck>);
+/// What came of one subject.
+#[derive(Default)]
+struct Row {
+    cells: Vec<ExactCell>,
+    checks: Vec<ObservedCheck>,
+    /// Why some of the cells failed.
+    failures: Vec<Failure>,
+}
 
-fn of_subject(
-    experiment: &Experiment,
-    subject: &Path,
-    args: &GuestArgs,
-    interrupt: &Interrupt,
-    line: &Line<'_>,
-) -> Result<Row, Failure> {
-    let (exact, [image]) = exact::prepare(args, interrupt.clone(), [subject])?;
-    let measurement = match exact.measure(&image, &|progress| line.show(progress)) {
-        Ok(measurement) => measurement,
-        Err(Failure::UnsupportedHere { reason, .. }) => {
-            let cell = Cell::Unsupported(reason);
-            return Ok((vec![cell; experiment.paths.len()], Vec::new()));
+impl Guests<'_> {
+    /// Measures all subjects. Why one could not be is added to `failures`; the error is what stands in the
+    /// way of all.
+    fn observe(
+        &self,
+        experiment: &Experiment,
+        failures: &mut Vec<Failure>,
+    ) -> Result<Observed, Failure> {
+        let board = Board::new(self.screen);
+        let mut observed = Observed::default();
+        for row in self.rows(experiment, &board)? {
+            observed.cells.push(row.cells);
+            observed.checks.push(row.checks);
+            failures.extend(row.failures);
         }
-        Err(failure) => return Err(failure),
+        for subject in &experiment.subjects {
+            let line = board.line(subject.subject.clone());
+            observed.elapsed.push(self.elapsed(experiment, subject, &line)?);
+        }
+        Ok(observed)
+    }
+
+    /// The exact measurements, [`AT_ONCE`] at a time; in the subjects' order.
+    fn rows(&self, experiment: &Experiment, board: &Board) -> Result<Vec<Row>, Failure> {
+        let lines: Vec<Line<'_>> =
+            experiment.subjects.iter().map(|subject| board.line(subject.subject.clone())).collect();
+        let waiting = Mutex::new(experiment.subjects.iter().zip(lines).enumerate());
+        let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+        let work = || {
+            let mut done = Vec::new();
+            while let Some((index, (subject, line))) = next() {
+                done.push((index, self.row(experiment, subject, &line)));
+            }
+            done
+        };
+        let mut done: Vec<_> = thread::scope(|scope| {
+            let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().flat_map(exact::joined).collect()
+        });
+        done.sort_by_key(|(index, _)| *index);
+        done.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn row(
+        &self,
+        experiment: &Experiment,
+        subject: &SubjectOf,
+        line: &Line<'_>,
+    ) -> Result<Row, Failure> {
+        let mut row = Row::default();
+        let (exact, [image]) = self.prepare(subject)?;
+        let measurement = match exact.measure(&image, &|progress| line.show(progress)) {
+            Ok(measurement) => measurement,
+            Err(failure) => {
+                let cell = unmeasured(failure, &mut row.failures)?;
+                row.cells = cells(&experiment.paths, subject, |_| Ok(cell.clone()))?;
+                return Ok(row);
+            }
+        };
+        let recorder = experiment.recorded().then_some((&exact, &image, line));
+        row.cells = cells(&experiment.paths, subject, |path| {
+            measured(&measurement, &path.path, recorder, &mut row.failures)
+        })?;
+        row.checks = checks(experiment, &measurement);
+        Ok(row)
+    }
+
+    /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing depends on
+    /// them.
+    fn elapsed(
+        &self,
+        experiment: &Experiment,
+        subject: &SubjectOf,
+        line: &Line<'_>,
+    ) -> Result<Vec<ElapsedCell>, Failure> {
+        let paths = &experiment.elapsed;
+        if !paths.iter().any(|path| path.is_for(&subject.label)) {
+            return Ok(vec![Cell::NotAsked; paths.len()]);
+        }
+        let (exact, [image]) = self.prepare(subject)?;
+        let times = match elapsed::measure(&exact, &image, &|progress| line.show(progress)) {
+            Ok(times) => times,
+            Err(failure) => {
+                let cell = unmeasured(failure, &mut Vec::new())?;
+                return cells(paths, subject, |_| Ok(cell.clone()));
+            }
+        };
+        cells(paths, subject, |path| {
+            let found = times.iter().find(|(name, _)| *name == path.path);
+            Ok(found.map_or_else(no_such_path, |(_, cell)| cell.clone()))
+        })
+    }
+
+    fn prepare(&self, subject: &SubjectOf) -> Result<(Exact, [Image; 1]), Failure> {
+        exact::prepare(self.args, self.interrupt.clone(), [Path::new(&subject.subject)])
+    }
+}
+
+/// A cell for each path: `cell`, if it is for this subject.
+fn cells<T>(
+    paths: &[PathOf],
+    subject: &SubjectOf,
+    mut cell: impl FnMut(&PathOf) -> Result<Cell<T>, Failure>,
+) -> Result<Vec<Cell<T>>, Failure> {
+    let cell =
+        |path: &PathOf| if path.is_for(&subject.label) { cell(path) } else { Ok(Cell::NotAsked) };
+    paths.iter().map(cell).collect()
+}
+
+fn no_such_path<T>() -> Cell<T> {
+    Cell::Failed("no such path".to_owned())
+}
+
+/// The cell of what could not be measured, the failure kept for later. What would meet every other cell
+/// too ends the run: an interrupt, and a recorder that QEMU does not take.
+fn unmeasured<T>(failure: Failure, failures: &mut Vec<Failure>) -> Result<Cell<T>, Failure> {
+    match failure {
+        Failure::UnsupportedHere { reason, .. } => Ok(Cell::Unsupported(reason)),
+        Failure::Interrupted | Failure::Kernel { error: VmError::Recorder { .. }, .. } => {
+            Err(failure)
+        }
+        failure => {
+            let cell = Cell::Failed(reason(&failure));
+            failures.push(failure);
+            Ok(cell)
+        }
+    }
+}
+
+/// The first line of why, without the subject, whose label stands before it on the page.
+fn reason(failure: &Failure) -> String {
+    let text = match failure {
+        Failure::Kernel { error, .. } => error.to_string(),
+        Failure::Unexplained { path, what, .. } => format!("{path}: {what}"),
+        failure => failure.to_string(),
     };
-    let cells =
-        experiment.paths.iter().map(|path| cell(&exact, &image, &measurement, &path.path, line));
-    let cells = cells.collect::<Result<Vec<_>, _>>()?;
-    let checks = experiment.checks_of.as_deref().and_then(|path| row(&measurement, path));
-    let checks = checks.map(|row| row.checks.clone()).unwrap_or_default();
-    let checks =
-        checks.into_iter().map(|check| ObservedCheck { name: check.name, value: check.value });
-    Ok((cells, checks.collect()))
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// What the path did: its samples' median and highest, and what its window touched if there is a recorder.
+fn measured(
+    measurement: &Measurement,
+    path: &str,
+    recorder: Option<(&Exact, &Image, &Line<'_>)>,
+    failures: &mut Vec<Failure>,
+) -> Result<ExactCell, Failure> {
+    let Some(row) = row(measurement, path) else { return Ok(no_such_path()) };
+    let reason = || row.reason.clone().unwrap_or_default();
+    let measured = match (&row.status, &row.estimate, row.samples.iter().max()) {
+        (Status::Ok, Some(estimate), Some(&worst)) => Measured::new(estimate.median, worst),
+        (Status::Ok, ..) => return Ok(Cell::Failed("it has no samples".to_owned())),
+        (Status::Unsupported, ..) => return Ok(Cell::Unsupported(reason())),
+        (Status::Failed, ..) => return Ok(Cell::Failed(reason())),
+    };
+    let Some((exact, image, line)) = recorder else { return Ok(Cell::Measured(measured)) };
+    match explain::recorded(exact, image, path, NoSymbols, line) {
+        Ok(recorded) => Ok(Cell::Measured(measured.recorded(&recorded.window))),
+        Err(failure) => unmeasured(failure, failures),
+    }
+}
+
+fn checks(experiment: &Experiment, measurement: &Measurement) -> Vec<ObservedCheck> {
+    let row = experiment.checks_of.as_deref().and_then(|path| row(measurement, path));
+    let checks = row.map(|row| row.checks.clone()).unwrap_or_default();
+    let checks = checks.into_iter();
+    checks.map(|check| ObservedCheck { name: check.name, value: check.value }).collect()
 }
 
 fn row<'a>(measurement: &'a Measurement, path: &str) -> Option<&'a PathResult> {
     measurement.paths.iter().find(|row| row.path == path)
 }
 
-/// What the path did: its samples' median, and what its recorded window touched.
-fn cell(
-    exact: &Exact,
-    image: &Image,
-    measurement: &Measurement,
-    path: &str,
-    line: &Line<'_>,
-) -> Result<Cell, Failure> {
-    let Some(row) = row(measurement, path) else {
-        return Ok(Cell::Failed("no such path".to_owned()));
-    };
-    let reason = || row.reason.clone().unwrap_or_default();
-    let median = match (&row.status, &row.estimate) {
-        (Status::Ok, Some(estimate)) => estimate.median,
-        (Status::Ok, None) => return Ok(Cell::Failed("it has no samples".to_owned())),
-        (Status::Unsupported, _) => return Ok(Cell::Unsupported(reason())),
-        (Status::Failed, _) => return Ok(Cell::Failed(reason())),
-    };
-    match explain::recorded(exact, image, path, NoSymbols, line) {
-        Ok(recorded) => Ok(Cell::Measured(Measured::new(median, &recorded.window))),
-        Err(Failure::Interrupted) => Err(Failure::Interrupted),
-        // Without a recorder there is no footprint, and half a cell would mislead.
-        Err(failure @ Failure::Kernel { error: VmError::Recorder { .. }, .. }) => Err(failure),
-        Err(failure) => Ok(Cell::Failed(failure.to_string())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn every_path_and_check_of_an_experiment_exists() {
@@ -186,12 +300,39 @@ mod tests {
             for path in paths.chain(&experiment.checks_of) {
                 assert!(names.contains(&path.as_str()), "{}: {path}", experiment.name);
             }
+            for path in experiment.elapsed.iter().map(|path| &path.path) {
+                let found = Suite::Elapsed.paths().any(|known| known.name == path);
+                assert!(found, "{}: {path}", experiment.name);
+            }
         }
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_all() {
         let Err(failure) = chosen(Some("ioperm")) else { panic!() };
-        assert!(failure.advice().unwrap().contains("ioperm-2004, eflags-2006, vgetcpu-2007"));
+        assert!(failure.advice().unwrap().contains("ioperm-2004, compat-ioctl-2004, eflags-2006"));
+    }
+
+    #[test]
+    fn a_failure_is_a_cell_unless_it_would_meet_all() {
+        let mut failures = Vec::new();
+        let subject = Path::new("lab:cpus=2").to_owned();
+        let broken = |error| Failure::Kernel { subject: subject.clone(), error };
+        let source = std::io::Error::other("no memory\n  | and more");
+        let no_memory = VmError::Host { what: "starting QEMU", source };
+        let cell = unmeasured::<Measured>(broken(no_memory), &mut failures).unwrap();
+        assert_eq!(cell.reason(), Some("starting QEMU: no memory"));
+        assert_eq!(failures.len(), 1);
+        let recorder = VmError::Recorder { how: "too old".to_owned() };
+        for failure in [Failure::Interrupted, broken(recorder)] {
+            assert!(unmeasured::<Measured>(failure, &mut failures).is_err());
+        }
+        assert_eq!(failures.len(), 1);
+    }
+
+    #[test]
+    fn the_exit_code_is_the_verdicts() {
+        let codes = [Outcome::Holds, Outcome::Fails, Outcome::Untold].map(|v| exit(v) as u8);
+        assert_eq!(codes, [0, 1, 3]);
     }
 }

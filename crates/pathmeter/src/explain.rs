@@ -153,7 +153,8 @@ fn recorded_by(
     let recorded = exact.record(image, path.index, &progress, read)?;
     let (name, sha256) = (image.subject().name, image.sha256.clone());
     let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-    checked(window, &recorded.trace, &recorded.outcome)
+    let cpus = image.lab.as_ref().map_or(1, |lab| lab.cpus);
+    checked(window, &recorded.trace, &recorded.outcome, cpus)
         .map_err(|what| Failure::unexplained(&image.path, path.name, &what))
 }
 
@@ -162,6 +163,7 @@ fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
     outcome: &PathOutcome,
+    cpus: u32,
 ) -> Result<SubjectWindow, String> {
     match &outcome.status {
         Status::Ok => {}
@@ -177,7 +179,14 @@ fn checked(
         return Ok(window);
     }
     let clock: Vec<_> = samples.take(5).collect();
-    Err(format!("{total} instructions were recorded, but the clock said {clock:?}"))
+    let said = format!("{total} instructions were recorded, but the clock said {clock:?}");
+    // The clock counts what every CPU executes, the recorder is on one.
+    let others = if cpus > 1 {
+        "; the samples hold what the other CPUs executed meanwhile, which no call tree of one has"
+    } else {
+        ""
+    };
+    Err(said + others)
 }
 
 /// Why no window of a recording can stand for all.

@@ -19,11 +19,13 @@ use pathmeter_vm::VmError;
 pub(crate) enum Exit {
     /// Done; with `--check`, and nothing is worse.
     Done = 0,
-    /// `--check` found a path that costs more, shows a new mode or is broken.
+    /// `--check` found a path that costs more, shows a new mode or is broken; or what an experiment
+    /// expects of the exact clock did not come out.
     Worse = 1,
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
-    /// A subject or one of its paths could not be measured, or a file not be read or written.
+    /// A subject or one of its paths could not be measured, what an experiment expects of the exact
+    /// clock not be told, or a file not be read or written.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,

@@ -7,6 +7,7 @@
 mod cli;
 mod compare;
 mod doctor;
+mod elapsed;
 mod exact;
 mod experiment;
 mod explain;

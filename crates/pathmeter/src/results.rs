@@ -109,6 +109,7 @@ mod tests {
             initramfs_sha256: "c2".repeat(32),
             starts: 1,
             memory_mib: 128,
+            cpus: 1,
         };
         let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
         let subject = Subject::kernel_image("vmlinuz");

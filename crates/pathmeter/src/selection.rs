@@ -51,10 +51,13 @@ pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
     if path.windows > 0 && !path.idles {
         return Ok(index);
     }
-    Err(Failure::Usage {
-        message: format!("{name} has no window to record"),
-        help: "checks have none, and softirqs are measured by the kernel's own tracepoints".into(),
-    })
+    let help = if name.ends_with("+2cpu") {
+        "its samples hold what both CPUs executed, and a call tree is of one"
+    } else {
+        "checks have none, and softirqs are measured by the kernel's own records"
+    };
+    let message = format!("{name} has no window to record");
+    Err(Failure::Usage { message, help: help.into() })
 }
 
 fn unknown(pattern: &str, names: &[&str]) -> Failure {

@@ -61,9 +61,9 @@ pub(crate) fn refuse_results<'a>(
     }
 }
 
-/// The policies of the lab kernel, if it is what `subject` names: `lab`, or `lab:policy=value,…`. A file
+/// What is said of the lab kernel, if it is what `subject` names: `lab`, or `lab:word=value,…`. A file
 /// of such a name is meant with a folder: `./lab`.
-pub(crate) fn lab_policies(subject: &Path) -> Option<&str> {
+pub(crate) fn lab_words(subject: &Path) -> Option<&str> {
     let text = subject.to_str()?;
     if text == "lab" { Some("") } else { text.strip_prefix("lab:") }
 }
@@ -71,7 +71,7 @@ pub(crate) fn lab_policies(subject: &Path) -> Option<&str> {
 /// Whether it begins like a document; a file that can't be read does not.
 fn is_result(path: &Path) -> bool {
     // Opening a pipe would wait for its writer.
-    if lab_policies(path).is_some() || !path.is_file() {
+    if lab_words(path).is_some() || !path.is_file() {
         return false;
     }
     let mut beginning = Vec::new();
@@ -93,9 +93,9 @@ mod tests {
 
     #[test]
     fn the_lab_kernel_goes_by_its_name() {
-        let policies = |subject| lab_policies(Path::new(subject));
-        assert_eq!((policies("lab"), policies("lab:a=b,c=d")), (Some(""), Some("a=b,c=d")));
-        assert_eq!((policies("./lab"), policies("label"), policies("lab/x")), (None, None, None));
+        let words = |subject| lab_words(Path::new(subject));
+        assert_eq!((words("lab"), words("lab:a=b,c=d")), (Some(""), Some("a=b,c=d")));
+        assert_eq!((words("./lab"), words("label"), words("lab/x")), (None, None, None));
     }
 
     fn seen(bytes: &[u8]) -> bool {

@@ -5,11 +5,15 @@
 //! as CPU and kernel have it (Linux `arch/x86/entry/vdso/vdso32/system_call.S`). So the program below
 //! gets an ELF32 header in front, is written to a file and executed. It writes the first bytes of the
 //! entry, then a record a window, to a pipe; the probe proves each record after it has ended.
+//!
+//! With two CPUs it pauses before each window, as `ioctl/two_cpus.rs` says.
 
 use core::arch::global_asm;
 
 use crate::{
-    Failure, Outcome, Report, WARMUP, ioctl, prove,
+    Failure, Outcome, Report, WARMUP,
+    ioctl::{IOCTL_32, Target},
+    prove,
     switch::descriptor,
     sys::{self, CStr, flag, nr},
     task::{self, Ended},
@@ -27,7 +31,7 @@ unsafe extern "C" {
 const BASE: u32 = 0x0804_8000;
 /// Bytes of the ELF header and one program header.
 const HEADERS: usize = 52 + 32;
-/// Largest program, headers included; it has a few hundred bytes.
+/// Largest program, headers included; it has some 400 bytes.
 const PROGRAM: usize = 1024;
 /// Bytes of the entry that the program hands over, so that the probe can say which it is.
 const ENTRY: usize = 32;
@@ -39,13 +43,22 @@ const NO_ENTRY: u32 = 99;
 
 /// Parameters at the start of the program, in the order in which `compat32.s` expects them.
 #[repr(C)]
+#[derive(Clone, Copy)]
 struct Parameters {
-    socket: u32,
+    file: u32,
     output: u32,
+    /// Still to walk.
     windows: u32,
-    request: u32,
+    command: u32,
     number: u32,
+    /// Where in the structure the answer stands.
+    answer: u32,
+    /// 0 for no pauses before the windows; else a mask of the windows still to walk, which leaves how
+    /// many there are, less one.
+    pauses: u32,
 }
+
+const WORDS: usize = size_of::<Parameters>() / 4;
 
 /// What the program writes for each window.
 #[repr(C)]
@@ -53,25 +66,36 @@ struct Parameters {
 struct Record {
     cost: u64,
     raw: i32,
-    index: i32,
+    answer: u32,
 }
 
-const _: () = assert!(size_of::<Record>() == 16 && size_of::<Parameters>() == 20);
+const _: () = assert!(size_of::<Record>() == 16 && WORDS == 7);
 
-/// Walks all windows of `report` in the 32-bit program; each must return `index`.
-pub(crate) fn walk(report: &mut Report, socket: usize, index: i32) -> Outcome {
+/// Walks all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each; each
+/// must return what `target` answers, beginning behind `learnt`.
+pub(crate) fn walk(report: &mut Report, target: &Target, learnt: u32, pauses: u32) -> Outcome {
     let mut ends = [0; 2];
     if let Err(error) = sys::pipe(&mut ends) {
         return unsupported!("no pipe (error {error})");
     }
     let [input, output] = ends.map(descriptor);
-    write_program(report.walks(), socket, output)?;
+    let Some(parameters) = parameters(report, target, output, pauses) else {
+        return unsupported!("the 32-bit program's parameters do not fit 32 bits");
+    };
+    write_program(&parameters)?;
     let program = task::fork(execute)
         .map_err(|error| Failure::unsupported(format_args!("no fork (error {error})")))?;
     let _ = sys::close(output);
     // Its records fit the pipe's buffer, so it is left alone until it has ended.
     match task::wait(program) {
-        Ok(Ended::Exit(0)) => read_records(report, input, index),
+        Ok(Ended::Exit(0)) => {
+            let entry = read_entry(input)?;
+            // The checks of two CPUs leave no room for it.
+            if pauses == 0 {
+                report.check("entry", format_args!("{entry}"));
+            }
+            read_records(report, input, learnt, target.step)
+        }
         Ok(Ended::Exit(code)) if code == ENOEXEC.cast_unsigned() => {
             unsupported!("32-bit programs don't run on this kernel (CONFIG_IA32_EMULATION)")
         }
@@ -92,22 +116,29 @@ fn execute() -> usize {
     }
 }
 
-fn read_records(report: &mut Report, input: usize, index: i32) -> Outcome {
+/// The instruction by which the program entered the kernel.
+fn read_entry(input: usize) -> Result<&'static str, Failure> {
     let mut entry = [0; ENTRY];
     if sys::read(input, &mut entry) != Ok(ENTRY) {
         return unsupported!("the 32-bit program did not start");
     }
-    report.check("entry", format_args!("{}", instruction(&entry)));
+    Ok(instruction(&entry))
+}
+
+/// Proves each record: the answer is the one `learnt`, and grows by `step` from call to call.
+fn read_records(report: &mut Report, input: usize, learnt: u32, step: u32) -> Outcome {
+    let mut expected = learnt;
     for window in 0..report.walks() {
         let mut bytes = [0; size_of::<Record>()];
         prove!(sys::read(input, &mut bytes) == Ok(bytes.len()), "it ended in window {window}");
         // SAFETY: Record is plain integers without padding (16 bytes, asserted): any bytes are valid.
         let record: Record = unsafe { core::mem::transmute(bytes) };
+        expected += step;
         prove!(
-            record.raw == 0 && record.index == index,
-            "the ioctl returned {}, index {} instead of {index}",
+            record.raw == 0 && record.answer == expected,
+            "the ioctl returned {}, answer {} instead of {expected}",
             record.raw,
-            record.index
+            record.answer
         );
         if window >= WARMUP {
             report.push(record.cost);
@@ -128,9 +159,21 @@ fn instruction(code: &[u8]) -> &'static str {
         .map_or("unknown", |(_, name)| name)
 }
 
-fn write_program(windows: usize, socket: usize, output: usize) -> Result<(), Failure> {
+fn parameters(report: &Report, target: &Target, output: usize, pauses: u32) -> Option<Parameters> {
+    Some(Parameters {
+        file: u32::try_from(target.fd).ok()?,
+        output: u32::try_from(output).ok()?,
+        windows: u32::try_from(report.walks()).ok()?,
+        command: u32::try_from(target.compat.command).ok()?,
+        number: u32::try_from(IOCTL_32).ok()?,
+        answer: u32::try_from(target.compat.answer).ok()?,
+        pauses,
+    })
+}
+
+fn write_program(parameters: &Parameters) -> Result<(), Failure> {
     let mut file = [0; PROGRAM];
-    let Some(length) = build(&mut file, windows, socket, output) else {
+    let Some(length) = build(&mut file, parameters) else {
         return unsupported!("the 32-bit program does not fit its buffer");
     };
     let flags = flag::O_WRONLY | flag::O_CREAT | flag::O_TRUNC;
@@ -145,30 +188,25 @@ fn write_program(windows: usize, socket: usize, output: usize) -> Result<(), Fai
 }
 
 /// Header, parameters and code as one ELF32 file; its length.
-fn build(file: &mut [u8; PROGRAM], windows: usize, socket: usize, output: usize) -> Option<usize> {
+fn build(file: &mut [u8; PROGRAM], parameters: &Parameters) -> Option<usize> {
     let code = code();
     let length = HEADERS + code.len();
-    let parameters = [
-        u32::try_from(socket).ok()?,
-        u32::try_from(output).ok()?,
-        u32::try_from(windows).ok()?,
-        u32::try_from(ioctl::SIOCGIFINDEX).ok()?,
-        u32::try_from(ioctl::IOCTL_32).ok()?,
-    ];
     let size = u32::try_from(length).ok()?;
-    let start = BASE + u32::try_from(HEADERS + size_of::<Parameters>()).ok()? + IFREQ_32;
+    let start = BASE + u32::try_from(HEADERS + size_of::<Parameters>()).ok()? + STRUCTURE;
     file.get_mut(HEADERS..length)?.copy_from_slice(code);
     for (place, word) in file.chunks_exact_mut(4).zip(elf32(start, size)) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    for (place, word) in file[HEADERS..].chunks_exact_mut(4).zip(parameters) {
+    // SAFETY: Parameters is of 32-bit numbers, 7 words (asserted) without padding.
+    let words: [u32; WORDS] = unsafe { core::mem::transmute(*parameters) };
+    for (place, word) in file[HEADERS..].chunks_exact_mut(4).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
     }
     Some(length)
 }
 
-/// Bytes of the request that stands behind the parameters.
-const IFREQ_32: u32 = 32;
+/// Bytes of the structure that stands behind the parameters.
+const STRUCTURE: u32 = 32;
 
 /// ELF header and one loadable, writable and executable segment, as 32-bit words
 /// (System V ABI, Intel386 supplement: `Elf32_Ehdr`, `Elf32_Phdr`).
@@ -221,9 +259,20 @@ mod tests {
     #[test]
     fn the_program_is_a_32_bit_executable_that_fits() {
         let mut file = [0; PROGRAM];
-        let length = build(&mut file, 1, 3, 4).unwrap();
+        let parameters = Parameters {
+            file: 3,
+            output: 4,
+            windows: 1,
+            command: 0x8933,
+            number: 54,
+            answer: 16,
+            pauses: 15,
+        };
+        let length = build(&mut file, &parameters).unwrap();
         assert!(length > HEADERS + size_of::<Parameters>());
         assert_eq!(&file[..6], b"\x7fELF\x01\x01");
         assert_eq!(file[HEADERS..HEADERS + 4], 3_u32.to_le_bytes());
+        assert_eq!(file[HEADERS + 24..HEADERS + 28], 15_u32.to_le_bytes());
+        assert_eq!(file[HEADERS + 28..HEADERS + 31], *b"lo\0");
     }
 }

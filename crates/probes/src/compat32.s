@@ -5,16 +5,17 @@
 .code32
 .globl pathmeter_compat32, pathmeter_compat32_end
 
-.set SOCKET,  0
-.set OUTPUT,  4
-.set WINDOWS, 8
-.set REQUEST, 12
-.set NUMBER,  16
-.set IFREQ,   20          // struct ifreq for 32-bit callers, 32 bytes; ifr_ifindex at 16
-.set CODE,    52
+.set FILE,        0
+.set OUTPUT,      4
+.set WINDOWS,     8
+.set COMMAND,     12
+.set NUMBER,      16
+.set ANSWER,      20
+.set PAUSES,      24      // 0: no pauses before the windows; else a mask of how many
+.set STRUCTURE,   28      // 32 bytes: what the ioctl is about; at first a struct ifreq
 
 pathmeter_compat32:
-        .fill   5, 4, 0                         // struct Parameters
+        .fill   7, 4, 0                         // struct Parameters
         .byte   'l', 'o'
         .fill   30, 1, 0                        // struct ifreq: "lo"
 start:
@@ -48,14 +49,23 @@ start:
         mov     $4, %eax
         call    *(%esp)
 
-window: movl    $-1, IFREQ+16(%esi)             // poison
+window: mov     PAUSES(%esi), %ecx
+        test    %ecx, %ecx
+        jz      6f
+        and     WINDOWS(%esi), %ecx
+5:      pause
+        dec     %ecx
+        jns     5b
+
+6:      mov     ANSWER(%esi), %eax
+        movl    $-1, STRUCTURE(%esi, %eax)      // poison
         .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // clock.rs: mark!(begin)
         rdtsc
         mov     %eax, 4(%esp)
         mov     %edx, 8(%esp)
-        mov     SOCKET(%esi), %ebx
-        mov     REQUEST(%esi), %ecx
-        lea     IFREQ(%esi), %edx
+        mov     FILE(%esi), %ebx
+        mov     COMMAND(%esi), %ecx
+        lea     STRUCTURE(%esi), %edx
         mov     NUMBER(%esi), %eax
         call    *(%esp)
         mov     %eax, %edi
@@ -66,7 +76,8 @@ window: movl    $-1, IFREQ+16(%esi)             // poison
         mov     %eax, 4(%esp)
         mov     %edx, 8(%esp)
         mov     %edi, 12(%esp)
-        mov     IFREQ+16(%esi), %eax
+        mov     ANSWER(%esi), %eax
+        mov     STRUCTURE(%esi, %eax), %eax
         mov     %eax, 16(%esp)
 
         lea     4(%esp), %ecx                   // write(output, record, 16)

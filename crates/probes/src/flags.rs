@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 use crate::{
     Outcome, Path, Report, broken,
     clock::{self, mark},
-    prove, sys,
+    lab, prove, sys,
     task::{self, Board, Partner},
 };
 
@@ -152,8 +152,8 @@ fn isolation(report: &mut Report) -> Outcome {
         let kept = board.value.load(Ordering::Relaxed);
         prove!(kept & flag != 0, "{name} was lost in the task that set it: flags {kept:#x}");
         report.check(name, format_args!("its task's own over {SWITCHES} switches"));
-        if let Some(flags) = kernel_flags_after_yield() {
-            let leaks = flags & flag != 0;
+        if let Ok(flags) = lab::yield_flags() {
+            let leaks = flags as u64 & flag != 0;
             report.check(in_kernel, format_args!("{}", if leaks { "leaks" } else { "kept out" }));
             leaked = leaked.or(leaks.then_some(name));
         }
@@ -162,16 +162,6 @@ fn isolation(report: &mut Report) -> Outcome {
         None => Ok(()),
         Some(name) => broken!("{name} of another task shows in the kernel's flags after a switch"),
     }
-}
-
-/// Yields, and asks for the kernel's own flags right after the switch back: of all kernels, the lab
-/// kernel tells them (`lab/uapi/lab.h`).
-fn kernel_flags_after_yield() -> Option<u64> {
-    const SYS_LAB: usize = 500;
-    const YIELD_FLAGS: usize = 0;
-    // SAFETY: takes no pointer; kernels without this call do nothing.
-    let flags = unsafe { sys::checked(SYS_LAB, [YIELD_FLAGS, 0, 0, 0, 0, 0]) };
-    flags.ok().map(|flags| flags as u64)
 }
 
 /// Yields for ever with `flag` set across the system call, and tells the flags it saw after it.

@@ -19,11 +19,13 @@
 
 pub mod clock;
 mod compat32;
+pub mod elapsed;
 mod file;
 mod flags;
 mod getcpu;
 mod ioctl;
 mod ipc;
+mod lab;
 mod memory;
 mod process;
 mod report;
@@ -104,6 +106,27 @@ pub fn paths() -> impl Iterator<Item = &'static Path> {
     GROUPS.iter().flat_map(|group| group.iter())
 }
 
+/// What a guest walks; the plan says which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Every path, window by window.
+    Exact,
+    /// The batches of [`elapsed`]: two CPUs at once against one, in nanoseconds.
+    Elapsed,
+}
+
+impl Suite {
+    /// Its paths; outcomes refer to them by their place in this order.
+    pub fn paths(self) -> impl Iterator<Item = &'static Path> {
+        static ELAPSED: &[&[Path]] = &[elapsed::PATHS];
+        let groups = match self {
+            Self::Exact => GROUPS,
+            Self::Elapsed => ELAPSED,
+        };
+        groups.iter().flat_map(|group| group.iter())
+    }
+}
+
 /// `Err(Failure::Unsupported)` with a formatted reason.
 macro_rules! unsupported {
     ($($arg:tt)*) => { Err($crate::Failure::unsupported(format_args!($($arg)*))) };
@@ -126,19 +149,22 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    const SUITES: [Suite; 2] = [Suite::Exact, Suite::Elapsed];
+
     #[test]
     fn names_are_unique_and_have_a_group() {
-        let names: BTreeSet<_> = paths().map(|path| path.name).collect();
-        assert_eq!(names.len(), paths().count());
-        assert!(
-            names.iter().all(|name| name
-                .split_once('.')
-                .is_some_and(|(g, w)| !g.is_empty() && !w.is_empty()))
-        );
+        for suite in SUITES {
+            let names: BTreeSet<_> = suite.paths().map(|path| path.name).collect();
+            assert_eq!(names.len(), suite.paths().count(), "{suite:?}");
+            assert!(names.iter().all(|name| {
+                name.split_once('.').is_some_and(|(g, w)| !g.is_empty() && !w.is_empty())
+            }));
+        }
     }
 
     #[test]
     fn every_path_fits_its_report() {
-        assert!(paths().all(|path| path.windows as usize <= MAX_SAMPLES));
+        let mut paths = SUITES.into_iter().flat_map(Suite::paths);
+        assert!(paths.all(|path| path.windows as usize <= MAX_SAMPLES));
     }
 }

@@ -55,6 +55,7 @@ pub mod nr {
     pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const SCHED_SETAFFINITY: usize = 203;
+    pub const CLOCK_GETTIME: usize = 228;
     pub const EXIT_GROUP: usize = 231;
     pub const TGKILL: usize = 234;
     pub const GETCPU: usize = 309;
@@ -249,6 +250,15 @@ pub struct Timespec {
 pub fn sleep(time: Timespec) -> Ret {
     // SAFETY: the kernel reads one Timespec.
     unsafe { checked(nr::NANOSLEEP, [&raw const time as usize, 0, 0, 0, 0, 0]) }
+}
+
+/// `clock_gettime(2)` of the monotonic clock, in nanoseconds.
+pub fn monotonic() -> Result<u64, i32> {
+    const MONOTONIC: usize = 1;
+    let mut time = Timespec::default();
+    // SAFETY: the kernel writes one Timespec.
+    unsafe { checked(nr::CLOCK_GETTIME, [MONOTONIC, &raw mut time as usize, 0, 0, 0, 0]) }?;
+    Ok(time.seconds.cast_unsigned() * 1_000_000_000 + time.nanoseconds.cast_unsigned())
 }
 
 /// `struct rusage`, of which only the switch counts are used.

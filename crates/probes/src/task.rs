@@ -4,8 +4,8 @@ use core::arch::asm;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::{
-    Failure, clock,
-    sys::{self, Ret, flag, nr},
+    Failure, broken, clock,
+    sys::{self, Ret, Timespec, flag, nr},
     unsupported,
 };
 
@@ -52,7 +52,7 @@ pub fn trial(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
 #[repr(C)]
 #[derive(Default)]
 pub struct Board {
-    /// Turns that the partner has taken.
+    /// Turns that the partner has taken; what it wrote before is seen by who sees the turn.
     pub turns: AtomicU64,
     /// Context switches that the partner counted, written when it is told to stop.
     pub switches: AtomicU64,
@@ -75,12 +75,26 @@ impl Board {
 
     /// Turns taken so far.
     pub fn turns(&self) -> u64 {
-        self.turns.load(Ordering::Relaxed)
+        self.turns.load(Ordering::Acquire)
     }
 
     /// The partner takes a turn.
     pub fn take_turn(&self) {
-        self.turns.fetch_add(1, Ordering::Relaxed);
+        self.turns.fetch_add(1, Ordering::Release);
+    }
+
+    /// Sleeps until the partner has taken a turn: ever longer, since in elapsed time a busy host may keep
+    /// the partner waiting; some 3 s in all.
+    fn await_first_turn(&self) -> Result<(), Failure> {
+        const SHORTEST: u64 = 100_000;
+        const LOOKS: u32 = 15;
+        for look in 0..LOOKS {
+            if self.turns() > 0 {
+                return Ok(());
+            }
+            sleep(SHORTEST << look)?;
+        }
+        broken!("the partner on CPU 1 does not begin")
     }
 }
 
@@ -102,6 +116,26 @@ impl Partner {
             Ok(pid) => Ok(Self { pid }),
             Err(error) => unsupported!("no partner (fork: error {error})"),
         }
+    }
+
+    /// [`Partner::process`] on CPU 1, where the guest has one. Returns when the partner is there, and has
+    /// taken its first turn on the fresh `board`.
+    ///
+    /// It is forked on the caller's CPU, so the caller sleeps meanwhile: a real-time task would else keep
+    /// it from getting there.
+    pub fn on_second_cpu(board: &Board, body: impl FnOnce()) -> Result<Self, Failure> {
+        const SECOND: usize = 1;
+        // A trial, so that the caller stays where it is.
+        let Ok(Ended::Exit(0)) = trial(|| usize::from(pin(SECOND).is_err())) else {
+            return unsupported!("this guest has one CPU; lab:cpus=2 has two");
+        };
+        let partner = Self::process(|| {
+            if pin(SECOND).is_ok() {
+                body();
+            }
+        })?;
+        board.await_first_turn()?;
+        Ok(partner)
     }
 }
 
@@ -196,6 +230,19 @@ pub fn settle() -> Result<(), Failure> {
     schedule(flag::SCHED_OTHER, 0)?;
     clock::busy(LONG_ENOUGH);
     fifo()
+}
+
+/// Sleeps for so many nanoseconds, where the time slept is part of the path or the path idles anyway.
+pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
+    const SECOND: u64 = 1_000_000_000;
+    let time = Timespec {
+        seconds: (nanoseconds / SECOND).cast_signed(),
+        nanoseconds: (nanoseconds % SECOND).cast_signed(),
+    };
+    match sys::sleep(time) {
+        Ok(_) => Ok(()),
+        Err(error) => broken!("nanosleep failed (error {error})"),
+    }
 }
 
 /// Lets the kernel's thread for softirqs (`ksoftirqd`) come to an end, if it has been left something.

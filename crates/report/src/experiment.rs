@@ -3,7 +3,7 @@
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    Cell as Observed, Experiment, Judged, Measured, Metric, Outcome, Report,
+    Cell as Observed, Elapsed, Experiment, Judged, Measured, Metric, Outcome, Report,
 };
 use textwrap::Options;
 
@@ -21,6 +21,7 @@ pub fn experiment_page(report: &Report, style: Style) -> String {
     parts.push(subjects(experiment, style));
     parts.extend(experiment.metrics.iter().map(|metric| measured(report, *metric, style)));
     parts.push(checks(report, style));
+    parts.push(elapsed(report, style));
     parts.push(expectations(&report.judged, style));
     parts.push(caveats(experiment, style));
     parts.retain(|part| !part.is_empty());
@@ -28,7 +29,7 @@ pub fn experiment_page(report: &Report, style: Style) -> String {
 }
 
 fn head(experiment: &Experiment, style: Style) -> String {
-    let title = format!("{}: {}\n", experiment.name, experiment.title);
+    let title = wrapped("", &format!("{}: {}", experiment.name, experiment.title), style);
     let source = style.paint(&wrapped("", &experiment.source, style), QUIET);
     let story = [
         ("symptom  ", &experiment.symptom),
@@ -67,14 +68,14 @@ fn table<T: AsRef<str>>(columns: &[T]) -> Table {
     Table::new(&[("", Align::Left)].into_iter().chain(columns).collect::<Vec<_>>())
 }
 
-/// What each subject is.
+/// What each subject is; never cut, since one copies the subject from here.
 fn subjects(experiment: &Experiment, style: Style) -> String {
     let mut table =
         Table::new(&[("measured", Align::Left), ("", Align::Left), ("subject", Align::Left)]);
     for subject in &experiment.subjects {
         table.row([&subject.label, &subject.role, &subject.subject].map(Cell::from));
     }
-    table.render(style)
+    table.render(Style { width: None, ..style })
 }
 
 fn measured(report: &Report, metric: Metric, style: Style) -> String {
@@ -99,28 +100,40 @@ fn numbers(report: &Report, metric: Metric, style: Style) -> String {
     heading(metric.heading(), style) + &table.render(style) + &reasons(report, metric, style)
 }
 
-fn observed(report: &Report, subject: usize, path: usize) -> Option<&Observed> {
+fn observed(report: &Report, subject: usize, path: usize) -> Option<&Observed<Measured>> {
     report.observed.cells.get(subject)?.get(path)
 }
 
-fn number(cell: Option<&Observed>, metric: Metric) -> Cell {
+fn number(cell: Option<&Observed<Measured>>, metric: Metric) -> Cell {
     match cell {
-        Some(Observed::Measured(measured)) => grouped(measured.value(metric)).into(),
-        Some(Observed::Unsupported(_)) => Cell::painted("unsupported here", QUIET),
-        Some(Observed::Failed(_)) => Cell::painted("failed", AnsiColor::Red.on_default().bold()),
+        Some(Observed::Measured(measured)) => {
+            measured.value(metric).map(grouped).unwrap_or_default().into()
+        }
+        Some(other) => without_figures(other),
         None => "".into(),
     }
 }
 
-/// Why cells have no number, said once, below the instructions.
-fn reasons(report: &Report, metric: Metric, style: Style) -> String {
-    if metric != Metric::Instructions {
-        return String::new();
+fn without_figures<T>(cell: &Observed<T>) -> Cell {
+    match cell {
+        Observed::Measured(_) => "".into(),
+        Observed::Unsupported(_) => Cell::painted("unsupported", QUIET),
+        Observed::Failed(_) => Cell::painted("failed", AnsiColor::Red.on_default().bold()),
+        Observed::NotAsked => Cell::painted("-", QUIET),
     }
+}
+
+/// Why cells of the exact tables have no number, said once, below the instructions.
+fn reasons(report: &Report, metric: Metric, style: Style) -> String {
+    let cells = &report.observed.cells;
+    if metric == Metric::Instructions { said(report, cells, style) } else { String::new() }
+}
+
+/// Why some of `rows`, one a subject, have no figures.
+fn said<T>(report: &Report, rows: &[Vec<Observed<T>>], style: Style) -> String {
     let mut said: Vec<String> = Vec::new();
-    for (subject, cells) in report.experiment.subjects.iter().zip(&report.observed.cells) {
-        for cell in cells {
-            let (Observed::Unsupported(reason) | Observed::Failed(reason)) = cell else { continue };
+    for (subject, cells) in report.experiment.subjects.iter().zip(rows) {
+        for reason in cells.iter().filter_map(Observed::reason) {
             let line = format!("{}: {reason}", subject.label);
             if !said.contains(&line) {
                 said.push(line);
@@ -145,14 +158,15 @@ fn census_of(report: &Report, path: usize, label: &str, style: Style) -> String 
         })
         .collect();
     let mut met: Vec<&String> =
-        columns.iter().flatten().flat_map(|measured| measured.census.keys()).collect();
+        columns.iter().flatten().filter_map(|m| m.census.as_ref()).flat_map(|c| c.keys()).collect();
     met.sort();
     met.dedup();
     let labels: Vec<&str> = subjects.iter().map(|subject| subject.label.as_str()).collect();
     let mut table = table(&labels);
     for slow in &met {
         let cell = |measured: Option<&Measured>| -> Cell {
-            let count = measured.map(|m| m.census.get(*slow).copied().unwrap_or(0));
+            let census = measured.and_then(|measured| measured.census.as_ref());
+            let count = census.map(|census| census.get(*slow).copied().unwrap_or(0));
             count.map(grouped).unwrap_or_default().into()
         };
         table.row([Cell::from(slow)].into_iter().chain(columns.iter().copied().map(cell)));
@@ -164,17 +178,63 @@ fn census_of(report: &Report, path: usize, label: &str, style: Style) -> String 
 /// What the checks of each subject said.
 fn checks(report: &Report, style: Style) -> String {
     let Some(path) = &report.experiment.checks_of else { return String::new() };
+    if report.observed.checks.iter().all(Vec::is_empty) {
+        return String::new();
+    }
     let labels: Vec<&str> =
         report.experiment.subjects.iter().map(|subject| subject.label.as_str()).collect();
     let mut table = table(&labels);
     for name in &report.experiment.checks {
         let cell = |checks: &Vec<pathmeter_experiment::ObservedCheck>| -> Cell {
             let found = checks.iter().find(|check| check.name == *name);
-            found.map(|check| check.value.as_str()).unwrap_or_default().into()
+            found.map(|check| told(&check.value)).unwrap_or_default().into()
         };
         table.row([Cell::from(name)].into_iter().chain(report.observed.checks.iter().map(cell)));
     }
     heading(path, style) + &table.render(style)
+}
+
+/// What a check said; its digits in groups, if it is a number.
+fn told(value: &str) -> String {
+    value.parse().map_or_else(|_| value.to_owned(), grouped)
+}
+
+/// What two CPUs at once need, against one: a row a subject and path.
+fn elapsed(report: &Report, style: Style) -> String {
+    let experiment = &report.experiment;
+    if experiment.elapsed.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("", Align::Left),
+        ("one CPU", Align::Right),
+        ("two CPUs", Align::Right),
+        ("ratio", Align::Right),
+        ("all pairs", Align::Left),
+    ]);
+    for (subject, cells) in experiment.subjects.iter().zip(&report.observed.elapsed) {
+        for (path, cell) in experiment.elapsed.iter().zip(cells) {
+            let times = match cell {
+                Observed::NotAsked => continue,
+                Observed::Measured(elapsed) => times(elapsed),
+                other => ["".into(), "".into(), without_figures(other), "".into()],
+            };
+            table.row([&subject.label, &path.label].map(Cell::from).into_iter().chain(times));
+        }
+    }
+    heading("ns a call, two CPUs against one (this host's time, no exact clock)", style)
+        + &table.render(style)
+        + &said(report, &report.observed.elapsed, style)
+}
+
+/// Nanoseconds by one CPU and by two, their ratio, and the quartiles of all pairs'.
+fn times(elapsed: &Elapsed) -> [Cell; 4] {
+    let factor = |percent: u64| format!("{}.{:02}", percent / 100, percent % 100);
+    let [ratio, low, high] =
+        [elapsed.percent, elapsed.low_percent, elapsed.high_percent].map(factor);
+    let pairs = format!("{low} to {high}");
+    [grouped(elapsed.one_ns), grouped(elapsed.two_ns), ratio, pairs].map(Cell::from)
 }
 
 fn expectations(judged: &[Judged], style: Style) -> String {
@@ -184,7 +244,8 @@ fn expectations(judged: &[Judged], style: Style) -> String {
             Outcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
             Outcome::Untold => ("?   ", AnsiColor::Yellow.on_default()),
         };
-        let text = wrapped("    ", &format!("{} ({})", judged.says, judged.seen), style);
+        let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
+        let text = wrapped("    ", &format!("{} ({}{host})", judged.says, judged.seen), style);
         style.paint(mark, paint) + text.get(mark.len()..).unwrap_or_default()
     };
     heading("what must come out", style) + &judged.iter().map(line).collect::<String>()
@@ -193,4 +254,119 @@ fn expectations(judged: &[Judged], style: Style) -> String {
 fn caveats(experiment: &Experiment, style: Style) -> String {
     let lines = experiment.caveats.iter().map(|line| wrapped("- ", line, style));
     heading("what the figures can and can't show", style) + &lines.collect::<String>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_experiment::{ElapsedCell, ExactCell, Observed as All, ObservedCheck};
+
+    const TEXT: &str = r#"
+name = "test-2026"
+title = "t"
+source = "s"
+symptom = "s"
+cause = "c"
+cure = "c"
+metrics = ["instructions", "worst"]
+checks_of = "ioctl.native+2cpu"
+checks = ["lock taken"]
+caveats = ["c"]
+subject = [
+    { label = "one", subject = "lab:a=b", role = "before" },
+    { label = "two", subject = "lab:cpus=2", role = "after" },
+]
+path = [
+    { label = "native", path = "ioctl.native" },
+    { label = "2x", path = "ioctl.native+2cpu", subjects = ["two"] },
+]
+elapsed = [{ label = "native", path = "ioctl.native+2cpu", subjects = ["two"] }]
+published = { unit = "s", columns = [], row = [] }
+[[expect]]
+says = "twice as slow"
+rule = "elapsed-ratio"
+left = { subject = "two", path = "native" }
+right = { subject = "two", path = "native" }
+at_least_percent = 140
+"#;
+
+    fn page(two: ExactCell, elapsed: ElapsedCell) -> String {
+        experiment_page(&report(two, elapsed), Style::default())
+    }
+
+    fn report(two: ExactCell, elapsed: ElapsedCell) -> Report {
+        let native = || Observed::Measured(Measured::new(130, 4096));
+        let taken = ObservedCheck { name: "lock taken".into(), value: "3799493".into() };
+        let observed = All {
+            cells: vec![vec![native(), Observed::NotAsked], vec![native(), two]],
+            elapsed: vec![vec![Observed::NotAsked], vec![elapsed]],
+            checks: vec![vec![], vec![taken]],
+        };
+        Report::new(Experiment::parse(TEXT).unwrap(), observed)
+    }
+
+    /// The lines behind the one that begins with `heading`, up to the next heading of the page.
+    fn below<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
+        let behind = page.lines().skip_while(|line| !line.starts_with(heading));
+        behind.skip(1).take_while(|line| !line.is_empty()).collect()
+    }
+
+    fn times() -> ElapsedCell {
+        let (one_ns, two_ns) = (1850, 2591);
+        Observed::Measured(Elapsed {
+            one_ns,
+            two_ns,
+            percent: 140,
+            low_percent: 131,
+            high_percent: 153,
+        })
+    }
+
+    #[test]
+    fn a_path_that_a_subject_is_not_asked_for_is_a_dash() {
+        let page = page(Observed::Measured(Measured::new(7, 9)), times());
+        assert_eq!(
+            below(&page, "instructions, worst"),
+            ["          one    two", "native  4,096  4,096", "2x          -      9"]
+        );
+        let checks = ["                  two", "lock taken  3,799,493"];
+        assert_eq!(below(&page, "ioctl.native+2cpu"), checks);
+    }
+
+    #[test]
+    fn elapsed_times_are_the_hosts_and_said_so() {
+        let page = page(Observed::NotAsked, times());
+        let lines = [
+            "             one CPU  two CPUs  ratio  all pairs",
+            "two  native    1,850     2,591   1.40  1.31 to 1.53",
+        ];
+        assert_eq!(below(&page, "ns a call"), lines);
+        let judged = below(&page, "what must come out").join(" ");
+        assert!(
+            judged.contains("NO  twice as slow (1.40 / 1.40 = 1.00; at least 1.40"),
+            "{judged}"
+        );
+        assert!(judged.contains("this host's time"), "{judged}");
+    }
+
+    #[test]
+    fn why_there_are_no_figures_stands_below() {
+        let page =
+            page(Observed::Failed("it died".into()), Observed::Unsupported("one CPU".into()));
+        assert_eq!(below(&page, "instructions").last(), Some(&"two: it died"));
+        let elapsed = below(&page, "ns a call");
+        assert_eq!(elapsed[1..], ["two  native  unsupported", "two: one CPU"]);
+    }
+
+    #[test]
+    fn what_is_long_is_wrapped_but_a_subject_stays_whole() {
+        let mut report = report(Observed::NotAsked, times());
+        report.experiment.title = "a word and another ".repeat(5);
+        let subject = "lab:compat-ioctl-collisions=256,compat-ioctl=hash-bkl,ioctl=bkl";
+        report.experiment.subjects[0].subject = subject.to_owned();
+        let page = experiment_page(&report, Style { width: Some(50), ..Style::default() });
+        assert!(page.lines().filter(|line| line.contains("word")).all(|line| line.len() <= 50));
+        assert_eq!(below(&page, "measured").len(), 2);
+        assert!(page.contains(subject), "{page}");
+    }
 }

@@ -37,6 +37,7 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         initramfs_sha256: "c2".repeat(32),
         starts: 2,
         memory_mib: 256,
+        cpus: 1,
     };
     let subject = Subject::kernel_image(name);
     Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }

@@ -102,7 +102,7 @@ impl Guest {
             far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(extra.files);
         let mut arguments = settings.arguments(origin);
         arguments.extend(extra.arguments.into_iter().map(OsString::from));
-        let mut process = Process::spawn(qemu, &arguments, descriptors.collect())?;
+        let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors.collect())?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use pathmeter_image::cpio::{self, Entry};
+use pathmeter_probes::Suite;
 
 /// The agent's executable, built with this crate.
 pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_agent"));
@@ -10,6 +11,8 @@ pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_age
 /// What the agent shall do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
+    /// Which table of paths.
+    pub suite: Suite,
     /// Perturbed starts; every path is walked once in each.
     pub starts: u32,
     /// Indices of paths to leave out, because the kernel died in them.
@@ -28,6 +31,9 @@ impl Plan {
     /// The plan as the agent reads it (its `plan` module has the format).
     fn text(&self) -> String {
         let mut text = format!("starts {}\n", self.starts);
+        if self.suite == Suite::Elapsed {
+            text.push_str("suite elapsed\n");
+        }
         for index in &self.skip {
             // Writing to a String can't fail.
             let _ = writeln!(text, "skip {index}");
@@ -66,8 +72,14 @@ mod tests {
 
     #[test]
     fn the_plan_lists_what_to_skip() {
-        let plan = Plan { starts: 8, skip: vec![3, 17] };
+        let plan = Plan { suite: Suite::Exact, starts: 8, skip: vec![3, 17] };
         assert_eq!(plan.text(), "starts 8\nskip 3\nskip 17\n");
+    }
+
+    #[test]
+    fn the_plan_names_its_suite_unless_it_is_the_exact_one() {
+        let plan = Plan { suite: Suite::Elapsed, starts: 1, skip: vec![] };
+        assert_eq!(plan.text(), "starts 1\nsuite elapsed\n");
     }
 
     #[test]
@@ -81,7 +93,7 @@ mod tests {
 
     #[test]
     fn the_same_plan_gives_the_same_bytes() {
-        let plan = Plan { starts: 8, skip: vec![] };
+        let plan = Plan { suite: Suite::Exact, starts: 8, skip: vec![] };
         assert_eq!(Initramfs::new(&plan).as_bytes(), Initramfs::new(&plan).as_bytes());
     }
 }

@@ -1,5 +1,6 @@
 //! Exact runs: boots a kernel image in QEMU's interpreter under an instruction-counting clock, has the
-//! agent walk every path, and hands back every sample.
+//! agent walk every path, and hands back every sample. And runs in elapsed time ([`measure_elapsed`]),
+//! which differ in the clock, need no snapshot and walk paths of their own.
 //!
 //! The shape of a run ([`measure`]):
 //!
@@ -31,9 +32,9 @@ mod walk;
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs, Plan};
-pub use machine::{Settings, Words};
-pub use measure::{Kernel, Progress, Request, Run, measure};
+pub use machine::{Clock, Settings, Words};
+pub use measure::{Kernel, Progress, Request, Run, measure, measure_elapsed};
 pub use outcome::{PathOutcome, Status};
-pub use process::Interrupt;
+pub use process::{Interrupt, host_cpus};
 pub use qemu::{Feature, Qemu, QemuError};
 pub use record::{Recorded, Recording, record, symbols};

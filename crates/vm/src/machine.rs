@@ -12,10 +12,23 @@ pub struct Settings {
     pub cpu: String,
     /// Memory in MiB.
     pub memory_mib: u32,
+    /// CPUs.
+    pub cpus: u32,
     /// Words that the kernel is always given.
     pub words: Words,
     /// Words added to the kernel's command line.
     pub append: String,
+    /// What its clocks follow.
+    pub clock: Clock,
+}
+
+/// What the guest's clocks follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The instructions that it executes, and nothing of the host: its CPUs take turns.
+    Exact,
+    /// The host's time: its CPUs are threads, and execute at once where the host has CPUs for them.
+    Host,
 }
 
 /// The words of the command line that a kind of kernel is always given.
@@ -34,8 +47,10 @@ impl Default for Settings {
         Self {
             cpu: "max,-rdrand,-rdseed".to_owned(),
             memory_mib: 128,
+            cpus: 1,
             words: Words::Linux,
             append: String::new(),
+            clock: Clock::Exact,
         }
     }
 }
@@ -96,12 +111,19 @@ impl Settings {
     /// Arguments of a QEMU process.
     pub(crate) fn arguments(&self, origin: Origin) -> Vec<OsString> {
         let memory = self.memory_mib.to_string();
+        let clock = match self.clock {
+            Clock::Exact => EXACT,
+            Clock::Host => ELAPSED,
+        };
         let mut words: Vec<String> =
-            [&["-M", MACHINE, "-cpu", &self.cpu, "-m", &memory][..], EXACT, CONFINED]
+            [&["-M", MACHINE, "-cpu", &self.cpu, "-m", &memory][..], clock, CONFINED]
                 .concat()
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
+        if self.cpus > 1 {
+            words.extend(["-smp".to_owned(), self.cpus.to_string()]);
+        }
         words.extend(channels());
         words.extend(match origin {
             Origin::Boot => self.boot(),
@@ -132,6 +154,11 @@ const EXACT: &[&str] = &[
     "-seed",
     "1",
 ];
+
+/// A thread of the interpreter for each CPU. Never KVM, even where there is one: an emulated one, as in
+/// rented machines, is slower than this and can't be told from a real one.
+const ELAPSED: &[&str] =
+    &["-accel", "tcg,thread=multi", "-rtc", "base=2020-01-01T00:00:00", "-seed", "1"];
 
 /// No devices but those named, no configuration files, no network, no new processes or privileges;
 /// a reboot ends QEMU; and nothing runs before the control channel is listened to.
@@ -178,9 +205,10 @@ mod tests {
 
     #[test]
     fn the_sandbox_is_always_on() {
-        for origin in [Origin::Boot, Origin::Snapshot] {
-            assert!(words(origin).contains("-sandbox on,"));
-            assert!(!words(origin).contains("-netdev"));
+        let elapsed = Settings { clock: Clock::Host, ..Settings::default() }.fingerprint();
+        for words in [words(Origin::Boot), words(Origin::Snapshot), elapsed] {
+            assert!(words.contains("-sandbox on,"));
+            assert!(words.contains("-nodefaults") && !words.contains("-netdev"));
         }
     }
 
@@ -190,6 +218,23 @@ mod tests {
         assert!(!words(Origin::Boot).contains("-incoming"));
         assert!(!words(Origin::Snapshot).contains("-kernel"));
         assert!(words(Origin::Snapshot).contains("-incoming fd:8"));
+    }
+
+    #[test]
+    fn instructions_are_counted_or_cpus_run_at_once_never_both() {
+        let of = |clock| Settings { clock, ..Settings::default() }.fingerprint();
+        let (exact, elapsed) = (of(Clock::Exact), of(Clock::Host));
+        assert!(exact.contains("-icount") && !exact.contains("thread=multi"));
+        assert!(elapsed.contains("thread=multi") && !elapsed.contains("-icount"));
+    }
+
+    #[test]
+    fn a_second_cpu_is_part_of_the_fingerprint_whatever_it_begins_with() {
+        let settings = Settings { cpus: 2, ..Settings::default() };
+        assert!(settings.fingerprint().contains(" -smp 2 "));
+        let restoring = settings.arguments(Origin::Snapshot);
+        assert!(restoring.iter().any(|word| word == "-smp"));
+        assert!(!Settings::default().fingerprint().contains("-smp"));
     }
 
     #[test]

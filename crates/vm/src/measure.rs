@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use pathmeter_image::{Boot, ImageError, KernelImage};
+use pathmeter_probes::Suite;
 use pathmeter_wire::{Kind, message};
 use rustix::fs::MemfdFlags;
 
@@ -13,7 +14,7 @@ use crate::{
     cache::{key, sha256},
     error::Step,
     guest::{Extra, Guest},
-    machine::{Origin, fd},
+    machine::{Clock, Origin, fd},
     outcome::Gathered,
     snapshot::{About, Snapshot},
     walk::{Heard, Walk},
@@ -87,10 +88,10 @@ pub struct Run {
 pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
-        let plan =
-            Plan { starts: request.starts, skip: lost.iter().map(|(index, _)| *index).collect() };
+        let skip = lost.iter().map(|(index, _)| *index).collect();
+        let plan = Plan { suite: Suite::Exact, starts: request.starts, skip };
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
-        match collect(request, &snapshot) {
+        match collect(request, &snapshot, &plan) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
             Err(VmError::Ended { step: Step::Restore, how, .. }) if snapshot.forget(request) => {
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
@@ -118,10 +119,10 @@ fn conclude(
 ) -> Run {
     let mut notes = Vec::new();
     for (index, reason) in lost {
-        notes.push(format!("{}: {reason}", path_name(index)));
+        notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
         gathered.mark_lost(index, reason);
     }
-    let plan = Plan { starts: request.starts, skip: vec![] };
+    let plan = Plan { suite: Suite::Exact, starts: request.starts, skip: vec![] };
     Run {
         release: about.release,
         initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
@@ -130,9 +131,21 @@ fn conclude(
     }
 }
 
-/// The name of the path with this index in the probes' table.
-pub(crate) fn path_name(index: usize) -> &'static str {
-    pathmeter_probes::paths().nth(index).map_or("an unknown path", |path| path.name)
+/// Walks the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once where
+/// the host lets them: what came of each, in the order of the suite.
+///
+/// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it was
+/// READY. Samples are what the guest's own clock said, in nanoseconds.
+pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
+    let plan = Plan { suite: Suite::Elapsed, starts: 1, skip: vec![] };
+    let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
+    let (guest, _) = boot_guest(request, &settings, &Initramfs::new(&plan))?;
+    Ok(walk_all(Walk::resume(request, guest, &plan)?)?.finish())
+}
+
+/// The name of the path with this index in the suite.
+pub(crate) fn path_name(suite: Suite, index: usize) -> &'static str {
+    suite.paths().nth(index).map_or("an unknown path", |path| path.name)
 }
 
 /// The guest at READY: from the cache, or by booting the kernel.
@@ -187,6 +200,16 @@ pub(crate) fn boot(
     initramfs: &Initramfs,
     file: File,
 ) -> Result<Snapshot, VmError> {
+    let (mut guest, about) = boot_guest(request, request.settings, initramfs)?;
+    Snapshot::save(&mut guest, file, about)
+}
+
+/// Boots the kernel until the agent is ready and has paused the guest.
+fn boot_guest(
+    request: &Request<'_>,
+    settings: &Settings,
+    initramfs: &Initramfs,
+) -> Result<(Guest, About), VmError> {
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;
@@ -200,7 +223,7 @@ pub(crate) fn boot(
     drop(image);
     let mut guest = Guest::start(
         request.qemu,
-        request.settings,
+        settings,
         Origin::Boot,
         Extra { files, arguments: vec![] },
         request.limit,
@@ -208,7 +231,7 @@ pub(crate) fn boot(
     )?;
     guest.resume()?;
     await_ready(&mut guest)?;
-    Snapshot::save(&mut guest, file, about)
+    Ok((guest, about))
 }
 
 /// The agent says READY and pauses the guest.
@@ -224,8 +247,13 @@ fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
 }
 
 /// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect(request: &Request<'_>, snapshot: &Snapshot) -> Result<Gathered, VmError> {
-    let mut walk = Walk::resume(request, snapshot, Extra::default())?;
+fn collect(request: &Request<'_>, snapshot: &Snapshot, plan: &Plan) -> Result<Gathered, VmError> {
+    let guest = snapshot.restore(request, Extra::default())?;
+    walk_all(Walk::resume(request, guest, plan)?)
+}
+
+/// Hears the agent until it is done.
+fn walk_all(mut walk: Walk<'_>) -> Result<Gathered, VmError> {
     while walk.hear()? != Heard::Done {}
     Ok(walk.into_gathered())
 }

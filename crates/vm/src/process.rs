@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::thread::CpuSet;
 
-use crate::{Qemu, VmError};
+use crate::{Qemu, VmError, machine::Clock};
 
 /// Tells running measurements that the user wants them to end.
 #[derive(Clone, Debug, Default)]
@@ -33,10 +33,12 @@ impl Interrupt {
 pub(crate) struct Process(Child);
 
 impl Process {
-    /// Starts QEMU with `arguments`; each descriptor becomes the number beside it.
+    /// Starts QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes the
+    /// number beside it.
     pub(crate) fn spawn(
         qemu: &Qemu,
         arguments: &[OsString],
+        clock: Clock,
         descriptors: Vec<(i32, OwnedFd)>,
     ) -> Result<Self, VmError> {
         let host = |source| VmError::Host { what: "starting QEMU", source };
@@ -49,7 +51,7 @@ impl Process {
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
         // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
         command.process_group(0);
-        let cpu = one_cpu();
+        let cpu = if clock == Clock::Exact { one_cpu() } else { None };
         // SAFETY: runs between fork and exec and makes two system calls (prctl and
         // sched_setaffinity), which are async-signal-safe and allocate nothing.
         unsafe {
@@ -100,12 +102,22 @@ fn die_with_parent() -> std::io::Result<()> {
 /// at the clock while the first had not yet added to it what it had executed (`docs/exactness.md`).
 fn one_cpu() -> Option<CpuSet> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let allowed = rustix::thread::sched_getaffinity(None).ok()?;
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let cpus = allowed_cpus();
     let turn = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() as usize;
     let mut one = CpuSet::new();
     one.set(*cpus.get(turn % cpus.len().max(1))?);
     Some(one)
+}
+
+/// The host's CPUs that we may use, by number; none if the host does not say.
+fn allowed_cpus() -> Vec<usize> {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
+}
+
+/// How many of the host's CPUs a guest in the host's time may use at once.
+pub fn host_cpus() -> usize {
+    allowed_cpus().len()
 }
 
 fn stay_on(cpu: Option<&CpuSet>) -> std::io::Result<()> {

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
+use pathmeter_probes::Suite;
 use pathmeter_wire::{Kind, message};
 use serde_json::json;
 
@@ -52,7 +53,7 @@ pub fn record<R: Send>(
     recording: Recording,
     mut read: impl FnMut(File) -> R + Send,
 ) -> Result<Recorded<R>, VmError> {
-    let mut plan = Plan { starts: request.starts, skip: vec![] };
+    let mut plan = Plan { suite: Suite::Exact, starts: request.starts, skip: vec![] };
     loop {
         let error = match record_once(request, &plan, recording, &mut read) {
             Err(error) => error,
@@ -90,7 +91,7 @@ fn record_once<R: Send>(
     };
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || read(File::from(trace)));
-        let outcome = walk_once(request, &snapshot, extra, recording.path);
+        let outcome = walk_once(request, &snapshot, plan, extra, recording.path);
         // The guest is gone, and with it the pipe's other end: the reader comes to an end.
         let trace = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         Ok(Recorded { trace, outcome: outcome? })
@@ -111,10 +112,12 @@ fn refused(error: VmError) -> VmError {
 fn walk_once(
     request: &Request<'_>,
     snapshot: &Snapshot,
+    plan: &Plan,
     extra: Extra,
     path: usize,
 ) -> Result<PathOutcome, VmError> {
-    let mut walk = Walk::resume(request, snapshot, extra).map_err(refused)?;
+    let guest = snapshot.restore(request, extra).map_err(refused)?;
+    let mut walk = Walk::resume(request, guest, plan)?;
     while !matches!(walk.hear()?, Heard::Done) && !walk.has_walked(path) {}
     Ok(walk.into_gathered().first_start(path))
 }
@@ -156,12 +159,13 @@ fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
 /// Boots a guest that walks no path: the kernel need not survive them all to have symbols.
 fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
-    let nothing = Initramfs::new(&Plan { starts: 0, skip: vec![] });
-    let snapshot = boot(request, &nothing, memory_file("pathmeter-snapshot", &[])?)?;
+    let nothing = Plan { suite: Suite::Exact, starts: 0, skip: vec![] };
+    let snapshot =
+        boot(request, &Initramfs::new(&nothing), memory_file("pathmeter-snapshot", &[])?)?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, arguments: vec![] };
-    let mut walk = Walk::resume(request, &snapshot, extra)?;
+    let mut walk = Walk::resume(request, snapshot.restore(request, extra)?, &nothing)?;
     while walk.hear()? != Heard::Done {}
     copy_symbols(&mut walk.guest)?;
     drop(walk);

@@ -1,14 +1,11 @@
-//! A resumed guest: what its agent says while it walks the plan, start by start.
+//! A running guest: what its agent says while it walks the plan, start by start.
 
+use pathmeter_probes::Suite;
 use pathmeter_wire::{Kind, RawFrame, message};
 
 use crate::{
-    Progress, Request, VmError,
-    error::Step,
-    guest::{Extra, Guest},
-    measure::path_name,
+    Plan, Progress, Request, VmError, error::Step, guest::Guest, measure::path_name,
     outcome::Gathered,
-    snapshot::Snapshot,
 };
 
 /// What was heard of the agent.
@@ -25,23 +22,26 @@ pub(crate) enum Heard {
 /// A running guest, and what came of its paths so far.
 pub(crate) struct Walk<'a> {
     request: &'a Request<'a>,
+    suite: Suite,
+    of: u64,
     pub(crate) guest: Guest,
     gathered: Gathered,
     start: u64,
 }
 
 impl<'a> Walk<'a> {
-    /// Restores the snapshot, QEMU being given `extra`, and lets the guest run.
+    /// Lets the guest run, which is paused at READY and has `plan` to walk.
     pub(crate) fn resume(
         request: &'a Request<'a>,
-        snapshot: &Snapshot,
-        extra: Extra,
+        mut guest: Guest,
+        plan: &Plan,
     ) -> Result<Self, VmError> {
-        let mut guest = snapshot.restore(request, extra)?;
         guest.begin(Step::Run);
         guest.resume()?;
-        let windows: Vec<u32> = pathmeter_probes::paths().map(|path| path.windows).collect();
-        Ok(Self { request, guest, gathered: Gathered::new(&windows, request.starts), start: 0 })
+        let windows: Vec<u32> = plan.suite.paths().map(|path| path.windows).collect();
+        let gathered = Gathered::new(&windows, plan.starts);
+        let of = u64::from(plan.starts) * windows.len() as u64;
+        Ok(Self { request, suite: plan.suite, of, guest, gathered, start: 0 })
     }
 
     /// Waits for what the agent says next.
@@ -49,7 +49,7 @@ impl<'a> Walk<'a> {
         let gathered = &mut self.gathered;
         match self.guest.next_frame(|frame| interpret(frame, gathered))? {
             Frame::Begin(place) => {
-                let step = announce(self.request, place, self.gathered.walks());
+                let step = self.announce(place);
                 // The limit holds for each start anew.
                 if place.start == self.start {
                     self.guest.step = step;
@@ -68,6 +68,14 @@ impl<'a> Walk<'a> {
             Frame::Abort(reason) => Err(self.guest.gave_up(reason)),
             Frame::Wrong(what) => Err(self.guest.not_the_protocol(what)),
         }
+    }
+
+    fn announce(&self, place: message::Place) -> Step {
+        let index = usize::try_from(place.path).unwrap_or(usize::MAX);
+        let name = path_name(self.suite, index);
+        let done = self.gathered.walks();
+        (self.request.progress)(Progress::Walking { path: name, done, of: self.of });
+        Step::Path { index, name: name.to_owned() }
     }
 
     /// Whether the path with this index has been walked at least once.
@@ -108,12 +116,4 @@ fn interpret(frame: &RawFrame<'_>, gathered: &mut Gathered) -> Frame {
         Ok(heard) => heard,
         Err(error) => Frame::Wrong(error.to_string()),
     }
-}
-
-fn announce(request: &Request<'_>, place: message::Place, done: u64) -> Step {
-    let index = usize::try_from(place.path).unwrap_or(usize::MAX);
-    let name = path_name(index);
-    let of = u64::from(request.starts) * pathmeter_probes::paths().count() as u64;
-    (request.progress)(Progress::Walking { path: name, done, of });
-    Step::Path { index, name: name.to_owned() }
 }

@@ -30,6 +30,7 @@ pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
         initramfs_sha256: "c2".repeat(32),
         starts: 2,
         memory_mib: 256,
+        cpus: 1,
     };
     let schema = ResultSchema::V1;
     Measurement { schema, subject: Subject::kernel_image(name), identity, paths, notes: vec![] }

@@ -1,0 +1,101 @@
+//! Elapsed time: what calls take by one CPU alone and by two at once, on the lab kernel.
+//!
+//! It is of this host at this moment: never cached, never an instruction count, and only the two compared
+//! says something. Whoever calls this should have nothing else running meanwhile.
+
+use pathmeter_experiment::{Cell, Elapsed, ElapsedCell};
+use pathmeter_probes::{Suite, elapsed::CALLS};
+use pathmeter_vm::{PathOutcome, Progress, Status, host_cpus};
+
+use crate::exact::{Exact, Image};
+use crate::failure::Failure;
+
+/// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name, what came of
+/// it), in the suite's order. Where the host lets us use only one CPU, two of a guest's take turns, and
+/// no time of theirs is worth the name: then all are unsupported, and nothing is booted.
+pub(crate) fn measure(
+    exact: &Exact,
+    image: &Image,
+    progress: &(dyn Fn(Progress<'_>) + Sync),
+) -> Result<Vec<(&'static str, ElapsedCell)>, Failure> {
+    let names = Suite::Elapsed.paths().map(|path| path.name);
+    if host_cpus() < 2 {
+        let reason = "this host lets pathmeter use one CPU only, and two must run at once";
+        return Ok(names.map(|name| (name, Cell::Unsupported(reason.to_owned()))).collect());
+    }
+    let outcomes = exact.measure_elapsed(image, progress)?;
+    Ok(names.zip(outcomes.iter().map(cell)).collect())
+}
+
+fn cell(outcome: &PathOutcome) -> ElapsedCell {
+    match &outcome.status {
+        Status::Unsupported(reason) => Cell::Unsupported(reason.clone()),
+        Status::Failed(reason) => Cell::Failed(reason.clone()),
+        Status::Ok => match times(&outcome.starts.concat()) {
+            Some(elapsed) => Cell::Measured(elapsed),
+            None => Cell::Failed("a batch took no time, by what the guest said".to_owned()),
+        },
+    }
+}
+
+/// What nanoseconds of batches say that are by one CPU and by two in turn: times by the fastest batches,
+/// since what disturbs one only adds to it; how much was disturbed, by the pairs' quartiles. None if there
+/// is no pair, or one that can't be: the guest is not believed.
+fn times(samples: &[u64]) -> Option<Elapsed> {
+    let pairs = || samples.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+    if pairs().any(|(one, _)| one == 0) {
+        return None;
+    }
+    let mut percents: Vec<u64> = pairs().map(|(one, two)| percent(two, one)).collect();
+    percents.sort_unstable();
+    let quartile = |number: usize| percents.get(percents.len() * number / 4).copied();
+    let (one, two) = (pairs().map(|pair| pair.0).min()?, pairs().map(|pair| pair.1).min()?);
+    let a_call = |batch: u64| batch.saturating_add(u64::from(CALLS) / 2) / u64::from(CALLS);
+    Some(Elapsed {
+        one_ns: a_call(one),
+        two_ns: a_call(two),
+        percent: percent(two, one),
+        low_percent: quartile(1)?,
+        high_percent: quartile(3)?,
+    })
+}
+
+/// `part` of `whole`, which is not 0, in percent, rounded; in 128 bits, so that neither is too large.
+fn percent(part: u64, whole: u64) -> u64 {
+    let (part, whole) = (u128::from(part), u128::from(whole));
+    u64::try_from((part * 100 + whole / 2) / whole).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BATCH: u64 = CALLS as u64;
+
+    #[test]
+    fn times_are_the_fastest_batches_and_quartiles_the_pairs() {
+        // In the third pair the host was busy with something else.
+        let pairs = [(100, 200), (110, 230), (1000, 4000), (100, 210), (95, 190)];
+        let samples = pairs.map(|(one, two)| [one * BATCH, two * BATCH]).concat();
+        let elapsed = times(&samples).unwrap();
+        assert_eq!((elapsed.one_ns, elapsed.two_ns, elapsed.percent), (95, 190, 200));
+        // 200, 209, 400, 210, 200, sorted.
+        assert_eq!((elapsed.low_percent, elapsed.high_percent), (200, 210));
+    }
+
+    #[test]
+    fn what_can_not_be_is_no_time() {
+        assert_eq!(times(&[]), None);
+        assert_eq!(times(&[5, 5, 0, 5]), None);
+        assert_eq!(times(&[1, u64::MAX]).unwrap().percent, u64::MAX);
+    }
+
+    #[test]
+    fn a_path_that_has_no_samples_says_why() {
+        let outcome = |status| PathOutcome { status, checks: vec![], starts: vec![] };
+        let why = || "one CPU".to_owned();
+        assert_eq!(cell(&outcome(Status::Unsupported(why()))), Cell::Unsupported(why()));
+        assert_eq!(cell(&outcome(Status::Failed(why()))), Cell::Failed(why()));
+        assert!(matches!(cell(&outcome(Status::Ok)), Cell::Failed(_)));
+    }
+}

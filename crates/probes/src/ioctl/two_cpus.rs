@@ -1,0 +1,169 @@
+//! The `+2cpu` paths: what a call costs while another CPU makes ioctls to another device, so that the
+//! two share nothing but what the kernel makes them share: the big kernel lock, or nothing.
+//!
+//! The partner on CPU 1 has its device wait, as drivers do that look until theirs is ready: [`LOOKS`]
+//! looks, a `pause` behind each, and whatever lock the kernel has for the call held all the time. Then it
+//! pauses as often in user mode, and does it again.
+//!
+//! Under the exact clock of two CPUs one gives way at `pause` and at `hlt`, and where a timer is due or
+//! set. The windows are walked where no timer is due, so the two go on pause by pause in turn. The probe
+//! pauses before each window, up to [`LOOKS`] times two, so that windows begin at each of the partner's
+//! looks, and behind them. Where the lock is taken, the probe waits for it with `pause`, and its window
+//! holds what the partner executes meanwhile; where not, nothing of the partner's. It is one interleaving
+//! of many, and nearly always the same (`docs/exactness.md`).
+
+use core::sync::atomic::Ordering;
+
+use super::{Target, walk};
+use crate::{
+    Failure, Outcome, Report, broken, clock, compat32, lab, prove, syscall,
+    task::{self, Board, Partner},
+    unsupported,
+};
+
+/// Looks of one of the partner's calls, and its pauses between two.
+const LOOKS: u32 = 8;
+/// Before a window there are one to sixteen pauses, by this mask of the window's number: a whole turn of
+/// the partner's.
+const PAUSES: u32 = 2 * LOOKS - 1;
+
+const _: () = assert!((PAUSES + 1).is_power_of_two());
+
+pub(super) fn native(report: &mut Report) -> Outcome {
+    contended(report, Target::poll_native, |report, target, learnt| {
+        let mut pauses = pause_before_each();
+        walk(report, target, target.native, learnt, &mut pauses, Target::native_by)
+    })
+}
+
+pub(super) fn int80(report: &mut Report) -> Outcome {
+    syscall::supported()?;
+    contended(report, Target::poll_int80, |report, target, learnt| {
+        let mut pauses = pause_before_each();
+        walk(report, target, target.compat, learnt, &mut pauses, Target::int80_by)
+    })
+}
+
+pub(super) fn entry(report: &mut Report) -> Outcome {
+    syscall::supported()?;
+    contended(report, Target::poll_int80, |report, target, learnt| {
+        compat32::walk(report, target, learnt, PAUSES)
+    })
+}
+
+fn pause_before_each() -> impl FnMut() {
+    let mut window = 0;
+    move || {
+        for _ in 0..=window & PAUSES {
+            core::hint::spin_loop();
+        }
+        window += 1;
+    }
+}
+
+/// Walks while a partner on CPU 1 calls, and tells what came of the lock.
+fn contended(
+    report: &mut Report,
+    poll: fn(&Target, u32) -> usize,
+    walk: impl FnOnce(&mut Report, &Target, u32) -> Outcome,
+) -> Outcome {
+    let (target, second) = devices()?;
+    task::fifo()?;
+    let board = Board::new()?;
+    let _partner = Partner::on_second_cpu(board, || poll_forever(board, &second, poll))?;
+    let learnt = target.learn()?;
+    await_tick();
+    await_turn(board)?;
+    lock_counts()?;
+    let before = board.turns();
+    walk(report, &target, learnt)?;
+    let counts = lock_counts()?;
+    prove!(board.turns() > before, "the partner on CPU 1 made no call meanwhile");
+    let wrong = board.value.load(Ordering::Relaxed);
+    prove!(wrong == 0, "the partner's ioctl returned {wrong:#x}");
+    tell(report, &counts)
+}
+
+/// The lab's two devices.
+pub(crate) fn devices() -> Result<(Target, Target), Failure> {
+    match (Target::device(lab::DEVICE)?, Target::device(lab::SECOND_DEVICE)?) {
+        (Some(first), Some(second)) => Ok((first, second)),
+        _ => unsupported!("this path needs the lab kernel's two devices"),
+    }
+}
+
+/// The partner's life: each call is a turn; a result that is wrong is left in `value`.
+fn poll_forever(board: &Board, target: &Target, poll: fn(&Target, u32) -> usize) {
+    loop {
+        let raw = poll(target, LOOKS);
+        if raw != 0 {
+            board.value.store(raw as u64, Ordering::Relaxed);
+        }
+        board.take_turn();
+        for _ in 0..LOOKS {
+            core::hint::spin_loop();
+        }
+    }
+}
+
+/// Waits for a tick, of either CPU: so the next of the same is far behind the windows. A tick shows as
+/// time that passes in a loop.
+fn await_tick() {
+    /// Instructions of a look, of the shortest tick, and of the longest wait for one.
+    const LOOK: u64 = 2000;
+    const TICK: u64 = 200;
+    const LONGEST: u64 = 4_000_000;
+    let mut last = u64::MAX;
+    for _ in 0..LONGEST / LOOK {
+        let begin = clock::stamp();
+        clock::busy(LOOK);
+        let look = clock::stamp().wrapping_sub(begin);
+        if look > last.saturating_add(TICK) {
+            return;
+        }
+        last = last.min(look);
+    }
+}
+
+/// Pauses until the partner has taken its next turn: so the windows always begin at the same point of its
+/// loop, whatever came before.
+fn await_turn(board: &Board) -> Outcome {
+    const MOST: usize = 1000;
+    let before = board.turns();
+    for _ in 0..MOST {
+        if board.turns() != before {
+            return Ok(());
+        }
+        core::hint::spin_loop();
+    }
+    broken!("the partner on CPU 1 makes no calls")
+}
+
+/// Proves that each window, the warm-up's among them, took the lock or none did, and tells the counts of
+/// both CPUs.
+fn tell(report: &mut Report, counts: &[lab::LockCounts]) -> Outcome {
+    let (taken, windows) = (counts[0].acquired, report.walks() as u64);
+    prove!(taken == 0 || taken == windows, "the lock was taken {taken} times in {windows} windows");
+    let values = counts.iter().flat_map(|cpu| [cpu.acquired, cpu.contended, cpu.spins, cpu.waited]);
+    for (name, value) in NAMES.iter().zip(values) {
+        report.check(name, format_args!("{value}"));
+    }
+    Ok(())
+}
+
+/// What the counts of both CPUs are called; those of CPU 1 hold its calls between the windows, too.
+const NAMES: [&str; 8] = [
+    "CPU 0: lock taken",
+    "CPU 0: found taken",
+    "CPU 0: looks in vain",
+    "CPU 0: instructions waited",
+    "CPU 1: lock taken",
+    "CPU 1: found taken",
+    "CPU 1: looks in vain",
+    "CPU 1: instructions waited",
+];
+
+fn lock_counts() -> Result<[lab::LockCounts; lab::CPUS], Failure> {
+    lab::take_lock_counts()
+        .map_err(|error| Failure::broken(format_args!("no counts of the lock (error {error})")))
+}
