@@ -86,7 +86,7 @@ int main(int argc, char **argv, char **envp)
 	const struct test *const groups[] = { process_tests, memory_tests, signal_tests,
 					      schedule_tests, fpu_tests, flag_tests, cpu_tests,
 					      port_tests, hostile_tests, compat_tests, ioctl_tests,
-					      softirq_tests };
+					      ioctl_lock_tests, softirq_tests };
 	unsigned count = 0, failed = 0;
 
 	(void)envp;

@@ -12,7 +12,7 @@ struct test {
 /* One table a file; ended by an empty entry. */
 extern const struct test port_tests[], flag_tests[], cpu_tests[], fpu_tests[], process_tests[],
 	memory_tests[], signal_tests[], hostile_tests[], schedule_tests[], compat_tests[],
-	softirq_tests[], ioctl_tests[];
+	softirq_tests[], ioctl_tests[], ioctl_lock_tests[];
 
 /* The kernel's command line, with every boot's policies and `test.` words. */
 const char *command_line(void);

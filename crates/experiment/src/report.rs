@@ -202,7 +202,9 @@ fn quotient(
     let (left, right) = (left?, right?);
     if right > MOST_OF_CONTROL {
         let right = factor(right.into());
-        return Err(format!("the control needs {right}: this host had not two CPUs to spare"));
+        return Err(format!(
+            "the control took {right} times as long: this host had not two CPUs to spare"
+        ));
     }
     let (left, right) = (u128::from(left), u128::from(right));
     let quotient = (left * 100).checked_div(right).ok_or("two CPUs at once took no time")?;

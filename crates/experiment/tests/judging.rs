@@ -168,7 +168,10 @@ fn a_control_that_two_cpus_slow_down_tells_nothing() {
     assert_eq!(judged(150).outcome, Outcome::Holds);
     let busy = judged(151);
     assert_eq!(busy.outcome, Outcome::Untold);
-    assert_eq!(busy.seen, "the control needs 1.51: this host had not two CPUs to spare");
+    assert_eq!(
+        busy.seen,
+        "the control took 1.51 times as long: this host had not two CPUs to spare"
+    );
 }
 
 #[test]

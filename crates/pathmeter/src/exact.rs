@@ -129,11 +129,11 @@ impl Exact {
         if let Some(result) = self.cached(&name, progress) {
             return Ok(Measurement { subject: image.subject(), ..result });
         }
-        let failed = |error| lab::failure(image, error);
-        let run = self.run(image, progress).map_err(failed)?;
+        let run = self.with_request(image, progress, pathmeter_vm::measure)?;
         let result = self.document(image, run);
         if let Some(cache) = &self.cache {
-            results::keep(cache, &name, &result).map_err(|error| failed(error.into()))?;
+            results::keep(cache, &name, &result)
+                .map_err(|error| lab::failure(image, error.into()))?;
         }
         Ok(result)
     }
@@ -163,10 +163,6 @@ impl Exact {
         key.file()
     }
 
-    fn run(&self, image: &Image, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Result<Run, VmError> {
-        self.with_request(image, progress, pathmeter_vm::measure)
-    }
-
     /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
     pub(crate) fn measure_elapsed(
         &self,
@@ -174,7 +170,6 @@ impl Exact {
         progress: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<Vec<PathOutcome>, Failure> {
         self.with_request(image, progress, pathmeter_vm::measure_elapsed)
-            .map_err(|error| lab::failure(image, error))
     }
 
     /// Records the path with this index; `read` makes of the trace what it will.
@@ -194,7 +189,6 @@ impl Exact {
             most: LONGEST_WINDOW,
         };
         self.with_request(image, progress, |request| pathmeter_vm::record(request, recording, read))
-            .map_err(|error| lab::failure(image, error))
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them.
@@ -204,7 +198,6 @@ impl Exact {
         progress: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<Vec<u8>, Failure> {
         self.with_request(image, progress, pathmeter_vm::symbols)
-            .map_err(|error| lab::failure(image, error))
     }
 
     /// The guest's settings, with what this image's command line has and no other's.
@@ -219,9 +212,9 @@ impl Exact {
         &self,
         image: &Image,
         progress: &(dyn Fn(Progress<'_>) + Sync),
-        act: impl FnOnce(&Request<'_>) -> R,
-    ) -> R {
-        act(&Request {
+        act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
+    ) -> Result<R, Failure> {
+        let request = Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256.clone(), load: &|| load(image) },
             settings: &self.settings(image),
@@ -230,7 +223,8 @@ impl Exact {
             limit: self.limit,
             interrupt: &self.interrupt,
             progress,
-        })
+        };
+        act(&request).map_err(|error| lab::failure(image, error))
     }
 
     fn document(&self, image: &Image, run: Run) -> Measurement {
