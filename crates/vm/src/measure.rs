@@ -200,8 +200,8 @@ pub(crate) fn boot(
     initramfs: &Initramfs,
     file: File,
 ) -> Result<Snapshot, VmError> {
-    let (mut guest, about) = boot_guest(request, request.settings, initramfs)?;
-    Snapshot::save(&mut guest, file, about)
+    let (guest, about) = boot_guest(request, request.settings, initramfs)?;
+    Snapshot::save(guest, file, about)
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest.
