@@ -11,11 +11,13 @@
  * clock counts what all of them execute, so a window into which another one cut has fewer instructions
  * than the clock says.
  *
- * Written against version 1 of the plugin API (QEMU 7.2) and what changed up to version 5 (QEMU 10.1),
- * without QEMU's header, which distributions don't package: the declarations below are all it uses.
- * Source: QEMU include/qemu/qemu-plugin.h, docs/devel/tcg-plugins.rst.
+ * Written against versions 1 (QEMU 7.2) to 7 (QEMU 11.1) of the plugin API, without QEMU's header, which
+ * distributions don't package: the declarations below are all it uses. The functions whose signature
+ * changed between versions are in struct api; nothing else knows versions.
+ * Source: QEMU include/qemu/qemu-plugin.h, from 9.2 on include/plugins/qemu-plugin.h.
  *
- * Arguments: fd=N     an inherited descriptor to write to
+ * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
+ *            fd=N     an inherited descriptor to write to
  *            path=N   arm at the N-th path marker, from 0
  *            skip=N   windows of it to pass over
  *            take=N   windows to record
@@ -54,14 +56,10 @@ enum { MEM_RW = 3 };
 
 typedef void exec_cb_t(unsigned int vcpu, void *data);
 typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
-typedef void trans_cb_t(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, trans_cb_t *cb);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb_t *cb, int flags,
 					    void *data);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags, int rw,
 				      void *data);
-void qemu_plugin_reset(qemu_plugin_id_t id, void (*then)(qemu_plugin_id_t id));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
@@ -69,8 +67,28 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 unsigned int qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
-/* Takes and returns something else from version 3 on; see bytes_of(). */
-void qemu_plugin_insn_data(void);
+
+/*
+ * Functions whose signature changed: one declaration for each, by the first version that has it, all of
+ * the one symbol. Called through struct api only.
+ */
+#define SYMBOL(name) __asm__("qemu_plugin_" name)
+
+typedef void trans_cb_v1_t(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
+void register_trans_v1(qemu_plugin_id_t id, trans_cb_v1_t *cb) SYMBOL("register_vcpu_tb_trans_cb");
+void reset_v1(qemu_plugin_id_t id, void (*then)(qemu_plugin_id_t id)) SYMBOL("reset");
+/* The bytes themselves, in QEMU's memory. */
+const void *insn_data_v1(const struct qemu_plugin_insn *insn) SYMBOL("insn_data");
+
+/* A copy of the bytes; returns how many. */
+size_t insn_data_v3(const struct qemu_plugin_insn *insn, void *bytes, size_t length)
+	SYMBOL("insn_data");
+
+/* From version 7 on every callback is handed a pointer of the plugin's instead of its id. */
+typedef void trans_cb_v7_t(struct qemu_plugin_tb *tb, void *data);
+void register_trans_v7(qemu_plugin_id_t id, trans_cb_v7_t *cb, void *data)
+	SYMBOL("register_vcpu_tb_trans_cb");
+void reset_v7(qemu_plugin_id_t id, void (*then)(void *data), void *data) SYMBOL("reset");
 
 /*
  * The API version that QEMU is told. The host writes the running QEMU's own number here before it
@@ -99,7 +117,6 @@ static struct {
 	uint64_t path, skip, take, bytes_limit, window_limit;
 } wanted = { .fd = -1, .take = 1, .bytes_limit = UINT64_MAX, .window_limit = UINT64_MAX };
 
-static int api;			/* of the QEMU that loaded us */
 static struct code *codes[BUCKETS];
 static uint32_t code_count;
 
@@ -116,6 +133,87 @@ static int64_t last_number;	/* of the last instruction written, -1 if none in th
 static int64_t run_first;	/* a run not yet written ... */
 static uint64_t run_count;	/* ... empty if this is 0 */
 static uint64_t last_address;
+
+/* ---- What depends on the API version ------------------------------------------------------------ */
+
+static qemu_plugin_id_t self;
+static void (*translate)(struct qemu_plugin_tb *tb);	/* what is done with each new block */
+static void after_reset(void);
+
+struct api {
+	int first;		/* version that has these signatures */
+	void (*start)(void);	/* blocks go to translate() from now on */
+	void (*reset)(void);	/* forgets all callbacks, then calls after_reset() */
+	size_t (*copy)(const struct qemu_plugin_insn *insn, void *bytes, size_t length);
+};
+
+static void on_block_v1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	(void)id;
+	translate(tb);
+}
+
+static void on_reset_v1(qemu_plugin_id_t id)
+{
+	(void)id;
+	after_reset();
+}
+
+static void on_block_v7(struct qemu_plugin_tb *tb, void *data)
+{
+	(void)data;
+	translate(tb);
+}
+
+static void on_reset_v7(void *data)
+{
+	(void)data;
+	after_reset();
+}
+
+static void start_v1(void)
+{
+	register_trans_v1(self, on_block_v1);
+}
+
+static void start_v7(void)
+{
+	register_trans_v7(self, on_block_v7, NULL);
+}
+
+static void forget_v1(void)
+{
+	reset_v1(self, on_reset_v1);
+}
+
+static void forget_v7(void)
+{
+	reset_v7(self, on_reset_v7, NULL);
+}
+
+static size_t copy_v1(const struct qemu_plugin_insn *insn, void *bytes, size_t length)
+{
+	memcpy(bytes, insn_data_v1(insn), length);
+	return length;
+}
+
+/* Newest first. */
+static const struct api apis[] = {
+	{ 7, start_v7, forget_v7, insn_data_v3 },
+	{ 3, start_v1, forget_v1, insn_data_v3 },
+	{ 1, start_v1, forget_v1, copy_v1 },
+};
+static const struct api *api;	/* of the QEMU that loaded us */
+
+/* The one of the version that this plugin claims, which is what QEMU holds it to. */
+static const struct api *api_of(int version)
+{
+	const struct api *found = apis;
+
+	while (found->first > version && found->first > 1)
+		found++;
+	return found;
+}
 
 /* ---- Writing ---------------------------------------------------------------------------------- */
 
@@ -255,9 +353,6 @@ static void on_end(unsigned int vcpu, void *data)
 
 /* ---- Translation ------------------------------------------------------------------------------ */
 
-static qemu_plugin_id_t self;
-static void instrument(qemu_plugin_id_t id);
-
 static void on_path(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
@@ -265,7 +360,7 @@ static void on_path(unsigned int vcpu, void *data)
 	if (paths_seen++ != wanted.path)
 		return;
 	armed = true;
-	qemu_plugin_reset(self, instrument);
+	api->reset();
 }
 
 /* The marker: nopl disp32(%rax,%rax,1), which nothing else uses with these displacements. */
@@ -292,16 +387,7 @@ static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 
 	if (length > MAX_LENGTH)
 		length = MAX_LENGTH;
-	if (api >= 3) {
-		size_t (*copy)(const struct qemu_plugin_insn *, void *, size_t) = (void *)qemu_plugin_insn_data;
-
-		return copy(insn, bytes, length);
-	} else {
-		const void *(*data)(const struct qemu_plugin_insn *) = (void *)qemu_plugin_insn_data;
-
-		memcpy(bytes, data(insn), length);
-		return length;
-	}
+	return api->copy(insn, bytes, length);
 }
 
 /* The instruction's entry, made and written when it is new. Lives as long as QEMU. */
@@ -336,11 +422,10 @@ static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *b
 	return code;
 }
 
-static void translate_markers(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
 
-	(void)id;
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		exec_cb_t *cb = marker(bytes, bytes_of(insn, bytes));
@@ -350,11 +435,10 @@ static void translate_markers(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
-static void translate_all(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+static void translate_all(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
 
-	(void)id;
 	if (stopped)
 		return;
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
@@ -373,9 +457,10 @@ static void translate_all(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
-static void instrument(qemu_plugin_id_t id)
+static void after_reset(void)
 {
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_all);
+	translate = translate_all;
+	api->start();
 }
 
 /* ---- Start ------------------------------------------------------------------------------------ */
@@ -410,6 +495,12 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 {
 	static const uint8_t HEADER[8] = "PMTR\1";
 
+	if (argc == 1 && !strcmp(argv[0], "ask=on")) {
+		/* Read by crates/vm/src/plugin.rs. */
+		printf("recorder: %d %d\n", info->version.min, info->version.cur);
+		fflush(stdout);
+		return -1;
+	}
 	for (int i = 0; i < argc; i++) {
 		if (!argument(argv[i])) {
 			fprintf(stderr, "recorder: argument %s is unknown\n", argv[i]);
@@ -421,9 +512,10 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		return -1;
 	}
 	self = id;
-	api = info->version.cur;
+	api = api_of(qemu_plugin_version);
 	memcpy(buffer, HEADER, sizeof(HEADER));
 	filled = sizeof(HEADER);
-	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_markers);
+	translate = translate_markers;
+	api->start();
 	return 0;
 }

@@ -13,6 +13,7 @@
 //! ([`pathmeter_wire`]); QEMU runs in its seccomp sandbox, without network, disk or display, talks over
 //! inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's flags.
 
+mod ask;
 mod cache;
 mod console;
 mod error;
@@ -29,6 +30,7 @@ mod record;
 mod snapshot;
 mod walk;
 
+pub use ask::AskError;
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs, Plan};

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use command_fds::{CommandFdExt, FdMapping};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::thread::CpuSet;
 
 use crate::{Qemu, VmError, machine::Clock};
@@ -29,8 +30,13 @@ impl Interrupt {
     }
 }
 
-/// A running QEMU.
-pub(crate) struct Process(Child);
+/// A process that leads a group of its own: a QEMU, or whatever was named as one. Dropping it ends the
+/// whole group.
+pub(crate) struct Process {
+    leader: Child,
+    /// How it ended, once that is known. From then on its id may be another process's.
+    status: Option<ExitStatus>,
+}
 
 impl Process {
     /// Starts QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes the
@@ -49,8 +55,6 @@ impl Process {
         let mut command = Command::new(&qemu.path);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
-        // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
-        command.process_group(0);
         let cpu = if clock == Clock::Exact { one_cpu() } else { None };
         // SAFETY: runs between fork and exec and makes two system calls (prctl and
         // sched_setaffinity), which are async-signal-safe and allocate nothing.
@@ -60,31 +64,62 @@ impl Process {
                 stay_on(cpu.as_ref())
             })
         };
-        command.spawn().map(Self).map_err(host)
+        Self::start(&mut command).map_err(host)
+    }
+
+    /// Starts `command` as the leader of a process group.
+    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+        // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
+        let leader = command.process_group(0).spawn()?;
+        Ok(Self { leader, status: None })
+    }
+
+    /// Its stdout and stderr, if they were piped.
+    pub(crate) fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+        (self.leader.stdout.take(), self.leader.stderr.take())
     }
 
     /// Its stderr, to be read as it comes.
     pub(crate) fn take_stderr(&mut self) -> Option<ChildStderr> {
-        self.0.stderr.take()
+        self.leader.stderr.take()
     }
 
-    /// How it ended, if it has.
+    /// How it ended, if it has; then the rest of its group is ended too.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        self.0.try_wait().ok().flatten()
+        if self.status.is_none() && self.has_ended() {
+            self.end();
+        }
+        self.status
+    }
+
+    /// Whether the leader has ended, without reaping it: as long as it is not, its id is no other's.
+    fn has_ended(&self) -> bool {
+        let Some(id) = self.id() else { return false };
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(waitid(WaitId::Pid(id), look), Ok(Some(_)))
+    }
+
+    /// Ends the group, then reaps the leader. The group, since what was named as QEMU may be a script
+    /// that started it.
+    fn end(&mut self) {
+        if self.status.is_some() {
+            return;
+        }
+        if let Some(group) = self.id() {
+            // Fails only if nobody is left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.status = self.leader.wait().ok();
+    }
+
+    fn id(&self) -> Option<Pid> {
+        i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // All fail only when it has ended already. The group too: what was named as QEMU may be a
-        // script that started it.
-        if let Some(group) =
-            i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw)
-        {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-        }
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.end();
     }
 }
 
@@ -138,5 +173,57 @@ pub(crate) fn read_available(
         Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(Some(0)),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell that has written its own id and that of a child, which outlives it for long.
+    fn shell_with_child(then: &str) -> (Process, Pid) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &format!("sleep 1000 & echo $!; {then}")]).stdout(Stdio::piped());
+        let mut process = Process::start(&mut command).unwrap();
+        let mut line = String::new();
+        let output = process.take_outputs().0.unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        (process, Pid::from_raw(line.trim().parse().unwrap()).unwrap())
+    }
+
+    /// Waits until the process is gone, or only waits to be reaped by whoever inherited it.
+    fn assert_gone(id: Pid) {
+        let stat = format!("/proc/{}/stat", id.as_raw_nonzero());
+        for _ in 0..500 {
+            match std::fs::read_to_string(&stat) {
+                Ok(stat) if !stat.contains(") Z ") => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                _ => return,
+            }
+        }
+        panic!("{id:?} still runs");
+    }
+
+    #[test]
+    fn dropping_it_ends_what_it_started() {
+        let (process, child) = shell_with_child("wait");
+        drop(process);
+        assert_gone(child);
+    }
+
+    #[test]
+    fn once_it_has_ended_its_group_is_ended_and_its_id_not_used_again() {
+        let (mut process, child) = shell_with_child("exit 3");
+        let status = loop {
+            if let Some(status) = process.ended() {
+                break status;
+            }
+        };
+        assert_eq!(status.code(), Some(3));
+        assert_gone(child);
+        // A reaped leader's id may be anyone's: from here on nobody is signalled or waited for.
+        assert!(!process.has_ended());
+        assert_eq!(process.ended(), Some(status));
     }
 }

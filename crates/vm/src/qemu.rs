@@ -1,14 +1,18 @@
-//! Finds QEMU and learns its version.
+//! Finds QEMU and learns its version and features.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
+use crate::ask::{Answer, AskError, ask};
+use crate::console::Tail;
 use crate::machine::SANDBOX;
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
 /// First version whose flags we use, and whose clock was checked.
 const OLDEST: (u32, u32) = (7, 2);
+/// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass a
+/// self-test first.
+const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
 
 /// A QEMU that can run exact guests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +69,23 @@ pub enum QemuError {
         /// What was looked for.
         path: PathBuf,
     },
-    /// It can't be executed.
-    #[error("{} can't be run: {source}", .path.display())]
-    Run {
+    /// It can't be executed, or doesn't answer.
+    #[error("{} {error}", .path.display())]
+    Ask {
         /// What was run.
         path: PathBuf,
-        /// Why it failed.
-        source: std::io::Error,
+        /// Why there was no answer.
+        error: AskError,
+    },
+    /// It ran, but could not say its version.
+    #[error("{} could not say its version ({how}){errors}", .path.display())]
+    Mute {
+        /// What was run.
+        path: PathBuf,
+        /// How it ended.
+        how: String,
+        /// The end of what it complained about.
+        errors: Tail,
     },
     /// It ran, but said nothing that is a QEMU's version.
     #[error("{} is not QEMU: asked for its version it said {said:?}", .path.display())]
@@ -98,12 +112,27 @@ impl QemuError {
             Self::Old { .. } => {
                 "install a newer qemu-system-x86, or name another one with --qemu FILE"
             }
-            _ => {
+            Self::Ask { error: AskError::Run(error), .. } if is_shortage(error) => {
+                "this machine has run out of something that starting a program takes: end other \
+                 programs, or raise the limits (`ulimit -a`)"
+            }
+            Self::Ask { .. } | Self::Mute { .. } => {
+                "run it by hand with --version: it must print its version, as the \
+                 qemu-system-x86_64 of your distribution does; or name another one with --qemu FILE"
+            }
+            Self::Missing { .. } | Self::Foreign { .. } => {
                 "install it (Debian, Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install \
                  qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with --qemu FILE"
             }
         }
     }
+}
+
+/// Whether the host lacks descriptors, processes or memory, and not the program.
+fn is_shortage(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
 }
 
 impl Qemu {
@@ -113,15 +142,12 @@ impl Qemu {
         let found =
             if wanted.components().count() > 1 { existing(wanted) } else { on_path(wanted) };
         let path = found.ok_or_else(|| QemuError::Missing { path: wanted.to_owned() })?;
-        let output = Command::new(&path)
-            .arg("--version")
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|source| QemuError::Run { path: path.clone(), source })?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let Some((version, number)) = parse_version(&said) else {
-            let said = said.chars().take(80).collect();
-            return Err(QemuError::Foreign { path, said });
+        let answer = match ask(&path, &["--version"], vec![]) {
+            Ok(answer) => answer,
+            Err(error) => return Err(QemuError::Ask { path, error }),
+        };
+        let Some((version, number)) = parse_version(&answer.output) else {
+            return Err(not_a_version(path, &answer));
         };
         if number < OLDEST {
             return Err(QemuError::Old { path, version });
@@ -139,13 +165,26 @@ impl Qemu {
         .collect()
     }
 
+    /// Whether this version is among those that are tested.
+    pub fn is_tested(&self) -> bool {
+        TESTED.contains(&self.number)
+    }
+
     /// What it prints, given `arguments`; nothing if it can't be run.
     fn says(&self, arguments: &[&str]) -> String {
-        let output = Command::new(&self.path).args(arguments).stdin(Stdio::null()).output();
-        output
-            .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-            .unwrap_or_default()
+        ask(&self.path, arguments, vec![]).map(|answer| answer.output).unwrap_or_default()
     }
+}
+
+/// Why what `path` answered is no version.
+fn not_a_version(path: PathBuf, answer: &Answer) -> QemuError {
+    let said: String = answer.output.chars().take(80).collect();
+    if !said.trim().is_empty() {
+        return QemuError::Foreign { path, said };
+    }
+    let mut errors = Tail::default();
+    errors.extend(answer.errors.as_bytes());
+    QemuError::Mute { path, how: answer.status.to_string(), errors }
 }
 
 fn on_path(name: &Path) -> Option<PathBuf> {
