@@ -43,8 +43,76 @@ fn one_that_ends_at_once_is_quoted() {
                 echo 'qemu: there is no room' >&2; exit 1";
     let broken = script(&scene, "broken-qemu", text);
     let run = scene.run(&["measure", &built("base"), "--qemu", &broken]);
-    run.assert_unmeasured(&["base.bzImage: booting the kernel: ", "qemu: there is no room"]);
+    run.assert_unmeasured(&["base.bzImage: starting QEMU: ", "qemu: there is no room"]);
     assert_eq!(scene.cached(), [""; 0]);
+}
+
+/// A script that is the installed QEMU, but for what `case` does first.
+fn wrapped(scene: &Scene, case: &str) -> String {
+    script(scene, "wrapped-qemu", &format!("{case}\nexec qemu-system-x86_64 \"$@\""))
+}
+
+#[test]
+fn a_wrapper_script_is_as_good_as_the_program() {
+    let scene = Scene::cold();
+    let qemu = wrapped(&scene, "");
+    scene.run(&["measure", &built("base"), "--perturb", "1", "--qemu", &qemu]).succeeded();
+    scene.assert_nothing_running();
+}
+
+/// A QEMU that was built without something: its list lacks the word, and it refuses the option.
+fn assert_lack_is_told(case: &str, words: &[&str]) {
+    let scene = Scene::cold();
+    let qemu = wrapped(&scene, case);
+    scene.run(&["measure", &built("base"), "--qemu", &qemu]).assert_unmeasured(words);
+    let doctor = scene.run(&["doctor", "--qemu", &qemu]);
+    assert!(words.iter().all(|word| doctor.stdout.contains(word)), "{}", doctor.stdout);
+    assert_eq!(doctor.code, 3);
+    scene.assert_nothing_running();
+}
+
+#[test]
+fn one_without_the_interpreter_says_so() {
+    let case = "case \"$*\" in '-accel help') echo kvm; exit;; *'-accel tcg'*) \
+                echo 'invalid accelerator tcg' >&2; exit 1;; esac";
+    assert_lack_is_told(case, &["this QEMU was built without TCG"]);
+}
+
+#[test]
+fn one_without_the_machine_says_so() {
+    let case = "case \"$*\" in *'-M help') echo q35; exit;; *'-M microvm'*) \
+                echo 'unsupported machine type' >&2; exit 1;; esac";
+    assert_lack_is_told(case, &["this QEMU was built without the microvm machine"]);
+}
+
+#[test]
+fn one_without_a_sandbox_says_so() {
+    let case = "case \"$*\" in *-sandbox*) echo 'sandbox support is not enabled' >&2; exit 1;; esac";
+    assert_lack_is_told(case, &["this QEMU can't enter its sandbox"]);
+}
+
+#[test]
+fn one_that_never_answers_is_given_up() {
+    let scene = Scene::cold();
+    let silent = wrapped(&scene, "[ \"$1\" = --version ] || exec sleep 600");
+    let run = scene.run(&["measure", &built("base"), "--qemu", &silent, "--timeout", "1"]);
+    run.assert_unmeasured(&["starting QEMU: not done after 1 s", "does not answer"]);
+    scene.assert_nothing_running();
+}
+
+#[test]
+fn one_that_answers_late_is_waited_for() {
+    let scene = Scene::cold();
+    let late = wrapped(&scene, "[ \"$1\" = --version ] || sleep 2");
+    scene.run(&["measure", &built("base"), "--perturb", "1", "--qemu", &late]).succeeded();
+}
+
+#[test]
+fn one_that_lacks_a_library_is_quoted() {
+    let scene = Scene::cold();
+    let loader = script(&scene, "no-library", "echo 'libslirp.so.0: cannot open' >&2; exit 127");
+    let run = scene.run(&["measure", &built("base"), "--qemu", &loader]);
+    run.assert_unmeasured(&["could not say its version", "libslirp.so.0: cannot open"]);
 }
 
 /// Kills QEMU once the command has said `phase`.

@@ -106,9 +106,14 @@ pub enum VmError {
     },
 }
 
+/// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
+const OUT_OF_MEMORY: &str = "deadlocked on memory";
+
 /// What a guest was doing when something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
+    /// QEMU is starting, up to its first answer on the control channel.
+    Start,
     /// Booting, up to the agent's READY.
     Boot,
     /// Being saved as a snapshot.
@@ -129,6 +134,7 @@ pub enum Step {
 impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Start => f.write_str("starting QEMU"),
             Self::Boot => f.write_str("booting the kernel"),
             Self::Save => f.write_str("saving the guest's snapshot"),
             Self::Restore => f.write_str("restoring the guest's snapshot"),
@@ -168,18 +174,26 @@ impl VmError {
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
             Self::Qemu(error) => error.help(),
+            Self::Timeout { step: Step::Start, .. } => {
+                "QEMU does not answer on its control channel: is it a script, or stopped? \
+                 `pathmeter doctor` checks it; name another one with --qemu FILE"
+            }
             Self::Timeout { step: Step::Boot, .. } => {
                 "the kernel must boot with a serial console (CONFIG_SERIAL_8250_CONSOLE) and an \
                  initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time with \
                  --timeout SECONDS"
             }
             Self::Timeout { .. } => "give it more time with --timeout SECONDS",
+            Self::Panicked { message, .. } if message.contains(OUT_OF_MEMORY) => {
+                "this kernel needs more memory than the guest has: give it more, for example \
+                 --memory 512, on both sides of a comparison"
+            }
             Self::Panicked { step: Step::Boot, .. } => {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
                  command line with --append"
             }
-            Self::Ended { step: Step::Boot, by_guest: false, .. } => {
-                "if QEMU says why above, mend that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
+            Self::Ended { step: Step::Start, .. } => {
+                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
                  --memory what this machine can spare; `pathmeter doctor` checks QEMU"
             }
             Self::Ended { by_guest: false, .. } => {

@@ -108,7 +108,6 @@ impl Guest {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);
             unblocked.map_err(|error| host("preparing QEMU's stderr", error.into()))?;
         }
-        let step = if origin == Origin::Boot { Step::Boot } else { Step::Restore };
         let mut guest = Self {
             process,
             port,
@@ -124,9 +123,12 @@ impl Guest {
             limit,
             deadline: Instant::now() + limit,
             panicked_at: None,
-            step,
+            step: Step::Start,
         };
-        guest.call("qmp_capabilities", &Value::Null, None)?;
+        if let Err(error) = guest.call("qmp_capabilities", &Value::Null, None) {
+            return Err(qemu.lacking().map_or(error, VmError::Qemu));
+        }
+        guest.begin(if origin == Origin::Boot { Step::Boot } else { Step::Restore });
         Ok(guest)
     }
 

@@ -38,5 +38,5 @@ pub use machine::{Clock, Settings, Words};
 pub use measure::{Kernel, Progress, Request, Run, measure, measure_elapsed};
 pub use outcome::{PathOutcome, Status};
 pub use process::{Interrupt, host_cpus};
-pub use qemu::{Feature, Qemu, QemuError};
+pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
 pub use record::{Recorded, Recording, record, symbols};

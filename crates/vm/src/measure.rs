@@ -93,7 +93,7 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         match collect(request, &snapshot, &plan) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
-            Err(VmError::Ended { step: Step::Restore, how, .. }) if snapshot.forget(request) => {
+            Err(VmError::Ended { step: Step::Start | Step::Restore, how, .. }) if snapshot.forget(request) => {
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
             }

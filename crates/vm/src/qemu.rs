@@ -95,6 +95,14 @@ pub enum QemuError {
         /// The beginning of its answer.
         said: String,
     },
+    /// It was built without something, or may not use it here.
+    #[error("{}: {means}", .path.display())]
+    Lacks {
+        /// What was run.
+        path: PathBuf,
+        /// What it lacks.
+        means: &'static str,
+    },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
     Old {
@@ -104,6 +112,10 @@ pub enum QemuError {
         version: String,
     },
 }
+
+/// What to do about a QEMU that lacks a feature.
+pub const LACKS_HELP: &str = "install your distribution's full qemu-system-x86, or name another QEMU \
+                              with --qemu FILE";
 
 impl QemuError {
     /// What the user can do about it.
@@ -116,6 +128,7 @@ impl QemuError {
                 "this machine has run out of something that starting a program takes: end other \
                  programs, or raise the limits (`ulimit -a`)"
             }
+            Self::Lacks { .. } => LACKS_HELP,
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
                  qemu-system-x86_64 of your distribution does; or name another one with --qemu FILE"
@@ -163,6 +176,14 @@ impl Qemu {
             Feature { name, present, means: if present { found } else { missing } }
         })
         .collect()
+    }
+
+    /// What it lacks of the things that exact runs need, if anything. One that can't even list its
+    /// machines has another fault, and says so itself.
+    pub(crate) fn lacking(&self) -> Option<QemuError> {
+        ask(&self.path, &["-M", "help"], vec![]).ok().filter(|answer| answer.status.success())?;
+        let missing = self.features().into_iter().find(|feature| !feature.present)?;
+        Some(QemuError::Lacks { path: self.path.clone(), means: missing.means })
     }
 
     /// Whether this version is among those that are tested.

@@ -101,7 +101,7 @@ fn record_once<R: Send>(
 /// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.
 fn refused(error: VmError) -> VmError {
     match error {
-        VmError::Ended { step: Step::Restore, by_guest: false, how, .. } => {
+        VmError::Ended { step: Step::Start | Step::Restore, by_guest: false, how, .. } => {
             VmError::Recorder { how }
         }
         other => other,
