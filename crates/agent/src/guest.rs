@@ -85,7 +85,8 @@ pub(crate) fn seed_random(seed: u64) {
     let _ = sys::close(fd);
 }
 
-/// Well-spread bits from a small number (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014).
+/// Well-spread bits from a small number (the finaliser of `SplitMix64`, Steele et al., OOPSLA
+/// 2014).
 pub(crate) fn scramble(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,9 @@
 //! The agent: `/init` in a measured guest.
 //!
-//! It sets the guest up, announces READY, is paused by the host and resumed, then walks the plan once
-//! in each perturbed start and sends what came of every path. A start is a fresh execution of this
-//! program (new stack and mapping bases, another phase of the timer tick), each probe in it a forked
-//! child of its own, so that nothing a probe does outlives it.
+//! It sets the guest up, announces READY, is paused by the host and resumed, then walks the plan
+//! once in each perturbed start and sends what came of every path. A start is a fresh execution of
+//! this program (new stack and mapping bases, another phase of the timer tick), each probe in it a
+//! forked child of its own, so that nothing a probe does outlives it.
 //!
 //! Built without libc and without an allocator: it must run on any kernel, and its instructions are
 //! part of what is measured. See `runtime` for what that takes.
@@ -31,7 +31,8 @@ use port::Port;
 /// Why the agent can't go on, for the host's user.
 pub(crate) type Trouble = Text<200>;
 
-/// Entered by `runtime` on the program's own stack with the C-style arguments that the kernel passed.
+/// Entered by `runtime` on the program's own stack with the C-style arguments that the kernel
+/// passed.
 pub(crate) fn main(arguments: &[&[u8]]) -> ! {
     let mut port = Port::new();
     let result = match arguments {

@@ -15,7 +15,8 @@ const ARGUMENTS: usize = 4;
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _start() -> ! {
-    naked_asm!("xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {begin}", "ud2", begin = sym begin)
+    naked_asm!("xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {begin}", "ud2",
+        begin = sym begin)
 }
 
 /// Collects the arguments, learns where the vDSO is, goes on in [`crate::main`].

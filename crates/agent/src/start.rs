@@ -19,8 +19,8 @@ const LIMIT: usize = 4;
 /// patience, since that has the better reason to tell.
 const ELAPSED_LIMIT: usize = 90;
 
-/// The rounds of starts: the paths in which the CPU idles are walked after all others, since the clock
-/// is exact as long as it doesn't. No clock is in elapsed time.
+/// The rounds of starts: the paths in which the CPU idles are walked after all others, since the
+/// clock is exact as long as it doesn't. No clock is in elapsed time.
 pub(crate) fn rounds(suite: Suite) -> &'static [&'static [u8]] {
     match suite {
         Suite::Exact => &[BUSY, IDLE],
@@ -57,8 +57,8 @@ fn place_bases(number: u64) {
     let span = (64 << 40) - lowest;
     let offset = if number == 0 { 0 } else { guest::scramble(number) % span / PAGE * PAGE };
     let limits = [lowest + offset, u64::MAX];
-    // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`. Should
-    // a kernel lack either, its bases stay where it puts them.
+    // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`.
+    // Should a kernel lack either, its bases stay where it puts them.
     unsafe {
         let _ = sys::checked(PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]);
         let place = limits.as_ptr() as usize;

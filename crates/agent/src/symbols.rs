@@ -1,7 +1,7 @@
 //! The kernel's symbols, for explaining a path: `/proc/kallsyms`, as pid 1 sees it.
 //!
-//! Some megabytes would take seconds through the protocol port. So they are read into memory, the host
-//! is told where, and the guest paused: the host has QEMU copy them out.
+//! Some megabytes would take seconds through the protocol port. So they are read into memory, the
+//! host is told where, and the guest paused: the host has QEMU copy them out.
 
 use pathmeter_probes::{
     Suite,

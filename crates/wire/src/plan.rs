@@ -6,9 +6,9 @@
 //! skip 17
 //! ```
 //!
-//! The first two lines are always there, in this order: which [`Suite`] is executed, and in how many
-//! perturbed runs (each a fresh start of the agent). Each further line names the index of a path that
-//! is left out, because the kernel died in it before. Every line ends in a newline.
+//! The first two lines are always there, in this order: which [`Suite`] is executed, and in how
+//! many perturbed runs (each a fresh start of the agent). Each further line names the index of a
+//! path that is left out, because the kernel died in it before. Every line ends in a newline.
 //!
 //! Only a plan that is exactly so is taken: the agent refuses any other, and says why.
 
@@ -22,10 +22,11 @@ use crate::message::{MAX_PATHS, MAX_STARTS};
 pub const MAX_PLAN: usize = 4096;
 
 /// Words of the set of paths to leave out.
-const WORDS: usize = MAX_PATHS as usize / 64;
+const WORDS: usize = 4;
 
-const _: () = assert!(Suite::Exact.paths().len() <= MAX_PATHS as usize);
-const _: () = assert!(Suite::Elapsed.paths().len() <= MAX_PATHS as usize);
+const _: () = assert!(WORDS as u64 * 64 == MAX_PATHS);
+const _: () = assert!(Suite::Exact.paths().len() as u64 <= MAX_PATHS);
+const _: () = assert!(Suite::Elapsed.paths().len() as u64 <= MAX_PATHS);
 const _: () = assert!("suite elapsed\n".len() + "starts 1024\n".len() + 256 * 9 <= MAX_PLAN);
 
 /// What to execute, and how often.
