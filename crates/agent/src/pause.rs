@@ -15,13 +15,10 @@
 
 use core::arch::{asm, naked_asm};
 
-use pathmeter_probes::sys::{self, nr};
+use pathmeter_probes::sys::{self, flag, nr};
 
-const SIGALRM: usize = 14;
-const SETITIMER: usize = 38;
 const SA_SIGINFO: usize = 4;
 const SA_RESTORER: usize = 0x0400_0000;
-const SIGRETURN: usize = 15;
 /// Microseconds of the guest's clock, so 1000 times as many instructions, at most until the signal.
 /// A kernel without high-resolution timers rounds it up to its tick.
 const WAIT: u64 = 200;
@@ -48,7 +45,7 @@ unsafe extern "C" fn leave_loop() {
 
 #[unsafe(naked)]
 unsafe extern "C" fn restorer() {
-    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const SIGRETURN)
+    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const nr::RT_SIGRETURN)
 }
 
 /// Writes `value` to the I/O port that pauses the guest; the caller holds the privilege. Where
@@ -62,8 +59,8 @@ pub(crate) fn at_an_exact_state(port: u16, value: u8) {
     // changes nothing but the interrupted instruction pointer, and the timer goes off only once, in
     // the loop: it is armed for far longer than the way there.
     unsafe {
-        let armed = sys::checked(nr::RT_SIGACTION, [SIGALRM, action_place, 0, 8, 0, 0])
-            .and_then(|_| sys::checked(SETITIMER, [0, timer_place, 0, 0, 0, 0]));
+        let armed = sys::checked(nr::RT_SIGACTION, [flag::SIGALRM, action_place, 0, 8, 0, 0])
+            .and_then(|_| sys::checked(nr::SETITIMER, [0, timer_place, 0, 0, 0, 0]));
         if armed.is_ok() {
             asm!("out dx, al", "2: jmp 2b", in("dx") port, in("al") value);
         } else {

@@ -6,6 +6,7 @@
 use core::arch::{asm, naked_asm};
 use core::panic::PanicInfo;
 
+use pathmeter_agent::enter;
 use pathmeter_probes::{sys, vdso};
 
 /// Most arguments that are looked at.
@@ -19,7 +20,7 @@ unsafe extern "C" fn _start() -> ! {
         begin = sym begin)
 }
 
-/// Collects the arguments, learns where the vDSO is, goes on in [`crate::main`].
+/// Collects the arguments, learns where the vDSO is, goes on in [`enter`].
 extern "C" fn begin(stack: *const usize) -> ! {
     let mut arguments: [&[u8]; ARGUMENTS] = [&[]; ARGUMENTS];
     // SAFETY: the stack holds argc, argv with its null, envp with its null, then the auxiliary
@@ -35,7 +36,7 @@ extern "C" fn begin(stack: *const usize) -> ! {
             entry = entry.add(1);
         }
         vdso::learn(entry.add(1).cast());
-        crate::main(&arguments[..count])
+        enter(&arguments[..count])
     }
 }
 

@@ -6,7 +6,7 @@ use pathmeter_image::cpio::{self, Entry};
 use pathmeter_probes::Suite;
 
 /// The agent's executable, built with this crate.
-pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_agent"));
+pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init"));
 
 /// What the agent shall do.
 #[derive(Clone, Debug, PartialEq, Eq)]
