@@ -76,6 +76,8 @@ fn compile(
         // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
         .arg(format!("--remap-path-prefix={}=", crates.display()))
         .arg(root);
+    // Where a library finds those that it uses itself.
+    command.arg(format!("-Ldependency={}", out.display()));
     for library in libraries {
         let file = out.join(format!("libpathmeter_{library}.rlib"));
         command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));

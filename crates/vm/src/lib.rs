@@ -31,10 +31,11 @@ mod walk;
 
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
-pub use initramfs::{AGENT, Initramfs, Plan};
+pub use initramfs::{AGENT, Initramfs};
 pub use machine::{Clock, Settings, Words};
 pub use measure::{Kernel, Progress, Request, Run, measure, measure_elapsed};
 pub use outcome::{PathOutcome, Status};
+pub use pathmeter_wire::plan::Plan;
 pub use process::{Interrupt, host_cpus};
 pub use qemu::{Feature, Qemu, QemuError};
 pub use record::{Recorded, Recording, record, symbols};
