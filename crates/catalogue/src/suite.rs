@@ -1,6 +1,9 @@
 //! The suites, and the order in which their paths are executed.
 
-use crate::{Path, Round, table};
+use crate::{
+    path::{Path, Round},
+    table,
+};
 
 /// What a guest executes: every path of one of the two tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
