@@ -16,43 +16,66 @@ pub(crate) type Probes = &'static [(&'static str, Probe)];
 /// The probe of each of `paths`, in their order, from the tables of all groups.
 ///
 /// # Panics
-/// When compiled: if a path has no probe or several, or a probe has no path.
+/// When compiled: if a path has no probe or several, or a probe has no path. The compiler says which
+/// function below panicked, and the path's name.
 pub(crate) const fn linked<const N: usize>(paths: &[Path], groups: &[Probes]) -> [Probe; N] {
-    assert!(paths.len() == N);
+    let mut found: [Option<Probe>; N] = [None; N];
+    let mut number = 0;
+    while let Some((name, probe)) = row(groups, number) {
+        let place = place(paths, name);
+        if found[place].is_some() {
+            this_path_has_two_probes(name);
+        }
+        found[place] = Some(probe);
+        number += 1;
+    }
     let mut probes = [unlinked as Probe; N];
-    let (mut index, mut rows) = (0, 0);
+    let mut index = 0;
     while index < N {
-        let (probe, found) = find(paths[index].name, groups);
-        assert!(found > 0, "a path of the catalogue has no probe");
-        assert!(found < 2, "a path of the catalogue has several probes");
-        probes[index] = probe;
+        match found[index] {
+            Some(probe) => probes[index] = probe,
+            None => this_path_has_no_probe(paths[index].name),
+        }
         index += 1;
     }
-    let mut group = 0;
-    while group < groups.len() {
-        rows += groups[group].len();
-        group += 1;
-    }
-    assert!(rows == N, "a probe has a name that the catalogue has not");
     probes
 }
 
-/// The last probe with this name, and how many there are.
-const fn find(name: &str, groups: &[Probes]) -> (Probe, usize) {
-    let (mut probe, mut found) = (unlinked as Probe, 0);
+/// The row with this number, counted over all tables.
+const fn row(groups: &[Probes], mut number: usize) -> Option<(&'static str, Probe)> {
     let mut group = 0;
     while group < groups.len() {
-        let mut row = 0;
-        while row < groups[group].len() {
-            if is(groups[group][row].0, name) {
-                probe = groups[group][row].1;
-                found += 1;
-            }
-            row += 1;
+        if number < groups[group].len() {
+            return Some(groups[group][number]);
         }
+        number -= groups[group].len();
         group += 1;
     }
-    (probe, found)
+    None
+}
+
+/// The place of the path with this name.
+const fn place(paths: &[Path], name: &str) -> usize {
+    let mut index = 0;
+    while index < paths.len() {
+        if is(paths[index].name, name) {
+            return index;
+        }
+        index += 1;
+    }
+    this_probe_has_no_path(name)
+}
+
+const fn this_path_has_no_probe(name: &str) -> ! {
+    panic!("{}", name)
+}
+
+const fn this_path_has_two_probes(name: &str) -> ! {
+    panic!("{}", name)
+}
+
+const fn this_probe_has_no_path(name: &str) -> ! {
+    panic!("{}", name)
 }
 
 /// Whether two names are one: `==` is not yet for constants.
@@ -105,20 +128,20 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "has no probe")]
+    #[should_panic(expected = "a.other")]
     fn a_path_without_a_probe_is_refused() {
         linked::<2>(&[path("a.one"), path("a.other")], &[&[("a.one", one)]]);
     }
 
     #[test]
-    #[should_panic(expected = "has several probes")]
+    #[should_panic(expected = "a.one")]
     fn a_path_with_two_probes_is_refused() {
         linked::<1>(&[path("a.one")], &[&[("a.one", one)], &[("a.one", other)]]);
     }
 
     #[test]
-    #[should_panic(expected = "a name that the catalogue has not")]
+    #[should_panic(expected = "a.third")]
     fn a_probe_without_a_path_is_refused() {
-        linked::<1>(&[path("a.one")], &[&[("a.one", one), ("a.on", other)]]);
+        linked::<1>(&[path("a.one")], &[&[("a.one", one), ("a.third", other)]]);
     }
 }
