@@ -2,12 +2,15 @@
 //!
 //! The agent is a static program without libc, with flags of its own, so it can't be an ordinary
 //! dependency; and a cargo inside cargo would wait for the same target folder. rustc is called
-//! directly, once a crate: wire, probes, agent.
+//! directly, once a crate, those that others use first.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Flags for all three. The code model and the missing position independence keep every address below
+/// The libraries of which the agent is made, each after those that it uses.
+const LIBRARIES: [&str; 4] = ["catalogue", "wire", "probes", "agent"];
+
+/// Flags for all of them. The code model and the missing position independence keep every address below
 /// 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of source
 /// and compiler alone.
 const FLAGS: &[&str] = &[
@@ -40,23 +43,27 @@ fn main() -> ExitCode {
 fn build() -> Result<(), String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no parent folder")?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
-    for name in ["wire", "probes", "agent"] {
+    for name in LIBRARIES {
         // Relative to this package: another checkout may share the target folder.
         println!("cargo::rerun-if-changed=../{name}/src");
     }
     build_recorder(crates.parent().ok_or("no workspace")?, &out)?;
-    compile(crates, &out, "wire", "src/lib.rs", &["--crate-type=rlib"])?;
-    compile(crates, &out, "probes", "src/lib.rs", &["--crate-type=rlib"])?;
+    for (built, name) in LIBRARIES.into_iter().enumerate() {
+        let root = crates.join(name).join("src/lib.rs");
+        compile(crates, &out, name, &root, &LIBRARIES[..built], &["--crate-type=rlib"])?;
+    }
+    let root = crates.join("agent/src/main.rs");
     let link = format!("-Clink-args={LINK}");
-    compile(crates, &out, "agent", "src/main.rs", &["--crate-type=bin", &link])
+    compile(crates, &out, "init", &root, &LIBRARIES, &["--crate-type=bin", &link])
 }
 
-/// Compiles one crate; `extra` are its own flags. Those built before it can be used by it.
+/// Compiles one crate, which can use `libraries`; `extra` are its own flags.
 fn compile(
     crates: &Path,
     out: &Path,
     name: &str,
-    root: &str,
+    root: &Path,
+    libraries: &[&str],
     extra: &[&str],
 ) -> Result<(), String> {
     let rustc = std::env::var_os("RUSTC").ok_or("RUSTC is not set")?;
@@ -68,8 +75,10 @@ fn compile(
         .arg(format!("--out-dir={}", out.display()))
         // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
         .arg(format!("--remap-path-prefix={}=", crates.display()))
-        .arg(crates.join(name).join(root));
-    for library in ["wire", "probes"].into_iter().filter(|library| *library != name) {
+        .arg(root);
+    // Where a library finds those that it uses itself.
+    command.arg(format!("-Ldependency={}", out.display()));
+    for library in libraries {
         let file = out.join(format!("libpathmeter_{library}.rlib"));
         command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));
     }

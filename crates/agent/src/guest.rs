@@ -8,7 +8,7 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::Trouble;
+use crate::trouble::Trouble;
 
 /// File systems: (type, mount point).
 const MOUNTS: [(&[u8], &[u8]); 4] = [
@@ -85,7 +85,8 @@ pub(crate) fn seed_random(seed: u64) {
     let _ = sys::close(fd);
 }
 
-/// Well-spread bits from a small number (the finaliser of `SplitMix64`, Steele et al., OOPSLA 2014).
+/// Well-spread bits from a small number (the finaliser of `SplitMix64`, Steele et al., OOPSLA
+/// 2014).
 pub(crate) fn scramble(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -95,10 +96,9 @@ pub(crate) fn scramble(number: u64) -> u64 {
 
 /// Ends the guest: by reboot(2), and should that return, by the panic of a dying init.
 pub(crate) fn power_off() -> ! {
-    const REBOOT: usize = 169;
     const MAGIC: [usize; 2] = [0xfee1_dead, 0x2812_1969];
     const RESTART: usize = 0x0123_4567;
     // SAFETY: takes no pointer for this command.
-    unsafe { sys::call(REBOOT, [MAGIC[0], MAGIC[1], RESTART, 0, 0, 0]) };
+    unsafe { sys::call(sys::nr::REBOOT, [MAGIC[0], MAGIC[1], RESTART, 0, 0, 0]) };
     sys::exit(0)
 }

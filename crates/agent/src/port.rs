@@ -2,18 +2,18 @@
 //!
 //! Two ways to reach it from user space: port instructions, after iopl(2); or, on kernels without
 //! that, `/dev/port`. The I/O privilege is dropped at once after each use: a task that holds it
-//! makes every switch to it dearer, and a probe forked from here must not inherit that.
+//! makes every switch to it more expensive, and a probe forked from here must not inherit that.
 
 use core::arch::asm;
 
+use pathmeter_catalogue::Suite;
 use pathmeter_probes::{
-    Suite,
     sys::{self, CStr, flag},
     text::Text,
 };
 use pathmeter_wire::{Kind, MAX_FRAME, message};
 
-use crate::{Trouble, pause};
+use crate::{pause, trouble::Trouble};
 
 /// The byte port that the host reads (QEMU's isa-debugcon).
 const DATA: u16 = 0xe9;
@@ -57,8 +57,8 @@ impl Port {
             Ok(fd) => self.way = Way::File(fd),
             Err(error) => {
                 return Err(Text::format(format_args!(
-                    "user space can't reach I/O ports: neither iopl(2) nor /dev/port (error {error}); \
-                     set CONFIG_X86_IOPL_IOPERM or CONFIG_DEVPORT"
+                    "user space can't reach I/O ports: neither iopl(2) nor /dev/port \
+                     (error {error}); set CONFIG_X86_IOPL_IOPERM or CONFIG_DEVPORT"
                 )));
             }
         }
@@ -96,6 +96,14 @@ impl Port {
             put(self.way, frame);
             true
         })
+    }
+
+    /// Sends that a path failed, and why.
+    pub(crate) fn send_failed(&mut self, place: message::Place, reason: &[u8]) {
+        let status = message::Status::Failed;
+        let checks = core::iter::empty();
+        // A reason of the agent's own fits.
+        let _ = self.send_outcome(message::Outcome { place, status, reason, checks, samples: &[] });
     }
 
     /// Has the host's QEMU pause the guest; goes on when it is resumed.

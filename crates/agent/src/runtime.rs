@@ -6,6 +6,7 @@
 use core::arch::{asm, naked_asm};
 use core::panic::PanicInfo;
 
+use pathmeter_agent::enter;
 use pathmeter_probes::{sys, vdso};
 
 /// Most arguments that are looked at.
@@ -15,10 +16,11 @@ const ARGUMENTS: usize = 4;
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _start() -> ! {
-    naked_asm!("xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {begin}", "ud2", begin = sym begin)
+    naked_asm!("xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {begin}", "ud2",
+        begin = sym begin)
 }
 
-/// Collects the arguments, learns where the vDSO is, goes on in [`crate::main`].
+/// Collects the arguments, learns where the vDSO is, goes on in [`enter`].
 extern "C" fn begin(stack: *const usize) -> ! {
     let mut arguments: [&[u8]; ARGUMENTS] = [&[]; ARGUMENTS];
     // SAFETY: the stack holds argc, argv with its null, envp with its null, then the auxiliary
@@ -34,7 +36,7 @@ extern "C" fn begin(stack: *const usize) -> ! {
             entry = entry.add(1);
         }
         vdso::learn(entry.add(1).cast());
-        crate::main(&arguments[..count])
+        enter(&arguments[..count])
     }
 }
 

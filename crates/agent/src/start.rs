@@ -1,39 +1,35 @@
-//! One perturbed start: a fresh execution that walks every path of the plan.
+//! One perturbed run: a fresh start of the agent that executes every path of one round.
 
 use core::fmt::Write;
 
+use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
-    Check, Path, Report, Status, Suite, clock,
+    Check, MAX_CHECKS, MAX_SAMPLES, Report, Status, clock, probes,
     sys::{self, flag, nr},
     task::{self, Ended},
     text::Text,
 };
-use pathmeter_wire::message::{self, Outcome, Place};
+use pathmeter_wire::{
+    message::{self, Outcome, Place},
+    plan::Plan,
+};
 
-use crate::{Trouble, guest, plan::Plan, port::Port};
+use crate::{command, guest, port::Port, shared::SharedReport, trouble::Trouble};
+
+// Whatever a probe reports, the protocol can say.
+const _: () = assert!(MAX_SAMPLES as u64 <= message::MAX_SAMPLES);
+const _: () = assert!(MAX_CHECKS as u64 <= message::MAX_CHECKS);
 
 /// Seconds of the guest's clock after which a probe is killed. With an instruction-counting clock
 /// idle time passes at once, so a probe that lost its partner is noticed in no time.
 const LIMIT: usize = 4;
 /// The same in elapsed time, in which the host may let the guest wait: longer than the probe's own
-/// patience, since that has the better reason to tell.
+/// patience, since that has the better reason to give.
 const ELAPSED_LIMIT: usize = 90;
 
-/// The rounds of starts: the paths in which the CPU idles are walked after all others, since the clock
-/// is exact as long as it doesn't. No clock is in elapsed time.
-pub(crate) fn rounds(suite: Suite) -> &'static [&'static [u8]] {
-    match suite {
-        Suite::Exact => &[BUSY, IDLE],
-        Suite::Elapsed => &[BUSY],
-    }
-}
-
-const BUSY: &[u8] = b"busy";
-pub(crate) const IDLE: &[u8] = b"idle";
-
 /// Random numbers reseeded from `number`, then this program executed afresh as a child, waited for.
-pub(crate) fn run(number: u64, round: &[u8]) -> Result<(), Trouble> {
-    guest::seed_random(number);
+pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
+    guest::seed_random(u64::from(number));
     let child = task::fork(|| execute(number, round));
     match child.and_then(task::wait) {
         Ok(Ended::Exit(0)) => Ok(()),
@@ -45,35 +41,38 @@ pub(crate) fn run(number: u64, round: &[u8]) -> Result<(), Trouble> {
 ///
 /// The kernel's own randomisation would differ between two kernels whatever it is seeded with (the
 /// release string is mixed into the pool), so it is switched off. Instead the mappings move with
-/// the stack's size limit, from 128 MiB to 64 TiB below the stack (Linux `arch/x86/mm/mmap.c`,
-/// `mmap_base`). Start 0 keeps the bases as they are without randomisation.
-fn place_bases(number: u64) {
-    const PERSONALITY: usize = 135;
+/// the stack's size limit (Linux `arch/x86/mm/mmap.c`, `mmap_base`).
+fn place_bases(number: u32) {
     const ADDR_NO_RANDOMIZE: usize = 0x004_0000;
-    const SETRLIMIT: usize = 160;
     const RLIMIT_STACK: usize = 3;
-    const PAGE: u64 = 4096;
-    let lowest = 128 << 20;
-    let span = (64 << 40) - lowest;
-    let offset = if number == 0 { 0 } else { guest::scramble(number) % span / PAGE * PAGE };
-    let limits = [lowest + offset, u64::MAX];
+    let limits = [stack_limit(number), u64::MAX];
     // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`. Should
     // a kernel lack either, its bases stay where it puts them.
     unsafe {
-        let _ = sys::checked(PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]);
+        let _ = sys::checked(nr::PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]);
         let place = limits.as_ptr() as usize;
-        let _ = sys::checked(SETRLIMIT, [RLIMIT_STACK, place, 0, 0, 0, 0]);
+        let _ = sys::checked(nr::SETRLIMIT, [RLIMIT_STACK, place, 0, 0, 0, 0]);
+    }
+}
+
+/// Bytes of stack that a perturbed run is allowed, by its number: from 128 MiB to 64 TiB, in whole
+/// pages. Run 0 keeps the bases as they are without randomisation.
+fn stack_limit(number: u32) -> u64 {
+    const LOWEST: u64 = 128 << 20;
+    const HIGHEST: u64 = 64 << 40;
+    const PAGE: u64 = 4096;
+    match number {
+        0 => LOWEST,
+        _ => LOWEST + guest::scramble(u64::from(number)) % (HIGHEST - LOWEST) / PAGE * PAGE,
     }
 }
 
 /// Becomes `/init start NUMBER ROUND`; returns only if that fails.
-fn execute(number: u64, round: &[u8]) -> usize {
+fn execute(number: u32, round: Round) -> usize {
     place_bases(number);
-    let mut digits = Text::<24>::EMPTY;
-    let _ = write!(digits, "{number}\0");
-    let round: &[u8] = if round == IDLE { b"idle\0" } else { b"busy\0" };
-    let words = [&b"/init\0"[..], b"start\0", digits.as_bytes(), round];
-    let [init, start, digits, round] = words.map(|word| word.as_ptr() as usize);
+    let words = command::start(number, round);
+    let [init, start, digits, round] =
+        words.each_ref().map(|word| word.as_bytes().as_ptr() as usize);
     let arguments = [init, start, digits, round, 0];
     let environment = [0_usize];
     let args = [init, arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0];
@@ -82,62 +81,44 @@ fn execute(number: u64, round: &[u8]) -> usize {
     1
 }
 
-/// Walks every path of the plan in which the CPU idles, or doesn't, and sends what came of it.
-pub(crate) fn walk(port: &mut Port, plan: &Plan, start: u64, idles: bool) -> Result<(), Trouble> {
-    let report = shared_report()?;
+/// Executes every path of the plan that is in `round`, and sends what came of it.
+pub(crate) fn execute_plan(
+    port: &mut Port,
+    plan: &Plan,
+    start: u32,
+    round: Round,
+) -> Result<(), Trouble> {
+    let mut shared = SharedReport::new()?;
     shift_phase(start);
-    let limit = match plan.suite {
+    let limit = match plan.suite() {
         Suite::Exact => LIMIT,
         Suite::Elapsed => ELAPSED_LIMIT,
     };
-    for (index, path) in (0..).zip(plan.suite.paths()) {
-        if plan.skips(index) || path.idles != idles {
-            continue;
-        }
-        let place = Place { start, path: index };
+    // One a path, in the order of the suite.
+    let probes = probes(plan.suite());
+    for (index, path) in plan.in_round(round) {
+        let place = Place { start: u64::from(start), path: index as u64 };
         port.send_begin(place);
-        let ended = walk_one(report, path, limit);
-        send(port, place, report, ended);
+        match shared.run(probes[index], path.kind.samples(), limit) {
+            Ok((ended, report)) => send(port, place, report, ended),
+            Err(error) => {
+                let reason: Trouble =
+                    Text::format(format_args!("the probe can't be run (error {error})"));
+                port.send_failed(place, reason.as_bytes());
+            }
+        }
     }
     Ok(())
 }
 
 /// The timer ticks every 1 to 10 million instructions, depending on the kernel's HZ; this moves the
-/// tick's phase against the first window by a number that follows from the start's.
-fn shift_phase(start: u64) {
+/// tick's phase against the first window by a number that follows from the run's.
+fn shift_phase(start: u32) {
     const LONGEST: u64 = 1 << 20;
-    clock::busy(guest::scramble(start) % LONGEST);
+    clock::busy(guest::scramble(u64::from(start)) % LONGEST);
 }
 
-/// Memory for the report that outlives the probe's process.
-fn shared_report() -> Result<&'static mut Report, Trouble> {
-    match sys::map(size_of::<Report>(), flag::MAP_SHARED) {
-        // SAFETY: page-aligned, large enough, zeroed, which is a valid report (status 0 is Silent),
-        // never unmapped; the probe's process writes to it only while this one waits.
-        Ok(address) => Ok(unsafe { &mut *(address as *mut Report) }),
-        Err(error) => Err(Text::format(format_args!("no shared memory (error {error})"))),
-    }
-}
-
-/// Runs one probe in a child with its own process group, which is killed afterwards.
-fn walk_one(report: &mut Report, path: &Path, limit: usize) -> Result<Ended, i32> {
-    let own = sys::getpid().unwrap_or(0);
-    report.reset(path.windows, own as u32);
-    let child = task::fork(|| {
-        let _ = sys::setpgid(0, 0);
-        let _ = sys::alarm(limit);
-        clock::mark_path();
-        let outcome = (path.probe)(report);
-        report.conclude(&outcome);
-        0
-    })?;
-    let ended = task::wait(child);
-    // Partners that a killed probe left behind.
-    let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
-    ended
-}
-
-fn send(port: &mut Port, place: Place, report: &Report, ended: Result<Ended, i32>) {
+fn send(port: &mut Port, place: Place, report: &Report, ended: Ended) {
     let died = epitaph(ended);
     let (status, reason) = match report.status() {
         Status::Ok => (message::Status::Ok, &b""[..]),
@@ -150,29 +131,42 @@ fn send(port: &mut Port, place: Place, report: &Report, ended: Result<Ended, i32
         report.checks().iter().map(|Check { name, value }| (name.as_bytes(), value.as_bytes()));
     let sent = port.send_outcome(Outcome { place, status, reason, checks, samples });
     if !sent {
-        let checks = core::iter::empty();
-        let reason = b"its report does not fit a frame";
-        port.send_outcome(Outcome {
-            place,
-            status: message::Status::Failed,
-            reason,
-            checks,
-            samples: &[],
-        });
+        port.send_failed(place, b"its report does not fit a frame");
     }
 }
 
 /// How a probe ended that left no report.
-fn epitaph(ended: Result<Ended, i32>) -> Text<96> {
-    const SIGALRM: u32 = 14;
+fn epitaph(ended: Ended) -> Text<96> {
+    const SIGALRM: u32 = flag::SIGALRM as u32;
     let mut text = Text::EMPTY;
     // A text cut short is still the best there is.
     let _ = match ended {
-        Ok(Ended::Signal(SIGALRM)) => {
-            write!(text, "no end in the time allowed, by the guest's clock")
-        }
-        Ok(Ended::Signal(signal)) => write!(text, "the probe was killed by signal {signal}"),
-        _ => write!(text, "the probe ended without a report ({ended:?})"),
+        Ended::Signal(SIGALRM) => write!(text, "no end in the time allowed, by the guest's clock"),
+        Ended::Signal(signal) => write!(text, "the probe was killed by signal {signal}"),
+        Ended::Exit(code) => write!(text, "the probe ended without a report (exit code {code})"),
     };
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_are_of_whole_pages_within_bounds_and_differ() {
+        let limits: Vec<u64> = (0..message::MAX_STARTS as u32).map(stack_limit).collect();
+        assert_eq!(limits[0], 128 << 20);
+        assert!(limits.iter().all(|limit| (128 << 20..64 << 40).contains(limit)));
+        assert!(limits.iter().all(|limit| limit.is_multiple_of(4096)));
+        let distinct: std::collections::BTreeSet<_> = limits.iter().collect();
+        assert_eq!(distinct.len(), limits.len());
+    }
+
+    #[test]
+    fn a_probe_that_says_nothing_is_told_by_its_end() {
+        let told = |ended| String::from_utf8(epitaph(ended).as_bytes().to_vec()).unwrap();
+        assert!(told(Ended::Signal(14)).starts_with("no end in the time allowed"));
+        assert_eq!(told(Ended::Signal(11)), "the probe was killed by signal 11");
+        assert_eq!(told(Ended::Exit(101)), "the probe ended without a report (exit code 101)");
+    }
 }

@@ -1,12 +1,10 @@
 //! The kernel's symbols, for explaining a path: `/proc/kallsyms`, as pid 1 sees it.
 //!
-//! Some megabytes would take seconds through the protocol port. So they are read into memory, the host
-//! is told where, and the guest paused: the host has QEMU copy them out.
+//! Some megabytes would take seconds through the protocol port. So they are read into memory, the
+//! host is told where, and the guest paused: the host has QEMU copy them out.
 
-use pathmeter_probes::{
-    Suite,
-    sys::{self, CStr, flag},
-};
+use pathmeter_catalogue::Suite;
+use pathmeter_probes::sys::{self, CStr, flag};
 use pathmeter_wire::message::{MAX_SYMBOLS, Memory};
 
 use crate::port::Port;

@@ -424,6 +424,7 @@ fn percent(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
+    use pathmeter_catalogue::Suite;
 
     #[test]
     fn the_definition_is_consistent() {
@@ -433,7 +434,7 @@ mod tests {
     #[test]
     fn a_document_holds_the_samples_of_the_most_starts() {
         let most = usize::try_from(MOST_STARTS).unwrap();
-        let windows = || pathmeter_probes::paths().map(|path| path.windows as usize);
+        let windows = || Suite::Exact.paths().iter().map(|path| path.kind.samples() as usize);
         assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
         assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));
     }

@@ -3,8 +3,8 @@
 //! It is of this host at this moment: never cached, never an instruction count, and only the two compared
 //! says something. Whoever calls this should have nothing else running meanwhile.
 
+use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
 use pathmeter_experiment::{Cell, Elapsed, ElapsedCell};
-use pathmeter_probes::{Suite, elapsed::CALLS};
 use pathmeter_vm::{PathOutcome, Progress, Status, host_cpus};
 
 use crate::exact::{Exact, Image};
@@ -18,7 +18,7 @@ pub(crate) fn measure(
     image: &Image,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Vec<(&'static str, ElapsedCell)>, Failure> {
-    let names = Suite::Elapsed.paths().map(|path| path.name);
+    let names = Suite::Elapsed.paths().iter().map(|path| path.name);
     if host_cpus() < 2 {
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
         return Ok(names.map(|name| (name, Cell::Unsupported(reason.to_owned()))).collect());
@@ -50,7 +50,9 @@ fn times(samples: &[u64]) -> Option<Elapsed> {
     percents.sort_unstable();
     let quartile = |number: usize| percents.get(percents.len() * number / 4).copied();
     let (one, two) = (pairs().map(|pair| pair.0).min()?, pairs().map(|pair| pair.1).min()?);
-    let a_call = |batch: u64| batch.saturating_add(u64::from(CALLS) / 2) / u64::from(CALLS);
+    let a_call = |batch: u64| {
+        batch.saturating_add(u64::from(CALLS_PER_BATCH) / 2) / u64::from(CALLS_PER_BATCH)
+    };
     Some(Elapsed {
         one_ns: a_call(one),
         two_ns: a_call(two),
@@ -70,7 +72,7 @@ fn percent(part: u64, whole: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const BATCH: u64 = CALLS as u64;
+    const BATCH: u64 = CALLS_PER_BATCH as u64;
 
     #[test]
     fn times_are_the_fastest_batches_and_quartiles_the_pairs() {

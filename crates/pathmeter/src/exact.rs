@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use pathmeter_catalogue::{self as catalogue, Suite, WARMUP};
 use pathmeter_image::{Boot, Fault, ImageError, KernelImage};
 use pathmeter_model::{
     Check, Identity, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Subject, Unit,
 };
-use pathmeter_probes::Suite;
 use pathmeter_vm::{
     AGENT, Cache, Initramfs, Interrupt, Kernel, PathOutcome, Plan, Progress, Qemu, Recorded,
     Recording, Request, Run, Settings, Status, VmError,
@@ -105,8 +105,7 @@ impl Exact {
     fn new(args: &GuestArgs, interrupt: Interrupt) -> Result<Self, Failure> {
         let cache = if args.no_cache { None } else { Some(Cache::open().map_err(VmError::from)?) };
         let qemu = Qemu::find(args.qemu.as_deref()).map_err(VmError::from)?;
-        let initramfs =
-            Initramfs::new(&Plan { suite: Suite::Exact, starts: args.perturb, skip: vec![] });
+        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, args.perturb));
         Ok(Self {
             qemu,
             cache,
@@ -180,10 +179,10 @@ impl Exact {
         progress: &(dyn Fn(Progress<'_>) + Sync),
         read: impl FnMut(File) -> R + Send,
     ) -> Result<Recorded<R>, Failure> {
-        let windows = pathmeter_probes::paths().nth(index).map_or(0, |path| path.windows);
+        let windows = Suite::Exact.paths().get(index).map_or(0, |path| path.kind.samples());
         let recording = Recording {
             path: index,
-            skip: pathmeter_probes::WARMUP as u64,
+            skip: u64::from(WARMUP),
             take: u64::from(windows),
             bytes: MOST_TRACED,
             most: LONGEST_WINDOW,
@@ -248,7 +247,7 @@ impl Exact {
             cpus: conditions.cpus,
             cpu: conditions.cpu,
         };
-        let paths = pathmeter_probes::paths().zip(run.paths);
+        let paths = Suite::Exact.paths().iter().zip(run.paths);
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
@@ -286,8 +285,8 @@ fn load(image: &Image) -> Result<KernelImage, ImageError> {
 
 /// One path's row. What a document may not say of a path that is ok makes it failed: the guest is
 /// not believed.
-fn path_result(path: &pathmeter_probes::Path, outcome: PathOutcome) -> PathResult {
-    let (name, unit) = (path.name, unit(path.windows));
+fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
+    let (name, unit) = (path.name, unit(path.kind));
     let PathOutcome { status, checks, starts } = outcome;
     let samples = || starts.iter().flatten();
     let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
@@ -318,8 +317,7 @@ mod tests {
     }
 
     fn result(starts: &[&[u64]]) -> PathResult {
-        let path = pathmeter_probes::paths().find(|path| path.windows > 0).unwrap();
-        path_result(path, outcome(starts))
+        path_result(&Suite::Exact.paths()[0], outcome(starts))
     }
 
     #[test]
@@ -338,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_check_needs_no_samples() {
-        let path = pathmeter_probes::paths().find(|path| path.windows == 0).unwrap();
+        let (_, path) = Suite::Exact.find("flags.isolation").unwrap();
         let result = path_result(path, outcome(&[&[]]));
         assert_eq!((result.status, result.unit), (pathmeter_model::Status::Ok, Unit::Check));
     }

@@ -103,7 +103,7 @@ fn at_once(exact: &Exact, [base, new]: [Side<'_>; 2]) -> Result<Explain, Failure
 #[derive(Clone, Copy)]
 struct Walked<'a> {
     name: &'a str,
-    /// In the probes' table.
+    /// In the exact suite.
     index: usize,
 }
 

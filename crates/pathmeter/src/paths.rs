@@ -1,5 +1,6 @@
 //! `pathmeter paths`: what can be measured.
 
+use pathmeter_catalogue::{self as catalogue, Kind, Suite};
 use pathmeter_model::Unit;
 use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
@@ -28,7 +29,7 @@ struct Path {
 
 /// Prints all paths.
 pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let paths: Vec<Path> = pathmeter_probes::paths().map(describe).collect();
+    let paths: Vec<Path> = Suite::Exact.paths().iter().map(describe).collect();
     if args.json {
         output::print(&output::json(&Paths { schema: "pathmeter.paths/1", paths })?)?;
     } else {
@@ -39,12 +40,16 @@ pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn describe(path: &pathmeter_probes::Path) -> Path {
-    let unit = unit(path.windows);
-    Path { name: path.name, unit, about: path.about, windows: path.windows }
+fn describe(path: &catalogue::Path) -> Path {
+    let (unit, windows) = (unit(path.kind), path.kind.samples());
+    Path { name: path.name, unit, about: path.about, windows }
 }
 
-/// What the samples of a path with so many windows count in an exact run.
-pub(crate) fn unit(windows: u32) -> Unit {
-    if windows == 0 { Unit::Check } else { Unit::Instructions }
+/// What the samples of a path of this kind count.
+pub(crate) fn unit(kind: Kind) -> Unit {
+    match kind {
+        Kind::Check => Unit::Check,
+        Kind::Windows(_) | Kind::SoftirqWait(_) | Kind::TwoCpus(_) => Unit::Instructions,
+        Kind::Batches(_) => Unit::Ns,
+    }
 }

@@ -1,5 +1,6 @@
 //! `--only`: which paths are shown and written.
 
+use pathmeter_catalogue::Suite;
 use pathmeter_model::Measurement;
 use wildmatch::WildMatch;
 
@@ -40,24 +41,16 @@ impl Selection {
     }
 }
 
-/// The index of the path `name` in the probes' table, if it has windows that can be recorded.
+/// The index of the path `name` in the exact suite, if it has windows that can be recorded.
 pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
-    let names: Vec<&str> = pathmeter_probes::paths().map(|path| path.name).collect();
-    let Some((index, path)) =
-        pathmeter_probes::paths().enumerate().find(|(_, path)| path.name == name)
-    else {
+    let Some((index, path)) = Suite::Exact.find(name) else {
+        let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         return Err(unknown(name, &names));
     };
-    if path.windows > 0 && !path.idles {
-        return Ok(index);
-    }
-    let help = if name.ends_with("+2cpu") {
-        "its samples hold what both CPUs executed, and a call tree is of one"
-    } else {
-        "checks have none, and softirqs are measured by the kernel's own records"
-    };
-    let message = format!("{name} has no window to record");
-    Err(Failure::Usage { message, help: help.into() })
+    path.kind.recordable().map(|()| index).map_err(|why| Failure::Usage {
+        message: format!("{name} has no window to record"),
+        help: why.into(),
+    })
 }
 
 fn unknown(pattern: &str, names: &[&str]) -> Failure {
@@ -103,6 +96,19 @@ mod tests {
         assert_eq!(selected(&["switch.yield"]), ["switch.yield"]);
         assert_eq!(selected(&["switch.*"]), NAMES[..3]);
         assert_eq!(selected(&["*.pip?", "file.stat"]), NAMES[2..]);
+    }
+
+    #[test]
+    fn a_path_without_a_window_is_refused_for_its_kinds_reason() {
+        assert_eq!(one_path("syscall.getppid").ok(), Some(0));
+        for (name, why) in [
+            ("flags.isolation", "check"),
+            ("softirq.net-rx", "the kernel's own records"),
+            ("ioctl.native+2cpu", "both CPUs"),
+        ] {
+            let failure = one_path(name).unwrap_err();
+            assert!(failure.advice().unwrap().contains(why), "{name}");
+        }
     }
 
     #[test]

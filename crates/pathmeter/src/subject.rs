@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use pathmeter_catalogue::Suite;
 use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
 
 use crate::failure::Failure;
@@ -42,7 +43,7 @@ impl Subject {
     /// The names of the paths that it has, or will have once measured.
     pub(crate) fn paths(&self) -> Vec<&str> {
         match self {
-            Self::Image(_) => pathmeter_probes::paths().map(|path| path.name).collect(),
+            Self::Image(_) => Suite::Exact.paths().iter().map(|path| path.name).collect(),
             Self::Result(result) => result.paths.iter().map(|path| path.path.as_str()).collect(),
         }
     }

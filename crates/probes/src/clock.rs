@@ -56,8 +56,8 @@ pub fn window<R>(walk: impl FnOnce() -> R) -> (u64, R) {
 
 /// Executes about `instructions` instructions in user mode, and nothing else.
 ///
-/// Long straight blocks of `nop` rather than a look at the clock: an interpreter has next to nothing
-/// to do for them, but must leave its translated code for a clock.
+/// Long straight blocks of `nop` rather than a look at the clock: an interpreter has next to
+/// nothing to do for them, but must leave its translated code for a clock.
 pub fn busy(instructions: u64) {
     const BLOCK: u64 = 128;
     // SAFETY: counts a register down.

@@ -1,23 +1,26 @@
-//! A 32-bit program of our own: it does an ioctl in each window through the CPU's fast 32-bit entry.
+//! A 32-bit program of our own: it does an ioctl in each window through the CPU's fast 32-bit
+//! entry.
 //!
 //! Only real 32-bit code takes that entry as programs do: through the address that the kernel gives
-//! it in `AT_SYSINFO`, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int 0x80
-//! as CPU and kernel have it (Linux `arch/x86/entry/vdso/vdso32/system_call.S`). So the program below
-//! gets an ELF32 header in front, is written to a file and executed. It writes the first bytes of the
-//! entry, then a record a window, to a pipe; the probe proves each record after it has ended.
+//! it in `AT_SYSINFO`, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int
+//! 0x80 as CPU and kernel have it (Linux `arch/x86/entry/vdso/vdso32/system_call.S`). So the
+//! program below gets an ELF32 header in front, is written to a file and executed. It writes the
+//! first bytes of the entry, then a record a window, to a pipe; the probe proves each record after
+//! it has ended.
 //!
 //! With two CPUs it pauses before each window, as `ioctl/two_cpus.rs` says.
 
 use core::arch::global_asm;
 
+use pathmeter_catalogue::WARMUP;
+
 use crate::{
-    Failure, Outcome, Report, WARMUP,
-    ioctl::{IOCTL_32, Target},
-    prove,
-    switch::descriptor,
-    sys::{self, CStr, flag, nr},
+    descriptor,
+    failure::{Failure, Outcome, prove, unsupported},
+    ioctl::target::Target,
+    report::Report,
+    sys::{self, CStr, flag, nr, nr32},
     task::{self, Ended},
-    unsupported,
 };
 
 global_asm!(include_str!("compat32.s"), options(att_syntax, raw));
@@ -53,8 +56,8 @@ struct Parameters {
     number: u32,
     /// Where in the structure the answer stands.
     answer: u32,
-    /// 0 for no pauses before the windows; else a mask of the windows still to walk, which leaves how
-    /// many there are, less one.
+    /// 0 for no pauses before the windows; else a mask of the windows still to walk, which leaves
+    /// how many there are, less one.
     pauses: u32,
 }
 
@@ -71,14 +74,10 @@ struct Record {
 
 const _: () = assert!(size_of::<Record>() == 16 && WORDS == 7);
 
-/// Walks all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each; each
-/// must return what `target` answers, beginning behind `learnt`.
+/// Walks all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each;
+/// each must return what `target` answers, beginning behind `learnt`.
 pub(crate) fn walk(report: &mut Report, target: &Target, learnt: u32, pauses: u32) -> Outcome {
-    let mut ends = [0; 2];
-    if let Err(error) = sys::pipe(&mut ends) {
-        return unsupported!("no pipe (error {error})");
-    }
-    let [input, output] = ends.map(descriptor);
+    let [input, output] = descriptor::pipe()?;
     let Some(parameters) = parameters(report, target, output, pauses) else {
         return unsupported!("the 32-bit program's parameters do not fit 32 bits");
     };
@@ -131,7 +130,8 @@ fn read_records(report: &mut Report, input: usize, learnt: u32, step: u32) -> Ou
     for window in 0..report.walks() {
         let mut bytes = [0; size_of::<Record>()];
         prove!(sys::read(input, &mut bytes) == Ok(bytes.len()), "it ended in window {window}");
-        // SAFETY: Record is plain integers without padding (16 bytes, asserted): any bytes are valid.
+        // SAFETY: Record is plain integers without padding (16 bytes, asserted): any bytes are
+        // valid.
         let record: Record = unsafe { core::mem::transmute(bytes) };
         expected += step;
         prove!(
@@ -140,7 +140,7 @@ fn read_records(report: &mut Report, input: usize, learnt: u32, step: u32) -> Ou
             record.raw,
             record.answer
         );
-        if window >= WARMUP {
+        if window >= WARMUP as usize {
             report.push(record.cost);
         }
     }
@@ -165,7 +165,7 @@ fn parameters(report: &Report, target: &Target, output: usize, pauses: u32) -> O
         output: u32::try_from(output).ok()?,
         windows: u32::try_from(report.walks()).ok()?,
         command: u32::try_from(target.compat.command).ok()?,
-        number: u32::try_from(IOCTL_32).ok()?,
+        number: u32::try_from(nr32::IOCTL).ok()?,
         answer: u32::try_from(target.compat.answer).ok()?,
         pauses,
     })

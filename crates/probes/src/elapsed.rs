@@ -1,55 +1,49 @@
-//! Batches of calls in elapsed time, by one CPU alone and by two at once: what a lock shared by all CPUs
-//! costs shows only where CPUs run in parallel, so under no exact clock.
+//! Batches of calls in elapsed time, by one CPU alone and by two at once: what a lock shared by all
+//! CPUs costs shows only where CPUs run in parallel, so under no exact clock.
 //!
-//! A path's samples alternate: nanoseconds of a batch of [`CALLS`] calls by one CPU while the other one
-//! sleeps, then of a batch of [`CALLS`] calls by each of the two, from their common beginning until both
-//! are done; [`PAIRS`] times. Taken in turn, so that what disturbs the host disturbs both alike.
+//! A path's samples alternate: nanoseconds of a batch of [`CALLS_PER_BATCH`] calls by one CPU while
+//! the other one sleeps, then of a batch of [`CALLS_PER_BATCH`] calls by each of the two, from
+//! their common beginning until both are done; as many times as the catalogue says. Taken in turn,
+//! so that what disturbs the host disturbs both alike.
 //!
-//! On a busy host the two take turns. Whoever waits for a lock then spins until the host lets its holder
-//! go on, so that each of a batch's calls may cost a time slice of the host. Therefore many short
-//! batches: each is likely to fall into one slice, and one that does not comes to its end.
+//! On a busy host the two take turns. Whoever waits for a lock then spins until the host lets its
+//! holder go on, so that each of a batch's calls may cost a time slice of the host. Therefore many
+//! short batches: each is likely to fall into one slice, and one that does not comes to its end.
 //!
-//! The call is the 64-bit one alone. For each `int 0x80` the interpreter takes a lock of its own, at which
-//! two CPUs meet in any kernel.
+//! The call is the 64-bit one alone. For each `int 0x80` the interpreter takes a lock of its own,
+//! at which two CPUs meet in any kernel.
 //!
-//! Proof: every call succeeds, and behind each batch the device's serial has grown by its calls; each
-//! CPU has a device of its own.
+//! Proof: every call succeeds, and behind each batch the device's serial has grown by its calls;
+//! each CPU has a device of its own.
 
 use core::sync::atomic::Ordering;
 
+use pathmeter_catalogue::CALLS_PER_BATCH;
+
 use crate::{
-    Failure, Outcome, Path, Report, broken,
-    ioctl::{self, Target},
-    prove, sys,
+    failure::{Failure, Outcome, broken, prove},
+    ioctl::target::{self, Target},
+    probe::Probes,
+    report::Report,
+    sys,
     task::{self, Board, Partner},
 };
 
-/// Calls that a CPU makes in a batch.
-pub const CALLS: u32 = 1000;
-/// Pairs of batches in a path's samples.
-pub const PAIRS: u32 = 25;
-
-pub(crate) static PATHS: &[Path] = &[Path {
-    name: "ioctl.native+2cpu",
-    about: "batches of ioctl.native by one CPU, and by two at once",
-    windows: 2 * PAIRS,
-    idles: false,
-    probe: native,
-}];
+pub(crate) const PROBES: Probes = &[("ioctl.native+2cpu", native)];
 
 /// Seconds after which all pairs are given up, on a host that takes ever so long for them.
 const PATIENCE: u64 = 60;
 
 /// All pairs, behind one that is not recorded.
 fn native(report: &mut Report) -> Outcome {
-    let (first, second) = ioctl::devices()?;
+    let (first, second) = target::devices()?;
     task::fifo()?;
     let board = Board::new()?;
     let mut second = Caller::new(second)?;
     let _partner = Partner::on_second_cpu(board, || partner(board, &mut second))?;
     let mut own = Caller::new(first)?;
     let deadline = now()? + PATIENCE * 1_000_000_000;
-    for pair in 0..=PAIRS {
+    for pair in 0..=report.windows() / 2 {
         let (one, two) = (alone(&mut own)?, together(board, &mut own, deadline)?);
         if pair > 0 {
             report.push(one);
@@ -70,14 +64,14 @@ impl Caller {
         Ok(Self { serial: target.learn()?, target })
     }
 
-    /// [`CALLS`] calls, proved.
+    /// [`CALLS_PER_BATCH`] calls, proved.
     fn batch(&mut self) -> Outcome {
         self.target.poison(self.target.native);
-        for _ in 0..CALLS {
+        for _ in 0..CALLS_PER_BATCH {
             let raw = self.target.call_native();
             prove!(raw == 0, "the ioctl returned {raw:#x}");
         }
-        self.serial += CALLS;
+        self.serial += CALLS_PER_BATCH;
         let serial = self.target.answer(self.target.native);
         prove!(serial == self.serial, "serial {serial} behind a batch, not {}", self.serial);
         Ok(())
@@ -114,8 +108,8 @@ fn together(board: &Board, own: &mut Caller, deadline: u64) -> Result<u64, Failu
     Ok(end - begin)
 }
 
-/// The partner's life: a turn as it begins; then it sleeps until it is to come, and takes a turn as it is
-/// there and one as it is done.
+/// The partner's life: a turn as it begins; then it sleeps until it is to come, and takes a turn as
+/// it is there and one as it is done.
 fn partner(board: &Board, own: &mut Caller) {
     let word = || board.word.load(Ordering::Acquire);
     board.take_turn();

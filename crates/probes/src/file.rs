@@ -1,43 +1,21 @@
 //! `file.*`: the shortest ways through the virtual file system.
 //!
-//! Proof: open yields a descriptor and close gives it back; read returns a zero where a poison stood;
-//! write says that it took the byte; stat fills in the size that the file was given.
+//! Proof: open yields a descriptor and close gives it back; read returns a zero where a poison
+//! stood; write says that it took the byte; stat fills in the size that the file was given.
 
 use crate::{
-    Failure, Outcome, Path, Report, clock, prove,
+    clock,
+    failure::{Failure, Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, CStr, flag, nr},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[
-    Path {
-        name: "file.open-close",
-        about: "open(2) and close(2) of a file in the root file system",
-        windows: 51,
-        idles: false,
-        probe: open_close,
-    },
-    Path {
-        name: "file.read-zero",
-        about: "read(2) of one byte of /dev/zero",
-        windows: 51,
-        idles: false,
-        probe: read_zero,
-    },
-    Path {
-        name: "file.write-null",
-        about: "write(2) of one byte to /dev/null",
-        windows: 51,
-        idles: false,
-        probe: write_null,
-    },
-    Path {
-        name: "file.stat",
-        about: "stat(2) of a file in the root file system",
-        windows: 51,
-        idles: false,
-        probe: stat,
-    },
+pub(crate) const PROBES: Probes = &[
+    ("file.open-close", open_close),
+    ("file.read-zero", read_zero),
+    ("file.write-null", write_null),
+    ("file.stat", stat),
 ];
 
 const FILE: &[u8] = b"/pathmeter-file\0";

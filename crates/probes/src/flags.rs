@@ -7,48 +7,21 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    Outcome, Path, Report, broken,
     clock::{self, mark},
-    lab, prove, sys,
+    failure::{Outcome, broken, prove},
+    lab,
+    probe::Probes,
+    report::Report,
+    sys,
     task::{self, Board, Partner},
 };
 
-pub(crate) static PATHS: &[Path] = &[
-    Path {
-        name: "flags.pushf",
-        about: "pushf, and the value popped off",
-        windows: 51,
-        idles: false,
-        probe: pushf,
-    },
-    Path {
-        name: "flags.popf",
-        about: "popf of the flags as they are",
-        windows: 51,
-        idles: false,
-        probe: popf,
-    },
-    Path {
-        name: "flags.popf-ac",
-        about: "popf that toggles AC",
-        windows: 51,
-        idles: false,
-        probe: popf_ac,
-    },
-    Path {
-        name: "flags.std-cld",
-        about: "std, then cld",
-        windows: 51,
-        idles: false,
-        probe: std_cld,
-    },
-    Path {
-        name: "flags.isolation",
-        about: "check: NT, AC, ID and DF set in one task never show in another",
-        windows: 0,
-        idles: false,
-        probe: isolation,
-    },
+pub(crate) const PROBES: Probes = &[
+    ("flags.pushf", pushf),
+    ("flags.popf", popf),
+    ("flags.popf-ac", popf_ac),
+    ("flags.std-cld", std_cld),
+    ("flags.isolation", isolation),
 ];
 
 /// Direction flag.
@@ -109,10 +82,11 @@ fn popf_ac(report: &mut Report) -> Outcome {
     report.walk(|| {
         let flags = read_flags();
         let (begin, seen, end): (u64, u64, u64);
-        // SAFETY: AC is set only between the two stamps and the read-back, all within this asm, whose
-        // stack accesses are aligned; the old flags are restored at its end.
+        // SAFETY: AC is set only between the two stamps and the read-back, all within this asm,
+        // whose stack accesses are aligned; the old flags are restored at its end.
         unsafe {
-            asm!("push {set}", mark!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+            asm!("push {set}",
+                mark!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
                 "popfq",
                 "rdtsc", mark!(end), "shl rdx, 32", "or rax, rdx",
                 "pushfq", "pop {seen}", "push {flags}", "popfq",
@@ -136,8 +110,8 @@ fn std_cld(report: &mut Report) -> Outcome {
 /// Switches for each flag in [`isolation`].
 const SWITCHES: u64 = 32;
 
-/// The partner yields for ever with one flag set, the probe looks for it after every switch: in its own
-/// flags, and where the kernel tells them, in the kernel's.
+/// The partner yields for ever with one flag set, the probe looks for it after every switch: in its
+/// own flags, and where the kernel tells them, in the kernel's.
 fn isolation(report: &mut Report) -> Outcome {
     task::fifo()?;
     let mut leaked = None;

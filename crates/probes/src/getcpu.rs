@@ -4,50 +4,23 @@
 use core::arch::asm;
 
 use crate::{
-    Failure, Outcome, Path, Report, clock, prove,
+    clock,
+    failure::{Failure, Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, nr},
     task::{self, Ended},
-    unsupported, vdso,
+    vdso,
 };
 
-pub(crate) static PATHS: &[Path] = &[
-    Path {
-        name: "getcpu.vdso",
-        about: "getcpu(2) by the vDSO",
-        windows: 51,
-        idles: false,
-        probe: by_vdso,
-    },
-    Path {
-        name: "getcpu.vdso+cache",
-        about: "the same with the caller's cache, which Linux has ignored since 2.6.24",
-        windows: 51,
-        idles: false,
-        probe: by_vdso_cached,
-    },
-    Path {
-        name: "getcpu.syscall",
-        about: "getcpu(2) by system call",
-        windows: 51,
-        idles: false,
-        probe: by_syscall,
-    },
-    Path {
-        name: "getcpu.lsl",
-        about: "lsl of the per-CPU segment's limit",
-        windows: 51,
-        idles: false,
-        probe: by_lsl,
-    },
-    Path { name: "getcpu.rdpid", about: "rdpid", windows: 51, idles: false, probe: by_rdpid },
-    Path { name: "getcpu.rdtscp", about: "rdtscp", windows: 51, idles: false, probe: by_rdtscp },
-    Path {
-        name: "getcpu.sidt",
-        about: "sidt: the limit it gives, or what UMIP makes of it",
-        windows: 51,
-        idles: false,
-        probe: by_sidt,
-    },
+pub(crate) const PROBES: Probes = &[
+    ("getcpu.vdso", by_vdso),
+    ("getcpu.vdso+cache", by_vdso_cached),
+    ("getcpu.syscall", by_syscall),
+    ("getcpu.lsl", by_lsl),
+    ("getcpu.rdpid", by_rdpid),
+    ("getcpu.rdtscp", by_rdtscp),
+    ("getcpu.sidt", by_sidt),
 ];
 
 /// Linux keeps node << 12 | cpu in the segment's limit and in `TSC_AUX`
@@ -66,8 +39,8 @@ fn walk(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
     })
 }
 
-/// [`walk`] where the kernel must have set a register or segment: what was never set reads 0, which is
-/// the first CPU's number, so there the report says that it proves nothing.
+/// [`walk`] where the kernel must have set a register or segment: what was never set reads 0, which
+/// is the first CPU's number, so there the report says that it proves nothing.
 fn walk_set_by_kernel(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
     if pinned()? == 0 {
         report.check("cpu", format_args!("0, which a register never set would give too"));

@@ -3,12 +3,9 @@
 //! Numbers and layouts are those of `lab/uapi/lab.h` and `lab/uapi/labdev.h`. On another kernel the
 //! call's number means nothing (`ENOSYS`), and there is no such device.
 
-use crate::sys::{self, CStr, Ret};
+use crate::sys::{self, CStr, Ret, nr};
 
-/// The lab's system call, the same number for 64-bit and 32-bit programs.
-const SYS_LAB: usize = 500;
-
-/// Its sub-commands.
+/// Sub-commands of the lab's system call.
 const YIELD_FLAGS: usize = 0;
 const BKL: usize = 2;
 const SOFTIRQ_ARM: usize = 3;
@@ -61,8 +58,8 @@ pub(crate) struct LockCounts {
     pub(crate) waited: u64,
 }
 
-/// `struct lab_softirq_arm`: an interrupt of a CPU by its own timer, `delay` ticks of the TSC from now,
-/// that raises a softirq there.
+/// `struct lab_softirq_arm`: an interrupt of a CPU by its own timer, `delay` ticks of the TSC from
+/// now, that raises a softirq there.
 #[repr(C)]
 struct Arm {
     delay: u64,
@@ -102,14 +99,14 @@ const _: () = assert!(size_of::<SoftirqRecord>() == 24 && size_of::<Take>() == 2
 /// `sched_yield(2)`, and the flags register as the kernel itself has it behind the switch.
 pub(crate) fn yield_flags() -> Ret {
     // SAFETY: takes no pointer.
-    unsafe { sys::checked(SYS_LAB, [YIELD_FLAGS, 0, 0, 0, 0, 0]) }
+    unsafe { sys::checked(nr::LAB, [YIELD_FLAGS, 0, 0, 0, 0, 0]) }
 }
 
 /// What each CPU did with the big kernel lock since the last call.
 pub(crate) fn take_lock_counts() -> Result<[LockCounts; CPUS], i32> {
     let mut counts = [LockCounts::default(); CPUS];
     // SAFETY: the kernel writes one `struct lab_bkl`, whose size is asserted above.
-    unsafe { sys::checked(SYS_LAB, [BKL, &raw mut counts as usize, 0, 0, 0, 0]) }?;
+    unsafe { sys::checked(nr::LAB, [BKL, &raw mut counts as usize, 0, 0, 0, 0]) }?;
     Ok(counts)
 }
 
@@ -122,14 +119,14 @@ pub(crate) fn records_softirqs() -> bool {
 /// Raises `softirq` on this CPU, in a system call.
 pub(crate) fn raise_softirq(softirq: u32) -> Ret {
     // SAFETY: takes no pointer.
-    unsafe { sys::checked(SYS_LAB, [SOFTIRQ_RAISE, softirq as usize, 0, 0, 0, 0]) }
+    unsafe { sys::checked(nr::LAB, [SOFTIRQ_RAISE, softirq as usize, 0, 0, 0, 0]) }
 }
 
 /// Has CPU 0's own timer interrupt it `delay` ticks of the TSC from now, and raise `softirq` there.
 pub(crate) fn arm_softirq(delay: u64, softirq: u32) -> Ret {
     let arm = Arm { delay, softirq, cpu: 0, source: 0, again: 0 };
     // SAFETY: the kernel reads one `struct lab_softirq_arm`.
-    unsafe { sys::checked(SYS_LAB, [SOFTIRQ_ARM, &raw const arm as usize, 0, 0, 0, 0]) }
+    unsafe { sys::checked(nr::LAB, [SOFTIRQ_ARM, &raw const arm as usize, 0, 0, 0, 0]) }
 }
 
 /// Takes the oldest runs of softirqs that were recorded into `records`; those taken, and how many a
@@ -139,7 +136,7 @@ pub(crate) fn take_softirqs(records: &mut [SoftirqRecord]) -> Result<(&[SoftirqR
     let mut take = Take { records: records.as_mut_ptr() as u64, capacity, count: 0, lost: 0 };
     // SAFETY: the kernel writes at most `capacity` records, of which there are so many, and the two
     // results.
-    unsafe { sys::checked(SYS_LAB, [SOFTIRQ_TAKE, &raw mut take as usize, 0, 0, 0, 0]) }?;
+    unsafe { sys::checked(nr::LAB, [SOFTIRQ_TAKE, &raw mut take as usize, 0, 0, 0, 0]) }?;
     Ok((records.get(..take.count as usize).unwrap_or_default(), take.lost))
 }
 

@@ -1,12 +1,16 @@
-//! Probes: each walks one kernel hot path between two timestamps and *proves* that it did.
+//! Probes: each executes one kernel hot path between two timestamps and *proves* that it did.
 //!
-//! A probe that can't walk its path on this kernel says [`Failure::Unsupported`] and why; one whose
-//! proof fails says [`Failure::Broken`]. Neither ever yields a number.
+//! A probe that can't execute its path on this kernel says [`Failure::Unsupported`] and why; one
+//! whose proof fails says [`Failure::Broken`]. Neither ever yields a number.
 //!
-//! The crate has no libc, allocates nothing and speaks to the kernel by raw system calls, so that the
-//! agent (which is /init in a guest) can run it on any kernel. Contract of every probe: it is called
-//! in a process of its own (forked for it, so it may change flags, bitmaps and scheduling at will),
-//! pinned to one CPU, in a fresh process group, under an alarm.
+//! The crate has no libc, allocates nothing and speaks to the kernel by raw system calls, so that
+//! the agent (which is /init in a guest) can run it on any kernel. Contract of every probe: it is
+//! called in a process of its own (forked for it, so it may change flags, bitmaps and scheduling at
+//! will), pinned to one CPU, in a fresh process group, under an alarm.
+//!
+//! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
+//! what several groups share (partners, sockets, what is echoed, the lab kernel's own, tracefs);
+//! and system calls, the clock, the report.
 #![cfg_attr(not(test), no_std)]
 #![allow(
     clippy::result_large_err,
@@ -19,17 +23,23 @@
 
 pub mod clock;
 mod compat32;
-pub mod elapsed;
+mod descriptor;
+mod echo;
+mod elapsed;
+mod failure;
 mod file;
 mod flags;
 mod getcpu;
+mod int80;
 mod ioctl;
 mod ipc;
 mod lab;
 mod memory;
+mod probe;
 mod process;
 mod report;
 mod signal;
+mod socket;
 mod softirq;
 mod switch;
 pub mod sys;
@@ -40,131 +50,58 @@ pub mod text;
 mod tracefs;
 pub mod vdso;
 
-pub use report::{Check, MAX_CHECKS, MAX_SAMPLES, Report, Status, WARMUP};
-use text::Text;
+use pathmeter_catalogue::Suite;
+use probe::{Probes, linked};
 
-/// Longest reason a probe gives, in bytes.
-pub const REASON: usize = 200;
+pub use failure::{Failure, Outcome, REASON};
+pub use probe::Probe;
+pub use report::{Check, MAX_CHECKS, MAX_SAMPLES, Report, Status};
 
-/// Why a probe has no samples.
-#[derive(Debug)]
-pub enum Failure {
-    /// This kernel or CPU can't walk the path.
-    Unsupported(Text<REASON>),
-    /// The path was walked, but not as the probe must prove.
-    Broken(Text<REASON>),
-}
-
-impl Failure {
-    /// [`Failure::Unsupported`] with a formatted reason.
-    pub(crate) fn unsupported(reason: core::fmt::Arguments<'_>) -> Self {
-        Self::Unsupported(Text::format(reason))
-    }
-
-    /// [`Failure::Broken`] with a formatted reason.
-    pub(crate) fn broken(reason: core::fmt::Arguments<'_>) -> Self {
-        Self::Broken(Text::format(reason))
-    }
-}
-
-/// What a probe returns.
-pub type Outcome = Result<(), Failure>;
-
-/// One hot path and the probe that walks it.
-pub struct Path {
-    /// `group.what[+variant]`.
-    pub name: &'static str,
-    /// What is measured, in one line.
-    pub about: &'static str,
-    /// Windows recorded in each start; 0 marks a check, which has no cost.
-    pub windows: u32,
-    /// Whether the CPU idles while the path is walked. Such paths come after all others, in a second
-    /// round of starts: QEMU's clock is exact as long as the CPU is busy (`docs/exactness.md`).
-    pub idles: bool,
-    /// The probe.
-    pub probe: fn(&mut Report) -> Outcome,
-}
-
-/// Tables of paths, group by group; the plan refers to paths by name.
-pub static GROUPS: &[&[Path]] = &[
-    syscall::PATHS,
-    file::PATHS,
-    switch::PATHS,
-    ioctl::PATHS,
-    flags::PATHS,
-    getcpu::PATHS,
-    softirq::PATHS,
-    process::PATHS,
-    memory::PATHS,
-    signal::PATHS,
-    ipc::PATHS,
-    tcp::PATHS,
+/// The tables of all groups of [`Suite::Exact`], in no particular order: the catalogue has it.
+const GROUPS: &[Probes] = &[
+    syscall::PROBES,
+    file::PROBES,
+    switch::PROBES,
+    ioctl::PROBES,
+    flags::PROBES,
+    getcpu::PROBES,
+    softirq::PROBES,
+    process::PROBES,
+    memory::PROBES,
+    signal::PROBES,
+    ipc::PROBES,
+    tcp::PROBES,
 ];
 
-/// All paths; in this order they are shown, and walked within each start.
-pub fn paths() -> impl Iterator<Item = &'static Path> {
-    GROUPS.iter().flat_map(|group| group.iter())
-}
-
-/// What a guest walks; the plan says which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suite {
-    /// Every path, window by window.
-    Exact,
-    /// The batches of [`elapsed`]: two CPUs at once against one, in nanoseconds.
-    Elapsed,
-}
-
-impl Suite {
-    /// Its paths; outcomes refer to them by their place in this order.
-    pub fn paths(self) -> impl Iterator<Item = &'static Path> {
-        static ELAPSED: &[&[Path]] = &[elapsed::PATHS];
-        let groups = match self {
-            Self::Exact => GROUPS,
-            Self::Elapsed => ELAPSED,
-        };
-        groups.iter().flat_map(|group| group.iter())
+/// The probes of a suite: one for each of its paths, in their order. That it is so, and that no
+/// probe is left over, is checked when this is compiled.
+pub fn probes(suite: Suite) -> &'static [Probe] {
+    static EXACT: [Probe; Suite::Exact.paths().len()] = linked(Suite::Exact.paths(), GROUPS);
+    static ELAPSED: [Probe; Suite::Elapsed.paths().len()] =
+        linked(Suite::Elapsed.paths(), &[elapsed::PROBES]);
+    match suite {
+        Suite::Exact => &EXACT,
+        Suite::Elapsed => &ELAPSED,
     }
 }
-
-/// `Err(Failure::Unsupported)` with a formatted reason.
-macro_rules! unsupported {
-    ($($arg:tt)*) => { Err($crate::Failure::unsupported(format_args!($($arg)*))) };
-}
-
-/// `Err(Failure::Broken)` with a formatted reason.
-macro_rules! broken {
-    ($($arg:tt)*) => { Err($crate::Failure::broken(format_args!($($arg)*))) };
-}
-
-/// A proof: broken with the reason unless the condition holds.
-macro_rules! prove {
-    ($holds:expr, $($arg:tt)*) => { if !$holds { return $crate::broken!($($arg)*); } };
-}
-
-pub(crate) use {broken, prove, unsupported};
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
-
-    const SUITES: [Suite; 2] = [Suite::Exact, Suite::Elapsed];
-
-    #[test]
-    fn names_are_unique_and_have_a_group() {
-        for suite in SUITES {
-            let names: BTreeSet<_> = suite.paths().map(|path| path.name).collect();
-            assert_eq!(names.len(), suite.paths().count(), "{suite:?}");
-            assert!(names.iter().all(|name| {
-                name.split_once('.').is_some_and(|(g, w)| !g.is_empty() && !w.is_empty())
-            }));
-        }
-    }
 
     #[test]
     fn every_path_fits_its_report() {
-        let mut paths = SUITES.into_iter().flat_map(Suite::paths);
-        assert!(paths.all(|path| path.windows as usize <= MAX_SAMPLES));
+        let mut paths = Suite::ALL.into_iter().flat_map(Suite::paths);
+        assert!(paths.all(|path| path.kind.samples() as usize <= MAX_SAMPLES));
+    }
+
+    #[test]
+    fn every_path_has_a_probe_of_its_own() {
+        for suite in Suite::ALL {
+            let mut places: Vec<usize> = probes(suite).iter().map(|p| *p as usize).collect();
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), suite.paths().len(), "{suite:?}");
+        }
     }
 }

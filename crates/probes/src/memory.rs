@@ -3,18 +3,14 @@
 //! Proof: over all windows the kernel counted exactly one minor fault each.
 
 use crate::{
-    Outcome, Path, Report, clock, prove,
+    clock,
+    failure::{Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, flag, nr},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[Path {
-    name: "memory.fault-anon",
-    about: "first write to a page of anonymous memory",
-    windows: 51,
-    idles: false,
-    probe: fault_anon,
-}];
+pub(crate) const PROBES: Probes = &[("memory.fault-anon", fault_anon)];
 
 const PAGE: usize = 4096;
 
@@ -24,8 +20,8 @@ fn fault_anon(report: &mut Report) -> Outcome {
         Ok(address) => address,
         Err(error) => return unsupported!("no memory (mmap: error {error})"),
     };
-    // One huge page would take all faults at once. A kernel without huge pages refuses: just as well.
-    // SAFETY: advice on a mapping that is ours.
+    // One huge page would take all faults at once. A kernel without huge pages refuses: just as
+    // well. SAFETY: advice on a mapping that is ours.
     let _ = unsafe { sys::checked(nr::MADVISE, [area, length, flag::MADV_NOHUGEPAGE, 0, 0, 0]) };
     let walks = i64::try_from(report.walks()).unwrap_or(0);
     let before = sys::usage(flag::RUSAGE_SELF).minor_faults();

@@ -7,28 +7,15 @@
 use core::sync::atomic::Ordering;
 
 use crate::{
-    Outcome, Path, Report, clock, prove,
+    clock,
+    failure::{Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, nr},
     task::{self, Board},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[
-    Path {
-        name: "process.fork-exit",
-        about: "fork(2), the child exits, wait4(2)",
-        windows: 11,
-        idles: false,
-        probe: fork_exit,
-    },
-    Path {
-        name: "process.thread",
-        about: "clone(2) of a thread, which exits, joined by futex",
-        windows: 13,
-        idles: false,
-        probe: thread,
-    },
-];
+pub(crate) const PROBES: Probes = &[("process.fork-exit", fork_exit), ("process.thread", thread)];
 
 /// fork in the child's eyes.
 const CHILD: usize = 0;

@@ -1,17 +1,19 @@
 //! What a probe leaves behind, in memory that it shares with the process that waits for it.
 //!
-//! The waiting process reads it after the probe's process has ended, so neither needs a lock; it does
-//! not trust the counts, since a probe may have been killed at any instruction.
+//! The waiting process reads it after the probe's process has ended, so neither needs a lock; it
+//! does not trust the counts, since a probe may have been killed at any instruction.
 
-use crate::{Failure, Outcome, REASON, text::Text};
+use pathmeter_catalogue::WARMUP;
+
+use crate::{
+    failure::{Failure, Outcome, REASON},
+    text::Text,
+};
 
 /// Most samples of one path in one start.
 pub const MAX_SAMPLES: usize = 1024;
 /// Most checks of one path.
 pub const MAX_CHECKS: usize = 8;
-/// Windows walked and proved, but not recorded, before the first sample: first touches of memory,
-/// of lazily set-up kernel state and of the page tables are not the path.
-pub const WARMUP: usize = 3;
 
 /// Something a probe noticed, worth telling the reader.
 #[derive(Clone, Copy)]
@@ -25,22 +27,23 @@ pub struct Check {
 
 /// How far the probe came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
 pub enum Status {
     /// The probe's process ended before it said anything.
-    Silent = 0,
+    Silent,
     /// Every window was walked and proved.
-    Ok = 1,
+    Ok,
     /// See [`Failure::Unsupported`].
-    Unsupported = 2,
+    Unsupported,
     /// See [`Failure::Broken`].
-    Broken = 3,
+    Broken,
 }
 
-/// The report of one probe.
+/// The report of one probe. Any bytes are a valid one: it is plain integers throughout, and every
+/// count in it is checked when it is read.
 #[repr(C)]
 pub struct Report {
-    status: Status,
+    /// A [`Status`], as its number.
+    status: u32,
     windows: u32,
     parent: u32,
     count: u32,
@@ -54,7 +57,7 @@ impl Report {
     /// Empties the report for a probe that shall record `windows` samples, to be run in a child of
     /// the process numbered `parent`.
     pub fn reset(&mut self, windows: u32, parent: u32) {
-        self.status = Status::Silent;
+        self.status = Status::Silent as u32;
         self.windows = windows;
         self.parent = parent;
         self.count = 0;
@@ -64,16 +67,18 @@ impl Report {
 
     /// Records how the probe ended.
     pub fn conclude(&mut self, outcome: &Outcome) {
-        (self.status, self.reason) = match outcome {
+        let (status, reason) = match outcome {
             Ok(()) => (Status::Ok, Text::EMPTY),
             Err(Failure::Unsupported(reason)) => (Status::Unsupported, *reason),
             Err(Failure::Broken(reason)) => (Status::Broken, *reason),
         };
+        (self.status, self.reason) = (status as u32, reason);
     }
 
     /// How the probe ended.
     pub fn status(&self) -> Status {
-        self.status
+        let said = [Status::Ok, Status::Unsupported, Status::Broken];
+        said.into_iter().find(|status| *status as u32 == self.status).unwrap_or(Status::Silent)
     }
 
     /// Why it has no samples.
@@ -103,7 +108,7 @@ impl Report {
 
     /// Windows that the probe shall walk, the warm-up included.
     pub fn walks(&self) -> usize {
-        self.windows() + WARMUP
+        self.windows() + WARMUP as usize
     }
 
     /// Walks all windows: `once` walks one, proves it and returns its cost.
@@ -126,6 +131,18 @@ impl Report {
         }
     }
 
+    /// Whether it has a sample of every window.
+    pub fn is_full(&self) -> bool {
+        self.samples().len() >= self.windows()
+    }
+
+    /// Records one sample, unless it [is full](Self::is_full).
+    pub fn keep(&mut self, cost: u64) {
+        if !self.is_full() {
+            self.push(cost);
+        }
+    }
+
     /// Records something noticed; beyond [`MAX_CHECKS`] it is dropped.
     pub fn check(&mut self, name: &str, value: core::fmt::Arguments<'_>) {
         if let Some(place) = self.checks.get_mut(self.check_count as usize) {
@@ -133,5 +150,77 @@ impl Report {
                 Check { name: Text::format(format_args!("{name}")), value: Text::format(value) };
             self.check_count += 1;
         }
+    }
+}
+
+/// As fresh memory has it.
+#[cfg(test)]
+impl Default for Report {
+    fn default() -> Self {
+        Self {
+            status: 0,
+            windows: 0,
+            parent: 0,
+            count: 0,
+            check_count: 0,
+            reason: Text::EMPTY,
+            checks: [Check { name: Text::EMPTY, value: Text::EMPTY }; MAX_CHECKS],
+            samples: [0; MAX_SAMPLES],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::unsupported;
+
+    #[test]
+    fn a_path_is_executed_to_warm_up_before_it_is_sampled() {
+        let mut report = Report::default();
+        report.reset(4, 1);
+        let mut cost = 0;
+        let outcome = report.walk(|| {
+            cost += 1;
+            Ok(cost)
+        });
+        assert!(outcome.is_ok() && report.is_full());
+        assert_eq!(report.samples(), [4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn how_a_probe_ended_is_read_back() {
+        let mut report = Report::default();
+        report.reset(1, 1);
+        assert_eq!(report.status(), Status::Silent);
+        report.conclude(&Ok(()));
+        assert_eq!(report.status(), Status::Ok);
+        report.conclude(&unsupported!("no such driver"));
+        assert_eq!(
+            (report.status(), report.reason()),
+            (Status::Unsupported, &b"no such driver"[..])
+        );
+        report.conclude(&Err(Failure::broken(format_args!("{} instead of {}", 1, 2))));
+        assert_eq!((report.status(), report.reason()), (Status::Broken, &b"1 instead of 2"[..]));
+    }
+
+    #[test]
+    fn counts_that_can_not_be_are_no_panic() {
+        let mut report = Report::default();
+        (report.status, report.count, report.check_count) = (77, u32::MAX, u32::MAX);
+        assert_eq!(report.status(), Status::Silent);
+        assert!(report.samples().is_empty() && report.checks().is_empty());
+        report.push(1);
+        report.check("entry", format_args!("syscall"));
+    }
+
+    #[test]
+    fn what_is_too_much_is_dropped() {
+        let mut report = Report::default();
+        report.reset(2, 1);
+        (0..5).for_each(|cost| report.keep(cost));
+        assert_eq!(report.samples(), [0, 1]);
+        (0..20).for_each(|number| report.check("number", format_args!("{number}")));
+        assert_eq!(report.checks().len(), MAX_CHECKS);
     }
 }

@@ -6,24 +6,18 @@ use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
-    Outcome, Path, Report, clock, prove,
+    clock,
+    failure::{Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, nr},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[Path {
-    name: "signal.deliver",
-    about: "kill(2) of oneself, handler, return from it",
-    windows: 51,
-    idles: false,
-    probe: deliver,
-}];
+pub(crate) const PROBES: Probes = &[("signal.deliver", deliver)];
 
 const SIGUSR1: usize = 10;
 /// The action has a restorer, which x86-64 kernels insist on.
 const SA_RESTORER: usize = 0x0400_0000;
-/// `rt_sigreturn`.
-const SIGRETURN: usize = 15;
 
 /// `struct sigaction` as the kernel has it (not libc's).
 #[repr(C)]
@@ -45,7 +39,7 @@ extern "C" fn handler(_signal: i32) {
 /// Where the handler returns to: the stack pointer stands at the signal frame.
 #[unsafe(naked)]
 unsafe extern "C" fn restorer() {
-    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const SIGRETURN)
+    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const nr::RT_SIGRETURN)
 }
 
 fn deliver(report: &mut Report) -> Outcome {

@@ -2,68 +2,28 @@
 //! thread: a pair of `SCHED_FIFO` tasks, the time stamps around `sched_yield`).
 //!
 //! A window is a round trip: the probe gives the CPU away, its partner runs and gives it back.
-//! Proof: in each window the partner took exactly one turn; over all windows the kernel counted exactly
-//! one switch away from the probe for each.
+//! Proof: in each window the partner took exactly one turn; over all windows the kernel counted
+//! exactly one switch away from the probe for each.
 
 use core::sync::atomic::Ordering;
 
 use crate::{
-    Failure, Outcome, Path, Report, clock, prove,
+    clock, descriptor,
+    failure::{Failure, Outcome, prove, unsupported},
+    probe::Probes,
+    report::Report,
     sys::{self, flag, nr},
     task::{self, Board, Ended, Partner},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[
-    Path {
-        name: "switch.yield",
-        about: "two FIFO processes yield to each other",
-        windows: 31,
-        idles: false,
-        probe: bare,
-    },
-    Path {
-        name: "switch.yield+ioport-0x80",
-        about: "the same, the measuring one may access port 0x80",
-        windows: 31,
-        idles: false,
-        probe: low_port,
-    },
-    Path {
-        name: "switch.yield+ioport-0xffff",
-        about: "the same, the measuring one may access port 0xffff",
-        windows: 31,
-        idles: false,
-        probe: high_port,
-    },
-    Path {
-        name: "switch.yield+ioport-both",
-        about: "the same, both hold a full I/O bitmap, and different ones",
-        windows: 31,
-        idles: false,
-        probe: both_ports,
-    },
-    Path {
-        name: "switch.thread-yield",
-        about: "two FIFO threads yield to each other",
-        windows: 31,
-        idles: false,
-        probe: threads,
-    },
-    Path {
-        name: "switch.pipe",
-        about: "two FIFO processes pass a byte to and fro by pipes",
-        windows: 31,
-        idles: false,
-        probe: pipes,
-    },
-    Path {
-        name: "switch.futex",
-        about: "two FIFO processes wake each other by futex",
-        windows: 31,
-        idles: false,
-        probe: futex,
-    },
+pub(crate) const PROBES: Probes = &[
+    ("switch.yield", bare),
+    ("switch.yield+ioport-0x80", low_port),
+    ("switch.yield+ioport-0xffff", high_port),
+    ("switch.yield+ioport-both", both_ports),
+    ("switch.thread-yield", threads),
+    ("switch.pipe", pipes),
+    ("switch.futex", futex),
 ];
 
 fn bare(report: &mut Report) -> Outcome {
@@ -219,12 +179,8 @@ fn proved_round_trips<R>(
 fn pipes(report: &mut Report) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
-    let (mut there, mut back) = ([0; 2], [0; 2]);
-    if let Err(error) = sys::pipe(&mut there).and_then(|_| sys::pipe(&mut back)) {
-        return unsupported!("no pipe (error {error})");
-    }
-    let [there_read, there_write] = there.map(descriptor);
-    let [back_read, back_write] = back.map(descriptor);
+    let [there_read, there_write] = descriptor::pipe()?;
+    let [back_read, back_write] = descriptor::pipe()?;
     let _partner = Partner::process(|| {
         let mut byte = [0];
         while sys::read(there_read, &mut byte) == Ok(1) {
@@ -244,10 +200,6 @@ fn pipes(report: &mut Report) -> Outcome {
 
 /// The byte that goes to and fro; it comes back as its complement.
 const SENT: u8 = 0x5a;
-
-pub(crate) fn descriptor(fd: i32) -> usize {
-    fd.cast_unsigned() as usize
-}
 
 /// Values of the futex word: whose turn it is.
 const MINE: u32 = 0;

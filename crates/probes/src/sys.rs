@@ -1,7 +1,8 @@
 //! Linux system calls without libc: one wrapper an instruction, one function a call we use.
 //!
-//! Numbers and layouts are those of the x86-64 ABI (Linux `arch/x86/entry/syscalls/syscall_64.tbl`).
-//! A call returns what the kernel returned: a result, or a negative error number, as [`Ret`].
+//! Numbers and layouts are those of the x86-64 ABI (Linux
+//! `arch/x86/entry/syscalls/syscall_64.tbl`). A call returns what the kernel returned: a result, or
+//! a negative error number, as [`Ret`].
 #![allow(clippy::missing_safety_doc, reason = "the safety of raw calls is argued once, on `call`")]
 
 use core::arch::asm;
@@ -15,8 +16,8 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const STAT: usize = 4;
     pub const MMAP: usize = 9;
-    pub const MUNMAP: usize = 11;
     pub const RT_SIGACTION: usize = 13;
+    pub const RT_SIGRETURN: usize = 15;
     pub const IOCTL: usize = 16;
     pub const PWRITE64: usize = 18;
     pub const PIPE: usize = 22;
@@ -24,12 +25,12 @@ pub mod nr {
     pub const MADVISE: usize = 28;
     pub const NANOSLEEP: usize = 35;
     pub const ALARM: usize = 37;
+    pub const SETITIMER: usize = 38;
     pub const GETPID: usize = 39;
     pub const SOCKET: usize = 41;
     pub const CONNECT: usize = 42;
     pub const ACCEPT: usize = 43;
     pub const SENDTO: usize = 44;
-    pub const RECVFROM: usize = 45;
     pub const BIND: usize = 49;
     pub const LISTEN: usize = 50;
     pub const GETSOCKNAME: usize = 51;
@@ -46,28 +47,34 @@ pub mod nr {
     pub const SETPGID: usize = 109;
     pub const GETPPID: usize = 110;
     pub const MKNOD: usize = 133;
+    pub const PERSONALITY: usize = 135;
     pub const SCHED_SETSCHEDULER: usize = 144;
     pub const PRCTL: usize = 157;
-    pub const ARCH_PRCTL: usize = 158;
+    pub const SETRLIMIT: usize = 160;
     pub const MOUNT: usize = 165;
+    pub const REBOOT: usize = 169;
     pub const IOPL: usize = 172;
     pub const IOPERM: usize = 173;
-    pub const GETTID: usize = 186;
     pub const FUTEX: usize = 202;
     pub const SCHED_SETAFFINITY: usize = 203;
     pub const CLOCK_GETTIME: usize = 228;
     pub const EXIT_GROUP: usize = 231;
-    pub const TGKILL: usize = 234;
     pub const GETCPU: usize = 309;
+    /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
+    pub const LAB: usize = 500;
+}
+
+/// System call numbers of 32-bit programs (Linux `arch/x86/entry/syscalls/syscall_32.tbl`).
+pub mod nr32 {
+    #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const IOCTL: usize = 54;
+    pub const GETPPID: usize = 64;
 }
 
 /// Error numbers, as `<asm-generic/errno-base.h>` has them.
 pub mod errno {
     #![allow(missing_docs, reason = "names are the kernel's own")]
-    pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
-    pub const EAGAIN: i32 = 11;
-    pub const ENODEV: i32 = 19;
     pub const EINVAL: i32 = 22;
     pub const ENOSYS: i32 = 38;
     pub const EAFNOSUPPORT: i32 = 97;
@@ -79,8 +86,8 @@ pub type Ret = Result<usize, i32>;
 /// The `syscall` instruction with six arguments; the raw result.
 ///
 /// # Safety
-/// The caller vouches for what the kernel does on its behalf: pointers among `args` must be valid for
-/// the accesses that call `number` makes, and memory that Rust owns must not be unmapped by it.
+/// The caller vouches for what the kernel does on its behalf: pointers among `args` must be valid
+/// for the accesses that call `number` makes, and memory that Rust owns must not be unmapped by it.
 #[inline(always)]
 pub unsafe fn call(number: usize, args: [usize; 6]) -> usize {
     let result;
@@ -131,14 +138,17 @@ impl<'a> CStr<'a> {
 }
 
 macro_rules! wrapper {
-    ($($(#[$doc:meta])* $name:ident($($arg:ident: $type:ty => $value:expr),*) = $number:expr;)*) => {$(
+    ($(
+        $(#[$doc:meta])*
+        $name:ident($($arg:ident: $type:ty => $value:expr),*) = $number:expr;
+    )*) => {$(
         $(#[$doc])*
         pub fn $name($($arg: $type),*) -> Ret {
             let mut args = [0; 6];
             let given: &[usize] = &[$($value),*];
             args[..given.len()].copy_from_slice(given);
-            // SAFETY: every pointer comes from a live reference of the right size in this signature,
-            // and none of these calls unmaps or shares memory that Rust owns.
+            // SAFETY: every pointer comes from a live reference of the right size in this
+            // signature, and none of these calls unmaps or shares memory that Rust owns.
             unsafe { checked($number, args) }
         }
     )*};
@@ -152,7 +162,6 @@ pub mod flag {
     pub const O_RDWR: usize = 2;
     pub const O_CREAT: usize = 0o100;
     pub const O_TRUNC: usize = 0o1000;
-    pub const O_APPEND: usize = 0o2000;
     pub const PROT_READ_WRITE: usize = 3;
     pub const MAP_SHARED: usize = 1;
     pub const MAP_PRIVATE: usize = 2;
@@ -163,6 +172,7 @@ pub mod flag {
     pub const SCHED_OTHER: usize = 0;
     pub const SCHED_FIFO: usize = 1;
     pub const SIGKILL: usize = 9;
+    pub const SIGALRM: usize = 14;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const RUSAGE_SELF: usize = 0;
     pub const RUSAGE_THREAD: usize = 1;
@@ -188,13 +198,18 @@ wrapper! {
     /// mkdir(2), mode 0755.
     mkdir(path: CStr<'_> => path.address(), mode: usize => mode) = nr::MKDIR;
     /// mknod(2).
-    mknod(path: CStr<'_> => path.address(), mode: usize => mode, device: usize => device) = nr::MKNOD;
+    mknod(path: CStr<'_> => path.address(), mode: usize => mode, device: usize => device)
+        = nr::MKNOD;
     /// setpgid(2).
     setpgid(pid: usize => pid, group: usize => group) = nr::SETPGID;
     /// prctl(2) with one argument.
     prctl(option: usize => option, value: usize => value) = nr::PRCTL;
     /// mount(2) without flags or data.
-    mount(what: CStr<'_> => what.address(), place: CStr<'_> => place.address(), kind: CStr<'_> => kind.address()) = nr::MOUNT;
+    mount(
+        what: CStr<'_> => what.address(),
+        place: CStr<'_> => place.address(),
+        kind: CStr<'_> => kind.address()
+    ) = nr::MOUNT;
     /// iopl(2).
     iopl(level: usize => level) = nr::IOPL;
     /// ioperm(2).

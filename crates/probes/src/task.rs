@@ -1,12 +1,13 @@
-//! Processes and threads for probes: children that are waited for, partners that end with their probe.
+//! Processes and threads for probes: children that are waited for, partners that end with their
+//! probe.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::{
-    Failure, broken, clock,
+    clock,
+    failure::{Failure, broken, unsupported},
     sys::{self, Ret, Timespec, flag, nr},
-    unsupported,
 };
 
 /// How a child ended.
@@ -54,8 +55,6 @@ pub fn trial(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
 pub struct Board {
     /// Turns that the partner has taken; what it wrote before is seen by who sees the turn.
     pub turns: AtomicU64,
-    /// Context switches that the partner counted, written when it is told to stop.
-    pub switches: AtomicU64,
     /// Futex word: whose turn it is, or a thread's number to be cleared when it ends.
     pub word: AtomicU32,
     /// A value that the partner leaves for the probe.
@@ -83,8 +82,8 @@ impl Board {
         self.turns.fetch_add(1, Ordering::Release);
     }
 
-    /// Sleeps until the partner has taken a turn: ever longer, since in elapsed time a busy host may keep
-    /// the partner waiting; some 3 s in all.
+    /// Sleeps until the partner has taken a turn: ever longer, since in elapsed time a busy host
+    /// may keep the partner waiting; some 3 s in all.
     fn await_first_turn(&self) -> Result<(), Failure> {
         const SHORTEST: u64 = 100_000;
         const LOOKS: u32 = 15;
@@ -118,11 +117,11 @@ impl Partner {
         }
     }
 
-    /// [`Partner::process`] on CPU 1, where the guest has one. Returns when the partner is there, and has
-    /// taken its first turn on the fresh `board`.
+    /// [`Partner::process`] on CPU 1, where the guest has one. Returns when the partner is there,
+    /// and has taken its first turn on the fresh `board`.
     ///
-    /// It is forked on the caller's CPU, so the caller sleeps meanwhile: a real-time task would else keep
-    /// it from getting there.
+    /// It is forked on the caller's CPU, so the caller sleeps meanwhile: a real-time task would
+    /// else keep it from getting there.
     pub fn on_second_cpu(board: &Board, body: impl FnOnce()) -> Result<Self, Failure> {
         const SECOND: usize = 1;
         // A trial, so that the caller stays where it is.
@@ -166,8 +165,8 @@ pub fn thread_stack() -> Result<usize, Failure> {
 /// when the thread ends.
 ///
 /// # Safety
-/// `top` must be the top of a stack from [`thread_stack`] that no living thread uses; `argument` must
-/// be what `entry` expects, valid as long as the thread lives.
+/// `top` must be the top of a stack from [`thread_stack`] that no living thread uses; `argument`
+/// must be what `entry` expects, valid as long as the thread lives.
 pub unsafe fn spawn(
     top: usize,
     word: &'static AtomicU32,
@@ -188,7 +187,8 @@ pub unsafe fn spawn(
             "ud2",
             "2:",
             inlateout("rax") nr::CLONE => result,
-            in("rdi") THREAD, in("rsi") top, in("rdx") word.as_ptr(), in("r10") word.as_ptr(), in("r8") 0,
+            in("rdi") THREAD, in("rsi") top,
+            in("rdx") word.as_ptr(), in("r10") word.as_ptr(), in("r8") 0,
             in("r12") argument, in("r13") entry,
             lateout("rcx") _, lateout("r11") _);
     }
@@ -222,8 +222,8 @@ pub fn futex_wake(word: &AtomicU32) -> usize {
 /// period, work put off to a tick. The caller, a FIFO task, is an ordinary one meanwhile, since the
 /// kernel's own threads must get their turn.
 ///
-/// The time is filled with instructions rather than slept away: whenever the CPU idles, QEMU moves the
-/// clock on from another thread, and there is a race in that (`docs/exactness.md`).
+/// The time is filled with instructions rather than slept away: whenever the CPU idles, QEMU moves
+/// the clock on from another thread, and there is a race in that (`docs/exactness.md`).
 pub fn settle() -> Result<(), Failure> {
     /// Three ticks of a kernel with 250 a second.
     const LONG_ENOUGH: u64 = 12_000_000;
@@ -232,7 +232,8 @@ pub fn settle() -> Result<(), Failure> {
     fifo()
 }
 
-/// Sleeps for so many nanoseconds, where the time slept is part of the path or the path idles anyway.
+/// Sleeps for so many nanoseconds, where the time slept is part of the path or the path idles
+/// anyway.
 pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
     const SECOND: u64 = 1_000_000_000;
     let time = Timespec {
@@ -245,18 +246,21 @@ pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
     }
 }
 
-/// Lets the kernel's thread for softirqs (`ksoftirqd`) come to an end, if it has been left something.
+/// Lets the kernel's thread for softirqs (`ksoftirqd`) come to an end, if it has been left
+/// something.
 ///
-/// Real-time tasks that keep a CPU busy starve it; and while it waits for the CPU, Linux leaves it all
-/// softirqs, the next packet's too. So one tick at the wrong moment would make every later window of a
-/// network path dearer by two task switches. Giving way once as an ordinary task ends that.
+/// Real-time tasks that keep a CPU busy starve it; and while it waits for the CPU, Linux leaves it
+/// all softirqs, the next packet's too. So one tick at the wrong moment would make every later
+/// window of a network path dearer by two task switches. Giving way once as an ordinary task ends
+/// that.
 pub fn let_softirqs_finish() -> Result<(), Failure> {
     schedule(flag::SCHED_OTHER, 0)?;
     let _ = sys::sched_yield();
     fifo()
 }
 
-/// Real-time priority of probe and partner: above threaded softirqs (1), below the kernel's own (50).
+/// Real-time priority of probe and partner: above threaded softirqs (1), below the kernel's own
+/// (50).
 const PRIORITY: i32 = 2;
 
 /// Makes the caller, and what it forks from now on, a `SCHED_FIFO` task.

@@ -1,110 +1,22 @@
-//! `tcp.*`: loopback TCP, and the socket calls that other probes use too.
+//! `tcp.*`: loopback TCP.
 //!
 //! Proof: as for unix sockets, the partner's complement of each byte comes back.
 
 use crate::{
-    Failure, Outcome, Path, Report,
-    ioctl::Ifreq,
-    ipc,
+    echo::{echo, exchange, ping},
+    failure::{Outcome, unsupported},
+    probe::Probes,
+    report::Report,
+    socket::{AF_INET, SOCK_STREAM, bind, connect, loopback_up, no_delay, socket},
     sys::{self, nr},
     task::{self, Partner},
-    unsupported,
 };
 
-pub(crate) static PATHS: &[Path] = &[Path {
-    name: "tcp.round-trip",
-    about: "a byte to a FIFO partner and back by loopback TCP",
-    windows: 31,
-    idles: false,
-    probe: tcp,
-}];
+pub(crate) const PROBES: Probes = &[("tcp.round-trip", tcp)];
 
-#[allow(missing_docs, reason = "names are the kernel's own")]
-pub(crate) const AF_UNIX: usize = 1;
-pub(crate) const AF_INET: usize = 2;
-pub(crate) const SOCK_STREAM: usize = 1;
-pub(crate) const SOCK_DGRAM: usize = 2;
-const SIOCGIFFLAGS: usize = 0x8913;
-const SIOCSIFFLAGS: usize = 0x8914;
-const IFF_UP: i32 = 1;
-const IPPROTO_TCP: usize = 6;
-const TCP_NODELAY: usize = 1;
 /// Round trips after which a new connection has left quick acknowledgements behind (Linux sends 16,
 /// `TCP_MAX_QUICKACKS`) and its windows have settled.
 const SLOW_START: usize = 20;
-
-/// `struct sockaddr_in`: family, then port and address in network order.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub(crate) struct Address {
-    family: u16,
-    port: [u8; 2],
-    host: [u8; 4],
-    zero: [u8; 8],
-}
-
-const _: () = assert!(size_of::<Address>() == 16);
-const ADDRESS_LENGTH: u32 = 16;
-
-impl Address {
-    /// 127.0.0.1, the port left to the kernel.
-    const LOOPBACK: Self = Self { family: 2, port: [0; 2], host: [127, 0, 0, 1], zero: [0; 8] };
-}
-
-/// socket(2), its failure as the reason why the path can't be walked.
-pub(crate) fn socket(family: usize, kind: usize) -> Result<usize, Failure> {
-    // SAFETY: takes no pointer.
-    unsafe { sys::checked(nr::SOCKET, [family, kind, 0, 0, 0, 0]) }.or_else(|error| match error {
-        sys::errno::EAFNOSUPPORT | sys::errno::ENOSYS => {
-            unsupported!("no such sockets in this kernel (error {error}; CONFIG_NET, CONFIG_INET)")
-        }
-        _ => unsupported!("socket(2) failed (error {error})"),
-    })
-}
-
-/// Brings the loopback interface up.
-pub(crate) fn loopback_up(socket: usize) -> Result<(), Failure> {
-    let mut request = Ifreq::LO;
-    let place = &raw mut request as usize;
-    // SAFETY: the kernel reads and writes one `struct ifreq` each time.
-    let done = unsafe {
-        sys::checked(nr::IOCTL, [socket, SIOCGIFFLAGS, place, 0, 0, 0]).and_then(|_| {
-            (*(place as *mut Ifreq)).value |= IFF_UP;
-            sys::checked(nr::IOCTL, [socket, SIOCSIFFLAGS, place, 0, 0, 0])
-        })
-    };
-    match done {
-        Ok(_) => Ok(()),
-        Err(error) => unsupported!("the loopback interface can't be brought up (error {error})"),
-    }
-}
-
-/// Binds `socket` to a free loopback port; the address it got.
-pub(crate) fn bind(socket: usize) -> Result<Address, Failure> {
-    let mut address = Address::LOOPBACK;
-    let mut length = ADDRESS_LENGTH;
-    let place = &raw mut address as usize;
-    // SAFETY: the kernel reads, then writes, at most `length` bytes of `address`.
-    let bound = unsafe {
-        sys::checked(nr::BIND, [socket, place, length as usize, 0, 0, 0]).and_then(|_| {
-            sys::checked(nr::GETSOCKNAME, [socket, place, &raw mut length as usize, 0, 0, 0])
-        })
-    };
-    match bound {
-        Ok(_) => Ok(address),
-        Err(error) => unsupported!("no loopback port (bind: error {error})"),
-    }
-}
-
-/// connect(2).
-pub(crate) fn connect(socket: usize, to: &Address) -> Result<(), Failure> {
-    let place = core::ptr::from_ref(to) as usize;
-    // SAFETY: the kernel reads one address.
-    match unsafe { sys::checked(nr::CONNECT, [socket, place, size_of::<Address>(), 0, 0, 0]) } {
-        Ok(_) => Ok(()),
-        Err(error) => unsupported!("no loopback connection (connect: error {error})"),
-    }
-}
 
 fn tcp(report: &mut Report) -> Outcome {
     task::fifo()?;
@@ -119,35 +31,14 @@ fn tcp(report: &mut Report) -> Outcome {
         // SAFETY: no address is asked for.
         if let Ok(far) = unsafe { sys::checked(nr::ACCEPT, [listener, 0, 0, 0, 0, 0]) } {
             no_delay(far);
-            ipc::echo(far);
+            echo(far);
         }
     })?;
     let near = socket(AF_INET, SOCK_STREAM)?;
     no_delay(near);
     connect(near, &address)?;
     for _ in 0..SLOW_START {
-        let _ = ipc::exchange(near, &mut [0]);
+        let _ = exchange(near, &mut [0]);
     }
-    ipc::ping(report, near, task::let_softirqs_finish)
-}
-
-/// Single bytes go out at once.
-fn no_delay(socket: usize) {
-    let on = 1_i32;
-    let args = [socket, IPPROTO_TCP, TCP_NODELAY, &raw const on as usize, 4, 0];
-    // SAFETY: the kernel reads one int. A failure only leaves Nagle's algorithm on.
-    let _ = unsafe { sys::checked(nr::SETSOCKOPT, args) };
-}
-
-/// Lets receives on `socket` give up after `milliseconds`, counted in ticks.
-pub(crate) fn set_receive_timeout(socket: usize, milliseconds: i64) -> Result<(), Failure> {
-    const SOL_SOCKET: usize = 1;
-    const SO_RCVTIMEO: usize = 20;
-    let time = [0_i64, milliseconds * 1000];
-    let args = [socket, SOL_SOCKET, SO_RCVTIMEO, time.as_ptr() as usize, size_of_val(&time), 0];
-    // SAFETY: the kernel reads one `struct timeval`.
-    match unsafe { sys::checked(nr::SETSOCKOPT, args) } {
-        Ok(_) => Ok(()),
-        Err(error) => unsupported!("no receive timeout (setsockopt: error {error})"),
-    }
+    ping(report, near, task::let_softirqs_finish)
 }

@@ -1,13 +1,12 @@
 //! The guest's own tracepoints, read as text from tracefs (Linux `Documentation/trace/ftrace.rst`).
 //!
-//! With the `x86-tsc` trace clock every event carries the TSC at which it was recorded, so events and
-//! a probe's own stamps are on one clock.
+//! With the `x86-tsc` trace clock every event carries the TSC at which it was recorded, so events
+//! and a probe's own stamps are on one clock.
 
 use crate::{
-    Failure,
+    failure::{Failure, unsupported},
     sys::{self, CStr, flag},
     text::Text,
-    unsupported,
 };
 
 /// Bytes of trace that are looked at; a longer trace loses its end.

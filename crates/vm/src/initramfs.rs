@@ -1,45 +1,17 @@
 //! What the guest's root file system holds: the agent as /init, its plan, and a console.
 
-use std::fmt::Write as _;
-
 use pathmeter_image::cpio::{self, Entry};
-use pathmeter_probes::Suite;
+use pathmeter_wire::plan::Plan;
 
 /// The agent's executable, built with this crate.
-pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_agent"));
-
-/// What the agent shall do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// Which table of paths.
-    pub suite: Suite,
-    /// Perturbed starts; every path is walked once in each.
-    pub starts: u32,
-    /// Indices of paths to leave out, because the kernel died in them.
-    pub skip: Vec<usize>,
-}
+pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init"));
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
 const MAX_LOST: usize = 4;
 
-impl Plan {
-    /// Whether the path with this index, in which the kernel died, may be left out of it too.
-    pub(crate) fn may_lose(&self, index: usize) -> bool {
-        self.skip.len() < MAX_LOST && !self.skip.contains(&index)
-    }
-
-    /// The plan as the agent reads it (its `plan` module has the format).
-    fn text(&self) -> String {
-        let mut text = format!("starts {}\n", self.starts);
-        if self.suite == Suite::Elapsed {
-            text.push_str("suite elapsed\n");
-        }
-        for index in &self.skip {
-            // Writing to a String can't fail.
-            let _ = writeln!(text, "skip {index}");
-        }
-        text
-    }
+/// Whether the path with this index, in which the kernel died, may be left out of the plan too.
+pub(crate) fn may_lose(plan: &Plan, index: usize) -> bool {
+    plan.skipped().count() < MAX_LOST && !plan.skips(index)
 }
 
 /// An initramfs: the same bytes for the same agent and plan, always.
@@ -48,7 +20,7 @@ pub struct Initramfs(Vec<u8>);
 impl Initramfs {
     /// Packs agent and plan.
     pub fn new(plan: &Plan) -> Self {
-        let plan = plan.text();
+        let plan = plan.to_string();
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
@@ -69,17 +41,17 @@ impl Initramfs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathmeter_catalogue::Suite;
 
     #[test]
-    fn the_plan_lists_what_to_skip() {
-        let plan = Plan { suite: Suite::Exact, starts: 8, skip: vec![3, 17] };
-        assert_eq!(plan.text(), "starts 8\nskip 3\nskip 17\n");
-    }
-
-    #[test]
-    fn the_plan_names_its_suite_unless_it_is_the_exact_one() {
-        let plan = Plan { suite: Suite::Elapsed, starts: 1, skip: vec![] };
-        assert_eq!(plan.text(), "starts 1\nsuite elapsed\n");
+    fn four_paths_may_be_lost_and_none_twice() {
+        let mut plan = Plan::new(Suite::Exact, 8);
+        for index in 0..MAX_LOST {
+            assert!(may_lose(&plan, index));
+            plan = plan.without(index);
+            assert!(!may_lose(&plan, index));
+        }
+        assert!(!may_lose(&plan, MAX_LOST));
     }
 
     #[test]
@@ -93,7 +65,7 @@ mod tests {
 
     #[test]
     fn the_same_plan_gives_the_same_bytes() {
-        let plan = Plan { suite: Suite::Exact, starts: 8, skip: vec![] };
+        let plan = Plan::new(Suite::Exact, 8);
         assert_eq!(Initramfs::new(&plan).as_bytes(), Initramfs::new(&plan).as_bytes());
     }
 }

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use pathmeter_catalogue::Suite;
 use pathmeter_image::{Boot, ImageError, KernelImage};
-use pathmeter_probes::Suite;
 use pathmeter_wire::{Kind, message};
 use rustix::fs::MemfdFlags;
 
@@ -14,6 +14,7 @@ use crate::{
     cache::{key, sha256},
     error::Step,
     guest::{Extra, Guest},
+    initramfs::may_lose,
     machine::{Clock, Origin, fd},
     outcome::Gathered,
     snapshot::{About, Snapshot},
@@ -88,8 +89,8 @@ pub struct Run {
 pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
-        let skip = lost.iter().map(|(index, _)| *index).collect();
-        let plan = Plan { suite: Suite::Exact, starts: request.starts, skip };
+        let all = Plan::new(Suite::Exact, request.starts);
+        let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         match collect(request, &snapshot, &plan) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
@@ -98,7 +99,7 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
                 (request.progress)(Progress::Note(&note));
             }
             Err(error) => match error.in_path() {
-                Some(index) if plan.may_lose(index) => {
+                Some(index) if may_lose(&plan, index) => {
                     let reason = format!("the kernel did not survive it: {error}");
                     (request.progress)(Progress::Note(&format!(
                         "{error}; measuring the other paths without it"
@@ -122,7 +123,7 @@ fn conclude(
         notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
         gathered.mark_lost(index, reason);
     }
-    let plan = Plan { suite: Suite::Exact, starts: request.starts, skip: vec![] };
+    let plan = Plan::new(Suite::Exact, request.starts);
     Run {
         release: about.release,
         initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
@@ -137,7 +138,7 @@ fn conclude(
 /// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it was
 /// READY. Samples are what the guest's own clock said, in nanoseconds.
 pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
-    let plan = Plan { suite: Suite::Elapsed, starts: 1, skip: vec![] };
+    let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
     let (guest, _) = boot_guest(request, &settings, &Initramfs::new(&plan))?;
     Ok(walk_all(Walk::resume(request, guest, &plan)?)?.finish())
@@ -145,7 +146,7 @@ pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmErro
 
 /// The name of the path with this index in the suite.
 pub(crate) fn path_name(suite: Suite, index: usize) -> &'static str {
-    suite.paths().nth(index).map_or("an unknown path", |path| path.name)
+    suite.paths().get(index).map_or("an unknown path", |path| path.name)
 }
 
 /// The guest at READY: from the cache, or by booting the kernel.

@@ -5,15 +5,16 @@ use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 
-use pathmeter_probes::Suite;
-use pathmeter_wire::{Kind, message};
+use pathmeter_catalogue::Suite;
+use pathmeter_wire::{Kind, message, plan::Plan};
 use serde_json::json;
 
 use crate::{
-    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    Initramfs, PathOutcome, Progress, Request, Settings, VmError,
     cache::{Corrupt, key},
     error::Step,
     guest::{Extra, Guest},
+    initramfs::may_lose,
     machine::fd,
     measure::{boot, memory_file, snapshot},
     plugin,
@@ -24,7 +25,7 @@ use crate::{
 /// What to record of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// The path's index in the probes' table.
+    /// The path's index in [`Suite::Exact`].
     pub path: usize,
     /// Windows that the probe walks before the first that it samples.
     pub skip: u64,
@@ -53,17 +54,17 @@ pub fn record<R: Send>(
     recording: Recording,
     mut read: impl FnMut(File) -> R + Send,
 ) -> Result<Recorded<R>, VmError> {
-    let mut plan = Plan { suite: Suite::Exact, starts: request.starts, skip: vec![] };
+    let mut plan = Plan::new(Suite::Exact, request.starts);
     loop {
         let error = match record_once(request, &plan, recording, &mut read) {
             Err(error) => error,
             recorded => return recorded,
         };
         match error.in_path() {
-            Some(index) if index != recording.path && plan.may_lose(index) => {
+            Some(index) if index != recording.path && may_lose(&plan, index) => {
                 let note = format!("{error}; recording without it");
                 (request.progress)(Progress::Note(&note));
-                plan.skip.push(index);
+                plan = plan.without(index);
             }
             _ => return Err(error),
         }
@@ -124,9 +125,9 @@ fn walk_once(
 
 fn plugin_arguments(recording: Recording, plan: &Plan) -> Vec<String> {
     let Recording { path, skip, take, bytes, most } = recording;
-    // The recorder counts path marks: those of the paths walked before this one.
-    let before = pathmeter_probes::paths().enumerate().take(path);
-    let path = before.filter(|(index, path)| !path.idles && !plan.skip.contains(index)).count();
+    // The recorder counts path marks, one an execution. A path that is left out has none: then
+    // nothing is recorded.
+    let path = plan.before(path).unwrap_or(usize::MAX);
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
     let trace = fd::TRACE;
     let plugin =
@@ -159,7 +160,7 @@ fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
 /// Boots a guest that walks no path: the kernel need not survive them all to have symbols.
 fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
-    let nothing = Plan { suite: Suite::Exact, starts: 0, skip: vec![] };
+    let nothing = Plan::new(Suite::Exact, 0);
     let snapshot =
         boot(request, &Initramfs::new(&nothing), memory_file("pathmeter-snapshot", &[])?)?;
     let mut file = memory_file("pathmeter-symbols", &[])?;

@@ -1,6 +1,6 @@
 //! A running guest: what its agent says while it walks the plan, start by start.
 
-use pathmeter_probes::Suite;
+use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, RawFrame, message};
 
 use crate::{
@@ -38,10 +38,11 @@ impl<'a> Walk<'a> {
     ) -> Result<Self, VmError> {
         guest.begin(Step::Run);
         guest.resume()?;
-        let windows: Vec<u32> = plan.suite.paths().map(|path| path.windows).collect();
-        let gathered = Gathered::new(&windows, plan.starts);
-        let of = u64::from(plan.starts) * windows.len() as u64;
-        Ok(Self { request, suite: plan.suite, of, guest, gathered, start: 0 })
+        let windows = plan.suite().paths().iter().map(|path| path.kind.samples());
+        let windows: Vec<u32> = windows.collect();
+        let gathered = Gathered::new(&windows, plan.starts());
+        let of = u64::from(plan.starts()) * windows.len() as u64;
+        Ok(Self { request, suite: plan.suite(), of, guest, gathered, start: 0 })
     }
 
     /// Waits for what the agent says next.

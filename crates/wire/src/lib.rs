@@ -1,6 +1,7 @@
-//! The protocol that the agent speaks to the host, over a byte port of its own.
+//! What host and agent say to each other: the [`plan`] that the host puts into the guest's root
+//! file system, and the protocol that the agent speaks to the host, over a byte port of its own.
 //!
-//! Everything is a frame; integers are little endian:
+//! In the protocol everything is a frame; integers are little endian:
 //!
 //! | offset | bytes | field                                                      |
 //! |--------|-------|------------------------------------------------------------|
@@ -23,6 +24,7 @@ mod crc32;
 mod frame;
 pub mod message;
 mod payload;
+pub mod plan;
 
 pub use frame::{
     FrameError, HEADER, MAGIC, MAX_FRAME, MAX_PAYLOAD, RawFrame, TRAILER, next_frame, seal,
@@ -43,7 +45,8 @@ pub enum Kind {
     Done = 4,
     /// The agent itself can't go on; the text says why.
     Abort = 5,
-    /// The kernel's symbols lie in the agent's memory, for the host to fetch while the guest is paused.
+    /// The kernel's symbols lie in the agent's memory, for the host to fetch while the guest is
+    /// paused.
     Symbols = 6,
 }
 

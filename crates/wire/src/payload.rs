@@ -120,7 +120,8 @@ impl<'a> Reader<'a> {
         core::str::from_utf8(text).map_err(|_| PayloadError::Text)
     }
 
-    /// Samples, each handed to `sink`; more than `limit` of them are an error, before any is handed.
+    /// Samples, each handed to `sink`; more than `limit` of them are an error, before any is
+    /// handed.
     pub fn samples(&mut self, limit: u64, mut sink: impl FnMut(u64)) -> Result<(), PayloadError> {
         let mut left = self.integer(limit)?;
         while left > 0 {
@@ -186,8 +187,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fields_are_read_back(number: u64, text in ".{0,40}", samples in prop::collection::vec(300_u64..303, 0..200)) {
-            let bytes = written(|w| { w.integer(number); w.text(text.as_bytes()); w.samples(&samples); });
+        fn fields_are_read_back(
+            number: u64, text in ".{0,40}", samples in prop::collection::vec(300_u64..303, 0..200),
+        ) {
+            let bytes = written(|w| {
+                w.integer(number);
+                w.text(text.as_bytes());
+                w.samples(&samples);
+            });
             let mut reader = Reader::new(&bytes);
             let mut seen = vec![];
             prop_assert_eq!(reader.integer(u64::MAX), Ok(number));
@@ -198,7 +205,9 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_answered_within_the_bound(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_answered_within_the_bound(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
             let mut count = 0;
             let _ = Reader::new(&bytes).samples(50, |_| count += 1);
             prop_assert!(count <= 50);

@@ -1,40 +1,22 @@
 //! What the ioctls of this group go to, so that every path of it says one and the same thing on one
-//! kernel: the lab kernel's test device where there is one, elsewhere a socket, asked for the loopback
-//! interface's index.
+//! kernel: the lab kernel's test device where there is one, elsewhere a socket, asked for the
+//! loopback interface's index.
 //!
-//! Either way a structure comes back that holds a number known beforehand. It is poisoned before each
-//! call, so what stands there after it was written by that call.
+//! Either way a structure comes back that holds a number known beforehand. It is poisoned before
+//! each call, so what stands there after it was written by that call.
 
 use core::arch::asm;
 
 use crate::{
-    Failure, lab, prove,
-    sys::{self, CStr, flag, nr},
-    syscall, tcp,
+    failure::{Failure, prove, unsupported},
+    int80::int80,
+    lab,
+    socket::{AF_INET, Ifreq, SOCK_DGRAM, socket},
+    sys::{self, CStr, flag, nr, nr32},
 };
 
 /// `SIOCGIFINDEX` of `<linux/sockios.h>`.
 const SIOCGIFINDEX: usize = 0x8933;
-/// ioctl in the 32-bit table.
-pub(crate) const IOCTL_32: usize = 54;
-
-/// `struct ifreq` of `<linux/if.h>`: 40 bytes for 64-bit callers, 32 for 32-bit ones; name and index
-/// stand at the same place for both.
-#[repr(C)]
-pub(crate) struct Ifreq {
-    pub(crate) name: [u8; 16],
-    pub(crate) value: i32,
-    rest: [u8; 20],
-}
-
-const _: () = assert!(size_of::<Ifreq>() == 40 && core::mem::offset_of!(Ifreq, value) == 16);
-
-impl Ifreq {
-    /// A request about the loopback interface.
-    pub(crate) const LO: Self =
-        Self { name: *b"lo\0\0\0\0\0\0\0\0\0\0\0\0\0\0", value: 0, rest: [0; 20] };
-}
-
 /// Bytes of the largest structure, whoever calls.
 const ROOM: usize = size_of::<Ifreq>();
 /// What the answer is overwritten with before each call; no index, and a serial that none comes to.
@@ -82,7 +64,7 @@ impl Target {
     }
 
     fn socket() -> Result<Self, Failure> {
-        let fd = tcp::socket(tcp::AF_INET, tcp::SOCK_DGRAM)?;
+        let fd = socket(AF_INET, SOCK_DGRAM)?;
         let place = low_memory()?;
         // SAFETY: the mapping is ours alone, aligned and large enough.
         unsafe { (place as *mut Ifreq).write(Ifreq::LO) };
@@ -130,37 +112,45 @@ impl Target {
     /// The same by int 0x80.
     pub(crate) fn poll_int80(&self, looks: u32) -> usize {
         // SAFETY: as above.
-        unsafe { syscall::int80(IOCTL_32, [self.fd, lab::POLL, looks as usize]) }
+        unsafe { int80(nr32::IOCTL, [self.fd, lab::POLL, looks as usize]) }
     }
 
     /// [`Target::call_native`] with its descriptor at hand, for a window.
     #[inline(always)]
     pub(crate) fn native_by(&self, fd: usize) -> usize {
         let mut command = self.native.command;
-        // SAFETY: nothing is executed. The compiler takes it that the register was written, so that the
-        // command is put there in each window, as a program puts its constant.
+        // SAFETY: nothing is executed. The compiler takes it that the register was written, so that
+        // the command is put there in each window, as a program puts its constant.
         unsafe { asm!("", inout("rsi") command, options(nomem, nostack, preserves_flags)) };
-        // SAFETY: the kernel reads and writes at most `ROOM` bytes at `place`, which hold no value of
-        // the compiler's.
+        // SAFETY: the kernel reads and writes at most `ROOM` bytes at `place`, which hold no value
+        // of the compiler's.
         unsafe { sys::call(nr::IOCTL, [fd, command, self.place, 0, 0, 0]) }
     }
 
-    /// The call by int 0x80, as 32-bit programs make it, with the descriptor at hand, for a window; the
-    /// raw result. See [`syscall::supported`].
+    /// The call by int 0x80, as 32-bit programs make it, with the descriptor at hand, for a window;
+    /// the raw result. See [`crate::int80::supported`].
     #[inline(always)]
     pub(crate) fn int80_by(&self, fd: usize) -> usize {
         // SAFETY: as above, and `place` lies below 4 GiB.
-        unsafe { syscall::int80(IOCTL_32, [fd, self.compat.command, self.place]) }
+        unsafe { int80(nr32::IOCTL, [fd, self.compat.command, self.place]) }
     }
 }
 
-/// A descriptor in the register of a call's first argument: around a window, so that it stands there as
-/// in a program that calls in a loop, whatever the compiler keeps where.
+/// A descriptor in the register of a call's first argument: around a window, so that it stands
+/// there as in a program that calls in a loop, whatever the compiler keeps where.
 #[inline(always)]
 pub(super) fn held(mut fd: usize) -> usize {
     // SAFETY: nothing is executed.
     unsafe { asm!("", inout("rdi") fd, options(nostack, preserves_flags)) };
     fd
+}
+
+/// The lab's two devices.
+pub(crate) fn devices() -> Result<(Target, Target), Failure> {
+    match (Target::device(lab::DEVICE)?, Target::device(lab::SECOND_DEVICE)?) {
+        (Some(first), Some(second)) => Ok((first, second)),
+        _ => unsupported!("this path needs the lab kernel's two devices"),
+    }
 }
 
 const _: () = assert!(lab::PARAMS_SERIAL + 4 <= ROOM && lab::PARAMS_SERIAL.is_multiple_of(4));

@@ -1,30 +1,36 @@
-//! The `+2cpu` paths: what a call costs while another CPU makes ioctls to another device, so that the
-//! two share nothing but what the kernel makes them share: the big kernel lock, or nothing.
+//! The `+2cpu` paths: what a call costs while another CPU makes ioctls to another device, so that
+//! the two share nothing but what the kernel makes them share: the big kernel lock, or nothing.
 //!
-//! The partner on CPU 1 has its device wait, as drivers do that look until theirs is ready: [`LOOKS`]
-//! looks, a `pause` behind each, and whatever lock the kernel has for the call held all the time. Then it
-//! pauses as often in user mode, and does it again.
+//! The partner on CPU 1 has its device wait, as drivers do that look until theirs is ready:
+//! [`LOOKS`] looks, a `pause` behind each, and whatever lock the kernel has for the call held all
+//! the time. Then it pauses as often in user mode, and does it again.
 //!
-//! Under the exact clock of two CPUs one gives way at `pause` and at `hlt`, and where a timer is due or
-//! set. The windows are walked where no timer is due, so the two go on pause by pause in turn. The probe
-//! pauses before each window, up to [`LOOKS`] times two, so that windows begin at each of the partner's
-//! looks, and behind them. Where the lock is taken, the probe waits for it with `pause`, and its window
-//! holds what the partner executes meanwhile; where not, nothing of the partner's. It is one interleaving
-//! of many, and nearly always the same (`docs/exactness.md`).
+//! Under the exact clock of two CPUs one gives way at `pause` and at `hlt`, and where a timer is
+//! due or set. The windows are walked where no timer is due, so the two go on pause by pause in
+//! turn. The probe pauses before each window, up to [`LOOKS`] times two, so that windows begin at
+//! each of the partner's looks, and behind them. Where the lock is taken, the probe waits for it
+//! with `pause`, and its window holds what the partner executes meanwhile; where not, nothing of
+//! the partner's. It is one interleaving of many, and nearly always the same (`docs/exactness.md`).
 
 use core::sync::atomic::Ordering;
 
-use super::{Target, walk};
 use crate::{
-    Failure, Outcome, Report, broken, clock, compat32, lab, prove, syscall,
+    clock, compat32,
+    failure::{Failure, Outcome, broken, prove},
+    int80::supported,
+    ioctl::{
+        target::{self, Target},
+        windows::walk,
+    },
+    lab,
+    report::Report,
     task::{self, Board, Partner},
-    unsupported,
 };
 
 /// Looks of one of the partner's calls, and its pauses between two.
 const LOOKS: u32 = 8;
-/// Before a window there are one to sixteen pauses, by this mask of the window's number: a whole turn of
-/// the partner's.
+/// Before a window there are one to sixteen pauses, by this mask of the window's number: a whole
+/// turn of the partner's.
 const PAUSES: u32 = 2 * LOOKS - 1;
 
 const _: () = assert!((PAUSES + 1).is_power_of_two());
@@ -37,7 +43,7 @@ pub(super) fn native(report: &mut Report) -> Outcome {
 }
 
 pub(super) fn int80(report: &mut Report) -> Outcome {
-    syscall::supported()?;
+    supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
         let mut pauses = pause_before_each();
         walk(report, target, target.compat, learnt, &mut pauses, Target::int80_by)
@@ -45,7 +51,7 @@ pub(super) fn int80(report: &mut Report) -> Outcome {
 }
 
 pub(super) fn entry(report: &mut Report) -> Outcome {
-    syscall::supported()?;
+    supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
         compat32::walk(report, target, learnt, PAUSES)
     })
@@ -67,7 +73,7 @@ fn contended(
     poll: fn(&Target, u32) -> usize,
     walk: impl FnOnce(&mut Report, &Target, u32) -> Outcome,
 ) -> Outcome {
-    let (target, second) = devices()?;
+    let (target, second) = target::devices()?;
     task::fifo()?;
     let board = Board::new()?;
     let _partner = Partner::on_second_cpu(board, || poll_forever(board, &second, poll))?;
@@ -84,14 +90,6 @@ fn contended(
     tell(report, &counts)
 }
 
-/// The lab's two devices.
-pub(crate) fn devices() -> Result<(Target, Target), Failure> {
-    match (Target::device(lab::DEVICE)?, Target::device(lab::SECOND_DEVICE)?) {
-        (Some(first), Some(second)) => Ok((first, second)),
-        _ => unsupported!("this path needs the lab kernel's two devices"),
-    }
-}
-
 /// The partner's life: each call is a turn; a result that is wrong is left in `value`.
 fn poll_forever(board: &Board, target: &Target, poll: fn(&Target, u32) -> usize) {
     loop {
@@ -106,8 +104,8 @@ fn poll_forever(board: &Board, target: &Target, poll: fn(&Target, u32) -> usize)
     }
 }
 
-/// Waits for a tick, of either CPU: so the next of the same is far behind the windows. A tick shows as
-/// time that passes in a loop.
+/// Waits for a tick, of either CPU: so the next of the same is far behind the windows. A tick shows
+/// as time that passes in a loop.
 fn await_tick() {
     /// Instructions of a look, of the shortest tick, and of the longest wait for one.
     const LOOK: u64 = 2000;
@@ -125,8 +123,8 @@ fn await_tick() {
     }
 }
 
-/// Pauses until the partner has taken its next turn: so the windows always begin at the same point of its
-/// loop, whatever came before.
+/// Pauses until the partner has taken its next turn: so the windows always begin at the same point
+/// of its loop, whatever came before.
 fn await_turn(board: &Board) -> Outcome {
     const MOST: usize = 1000;
     let before = board.turns();
@@ -139,8 +137,8 @@ fn await_turn(board: &Board) -> Outcome {
     broken!("the partner on CPU 1 makes no calls")
 }
 
-/// Proves that each window, the warm-up's among them, took the lock or none did, and tells the counts of
-/// both CPUs.
+/// Proves that each window, the warm-up's among them, took the lock or none did, and tells the
+/// counts of both CPUs.
 fn tell(report: &mut Report, counts: &[lab::LockCounts]) -> Outcome {
     let (taken, windows) = (counts[0].acquired, report.walks() as u64);
     prove!(taken == 0 || taken == windows, "the lock was taken {taken} times in {windows} windows");

@@ -1,21 +1,23 @@
 //! The waits of softirqs by the records that the lab kernel keeps of each run: two stamps, of which
 //! four instructions fall into the wait, and what the raise interrupted.
 //!
-//! TIMER is raised by the tick. `NET_RX` is raised by a system call, or by the lab's test device: an
-//! interrupt at a time that the probe sets. That time falls a little later behind the tick from window
-//! to window, over a whole period, so that the worst case is met where it depends on the next tick.
+//! TIMER is raised by the tick. `NET_RX` is raised by a system call, or by the lab's test device:
+//! an interrupt at a time that the probe sets. That time falls a little later behind the tick from
+//! window to window, over a whole period, so that the worst case is met where it depends on the
+//! next tick.
 //!
-//! Proof: each raise of `NET_RX` has left exactly one record, none was dropped, and the raise interrupted
-//! what the path names. A thread that runs softirqs (`softirq=thread`) has its turn when the probe sleeps,
-//! at the latest: the probe is an ordinary task, and sleeps at the end of each window.
+//! Proof: each raise of `NET_RX` has left exactly one record, none was dropped, and the raise
+//! interrupted what the path names. A thread that runs softirqs (`softirq=thread`) has its turn
+//! when the probe sleeps, at the latest: the probe is an ordinary task, and sleeps at the end of
+//! each window.
 
 use crate::{
-    Failure, Outcome, Report, broken, clock,
+    clock,
+    failure::{Failure, Outcome, broken, prove, unsupported},
     lab::{self, SoftirqRecord},
-    prove,
-    softirq::{keep, spin},
+    report::Report,
+    softirq::spin::spin,
     task::sleep,
-    unsupported,
 };
 
 /// Instructions from tick to tick: 250 a second (`lab/kernel/time.h`).
@@ -50,11 +52,11 @@ fn timer(report: &mut Report, context: u16, round: impl Fn() -> Outcome) -> Outc
         let lost = take(|run| {
             let ours = run.softirq == lab::TIMER && run.cpu == 0 && run.context == context;
             if ours && during.contains(&run.raised) {
-                keep(report, run.entered.wrapping_sub(run.raised));
+                report.keep(run.entered.wrapping_sub(run.raised));
             }
         })?;
         prove!(lost == 0, "{lost} records were dropped");
-        if report.samples().len() >= report.windows() {
+        if report.is_full() {
             return Ok(());
         }
     }
@@ -83,9 +85,9 @@ pub(super) fn net_rx_idle(report: &mut Report) -> Outcome {
     armed(report, lab::IN_IDLE, sleep)
 }
 
-/// The device armed in each window; `pass` lets a time pass that ends a tick's period behind the raise.
-/// Should the tick be handled at that very moment, so that it is what is interrupted, the window is
-/// walked again, a step later.
+/// The device armed in each window; `pass` lets a time pass that ends a tick's period behind the
+/// raise. Should the tick be handled at that very moment, so that it is what is interrupted, the
+/// window is walked again, a step later.
 fn armed(report: &mut Report, context: u16, pass: impl Fn(u64) -> Outcome) -> Outcome {
     forget()?;
     report.walk(|| {

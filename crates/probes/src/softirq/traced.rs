@@ -1,22 +1,26 @@
-//! The waits of softirqs by the guest's own tracepoints `irq:softirq_raise` and `irq:softirq_entry`.
+//! The waits of softirqs by the guest's own tracepoints `irq:softirq_raise` and
+//! `irq:softirq_entry`.
 //!
-//! For the timer softirq a partner keeps arming a timer-wheel timer, by receiving with a timeout on a
-//! socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the idle
-//! task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
+//! For the timer softirq a partner keeps arming a timer-wheel timer, by receiving with a timeout on
+//! a socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the
+//! idle task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
-//! Proof: only pairs count whose raise was recorded in the context that the path names, and during the
-//! round that makes it. Recording an event takes time inside the interval: the same code's cost is
-//! measured in the same run (a datagram's send with and without the raise event) and subtracted, once
-//! for the pair and once for each other softirq's event in between; the report says how much.
+//! Proof: only pairs count whose raise was recorded in the context that the path names, and during
+//! the round that makes it. Recording an event takes time inside the interval: the same code's cost
+//! is measured in the same run (a datagram's send with and without the raise event) and subtracted,
+//! once for the pair and once for each other softirq's event in between; the report says how much.
 
 use crate::{
-    Failure, Outcome, Report, broken, clock, prove,
-    softirq::{keep, spin},
+    clock,
+    failure::{Failure, Outcome, broken, prove, unsupported},
+    report::Report,
+    socket::{
+        AF_INET, AF_UNIX, SOCK_DGRAM, bind, connect, loopback_up, set_receive_timeout, socket,
+    },
+    softirq::spin::spin,
     sys::{self, Timespec, nr},
     task::Partner,
-    tcp,
     tracefs::{self, Event, Tracer},
-    unsupported,
 };
 
 const RAISE: &str = "irq/softirq_raise";
@@ -75,7 +79,7 @@ fn gather(
         let mut wrong = None;
         waits(&mut watch.tracer, watch.vector, counts, |wait| {
             match wait.cost.checked_sub(watch.recording * wait.recorded) {
-                Some(cost) => keep(report, cost),
+                Some(cost) => report.keep(cost),
                 None => wrong = Some(wait),
             }
         })?;
@@ -84,7 +88,7 @@ fn gather(
                 "{recorded} events in a wait of {cost}: recording can't cost that much"
             );
         }
-        if report.samples().len() >= report.windows() {
+        if report.is_full() {
             return Ok(());
         }
     }
@@ -94,8 +98,8 @@ fn gather(
 
 /// What a partner does to have timer-wheel timers expire: it receives, with a timeout, for ever.
 fn arm_timers() -> Result<impl FnOnce(), Failure> {
-    let socket = tcp::socket(tcp::AF_UNIX, tcp::SOCK_DGRAM)?;
-    tcp::set_receive_timeout(socket, 1)?;
+    let socket = socket(AF_UNIX, SOCK_DGRAM)?;
+    set_receive_timeout(socket, 1)?;
     Ok(move || {
         loop {
             let _ = sys::read(socket, &mut [0]);
@@ -121,8 +125,8 @@ pub(super) fn net_rx(report: &mut Report) -> Outcome {
 struct Wait {
     /// By the trace's stamps.
     cost: u64,
-    /// Events recorded in it: the pair counts once, since the raise is stamped early in its recording
-    /// and the entry late.
+    /// Events recorded in it: the pair counts once, since the raise is stamped early in its
+    /// recording and the entry late.
     recorded: u64,
 }
 
@@ -180,10 +184,10 @@ fn middle_send(socket: usize) -> Result<u64, Failure> {
 
 /// A datagram socket connected to itself.
 fn datagram_socket() -> Result<usize, Failure> {
-    let socket = tcp::socket(tcp::AF_INET, tcp::SOCK_DGRAM)?;
-    tcp::loopback_up(socket)?;
-    let address = tcp::bind(socket)?;
-    tcp::connect(socket, &address)?;
+    let socket = socket(AF_INET, SOCK_DGRAM)?;
+    loopback_up(socket)?;
+    let address = bind(socket)?;
+    connect(socket, &address)?;
     Ok(socket)
 }
 

@@ -1,0 +1,58 @@
+//! What the agent does, as pid 1 and as a perturbed run.
+
+use pathmeter_catalogue::Round;
+use pathmeter_probes::sys;
+use pathmeter_wire::Kind;
+
+use crate::{
+    command::Command,
+    guest, plan,
+    port::{self, Port},
+    start, symbols,
+    trouble::Trouble,
+};
+
+/// Entered by the program's runtime on the program's own stack with the C-style arguments that the kernel passed.
+pub fn enter(arguments: &[&[u8]]) -> ! {
+    let mut port = Port::new();
+    let command = Command::read(arguments);
+    let result = match &command {
+        Ok(Command::Init) => run_init(&mut port),
+        Ok(Command::Start { number, round }) => run_start(&mut port, *number, *round),
+        Err(trouble) => port.open().and(Err(*trouble)),
+    };
+    if let Err(trouble) = result {
+        port.send_plain(Kind::Abort, trouble.as_bytes());
+        port::complain(trouble.as_bytes());
+    }
+    match command {
+        Ok(Command::Init) => guest::power_off(),
+        _ => sys::exit(0),
+    }
+}
+
+/// As pid 1: everything but the perturbed runs themselves.
+fn run_init(port: &mut Port) -> Result<(), Trouble> {
+    guest::mount_all();
+    port.open()?;
+    guest::allow_busy_real_time();
+    guest::pin_to_first_cpu()?;
+    let plan = plan::read()?;
+    port.send_plain(Kind::Ready, b"");
+    port.pause(plan.suite());
+    for round in plan.suite().rounds() {
+        for number in 0..plan.starts() {
+            start::run(number, round)?;
+        }
+    }
+    port.send_plain(Kind::Done, b"");
+    // A host that only measures has ended the guest by now.
+    symbols::offer(port);
+    Ok(())
+}
+
+/// As the fresh start of one perturbed run.
+fn run_start(port: &mut Port, number: u32, round: Round) -> Result<(), Trouble> {
+    port.open()?;
+    start::execute_plan(port, &plan::read()?, number, round)
+}

@@ -1,0 +1,28 @@
+//! The agent: `/init` in a measured guest.
+//!
+//! It sets the guest up, announces READY, is paused by the host and resumed, then executes the plan:
+//! every path once in each perturbed run, and sends what came of it. A perturbed run is a fresh start
+//! of this program (new stack and mapping bases, another phase of the timer tick), each probe in it a
+//! forked child of its own, so that nothing a probe does outlives it.
+//!
+//! Without libc and without an allocator: it must run on any kernel, and its instructions are part of
+//! what is measured. `main.rs` makes a program of it.
+#![cfg_attr(not(test), no_std)]
+#![allow(
+    clippy::result_large_err,
+    reason = "an error carries its text, since there is no allocator; it ends the agent"
+)]
+#![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
+
+mod agent;
+mod command;
+mod guest;
+mod pause;
+mod plan;
+mod port;
+mod shared;
+mod start;
+mod symbols;
+mod trouble;
+
+pub use agent::enter;

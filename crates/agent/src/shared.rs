@@ -1,0 +1,112 @@
+//! A report in memory that a probe's process shares with the one that waits for it.
+//!
+//! The two never hold a reference to it at once that the other could write under: this process has
+//! one only before the probe's is forked and after it has ended, the probe's process only while it
+//! lives. Nor does it matter what a probe that was killed has left there: any bytes are a report.
+
+use core::ptr::NonNull;
+
+use pathmeter_probes::{
+    Probe, Report, clock,
+    sys::{self, flag},
+    task::{self, Ended},
+    text::Text,
+};
+
+use crate::trouble::Trouble;
+
+/// The memory.
+pub(crate) struct SharedReport {
+    place: NonNull<Report>,
+}
+
+impl SharedReport {
+    /// Maps it.
+    pub(crate) fn new() -> Result<Self, Trouble> {
+        let address =
+            sys::map(size_of::<Report>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
+                Text::format(format_args!("no shared memory (error {error})"))
+            })?;
+        let place = NonNull::new(address as *mut Report);
+        let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
+        Ok(Self { place })
+    }
+
+    /// Runs a probe that shall record so many samples, in a child that leads a process group of its
+    /// own and is killed `limit` seconds later at the latest; the group is killed afterwards. How the
+    /// child ended, and what it left in the report; or the error number of fork or wait.
+    pub(crate) fn run(
+        &mut self,
+        probe: Probe,
+        samples: u32,
+        limit: usize,
+    ) -> Result<(Ended, &Report), i32> {
+        let own = sys::getpid().unwrap_or(0);
+        // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a Report;
+        // no probe's process has it now, and the reference ends with the statement.
+        unsafe { self.place.as_mut() }.reset(samples, own as u32);
+        let place = self.place;
+        let child = task::fork(|| fill(place, probe, limit))?;
+        let ended = task::wait(child);
+        // Partners that a killed probe left behind. They have no report.
+        let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
+        let ended = ended?;
+        // SAFETY: as above, and the process that wrote to it has ended. The compiler can't have kept
+        // older values: the pointer came from a system call, and so may any later one write there.
+        Ok((ended, unsafe { self.place.as_ref() }))
+    }
+}
+
+/// The life of a probe's process; its exit code.
+fn fill(mut place: NonNull<Report>, probe: Probe, limit: usize) -> usize {
+    // SAFETY: this process is a copy of the one that waits, and has no other reference to the memory;
+    // the waiting one has none until this one has ended.
+    let report = unsafe { place.as_mut() };
+    let _ = sys::setpgid(0, 0);
+    let _ = sys::alarm(limit);
+    clock::mark_path();
+    let outcome = probe(report);
+    report.conclude(&outcome);
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_probes::{Outcome, Status};
+
+    const LIMIT: usize = 10;
+
+    fn samples_its_windows(report: &mut Report) -> Outcome {
+        let mut cost = 0;
+        report.walk(|| {
+            cost += 1;
+            Ok(cost)
+        })
+    }
+
+    fn is_killed(report: &mut Report) -> Outcome {
+        report.push(99);
+        let own = sys::getpid().unwrap_or(0);
+        let _ = sys::kill(own.cast_signed(), flag::SIGKILL);
+        samples_its_windows(report)
+    }
+
+    #[test]
+    fn what_a_probe_leaves_is_seen_when_it_has_ended() {
+        let mut shared = SharedReport::new().unwrap();
+        let (ended, report) = shared.run(samples_its_windows, 2, LIMIT).unwrap();
+        assert_eq!((ended, report.status()), (Ended::Exit(0), Status::Ok));
+        assert_eq!(report.samples(), [4, 5]);
+        assert_eq!(report.parent(), std::process::id() as usize);
+    }
+
+    #[test]
+    fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
+        let mut shared = SharedReport::new().unwrap();
+        let (ended, report) = shared.run(is_killed, 1, LIMIT).unwrap();
+        assert_eq!((ended, report.status()), (Ended::Signal(9), Status::Silent));
+        let (_, report) = shared.run(samples_its_windows, 1, LIMIT).unwrap();
+        assert_eq!((report.status(), report.samples()), (Status::Ok, &[4][..]));
+    }
+}

@@ -1,0 +1,103 @@
+//! What a path is: its name, its kind, and what follows from the kind.
+
+/// One hot path.
+#[derive(Debug)]
+pub struct Path {
+    /// `group.what[+variant]`.
+    pub name: &'static str,
+    /// What it gives, and how it is executed.
+    pub kind: Kind,
+    /// What is measured, in one line.
+    pub about: &'static str,
+}
+
+/// What a path gives. Numbers are per perturbed run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A validity check: it passes or fails, and costs nothing.
+    Check,
+    /// So many windows, each executed and proved on one CPU that does not idle.
+    Windows(u32),
+    /// So many waits of raised softirqs, by the kernel's own records of raise and entry.
+    SoftirqWait(u32),
+    /// So many windows, while a second CPU executes a partner of the probe.
+    TwoCpus(u32),
+    /// So many pairs of batches in elapsed time: by one CPU alone, then by two at once.
+    Batches(u32),
+}
+
+impl Kind {
+    /// Samples that each perturbed run gives.
+    pub const fn samples(self) -> u32 {
+        match self {
+            Self::Check => 0,
+            Self::Windows(samples) | Self::SoftirqWait(samples) | Self::TwoCpus(samples) => samples,
+            Self::Batches(pairs) => 2 * pairs,
+        }
+    }
+
+    /// The round in which it is executed.
+    pub const fn round(self) -> Round {
+        match self {
+            Self::Check | Self::Windows(_) | Self::Batches(_) => Round::Busy,
+            Self::SoftirqWait(_) | Self::TwoCpus(_) => Round::Idle,
+        }
+    }
+
+    /// Whether its windows can be recorded instruction by instruction; if not, why.
+    ///
+    /// # Errors
+    /// The reason, as half a sentence for the user.
+    pub const fn recordable(self) -> Result<(), &'static str> {
+        match self {
+            Self::Windows(_) => Ok(()),
+            Self::Check => Err("it is a check, which passes or fails and has none"),
+            Self::SoftirqWait(_) => Err("softirqs are measured by the kernel's own records"),
+            Self::TwoCpus(_) => {
+                Err("its samples hold what both CPUs executed, and a call tree is of one")
+            }
+            Self::Batches(_) => Err("it is measured in elapsed time, batch by batch"),
+        }
+    }
+}
+
+/// A round of perturbed runs. Every path belongs to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Paths in which the CPU does not idle: all of these come first, since QEMU's clock is exact
+    /// as long as the CPU is busy (`docs/exactness.md`).
+    Busy,
+    /// Paths in which it may idle.
+    Idle,
+}
+
+impl Round {
+    /// All rounds, in the order in which they are executed.
+    pub const ALL: [Self; 2] = [Self::Busy, Self::Idle];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Idle => "idle",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_windows_on_one_cpu_can_be_recorded() {
+        assert_eq!(Kind::Windows(51).recordable(), Ok(()));
+        for kind in [Kind::Check, Kind::SoftirqWait(1), Kind::TwoCpus(1), Kind::Batches(1)] {
+            assert!(kind.recordable().is_err(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn a_pair_of_batches_gives_two_samples_and_a_check_none() {
+        assert_eq!((Kind::Batches(25).samples(), Kind::Check.samples()), (50, 0));
+    }
+}

@@ -1,0 +1,116 @@
+//! The suites, and the order in which their paths are executed.
+
+use crate::{
+    path::{Path, Round},
+    table,
+};
+
+/// What a guest executes: every path of one of the two tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Every path, window by window, under the exact clock.
+    Exact,
+    /// Batches of calls in elapsed time, by one CPU and by two at once.
+    Elapsed,
+}
+
+impl Suite {
+    /// Both suites.
+    pub const ALL: [Self; 2] = [Self::Exact, Self::Elapsed];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Elapsed => "elapsed",
+        }
+    }
+
+    /// Its paths, in the order in which they are shown; a path's place here is its index.
+    pub const fn paths(self) -> &'static [Path] {
+        match self {
+            Self::Exact => table::EXACT,
+            Self::Elapsed => table::ELAPSED,
+        }
+    }
+
+    /// The path with this name, and its index.
+    pub fn find(self, name: &str) -> Option<(usize, &'static Path)> {
+        self.paths().iter().enumerate().find(|(_, path)| path.name == name)
+    }
+
+    /// The rounds that it has, in the order in which they are executed.
+    pub fn rounds(self) -> impl Iterator<Item = Round> {
+        Round::ALL.into_iter().filter(move |round| self.in_round(*round).next().is_some())
+    }
+
+    /// The paths of one round with their indices, in the order in which each perturbed run executes
+    /// them.
+    pub fn in_round(self, round: Round) -> impl Iterator<Item = (usize, &'static Path)> {
+        self.paths().iter().enumerate().filter(move |(_, path)| path.kind.round() == round)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_have_a_group() {
+        for suite in Suite::ALL {
+            let names: BTreeSet<_> = suite.paths().iter().map(|path| path.name).collect();
+            assert_eq!(names.len(), suite.paths().len(), "{suite:?}");
+            assert!(names.iter().all(|name| {
+                name.split_once('.').is_some_and(|(g, w)| !g.is_empty() && !w.is_empty())
+            }));
+        }
+    }
+
+    #[test]
+    fn a_groups_paths_stand_together() {
+        for suite in Suite::ALL {
+            let groups = suite.paths().iter().map(|path| path.name.split('.').next());
+            let mut groups: Vec<_> = groups.collect();
+            groups.dedup();
+            let once: BTreeSet<_> = groups.iter().collect();
+            assert_eq!(once.len(), groups.len(), "{groups:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_elapsed_suite_has_batches() {
+        for suite in Suite::ALL {
+            let batches = |path: &Path| matches!(path.kind, Kind::Batches(_));
+            assert!(suite.paths().iter().all(|path| batches(path) == (suite == Suite::Elapsed)));
+        }
+    }
+
+    #[test]
+    fn a_name_says_2cpu_if_and_only_if_its_kind_takes_two() {
+        for path in Suite::ALL.into_iter().flat_map(Suite::paths) {
+            let two = matches!(path.kind, Kind::TwoCpus(_) | Kind::Batches(_));
+            assert_eq!(path.name.ends_with("+2cpu"), two, "{}", path.name);
+        }
+    }
+
+    #[test]
+    fn the_rounds_hold_every_path_once() {
+        assert_eq!(Suite::Exact.rounds().collect::<Vec<_>>(), Round::ALL);
+        assert_eq!(Suite::Elapsed.rounds().collect::<Vec<_>>(), [Round::Busy]);
+        for suite in Suite::ALL {
+            let indices = suite.rounds().flat_map(|round| suite.in_round(round));
+            let mut indices: Vec<usize> = indices.map(|(index, _)| index).collect();
+            indices.sort_unstable();
+            assert_eq!(indices, (0..suite.paths().len()).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_path_is_found_by_its_name() {
+        let (index, path) = Suite::Exact.find("file.stat").unwrap();
+        assert_eq!((Suite::Exact.paths()[index].name, path.kind), ("file.stat", Kind::Windows(51)));
+        assert!(Suite::Elapsed.find("file.stat").is_none());
+    }
+}
