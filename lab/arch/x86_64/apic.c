@@ -1,9 +1,11 @@
 /*
- * The local APIC: interrupts between CPUs, and the one-shot timer. By memory, or by MSRs where the
- * CPU has x2APIC. The old interrupt controllers are masked: what device there is interrupts by
- * the I/O APIC (ioapic.c).
+ * The local APIC: interrupts between CPUs, and the one-shot timer. Its registers are accessed in
+ * memory, or by MSRs if the firmware left the APIC in x2APIC mode, which hides the memory form. The
+ * kernel does not enable that mode: with eight CPUs it gains nothing, and under QEMU's exact clock a
+ * `rdmsr` of the timer's count ends QEMU ("Bad icount read"). The old interrupt controllers are
+ * masked: the only device there is interrupts by the I/O APIC (ioapic.c).
  *
- * Source: Intel SDM volume 3, chapter 11.
+ * Source: Intel SDM volume 3, chapter 11; 11.12 for x2APIC.
  */
 #include "apic.h"
 #include "arch.h"
@@ -11,7 +13,6 @@
 #include "../../kernel/time.h"
 
 #define APIC_BASE_ENABLE 0x800ul
-#define APIC_BASE_X2APIC 0x400ul
 #define MSR_X2APIC 0x800
 #define MSR_X2APIC_COMMAND 0x830
 
@@ -63,7 +64,7 @@ void apic_init_cpu(void)
 	u64 base = read_msr(MSR_APIC_BASE) | APIC_BASE_ENABLE;
 	u32 id;
 
-	/* Straight to x2APIC mode is not allowed: first on, then that mode. */
+	/* CPUs that start later come without x2APIC; to enable it the APIC must be on before. */
 	write_msr(MSR_APIC_BASE, base);
 	if (cpu_features.x2apic)
 		write_msr(MSR_APIC_BASE, base | APIC_BASE_X2APIC);

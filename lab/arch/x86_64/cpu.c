@@ -45,7 +45,7 @@ void cpu_detect(void)
 		.umip = has(seven.c, 2),
 		.rdtscp = has(extended.d, 27),
 		.rdpid = has(seven.c, 22),
-		.x2apic = has(one.c, 21),
+		.x2apic = read_msr(MSR_APIC_BASE) & APIC_BASE_X2APIC,
 		.pge = has(one.d, 13),
 		.amd = amd,
 		.hypervisor = has(one.c, 31),

@@ -42,6 +42,7 @@
 
 /* MSRs */
 #define MSR_APIC_BASE 0x0000001b
+#define APIC_BASE_X2APIC 0x400ul /* a bit of it: x2APIC mode is enabled */
 #define MSR_SYSENTER_CS 0x00000174
 #define MSR_SYSENTER_ESP 0x00000175
 #define MSR_SYSENTER_EIP 0x00000176
@@ -146,7 +147,9 @@ static inline u8 in8(u16 port) { u8 v; __asm__ volatile("inb %1, %0" : "=a"(v) :
 
 /* Features that the kernel uses, found once at boot (cpu.c). */
 struct cpu_features {
-	bool smep, smap, umip, rdtscp, rdpid, x2apic, pge, amd, hypervisor, kvm, sysenter;
+	bool smep, smap, umip, rdtscp, rdpid;
+	bool x2apic; /* not whether the CPU has it, but whether the firmware enabled it */
+	bool pge, amd, hypervisor, kvm, sysenter;
 };
 extern struct cpu_features cpu_features;
 #endif

@@ -70,7 +70,7 @@ void getcpu_init_cpu(struct percpu *cpu)
 	cpu->node = cpu->number % (1u << policies.node_bits);
 	value = cpu_value(cpu);
 	desc_set_cpunode(cpu, value);
-	if (cpu_features.rdtscp)
+	if (cpu_features.rdtscp || cpu_features.rdpid)
 		write_msr(MSR_TSC_AUX, value);
 	vdso_set_cpu_value(cpu->apic_id, value);
 	if (policies.getcpu == GETCPU_SIDT)
