@@ -1,5 +1,5 @@
 /* System calls of 32-bit programs whose arguments have another layout, of no other file's subject. */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "page.h"
 #include "process.h"
 #include "syscall.h"

@@ -4,8 +4,8 @@
  * One CPU runs, without interrupts, until the others are started; the boot stack becomes the idle
  * task's. Policies are known before the CPU is set up, and applied before text is protected.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/boot.h"
+#include "../x86/boot.h"
+#include "../x86/x86.h"
 #include "file.h"
 #include "ioctl.h"
 #include "page.h"

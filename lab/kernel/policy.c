@@ -8,11 +8,11 @@
  * here:`.
  */
 #include "policy.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/cpu.h"
-#include "../arch/x86_64/patch.h"
-#include "../arch/x86_64/percpu.h"
-#include "../arch/x86_64/vdso.h"
+#include "../x86/cpu.h"
+#include "../x86/patch.h"
+#include "../x86/percpu.h"
+#include "../x86/vdso.h"
+#include "../x86/x86.h"
 #include "ioctl.h"
 #include "printk.h"
 #include "sched.h"

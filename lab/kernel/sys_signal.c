@@ -2,8 +2,8 @@
  * System calls about signals. 32-bit programs have the sets alike, the actions and the alternate
  * stack in another layout, and two older calls.
  */
-#include "../arch/x86_64/sigframe.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/sigframe.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"

@@ -3,9 +3,9 @@
  *
  * There is one user, root, and one session. Limits other than the stack's are told, not enforced.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/lab.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "bkl.h"
 #include "file.h"
 #include "page.h"

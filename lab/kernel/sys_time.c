@@ -4,7 +4,7 @@
  * All clocks are one: nanoseconds since boot. There is no clock of the day, so CLOCK_REALTIME began
  * in 1970, at boot; the clocks of CPU time do not exist (times are not accounted).
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"
