@@ -20,9 +20,13 @@
  * zeroes, but for the one LDT of sldt, which no program can load. See TRICKS.md, "Numbers in
  * limits".
  *
+ * Whether a place has room for all numbers is checked when the command line is read, as the patch
+ * checked it when built; whether the CPU has the instruction, when the choice is applied.
+ *
  * Sources: Intel SDM volume 3, 3.5 (descriptor tables), 7.2.3 (LDT descriptor in 64-bit mode).
  */
 #include "../kernel/policy.h"
+#include "../kernel/printk.h"
 #include "../kernel/syscall.h"
 #include "x86.h"
 #include "cpu.h"
@@ -39,6 +43,64 @@ _Static_assert(GETCPU_GDT_LIMIT == GDT_ENTRIES * sizeof(u64) - 1, "getcpu.S");
 _Static_assert(GETCPU_LDT_INDEX == GDT_ENTRIES, "getcpu.S");
 _Static_assert(GETCPU_SGDT_ROOM <= GDT_SPARE * sizeof(u64), "the limit stays within the spare");
 _Static_assert(GETCPU_SLDT_ROOM + 1 <= GDT_SPARE, "a descriptor takes two entries");
+
+/* ---- Whether the way that was asked for can be had. ---- */
+
+/* How many numbers the method's place holds; 0: as many as a register. */
+static u32 room(void)
+{
+	switch (policies.getcpu) {
+	case GETCPU_LSL:
+		return GETCPU_LSL_ROOM;
+	case GETCPU_SIDT:
+		return GETCPU_SIDT_ROOM;
+	case GETCPU_SGDT:
+		return GETCPU_SGDT_ROOM;
+	case GETCPU_SLDT:
+		return GETCPU_SLDT_ROOM;
+	default:
+		return 0;
+	}
+}
+
+/* The patch's range checks of 2007, made at boot: sidt, else lsl, else none. */
+void getcpu_check_room(void)
+{
+	u32 numbers = policies.max_cpus << policies.node_bits;
+
+	if (policies.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
+		printk("lab: %u numbers do not fit the IDT's limit: getcpu=lsl instead of sidt\n",
+		       numbers);
+		policies.getcpu = GETCPU_LSL;
+	}
+	if (room() && numbers > room()) {
+		printk("lab: bad command line: getcpu=%s has room for %u numbers, and "
+		       "max-cpus << node-bits is %u\n",
+		       policy_word(&policies.getcpu), room(), numbers);
+		machine_exit(1);
+	}
+}
+
+static _Noreturn void unsupported(const char *reason)
+{
+	printk("lab: unsupported here: getcpu=%s: %s\n", policy_word(&policies.getcpu), reason);
+	machine_exit(1);
+}
+
+void getcpu_check_cpu(void)
+{
+	bool hidden = policies.getcpu == GETCPU_SGDT || policies.getcpu == GETCPU_SIDT ||
+		      policies.getcpu == GETCPU_SLDT;
+
+	if (policies.getcpu == GETCPU_RDTSCP && !cpu_features.rdtscp)
+		unsupported("the CPU has no rdtscp");
+	if (policies.getcpu == GETCPU_RDPID && !cpu_features.rdpid)
+		unsupported("the CPU has no rdpid");
+	if (hidden && policies.umip && cpu_features.umip)
+		unsupported("UMIP keeps the instruction from programs; boot with umip=off");
+}
+
+/* ---- Where each CPU keeps its number. ---- */
 
 static u32 cpu_value(const struct percpu *cpu)
 {

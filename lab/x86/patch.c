@@ -3,7 +3,9 @@
  * CPU that runs, before text is made read-only; nothing that is rewritten runs meanwhile.
  */
 #include "patch.h"
+#include "../kernel/policy.h"
 #include "../kernel/printk.h"
+#include "cpu.h"
 
 #define CALL_LENGTH 5
 #define OPCODE_CALL 0xe8
@@ -70,8 +72,22 @@ static u32 own_length(const struct alternative *a)
 	return length;
 }
 
-void alternatives_apply(u64 chosen)
+/* Bit n: feature n, of ALTERNATIVE_*. */
+static u64 chosen_features(void)
 {
+	u64 chosen = 0;
+
+	if (policies.irq_restore == IRQ_RESTORE_STI_IF)
+		chosen |= 1ul << ALTERNATIVE_STI_IF;
+	if (cpu_features.smap)
+		chosen |= 1ul << ALTERNATIVE_SMAP;
+	return chosen;
+}
+
+void alternatives_apply(void)
+{
+	const u64 chosen = chosen_features();
+
 	for (const struct alternative *a = alternatives_start; a < alternatives_end; a++) {
 		u8 *at = (u8 *)a->site;
 		u32 length = own_length(a);

@@ -7,8 +7,8 @@
  *
  *   static_call(iobitmap_switch, prev, next);                   C: two arguments, a u64 result
  *                                                               (static_call0: none; static_call3)
- *   STATIC_CALL iobitmap_exit                                   assembly
- *   static_call_patch(iobitmap_switch, iobitmap_switch_copy);   at boot, before text_protect()
+ *   STATIC_CALL sysenter_clean_flags                            assembly
+ *   static_call_patch(iobitmap_switch, switch_copy);            at boot, before text_protect()
  *
  * Patched with NULL the call becomes one 5-byte nop; its result is then not to be used.
  *
@@ -113,9 +113,9 @@ _Static_assert(sizeof(struct alternative) == 32, "ALTERNATIVE() below writes it"
 
 /* Points all calls of `key` to `function`; NULL makes them nops. Returns the number of sites. */
 unsigned static_call_patch(const void *key, const void *function);
-/* Rewrites the sites whose feature is among `chosen` (bit n: feature n), and fills the rest's slack
- * with long nops. */
-void alternatives_apply(u64 chosen);
+/* Rewrites the sites whose feature this boot has, by variant or CPU, and fills the rest's slack with
+ * long nops. */
+void alternatives_apply(void);
 #endif
 
 #endif

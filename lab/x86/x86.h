@@ -73,8 +73,13 @@ void vdso_tick(void);                                                /* CPU 0's 
  * limit or LDT. On that CPU, its tables loaded; vdso_apply_policy() calls it on the first. */
 void getcpu_init_cpu(struct percpu *cpu);
 i64 sys_getcpu(u64 cpu, u64 node, u64 cache);
-/* Flags that `syscall` clears on entry (MSR_FMASK), by policy `flags`. */
+/* Stops the boot if the way that was asked for can't hold max-cpus numbers, but sidt becomes lsl. */
+void getcpu_check_room(void);
+/* Stops the boot if the CPU lacks the instruction, or keeps it from programs. */
+void getcpu_check_cpu(void);
+/* flags.c: flags that `syscall` clears on entry (MSR_FMASK), by variant `flags`. */
 u64 flags_syscall_mask(void);
+void flags_apply_policy(void);
 
 /* trap.c: does the work noted for the current task, before user mode. exit_work() is also the key of a
  * static call, on the ways out of interrupts: the other leaves softirqs alone. Interrupts are off. */
