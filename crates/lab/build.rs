@@ -15,7 +15,7 @@ fn main() -> ExitCode {
 
 fn build() -> Result<(), String> {
     // Relative to this package: another checkout may share the target folder.
-    for part in ["Makefile", "arch", "kernel", "uapi"] {
+    for part in ["Makefile", "kernel", "uapi", "x86"] {
         println!("cargo::rerun-if-changed=../../lab/{part}");
     }
     println!("cargo::rerun-if-env-changed=CC");

@@ -5,9 +5,9 @@
  * Source: Linux 2.6.8 include/linux/smp_lock.h and lib/kernel_lock.c's later form.
  */
 #include "bkl.h"
-#include "../arch/x86_64/percpu.h"
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/lab.h"
+#include "../x86/percpu.h"
+#include "../x86/usercopy.h"
 #include "printk.h"
 #include "sched.h"
 #include "syscall.h"

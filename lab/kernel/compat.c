@@ -1,43 +1,11 @@
 /* System calls of 32-bit programs whose arguments have another layout, of no other file's subject. */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "page.h"
 #include "process.h"
 #include "syscall.h"
 #include "syscalls.h"
 
 #define RLIM_INFINITY_32 (~0u)
-
-/* struct rusage: two times, then 14 numbers. */
-static i64 usage_to_user(u64 out, const struct usage *usage)
-{
-	u32 rusage[18] = {
-		[8] = usage->minor_faults, [16] = usage->voluntary, [17] = usage->involuntary,
-	};
-
-	return copy_to_user(out, rusage, sizeof(rusage)) ? -EFAULT : 0;
-}
-
-i64 compat_getrusage(u64 who, u64 out)
-{
-	struct usage usage;
-	i64 error = usage_of(who, &usage);
-
-	return error ? error : usage_to_user(out, &usage);
-}
-
-i64 compat_wait4(u64 pid, u64 status, u64 options, u64 usage_out)
-{
-	struct usage usage;
-	u32 code;
-	i64 child = task_wait((i32)pid, options, &code, &usage);
-
-	if (child <= 0)
-		return child;
-	if ((status && put_user_u32(status, code)) ||
-	    (usage_out && usage_to_user(usage_out, &usage)))
-		return -EFAULT;
-	return child;
-}
 
 i64 compat_lseek(u64 fd, u64 offset, u64 whence)
 {

@@ -3,8 +3,8 @@
  * urandom and the console; and, by numbers that Linux leaves for local use, those of uapi/labdev.h.
  * Others can have names in the tree, but opening them is -ENXIO.
  */
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/labdev.h"
+#include "../x86/usercopy.h"
 #include "file.h"
 #include "ioctl.h"
 #include "labdev.h"

@@ -15,10 +15,10 @@
  * Sources: execve(2), getauxval(3); System V ABI, AMD64 supplement, 3.4.1; Linux fs/exec.c,
  * arch/x86/mm/mmap.c.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/cpu.h"
-#include "../arch/x86_64/program.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/cpu.h"
+#include "../x86/program.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "elf.h"
 #include "file.h"
 #include "page.h"

@@ -7,8 +7,8 @@
  *
  * Sources: wait(2), exit_group(2), prctl(2); Linux kernel/exit.c.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "file.h"
 #include "printk.h"
 #include "process.h"

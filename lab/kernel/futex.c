@@ -9,7 +9,7 @@
  *
  * Of futex(2) there are wait and wake, with and without bits; all else is -ENOSYS.
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"

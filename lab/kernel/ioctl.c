@@ -6,11 +6,11 @@
  * kernel lock or none. TRICKS.md, "Lookups without a lock".
  *
  * Sources: Linux 2.6.8 fs/compat.c (the table, its hash), fs/compat_ioctl.c; 2.6.11 fs/ioctl.c
- * (entries in the file operations); the thread of September 2004, seed 001.
+ * (entries in the file operations); the mailing-list thread of September 2004.
  */
 #include "ioctl.h"
-#include "../arch/x86_64/patch.h"
 #include "../uapi/labdev.h"
+#include "../x86/patch.h"
 #include "bkl.h"
 #include "grace.h"
 #include "page.h"

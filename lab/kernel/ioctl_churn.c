@@ -3,8 +3,8 @@
  * test device's bucket, for ever, as drivers that are loaded and unloaded would. Programs see it by
  * LABDEV_CHURN, which is there or is not.
  */
-#include "../arch/x86_64/arch.h"
 #include "../uapi/labdev.h"
+#include "../x86/x86.h"
 #include "ioctl.h"
 #include "page.h"
 #include "printk.h"

@@ -4,7 +4,7 @@
  *
  * Numbers are checked first, so that a wrong one is -ENOTTY under every policy `compat-ioctl`, also
  * where the table of registered commands has the say. The rule about the open mode is that of the
- * driver in seed 001: commands without direction are administration, and need the file open for
+ * driver in the thread of 2004: commands without direction are administration, and need the file open for
  * writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF, which is
  * what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl FICLONE).
  *
@@ -12,8 +12,8 @@
  * `ioctl` and `compat-ioctl` have them share. An open file's data is its device.
  */
 #include "labdev.h"
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/labdev.h"
+#include "../x86/usercopy.h"
 #include "ioctl.h"
 #include "mutex.h"
 #include "printk.h"

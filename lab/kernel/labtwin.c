@@ -1,12 +1,12 @@
 /*
  * /dev/labtwin: a second driver, of somebody who chose the same number as /dev/labdev, which
- * nothing prevents ("Why use the global hash at all?", seed 001). It only has LABDEV_PARAMS, with
+ * nothing prevents ("Why use the global hash at all?", in the thread of 2004). It only has LABDEV_PARAMS, with
  * other values, and no lock since nothing changes.
  *
  * Where numbers are looked up in a global table its 32-bit programs get -ENOTTY.
  */
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/labdev.h"
+#include "../x86/usercopy.h"
 #include "ioctl.h"
 #include "labdev.h"
 #include "printk.h"

@@ -11,7 +11,7 @@
 #ifndef LAB_LOCK_H
 #define LAB_LOCK_H
 
-#include "../arch/x86_64/cpu.h"
+#include "../x86/cpu.h"
 #include "lockdep.h"
 #include "types.h"
 

@@ -7,7 +7,7 @@
  * one task and let go of by the next.
  */
 #ifdef LAB_DEBUG
-#include "../arch/x86_64/percpu.h"
+#include "../x86/percpu.h"
 #include "printk.h"
 #include "sched.h"
 

@@ -2,10 +2,11 @@
  * The kernel's start, as a list of steps: from head.S to the first program.
  *
  * One CPU runs, without interrupts, until the others are started; the boot stack becomes the idle
- * task's. Policies are known before the CPU is set up, and applied before text is protected.
+ * task's. Variants are known before the CPU is set up, and applied before text is protected.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/boot.h"
+#include "../x86/boot.h"
+#include "../x86/patch.h"
+#include "../x86/x86.h"
 #include "file.h"
 #include "ioctl.h"
 #include "page.h"
@@ -58,6 +59,18 @@ static void start_first_task(void)
 	sched_add_new(task);
 }
 
+/* Patches text and sets up CPU 0; before text_protect(). */
+static void policies_apply(void)
+{
+	getcpu_check_cpu();
+	alternatives_apply();
+	flags_apply_policy();
+	iobitmap_apply_policy();
+	vdso_apply_policy();
+	softirq_apply_policy();
+	ioctl_apply_policy();
+}
+
 _Noreturn void kernel_main(u64 start_info)
 {
 	struct percpu *cpu = &percpu[0];
@@ -72,6 +85,7 @@ _Noreturn void kernel_main(u64 start_info)
 	boot_read(start_info);
 	cpu_detect();
 	policy_parse(boot_info.command_line);
+	getcpu_check_room();
 	cpu_init();
 	paging_init();
 	apic_init_cpu();
@@ -80,7 +94,7 @@ _Noreturn void kernel_main(u64 start_info)
 	sched_init_cpu(cpu);
 	files_init();
 	softirq_test_init();
-	policy_apply();
+	policies_apply();
 	policy_print();
 	text_protect();
 	virtio_net_init();

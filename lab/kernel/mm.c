@@ -5,7 +5,7 @@
  * Linux's mm/mmap.c says what the calls mean; where Linux would change the part of a range that
  * stands before a hole, this refuses.
  */
-#include "../arch/x86_64/arch.h"
+#include "../x86/x86.h"
 #include "mm_private.h"
 #include "printk.h"
 #include "syscall.h"

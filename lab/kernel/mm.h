@@ -8,7 +8,7 @@
 #ifndef LAB_MM_H
 #define LAB_MM_H
 
-#include "../arch/x86_64/percpu.h"
+#include "../x86/percpu.h"
 #include "list.h"
 #include "lock.h"
 #include "types.h"

@@ -2,7 +2,7 @@
  * Page faults: the first touch of a page, the first write to one that fork shared, a stack that
  * grows; and writing to an address space from outside.
  */
-#include "../arch/x86_64/arch.h"
+#include "../x86/x86.h"
 #include "mm_private.h"
 #include "syscall.h"
 

@@ -8,7 +8,7 @@
  * copy-on-write right. Accessed and dirty bits mean nothing here, so an update may race with a CPU
  * that sets them.
  */
-#include "../arch/x86_64/arch.h"
+#include "../x86/x86.h"
 #include "mm_private.h"
 #include "syscall.h"
 

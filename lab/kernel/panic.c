@@ -7,8 +7,8 @@
  */
 #include "panic.h"
 
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/boot.h"
+#include "../x86/boot.h"
+#include "../x86/x86.h"
 #include "kallsyms.h"
 #include "page.h"
 #include "printk.h"

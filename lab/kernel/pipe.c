@@ -5,7 +5,7 @@
  * to programs under it, which may fault but never sleeps. Sleepers get into their queue with the
  * lock held, so who changes the ring under the lock sees them all.
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "file.h"
 #include "page.h"
 #include "sched.h"

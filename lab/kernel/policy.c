@@ -1,22 +1,15 @@
 /*
- * Policies from the command line: one table, in which the valid words, the defaults and the listing
- * that an error prints all have their source.
+ * Boot-time variants from the command line: one table, in which the valid words, the defaults and the
+ * listing that an error prints all have their source. What a choice means is where its mechanism is.
  *
  * Words are separated by blanks; of two with the same name the last counts. What the command line
  * gets wrong ends the machine with code 1 and a last line that begins with `lab: bad command
  * line:`; what is right but can't be had on this CPU, with one that begins with `lab: unsupported
  * here:`.
  */
+#include "../x86/percpu.h"
 #include "policy.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/cpu.h"
-#include "../arch/x86_64/patch.h"
-#include "../arch/x86_64/percpu.h"
-#include "../arch/x86_64/vdso.h"
-#include "ioctl.h"
 #include "printk.h"
-#include "sched.h"
-#include "softirq.h"
 
 #define VALUES 8
 #define WORD_SIZE 256 /* longest word that is read; `init=` takes no longer path */
@@ -178,49 +171,6 @@ static const char *next_word(const char *text, char word[WORD_SIZE])
 	return text;
 }
 
-static const char *getcpu_name(void)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(table); i++)
-		if (table[i].chosen == &policies.getcpu)
-			return table[i].values[policies.getcpu];
-	return NULL;
-}
-
-/* How many numbers the method's place holds; 0: as many as a register. */
-static u32 getcpu_room(void)
-{
-	switch (policies.getcpu) {
-	case GETCPU_LSL:
-		return GETCPU_LSL_ROOM;
-	case GETCPU_SIDT:
-		return GETCPU_SIDT_ROOM;
-	case GETCPU_SGDT:
-		return GETCPU_SGDT_ROOM;
-	case GETCPU_SLDT:
-		return GETCPU_SLDT_ROOM;
-	default:
-		return 0;
-	}
-}
-
-/* The patch's range checks of 2007, made at boot: sidt, else lsl, else none. */
-static void check_getcpu_range(void)
-{
-	u32 numbers = policies.max_cpus << policies.node_bits;
-
-	if (policies.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
-		printk("lab: %u numbers do not fit the IDT's limit: getcpu=lsl instead of sidt\n",
-		       numbers);
-		policies.getcpu = GETCPU_LSL;
-	}
-	if (getcpu_room() && numbers > getcpu_room()) {
-		printk("lab: bad command line: getcpu=%s has room for %u numbers, and "
-		       "max-cpus << node-bits is %u\n",
-		       getcpu_name(), getcpu_room(), numbers);
-		machine_exit(1);
-	}
-}
-
 void policy_parse(const char *command_line)
 {
 	char word[WORD_SIZE];
@@ -229,71 +179,14 @@ void policy_parse(const char *command_line)
 		*table[i].chosen = table[i].initial;
 	while ((command_line = next_word(command_line, word)))
 		parse_word(word);
-	check_getcpu_range();
 }
 
-static _Noreturn void unsupported(const char *reason)
+const char *policy_word(const u32 *chosen)
 {
-	printk("lab: unsupported here: getcpu=%s: %s\n", getcpu_name(), reason);
-	machine_exit(1);
-}
-
-static void check_getcpu_cpu(void)
-{
-	bool hidden = policies.getcpu == GETCPU_SGDT || policies.getcpu == GETCPU_SIDT ||
-		      policies.getcpu == GETCPU_SLDT;
-
-	if (policies.getcpu == GETCPU_RDTSCP && !cpu_features.rdtscp)
-		unsupported("the CPU has no rdtscp");
-	if (policies.getcpu == GETCPU_RDPID && !cpu_features.rdpid)
-		unsupported("the CPU has no rdpid");
-	if (hidden && policies.umip && cpu_features.umip)
-		unsupported("UMIP keeps the instruction from programs; boot with umip=off");
-}
-
-/* Linux masks these on `syscall` today; in 2006 it was TF, IF, DF and IOPL, of which IOPL is let
- * through here for flags=iopl-only, whose switch keeps it right. The program's own flags are safe
- * in either case: they are in r11. */
-u64 flags_syscall_mask(void)
-{
-	u64 always = FLAG_TF | FLAG_IF | FLAG_DF | FLAG_RF;
-
-	if (policies.flags == FLAGS_ENTRY_CLEAN)
-		return always | FLAG_IOPL | FLAG_NT | FLAG_AC | FLAG_ID;
-	return always;
-}
-
-static void flags_apply_policy(void)
-{
-	static void (*const switches[])(struct task *, struct task *) = {
-		[FLAGS_SAVE] = switch_save,
-		[FLAGS_CONSTANT] = switch_constant,
-		[FLAGS_IOPL_ONLY] = switch_iopl_only,
-		[FLAGS_ENTRY_CLEAN] = switch_plain,
-	};
-
-	static_call_patch(switch_plain, switches[policies.flags]);
-	if (policies.flags != FLAGS_ENTRY_CLEAN) {
-		static_call_patch(sysenter_clean_flags, NULL);
-		static_call_patch(sysexit_load_flags, NULL);
-	}
-}
-
-void policy_apply(void)
-{
-	u64 chosen = 0;
-
-	check_getcpu_cpu();
-	if (policies.irq_restore == IRQ_RESTORE_STI_IF)
-		chosen |= 1ul << ALTERNATIVE_STI_IF;
-	if (cpu_features.smap)
-		chosen |= 1ul << ALTERNATIVE_SMAP;
-	alternatives_apply(chosen);
-	flags_apply_policy();
-	iobitmap_apply_policy();
-	vdso_apply_policy();
-	softirq_apply_policy();
-	ioctl_apply_policy();
+	for (unsigned i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].chosen == chosen)
+			return table[i].values[*chosen];
+	return NULL;
 }
 
 void policy_print(void)

@@ -7,7 +7,7 @@
 
 #include <stdarg.h>
 
-#include "../arch/x86_64/cpu.h"
+#include "../x86/cpu.h"
 #include "lock.h"
 #include "panic.h"
 

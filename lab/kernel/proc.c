@@ -2,8 +2,8 @@
  * The few files of /proc that programs look for: the kernel's symbols, its command line, its CPUs.
  * They are read-only, and their text does not change.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "file.h"
 #include "kallsyms.h"
 #include "printk.h"

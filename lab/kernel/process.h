@@ -35,7 +35,6 @@ struct limits {
 };
 struct limits limits_get(u32 resource);
 i64 limits_set(u32 resource, struct limits limits);
-i64 usage_of(i32 who, struct usage *usage); /* RUSAGE_*; 0 or -EINVAL */
 
 /* sys_time.c. A user's time in ns, very long ones cut; 0, -EFAULT or -EINVAL. */
 i64 timespec_from_user(u64 *ns, u64 from);

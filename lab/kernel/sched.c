@@ -14,11 +14,11 @@
  * wake-ups".
  */
 #include "sched.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/context.h"
-#include "../arch/x86_64/fpu.h"
-#include "../arch/x86_64/patch.h"
-#include "../arch/x86_64/percpu.h"
+#include "../x86/context.h"
+#include "../x86/fpu.h"
+#include "../x86/patch.h"
+#include "../x86/percpu.h"
+#include "../x86/x86.h"
 #include "page.h"
 #include "policy.h"
 #include "printk.h"
@@ -161,7 +161,7 @@ static inline void switch_to(struct percpu *cpu, struct task *prev, struct task 
 	next->on_cpu = true;
 	if (next->mm != cpu->active_mm)
 		mm_switch(cpu, next->mm);
-	arch_switch(cpu, prev, next);
+	switch_cpu_state(cpu, prev, next);
 	if (unlikely((u64)prev->io_bitmap | (u64)next->io_bitmap))
 		static_call(iobitmap_switch, prev, next);
 	static_call(switch_plain, prev, next);

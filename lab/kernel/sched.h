@@ -7,7 +7,7 @@
 #ifndef LAB_SCHED_H
 #define LAB_SCHED_H
 
-#include "../arch/x86_64/patch.h"
+#include "../x86/patch.h"
 #include "task.h"
 
 struct wait_queue {

@@ -12,8 +12,8 @@
  */
 #include "signal.h"
 
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/sigframe.h"
+#include "../x86/sigframe.h"
+#include "../x86/x86.h"
 #include "page.h"
 #include "process.h"
 #include "sched.h"

@@ -24,9 +24,9 @@
  * arch/i386/kernel/entry.S (2.4.5).
  */
 #include "softirq.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/patch.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/patch.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "policy.h"
 #include "printk.h"
 #include "sched.h"

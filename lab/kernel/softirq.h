@@ -14,8 +14,8 @@
 #ifndef LAB_SOFTIRQ_H
 #define LAB_SOFTIRQ_H
 
-#include "../arch/x86_64/percpu.h"
 #include "../uapi/lab.h"
+#include "../x86/percpu.h"
 #include "types.h"
 
 /* `softirq` is one of LAB_HI to LAB_TASKLET. Until one is opened its handler does nothing. At boot,

@@ -8,9 +8,9 @@
  * state is changed and the CPU interrupted, so that it sets its timer: VECTOR_TEST may always find
  * nothing due.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/desc.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/desc.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "printk.h"
 #include "softirq.h"
 #include "syscall.h"

@@ -1,7 +1,7 @@
 /*
  * System calls of open files: descriptors and buffers of Linux's ABI, handed on to file.h.
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "file.h"
 #include "page.h"
 #include "syscall.h"

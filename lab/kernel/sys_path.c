@@ -3,7 +3,7 @@
  *
  * There is one user, who may do everything, and one folder to start from, the root.
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "file.h"
 #include "page.h"
 #include "syscall.h"

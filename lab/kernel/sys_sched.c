@@ -1,5 +1,5 @@
 /* System calls about scheduling: sched(7). A pid of 0 is the caller; each thread has its own. */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"

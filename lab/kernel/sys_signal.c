@@ -2,8 +2,8 @@
  * System calls about signals. 32-bit programs have the sets alike, the actions and the alternate
  * stack in another layout, and two older calls.
  */
-#include "../arch/x86_64/sigframe.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/sigframe.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"
@@ -211,7 +211,28 @@ i64 sys_rt_sigsuspend(u64 set, u64 set_size)
 	return wait_for_signal();
 }
 
-i64 sys_sigaltstack(u64 stack, u64 old)
+/* Both as copy_from_user() and copy_to_user(): 0 is success. */
+static u64 alt_stack_from_user(struct alt_stack *to, u64 from, bool compat)
+{
+	struct alt_stack32 narrow;
+
+	if (!compat)
+		return copy_from_user(to, from, sizeof(*to));
+	if (copy_from_user(&narrow, from, sizeof(narrow)))
+		return sizeof(narrow);
+	*to = (struct alt_stack){ narrow.address, narrow.flags, .size = narrow.size };
+	return 0;
+}
+
+static u64 alt_stack_to_user(u64 to, const struct alt_stack *from, bool compat)
+{
+	const struct alt_stack32 narrow = { from->address, from->flags, from->size };
+
+	return compat ? copy_to_user(to, &narrow, sizeof(narrow))
+		      : copy_to_user(to, from, sizeof(*from));
+}
+
+static i64 sigaltstack(u64 stack, u64 old, bool compat)
 {
 	u64 rsp = task_regs(current)->rsp;
 	struct alt_stack wanted, before = {
@@ -221,30 +242,21 @@ i64 sys_sigaltstack(u64 stack, u64 old)
 	};
 	i64 error = 0;
 
-	if (stack && copy_from_user(&wanted, stack, sizeof(wanted)))
+	if (stack && alt_stack_from_user(&wanted, stack, compat))
 		return -EFAULT;
 	if (stack)
 		error = alt_stack_set(rsp, wanted.address, wanted.size, wanted.flags);
-	if (!error && old && copy_to_user(old, &before, sizeof(before)))
+	if (!error && old && alt_stack_to_user(old, &before, compat))
 		return -EFAULT;
 	return error;
 }
 
+i64 sys_sigaltstack(u64 stack, u64 old)
+{
+	return sigaltstack(stack, old, false);
+}
+
 i64 compat_sigaltstack(u64 stack, u64 old)
 {
-	u64 rsp = task_regs(current)->rsp;
-	struct alt_stack32 wanted, before = {
-		.address = current->alt_stack,
-		.flags = alt_stack_flags(rsp),
-		.size = current->alt_stack_size,
-	};
-	i64 error = 0;
-
-	if (stack && copy_from_user(&wanted, stack, sizeof(wanted)))
-		return -EFAULT;
-	if (stack)
-		error = alt_stack_set(rsp, wanted.address, wanted.size, wanted.flags);
-	if (!error && old && copy_to_user(old, &before, sizeof(before)))
-		return -EFAULT;
-	return error;
+	return sigaltstack(stack, old, true);
 }

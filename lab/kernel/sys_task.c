@@ -3,9 +3,9 @@
  *
  * There is one user, root, and one session. Limits other than the stack's are told, not enforced.
  */
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/lab.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "bkl.h"
 #include "file.h"
 #include "page.h"
@@ -21,6 +21,8 @@
 #define RUSAGE_SELF 0
 #define RUSAGE_CHILDREN (-1)
 #define RUSAGE_THREAD 1
+/* struct rusage: two times, then 14 numbers; those of 32-bit programs are half as wide. */
+#define RUSAGE_FIELDS 18
 
 #define RLIMIT_STACK 3
 #define RLIMIT_NOFILE 7
@@ -170,7 +172,8 @@ static struct usage group_usage(const struct group *group)
 	return sum;
 }
 
-i64 usage_of(i32 who, struct usage *usage)
+/* RUSAGE_*; 0 or -EINVAL. */
+static i64 usage_of(i32 who, struct usage *usage)
 {
 	struct task *task = current;
 	u64 flags = spin_lock_irqsave(&tasks_lock);
@@ -188,36 +191,62 @@ i64 usage_of(i32 who, struct usage *usage)
 	return result;
 }
 
-/* struct rusage: two times, then 14 numbers. */
-static i64 usage_to_user(u64 out, const struct usage *usage)
+static i64 usage_to_user(u64 out, const struct usage *usage, bool compat)
 {
-	u64 rusage[18] = {
+	const u64 wide[RUSAGE_FIELDS] = {
 		[8] = usage->minor_faults, [16] = usage->voluntary, [17] = usage->involuntary,
 	};
+	u32 narrow[RUSAGE_FIELDS];
 
-	return copy_to_user(out, rusage, sizeof(rusage)) ? -EFAULT : 0;
+	if (!compat)
+		return copy_to_user(out, wide, sizeof(wide)) ? -EFAULT : 0;
+	for (u32 i = 0; i < RUSAGE_FIELDS; i++)
+		narrow[i] = wide[i];
+	return copy_to_user(out, narrow, sizeof(narrow)) ? -EFAULT : 0;
 }
 
-i64 sys_getrusage(u64 who, u64 out)
+static i64 getrusage(i32 who, u64 out, bool compat)
 {
 	struct usage usage;
 	i64 error = usage_of(who, &usage);
 
-	return error ? error : usage_to_user(out, &usage);
+	return error ? error : usage_to_user(out, &usage, compat);
 }
 
-i64 sys_wait4(u64 pid, u64 status, u64 options, u64 usage_out)
+i64 sys_getrusage(u64 who, u64 out)
+{
+	return getrusage(who, out, false);
+}
+
+i64 compat_getrusage(u64 who, u64 out)
+{
+	return getrusage(who, out, true);
+}
+
+/* Inlined into both, so that the native call costs nothing for the other. */
+static __attribute__((always_inline)) inline i64 wait_child(i32 pid, u64 status, u32 options,
+							    u64 usage_out, bool compat)
 {
 	struct usage usage;
 	u32 code;
-	i64 child = task_wait((i32)pid, options, &code, &usage);
+	i64 child = task_wait(pid, options, &code, &usage);
 
 	if (child <= 0)
 		return child;
 	if ((status && put_user_u32(status, code)) ||
-	    (usage_out && usage_to_user(usage_out, &usage)))
+	    (usage_out && usage_to_user(usage_out, &usage, compat)))
 		return -EFAULT;
 	return child;
+}
+
+i64 sys_wait4(u64 pid, u64 status, u64 options, u64 usage_out)
+{
+	return wait_child(pid, status, options, usage_out, false);
+}
+
+i64 compat_wait4(u64 pid, u64 status, u64 options, u64 usage_out)
+{
+	return wait_child(pid, status, options, usage_out, true);
 }
 
 i64 sys_times(u64 out)

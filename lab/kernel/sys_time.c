@@ -4,7 +4,7 @@
  * All clocks are one: nanoseconds since boot. There is no clock of the day, so CLOCK_REALTIME began
  * in 1970, at boot; the clocks of CPU time do not exist (times are not accounted).
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "process.h"
 #include "sched.h"
 #include "syscall.h"
@@ -172,30 +172,31 @@ static u64 later(u64 from, u64 ns)
 	return deadline < from ? ~0ul : deadline;
 }
 
-i64 sys_nanosleep(u64 duration, u64 remaining)
+static i64 nanosleep(u64 duration, u64 remaining, bool compat)
 {
 	u64 ns, left;
-	i64 result = timespec_from_user(&ns, duration);
+	i64 error;
+	i64 result = compat ? compat_timespec_from_user(&ns, duration)
+			    : timespec_from_user(&ns, duration);
 
 	if (result)
 		return result;
 	result = sleep_ns(later(read_tsc(), ns), &left);
-	if (result && remaining && timespec_to_user(remaining, left))
-		return -EFAULT;
-	return result;
+	if (!result || !remaining)
+		return result;
+	error = compat ? compat_timespec_to_user(remaining, left)
+		       : timespec_to_user(remaining, left);
+	return error ? error : result;
+}
+
+i64 sys_nanosleep(u64 duration, u64 remaining)
+{
+	return nanosleep(duration, remaining, false);
 }
 
 i64 compat_nanosleep(u64 duration, u64 remaining)
 {
-	u64 ns, left;
-	i64 result = compat_timespec_from_user(&ns, duration);
-
-	if (result)
-		return result;
-	result = sleep_ns(later(read_tsc(), ns), &left);
-	if (result && remaining && compat_timespec_to_user(remaining, left))
-		return -EFAULT;
-	return result;
+	return nanosleep(duration, remaining, true);
 }
 
 i64 sys_clock_nanosleep(u64 clock, u64 flags, u64 duration, u64 remaining)

@@ -9,10 +9,10 @@
  */
 #include "task.h"
 
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/fpu.h"
-#include "../arch/x86_64/program.h"
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/fpu.h"
+#include "../x86/program.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "file.h"
 #include "page.h"
 #include "printk.h"
@@ -209,7 +209,7 @@ struct task *task_create_kernel(const char *name, void (*body)(void *), void *ar
 	snprintf(task->name, sizeof(task->name), "%s", name);
 	task->affinity = ~0ul;
 	task->level = LEVEL_OTHER;
-	arch_first_frame(task, body, argument);
+	task_first_frame(task, body, argument);
 	group_join(task, &kernel_group);
 	return task;
 }

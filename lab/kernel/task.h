@@ -20,8 +20,8 @@
 #define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: look for pending ones on the way out */
 
 #ifndef __ASSEMBLER__
-#include "../arch/x86_64/percpu.h"
-#include "../arch/x86_64/regs.h"
+#include "../x86/percpu.h"
+#include "../x86/regs.h"
 #include "list.h"
 #include "lock.h"
 #include "mm.h"

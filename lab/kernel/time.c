@@ -12,9 +12,9 @@
  * waits until the handler is over.
  */
 #include "time.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/desc.h"
-#include "../arch/x86_64/percpu.h"
+#include "../x86/desc.h"
+#include "../x86/percpu.h"
+#include "../x86/x86.h"
 #include "sched.h"
 #include "softirq.h"
 #include "task.h"

@@ -7,7 +7,7 @@
  * it and all others who hold a reference are gone; only folders are never removed, so a node's
  * parent is always there.
  */
-#include "../arch/x86_64/usercopy.h"
+#include "../x86/usercopy.h"
 #include "file.h"
 #include "page.h"
 #include "printk.h"

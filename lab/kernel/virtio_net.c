@@ -13,11 +13,11 @@
  * kernel-parameters.txt (virtio_mmio.device).
  */
 #include "virtio_net.h"
-#include "../arch/x86_64/arch.h"
-#include "../arch/x86_64/desc.h"
-#include "../arch/x86_64/percpu.h"
-#include "../arch/x86_64/usercopy.h"
 #include "../uapi/lab.h"
+#include "../x86/desc.h"
+#include "../x86/percpu.h"
+#include "../x86/usercopy.h"
+#include "../x86/x86.h"
 #include "net.h"
 #include "page.h"
 #include "printk.h"

@@ -1,6 +1,6 @@
 /*
  * A 32-bit program's view: int 0x80, the fast entry of AT_SYSINFO, flags over it, wild pointers,
- * and ioctls by both entries.
+ * ioctls by both entries, and structures that are half as wide.
  *
  * Run by the tests; exit code 0 is success.
  */
@@ -44,6 +44,72 @@ static void both_entries_agree(void)
 	expect_equal(sys(SYS_write, 1, 0xfffffff0, 64), -EFAULT);
 	expect_equal(fast(100000, 0, 0, 0), -ENOSYS);
 	expect_equal(fast(-1, 0, 0, 0), -ENOSYS);
+}
+
+#define RUSAGE_FIELDS 18
+#define RUSAGE_MINOR_FAULTS 8
+#define UNTOUCHED 0xeeeeeeee
+
+/* As wide as a 32-bit program has it: what follows is not written. */
+static void expect_usage(const uint32_t usage[RUSAGE_FIELDS + 1])
+{
+	expect(usage[RUSAGE_MINOR_FAULTS] > 0 && usage[RUSAGE_MINOR_FAULTS] < 1000000);
+	expect_equal(usage[RUSAGE_FIELDS - 1] == UNTOUCHED, 0);
+	expect_equal(usage[RUSAGE_FIELDS], UNTOUCHED);
+}
+
+static void usage_is_narrow(void)
+{
+	uint32_t usage[RUSAGE_FIELDS + 1];
+	int status = -1;
+	long pid;
+
+	memset(usage, UNTOUCHED & 0xff, sizeof(usage));
+	expect_equal(sys(SYS_getrusage, 0, usage), 0);
+	expect_usage(usage);
+	expect_equal(sys(SYS_getrusage, 7, usage), -EINVAL);
+	expect_equal(sys(SYS_getrusage, 0, 0x10), -EFAULT);
+	pid = sys(SYS_fork);
+	if (pid == 0)
+		sys(SYS_exit_group, 3);
+	memset(usage, UNTOUCHED & 0xff, sizeof(usage));
+	expect_equal(sys(SYS_wait4, pid, &status, 0, usage), pid);
+	expect(exited(status, 3));
+	expect_usage(usage);
+}
+
+static void signal_stack_is_narrow(void)
+{
+	static char memory[8192];
+	struct { uint32_t address, flags, size, behind; } stack, none;
+
+	memset(&none, UNTOUCHED & 0xff, sizeof(none));
+	expect_equal(sys(SYS_sigaltstack, 0, &none), 0);
+	expect_equal(none.flags, 2 /* SS_DISABLE */);
+	expect_equal(none.size, 0);
+	expect_equal(none.behind, UNTOUCHED);
+	stack = none;
+	stack.address = (uint32_t)memory;
+	stack.size = sizeof(memory);
+	stack.flags = 0;
+	expect_equal(sys(SYS_sigaltstack, &stack, 0), 0);
+	memset(&stack, 0, sizeof(stack));
+	expect_equal(sys(SYS_sigaltstack, &none, &stack), 0);
+	expect_equal(stack.address, memory);
+	expect_equal(stack.size, sizeof(memory));
+	expect_equal(stack.flags, 0);
+	expect_equal(stack.behind, 0);
+	expect_equal(sys(SYS_sigaltstack, 0x10, 0), -EFAULT);
+	expect_equal(sys(SYS_sigaltstack, 0, 0x10), -EFAULT);
+}
+
+static void time_is_narrow(void)
+{
+	const uint32_t short_time[2] = { 0, 1000 }, wrong[2] = { 0, 1000000000 };
+
+	expect_equal(sys(SYS_nanosleep, short_time, 0), 0);
+	expect_equal(sys(SYS_nanosleep, wrong, 0), -EINVAL);
+	expect_equal(sys(SYS_nanosleep, 0x10, 0), -EFAULT);
 }
 
 /* What another task sets must not come out of this one's fast entry (sysexit restores no flags). */
@@ -141,7 +207,7 @@ static int entry_is_sysenter(void)
 	return 0;
 }
 
-/* compat cost NATIVE: the fast entry may be dearer by so much; 0: only tells. */
+/* compat cost NATIVE: the fast entry may cost so much more; 0: only prints it. */
 static int cost_main(uint32_t native)
 {
 	uint32_t cost = fast_ioctl_cost();
@@ -165,6 +231,9 @@ int main(int argc, char **argv, char **envp)
 	both_entries_agree();
 	ioctls_work(by_int80);
 	ioctls_work(fast);
+	usage_is_narrow();
+	signal_stack_is_narrow();
+	time_is_narrow();
 	expect_equal(pin(0), 0);
 	expect_equal(real_time(2), 0);
 	flags_stay_with_their_program(NT, leaky);

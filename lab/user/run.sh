@@ -1,5 +1,6 @@
 #!/bin/bash
-# run.sh OUT short|long: boots the tests under every policy, and says of each boot what came of it.
+# run.sh OUT short|long: boots the tests under every boot-time variant, and says of each boot what came
+# of it. With QEMU=PROGRAM by that QEMU.
 #
 # Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two boots
 # at a time. The short form is CI's; the long one has more steps and forks, and a minute of random
@@ -69,6 +70,12 @@ tests() {
 # says NAME PATTERN PROGRAM WORDS
 says() {
 	launch "$1" "$2" 1 "$exact" max 60 "$3" "$4"
+}
+
+# interprets FEATURE: whether this QEMU's interpreter has that feature of the CPU
+interprets() {
+	echo quit | "$qemu" -M "$machine" -accel tcg -cpu "max,$1=on,enforce" -nodefaults \
+		-no-user-config -display none -S -monitor stdio >/dev/null 2>&1
 }
 
 # fuzz CPUS SEED WORDS
@@ -168,8 +175,15 @@ kernel=$out/kernel.elf
 
 says "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
 says "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy
-says "rdpid, which the interpreter lacks, is refused" '^lab: unsupported here: .*rdpid' \
-	tests getcpu=rdpid
+launch "rdpid is refused on a CPU without it" '^lab: unsupported here: .*rdpid' \
+	1 "$exact" max,-rdpid 60 tests getcpu=rdpid
+if interprets rdpid; then
+	tests 1 "$exact" getcpu=rdpid
+	tests 1 "$exact" "getcpu=rdpid getcpu-cache=on node-bits=2"
+	tests 4 "$parallel" getcpu=rdpid
+else
+	echo "--    no getcpu=rdpid: this QEMU's interpreter has no rdpid"
+fi
 says "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
 says "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
 says "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""

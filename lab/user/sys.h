@@ -15,7 +15,8 @@ enum {
 	SYS_ioctl = 16, SYS_pipe = 22,
 	SYS_sched_yield = 24, SYS_dup2 = 33, SYS_nanosleep = 35, SYS_alarm = 37, SYS_setitimer = 38,
 	SYS_getpid = 39, SYS_clone = 56, SYS_fork = 57, SYS_execve = 59, SYS_exit = 60,
-	SYS_wait4 = 61, SYS_kill = 62, SYS_unlink = 87, SYS_mknod = 133, SYS_getrusage = 98, SYS_setpgid = 109, SYS_getppid = 110,
+	SYS_wait4 = 61, SYS_kill = 62, SYS_unlink = 87, SYS_getrusage = 98, SYS_setpgid = 109,
+	SYS_getppid = 110, SYS_mknod = 133,
 	SYS_sigaltstack = 131, SYS_sched_setscheduler = 144, SYS_prctl = 157, SYS_arch_prctl = 158,
 	SYS_reboot = 169, SYS_iopl = 172, SYS_ioperm = 173, SYS_gettid = 186, SYS_futex = 202,
 	SYS_sched_setaffinity = 203, SYS_sched_getaffinity = 204, SYS_clock_gettime = 228,
@@ -39,8 +40,9 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 enum {
 	SYS_exit = 1, SYS_fork = 2, SYS_read = 3, SYS_write = 4, SYS_open = 5, SYS_close = 6,
 	SYS_getpid = 20, SYS_kill = 37, SYS_pipe = 42, SYS_ioctl = 54, SYS_getppid = 64, SYS_munmap = 91,
-	SYS_wait4 = 114, SYS_ioperm = 101, SYS_iopl = 110, SYS_sched_setscheduler = 156,
-	SYS_sched_yield = 158, SYS_mmap2 = 192, SYS_sched_setaffinity = 241, SYS_exit_group = 252,
+	SYS_wait4 = 114, SYS_getrusage = 77, SYS_ioperm = 101, SYS_iopl = 110,
+	SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_nanosleep = 162,
+	SYS_sigaltstack = 186, SYS_mmap2 = 192, SYS_sched_setaffinity = 241, SYS_exit_group = 252,
 };
 
 static inline long syscall6(long number, long a, long b, long c, long d, long e, long f)
