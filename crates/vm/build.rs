@@ -47,7 +47,9 @@ fn build() -> Result<(), String> {
         // Relative to this package: another checkout may share the target folder.
         println!("cargo::rerun-if-changed=../{name}/src");
     }
-    build_recorder(crates.parent().ok_or("no workspace")?, &out)?;
+    let root = crates.parent().ok_or("no workspace")?;
+    build_recorder(root, &out)?;
+    build_firmware(root, &out)?;
     for (built, name) in LIBRARIES.into_iter().enumerate() {
         let root = crates.join(name).join("src/lib.rs");
         compile(crates, &out, name, &root, &LIBRARIES[..built], &["--crate-type=rlib"])?;
@@ -95,20 +97,35 @@ fn compile(
     }
 }
 
-/// Builds the recorder plugin with the system's C compiler, or the one that `CC` names.
+/// Builds the recorder plugin.
 fn build_recorder(root: &Path, out: &Path) -> Result<(), String> {
-    let source = root.join("plugin/recorder.c");
-    println!("cargo::rerun-if-changed=../../plugin/recorder.c");
+    let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"];
+    let more = ["-fvisibility=hidden", "-s", "-Wl,--build-id=none"];
+    compile_c(
+        &[&flags[..], &more].concat(),
+        &root.join("plugin/recorder.c"),
+        &out.join("recorder.so"),
+    )
+}
+
+/// Assembles the firmware to the 64 KiB that lie below 1 MiB.
+fn build_firmware(root: &Path, out: &Path) -> Result<(), String> {
+    let flags = ["-m32", "-nostdlib", "-static", "-Wl,--build-id=none"];
+    let place = ["-Wl,-Ttext=0xf0000", "-Wl,--oformat=binary"];
+    compile_c(&[&flags[..], &place].concat(), &root.join("firmware/boot.S"), &out.join("boot.rom"))
+}
+
+/// Runs the system's C compiler, or the one that `CC` names.
+fn compile_c(flags: &[&str], source: &Path, to: &Path) -> Result<(), String> {
+    println!("cargo::rerun-if-changed={}", source.display());
     println!("cargo::rerun-if-env-changed=CC");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let status = Command::new(&compiler)
-        .args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"])
-        .args(["-fvisibility=hidden", "-s", "-Wl,--build-id=none", "-o"])
-        .arg(out.join("recorder.so"))
-        .arg(&source)
-        .status()
-        .map_err(|error| {
-            format!("the C compiler {} can't be run ({error}); install gcc", compiler.display())
-        })?;
-    if status.success() { Ok(()) } else { Err("plugin/recorder.c does not compile".to_owned()) }
+    let status =
+        Command::new(&compiler).args(flags).arg("-o").arg(to).arg(source).status().map_err(
+            |error| {
+                let compiler = compiler.display();
+                format!("the C compiler {compiler} can't be run ({error}); install gcc")
+            },
+        )?;
+    if status.success() { Ok(()) } else { Err(format!("{} does not compile", source.display())) }
 }

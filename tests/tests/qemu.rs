@@ -87,7 +87,8 @@ fn one_without_the_machine_says_so() {
 
 #[test]
 fn one_without_a_sandbox_says_so() {
-    let case = "case \"$*\" in *-sandbox*) echo 'sandbox support is not enabled' >&2; exit 1;; esac";
+    let case =
+        "case \"$*\" in *-sandbox*) echo 'sandbox support is not enabled' >&2; exit 1;; esac";
     assert_lack_is_told(case, &["this QEMU can't enter its sandbox"]);
 }
 

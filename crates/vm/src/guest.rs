@@ -18,7 +18,8 @@ use crate::{
     Interrupt, Qemu, Settings, VmError,
     console::Tail,
     error::Step,
-    machine::{Origin, fd},
+    machine::{FIRMWARE, Firmware, Origin, fd},
+    memory_file::memory_file,
     process::{Process, read_available},
     qmp::{self, Lines, Said},
 };
@@ -89,7 +90,7 @@ impl Guest {
     pub(crate) fn start(
         qemu: &Qemu,
         settings: &Settings,
-        origin: Origin,
+        (origin, firmware): (Origin, Firmware),
         extra: Extra,
         limit: Duration,
         interrupt: &Interrupt,
@@ -98,11 +99,15 @@ impl Guest {
         let (console, console_far) = pair()?;
         let (control, control_far) = pair()?;
         let far = [(fd::PORT, port_far), (fd::CONSOLE, console_far), (fd::QMP, control_far)];
-        let descriptors =
-            far.map(|(number, end)| (number, OwnedFd::from(end))).into_iter().chain(extra.files);
-        let mut arguments = settings.arguments(origin);
+        let mut descriptors = extra.files;
+        descriptors.extend(far.map(|(number, end)| (number, OwnedFd::from(end))));
+        if firmware == Firmware::Own {
+            let file = memory_file("pathmeter-firmware", FIRMWARE)?;
+            descriptors.push((fd::FIRMWARE, OwnedFd::from(file)));
+        }
+        let mut arguments = settings.arguments(origin, firmware);
         arguments.extend(extra.arguments.into_iter().map(OsString::from));
-        let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors.collect())?;
+        let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors)?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);

@@ -40,12 +40,36 @@ pub enum Words {
     None,
 }
 
+/// The guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
+/// random number instructions (what they return must not decide a measurement), spelled out feature by
+/// feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a feature
+/// says so instead of dropping it.
+pub const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
+    model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
+    3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,bmi2=on,\
+    clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,f16c=on,fma=on,\
+    fpu=on,fsgsbase=on,fxsr=on,hypervisor=on,la57=on,lahf-lm=on,lm=on,mca=on,mce=on,mmx=on,mmxext=on,\
+    monitor=on,movbe=on,mpx=on,msr=on,mtrr=on,npt=on,nx=on,pae=on,pat=on,pclmulqdq=on,pdpe1gb=on,\
+    pge=on,pks=on,pku=on,pni=on,popcnt=on,pse=on,pse36=on,rdtscp=on,sep=on,smap=on,smep=on,ss=on,\
+    sse=on,sse2=on,sse4.1=on,sse4.2=on,sse4a=on,ssse3=on,svm=on,svme-addr-chk=on,syscall=on,tsc=on,\
+    umip=on,vaes=on,vgif=on,xgetbv1=on,xsave=on,xsaveopt=on";
+
+/// What starts the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Firmware {
+    /// `firmware/boot.S`, the same with every QEMU; a kernel needs a PVH entry for it.
+    Own,
+    /// QEMU's own.
+    Qemu,
+}
+
+/// The bytes of [`Firmware::Own`].
+pub(crate) const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom"));
+
 impl Default for Settings {
-    /// The fullest CPU that the interpreter has, less its random number instructions: what they
-    /// return must not decide a measurement.
     fn default() -> Self {
         Self {
-            cpu: "max,-rdrand,-rdseed".to_owned(),
+            cpu: CPU.to_owned(),
             memory_mib: 128,
             cpus: 1,
             words: Words::Linux,
@@ -66,6 +90,7 @@ pub(crate) mod fd {
     pub(crate) const PLUGIN: i32 = 9;
     pub(crate) const TRACE: i32 = 10;
     pub(crate) const MEMORY: i32 = 11;
+    pub(crate) const FIRMWARE: i32 = 12;
 }
 
 /// What a QEMU process begins with; either way paused.
@@ -83,8 +108,10 @@ const COMMAND_LINE: &str =
     "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr nolapic_timer";
 
 /// A machine without firmware to wait for, PCI or ACPI, but with the PC's serial port, timers and clock
-/// that any kernel knows. The option ROMs are what a bzImage without a PVH note boots through.
-const MACHINE: &str = "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off";
+/// that any kernel knows; what newer versions of QEMU could turn on by default is off by name. The option
+/// ROMs are what a bzImage without a PVH note boots through.
+const MACHINE: &str = "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off,\
+    auto-kernel-cmdline=off,ioapic2=off,pcie=off,usb=off";
 
 impl Settings {
     /// QEMU's machine with its options.
@@ -104,12 +131,20 @@ impl Settings {
     /// All flags that a guest is started with: what they are changes results, so whatever is kept of
     /// a run is named by them.
     pub fn fingerprint(&self) -> String {
-        let words = self.arguments(Origin::Boot);
-        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        let words = self.arguments(Origin::Boot, Firmware::Own);
+        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        format!("{} {:08x}", words.join(" "), crc32fast::hash(FIRMWARE))
+    }
+
+    /// Whether every QEMU that is tested gives the same samples with these settings, if the firmware is
+    /// our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides whose turn it is,
+    /// and another CPU model may stand for another CPU in another version.
+    pub fn is_portable(&self) -> bool {
+        self.cpu == CPU && self.cpus == 1 && self.clock == Clock::Exact
     }
 
     /// Arguments of a QEMU process.
-    pub(crate) fn arguments(&self, origin: Origin) -> Vec<OsString> {
+    pub(crate) fn arguments(&self, origin: Origin, firmware: Firmware) -> Vec<OsString> {
         let memory = self.memory_mib.to_string();
         let clock = match self.clock {
             Clock::Exact => EXACT,
@@ -124,6 +159,9 @@ impl Settings {
         if self.cpus > 1 {
             words.extend(["-smp".to_owned(), self.cpus.to_string()]);
         }
+        if firmware == Firmware::Own {
+            words.extend(["-bios".to_owned(), path(fd::FIRMWARE)]);
+        }
         words.extend(channels());
         words.extend(match origin {
             Origin::Boot => self.boot(),
@@ -133,7 +171,6 @@ impl Settings {
     }
 
     fn boot(&self) -> Vec<String> {
-        let path = |number: i32| format!("/proc/self/fd/{number}");
         [
             ["-kernel".to_owned(), path(fd::KERNEL)],
             ["-initrd".to_owned(), path(fd::INITRAMFS)],
@@ -141,6 +178,11 @@ impl Settings {
         ]
         .concat()
     }
+}
+
+/// The file behind an inherited descriptor, as QEMU itself names it.
+fn path(number: i32) -> String {
+    format!("/proc/self/fd/{number}")
 }
 
 /// One instruction, one nanosecond of the guest's clocks; nothing of the host's time or chance.
@@ -187,7 +229,7 @@ fn channels() -> Vec<String> {
         ["-chardev".to_owned(), socket("port", fd::PORT)],
         ["-device".to_owned(), "isa-debugcon,iobase=0xe9,chardev=port".to_owned()],
         ["-chardev".to_owned(), socket("qmp", fd::QMP)],
-        ["-mon".to_owned(), "chardev=qmp,mode=control".to_owned()],
+        ["-qmp".to_owned(), "chardev:qmp".to_owned()],
         ["-device".to_owned(), "pvpanic,ioport=0x505".to_owned()],
         ["-action".to_owned(), "panic=pause".to_owned()],
     ]
@@ -199,7 +241,7 @@ mod tests {
     use super::*;
 
     fn words(origin: Origin) -> String {
-        let words = Settings::default().arguments(origin);
+        let words = Settings::default().arguments(origin, Firmware::Own);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -209,6 +251,36 @@ mod tests {
         for words in [words(Origin::Boot), words(Origin::Snapshot), elapsed] {
             assert!(words.contains("-sandbox on,"));
             assert!(words.contains("-nodefaults") && !words.contains("-netdev"));
+        }
+    }
+
+    #[test]
+    fn the_firmware_is_64_kib_that_end_with_the_reset_vector() {
+        assert_eq!(FIRMWARE.len(), 0x10000);
+        // jmp 0xf000:0, in 16 bits.
+        assert_eq!(FIRMWARE[0xfff0..0xfff5], [0xea, 0, 0, 0, 0xf0]);
+    }
+
+    #[test]
+    fn qemus_own_firmware_is_used_by_not_naming_one() {
+        let settings = Settings::default();
+        let named = |firmware| {
+            settings.arguments(Origin::Boot, firmware).iter().any(|word| word == "-bios")
+        };
+        assert!(named(Firmware::Own) && !named(Firmware::Qemu));
+    }
+
+    #[test]
+    fn only_the_fixed_machine_is_portable() {
+        let usual = Settings::default();
+        assert!(usual.is_portable());
+        assert!(Settings { append: "quiet".to_owned(), ..usual.clone() }.is_portable());
+        for other in [
+            Settings { cpu: "max".to_owned(), ..usual.clone() },
+            Settings { cpus: 2, ..usual.clone() },
+            Settings { clock: Clock::Host, ..usual },
+        ] {
+            assert!(!other.is_portable());
         }
     }
 
@@ -232,7 +304,7 @@ mod tests {
     fn a_second_cpu_is_part_of_the_fingerprint_whatever_it_begins_with() {
         let settings = Settings { cpus: 2, ..Settings::default() };
         assert!(settings.fingerprint().contains(" -smp 2 "));
-        let restoring = settings.arguments(Origin::Snapshot);
+        let restoring = settings.arguments(Origin::Snapshot, Firmware::Own);
         assert!(restoring.iter().any(|word| word == "-smp"));
         assert!(!Settings::default().fingerprint().contains("-smp"));
     }

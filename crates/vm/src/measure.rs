@@ -7,7 +7,6 @@ use std::time::Duration;
 use pathmeter_catalogue::Suite;
 use pathmeter_image::{Boot, ImageError, KernelImage};
 use pathmeter_wire::{Kind, message};
-use rustix::fs::MemfdFlags;
 
 use crate::{
     Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
@@ -15,14 +14,15 @@ use crate::{
     error::Step,
     guest::{Extra, Guest},
     initramfs::may_lose,
-    machine::{Clock, Origin, fd},
+    machine::{Clock, Firmware, Origin, fd},
+    memory_file::memory_file,
     outcome::Gathered,
     snapshot::{About, Snapshot},
     walk::{Heard, Walk},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "1";
+const SNAPSHOT_FORMAT: &str = "2";
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
 pub struct Kernel<'a> {
@@ -77,6 +77,8 @@ pub enum Progress<'a> {
 pub struct Run {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
+    /// What started it.
+    pub firmware: Firmware,
     /// SHA-256 of the initramfs that was first booted.
     pub initramfs_sha256: String,
     /// What came of each path, in the request's order.
@@ -94,7 +96,9 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         match collect(request, &snapshot, &plan) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
-            Err(VmError::Ended { step: Step::Start | Step::Restore, how, .. }) if snapshot.forget(request) => {
+            Err(VmError::Ended { step: Step::Start | Step::Restore, how, .. })
+                if snapshot.forget(request) =>
+            {
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
             }
@@ -126,6 +130,7 @@ fn conclude(
     let plan = Plan::new(Suite::Exact, request.starts);
     Run {
         release: about.release,
+        firmware: about.firmware,
         initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
         paths: gathered.finish(),
         notes,
@@ -214,18 +219,21 @@ fn boot_guest(
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;
-    let (Boot::Pvh(bytes) | Boot::BzImage(bytes)) = &image.boot;
+    let (bytes, firmware) = match &image.boot {
+        Boot::Pvh(bytes) => (bytes, Firmware::Own),
+        Boot::BzImage(bytes) => (bytes, Firmware::Qemu),
+    };
     (request.progress)(Progress::Booting);
     let files = vec![
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ];
-    let about = About { release: image.release.clone() };
+    let about = About { release: image.release.clone(), firmware };
     drop(image);
     let mut guest = Guest::start(
         request.qemu,
         settings,
-        Origin::Boot,
+        (Origin::Boot, firmware),
         Extra { files, arguments: vec![] },
         request.limit,
         request.interrupt,
@@ -257,14 +265,4 @@ fn collect(request: &Request<'_>, snapshot: &Snapshot, plan: &Plan) -> Result<Ga
 fn walk_all(mut walk: Walk<'_>) -> Result<Gathered, VmError> {
     while walk.hear()? != Heard::Done {}
     Ok(walk.into_gathered())
-}
-
-/// A file in memory that holds `bytes`.
-pub(crate) fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
-    let failed = |source| VmError::Host { what: "making a file in memory", source };
-    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)
-        .map_err(|error| failed(error.into()))?;
-    let mut file = File::from(file);
-    std::io::Write::write_all(&mut file, bytes).map_err(failed)?;
-    Ok(file)
 }

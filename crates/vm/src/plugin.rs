@@ -7,7 +7,9 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
 
-use crate::{Qemu, QemuError, VmError, ask::ask, console::Tail, machine::fd, measure::memory_file};
+use crate::{
+    Qemu, QemuError, VmError, ask::ask, console::Tail, machine::fd, memory_file::memory_file,
+};
 
 /// The plugin's name as a file.
 const NAME: &str = "pathmeter-recorder";

@@ -27,7 +27,7 @@ use crate::{
     Request, VmError,
     error::Step,
     guest::{Extra, Guest},
-    machine::{Origin, fd},
+    machine::{Firmware, Origin, fd},
 };
 
 const MAGIC: &[u8; 8] = b"PMSNAP01";
@@ -41,16 +41,21 @@ const MAX_ABOUT: u32 = 4096;
 pub(crate) struct About {
     /// Its release, as its image says.
     pub(crate) release: Option<String>,
+    /// What it was started by: a restored machine has the same.
+    pub(crate) firmware: Firmware,
 }
 
 impl About {
     fn to_json(&self) -> String {
-        json!({ "release": self.release }).to_string()
+        let own = self.firmware == Firmware::Own;
+        json!({ "release": self.release, "own_firmware": own }).to_string()
     }
 
     fn from_json(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
-        Some(Self { release: value.get("release")?.as_str().map(str::to_owned) })
+        let firmware =
+            if value.get("own_firmware")?.as_bool()? { Firmware::Own } else { Firmware::Qemu };
+        Some(Self { release: value.get("release")?.as_str().map(str::to_owned), firmware })
     }
 }
 
@@ -113,7 +118,7 @@ impl Snapshot {
         let mut guest = Guest::start(
             request.qemu,
             request.settings,
-            Origin::Snapshot,
+            (Origin::Snapshot, self.about.firmware),
             Extra { files, arguments },
             request.limit,
             request.interrupt,
@@ -224,7 +229,7 @@ mod tests {
     use super::*;
 
     fn about() -> About {
-        About { release: Some("6.1.0".to_owned()) }
+        About { release: Some("6.1.0".to_owned()), firmware: Firmware::Own }
     }
 
     fn saved(stream: &[u8]) -> File {
