@@ -62,7 +62,7 @@
 struct arguments {
 	char *block; /* STRINGS_BYTES */
 	u64 used;
-	u32 count, environment; /* the environment's come behind */
+	u32 count, environment; /* the environment's come after them */
 };
 
 struct image {

@@ -28,7 +28,7 @@ typedef i64 (*ioctl_handler)(struct file *file, u32 command, u64 argument);
  * a message, must live with. Under the other policies nobody asks the table: 0, and nothing is done.
  */
 i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner);
-/* Behind it no new call finds the number; one that has found it may still be at work. Only for
+/* After it no new call finds the number; one that has found it may still be at work. Only for
  * kernel threads. 0, or -ENOENT if it was not registered. */
 i64 compat_ioctl_unregister(u32 command);
 /* As the 64-bit call does it under the policies, -ENOTTY included. */

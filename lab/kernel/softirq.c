@@ -13,8 +13,8 @@
  *   thread          wakes the thread              the thread
  *
  * syscall-return is how Linux 2.4.5 left interrupts of the local APIC: do_IRQ(), for all others, the
- * tick among them, looked once, and left behind what was raised again meanwhile. irq-return is its
- * cure; the other half of that is the policy `idle-check`. Neither had a thread: here the limit below
+ * tick among them, looked once, and left what was raised again meanwhile. irq-return is its
+ * fix; the other half of that is the policy `idle-check`. Neither had a thread: here the limit below
  * goes for them, too.
  *
  * Nothing has a lock: pending bits, stamps and notes are the CPU's own, changed with interrupts off.
@@ -140,7 +140,7 @@ static bool take_one(struct ring *ring, struct lab_softirq_record *out, u64 *los
 	while ((head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE)) != ring->taken) {
 		if (head - ring->taken < RECORDS) {
 			*out = ring->records[ring->taken % RECORDS];
-			/* x86 keeps loads in order: this one comes behind the copy's. */
+			/* x86 keeps loads in order: this one comes after the copy's. */
 			barrier();
 			head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 			if (head - ring->taken < RECORDS)
@@ -187,7 +187,7 @@ i64 lab_softirq_take(u64 argument)
 
 /* ---- Running. ---- */
 
-/* All that are pending now, in order. Returns when the last was entered. The record is written behind
+/* All that are pending now, in order. Returns when the last was entered. The record is written after
  * the handler, so that it adds nothing to what it tells: only the rest of the first stamp does, four
  * instructions. */
 static inline u64 run_round(struct percpu *cpu)

@@ -9,7 +9,7 @@
 
 #define SYS_LAB 500 /* lab(command, argument) */
 
-/* sched_yield(2), then the flags register as the kernel itself has it behind the switch: what the
+/* sched_yield(2), then the flags register as the kernel itself has it after the switch: what the
  * task that ran meanwhile left there (policy `flags`). */
 #define LAB_YIELD_FLAGS 0
 /* Writes a struct lab_statistics to `argument`; 0 or -EFAULT. */
@@ -69,7 +69,7 @@ struct lab_softirq_arm {
 };
 
 /* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost or
- * run twice; and seen == raised, or one was raised behind its last run. */
+ * run twice; and seen == raised, or one was raised after its last run. */
 struct lab_softirq_counts {
 	struct {
 		uint64_t raised; /* raises */

@@ -188,7 +188,7 @@ static void two_devices_are_two(void)
 	expect(exited(status, 0));
 }
 
-/* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial behind
+/* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial after
  * the last one, and none may sleep, as who waits for the semaphore does. */
 static void call_alone(const char *name, volatile uint32_t *here)
 {

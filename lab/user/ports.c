@@ -246,7 +246,7 @@ static void check(struct worker *worker, unsigned index, unsigned port, unsigned
 	if (got != wanted)
 		fail(__FILE__, __LINE__, "step %lu: worker %u, port 0x%x: signal %d, not %d", step,
 		     index, port, got, wanted);
-	/* Two ports at once: both bits count, and behind the last port there is a byte of ones. */
+	/* Two ports at once: both bits count, and after the last port there is a byte of ones. */
 	wanted = may(worker, port) && may(worker, port + 1) ? 0 : SIGSEGV;
 	got = ask(worker, TRY_WORD, port, 0);
 	if (got != wanted)

@@ -31,7 +31,7 @@ static void sleep_ns(uint64_t ns)
 	sys(SYS_nanosleep, time, NULL);
 }
 
-/* What the rings hold into `records`, behind the first `count`; their number. */
+/* What the rings hold into `records`, after the first `count`; their number. */
 static unsigned take_more(unsigned count, uint64_t *lost)
 {
 	struct lab_softirq_take all = { (uint64_t)(records + count), RECORDS - count, 0, 0 };
@@ -282,7 +282,7 @@ static void idle_sees_it(void)
 		if (record->context == LAB_IN_USER)
 			continue;
 		/* Each comes an instruction later than the last; or at the end of a stretch with interrupts
-		 * off: in idle, behind the switch to it, the longest is from `cli` to `hlt`. If the tick was
+		 * off: in idle, after the switch to it, the longest is from `cli` to `hlt`. If the tick was
 		 * in the way, or QEMU moved the idle CPU's clock too far, it comes once more. */
 		step = record->raised - armed;
 		odd = idle > 1 && (step < last || step > last + 6);

@@ -16,7 +16,7 @@
  *
  *   ALTERNATIVE("push %0; popf", "test $0x200, %0; jz 9f; sti; 9:", ALTERNATIVE_STI_IF)
  *
- * The longer of the two makes the site's length; what is over is filled with long nops, behind a
+ * The longer of the two makes the site's length; what is over is filled with long nops, after a
  * jump over them if there is more than one, so a site costs what its sequence has.
  */
 #ifndef LAB_PATCH_H
