@@ -115,8 +115,8 @@ void files_close_on_exec(struct files *files);
 /* The current task's open file, with a reference taken; NULL: -EBADF. */
 struct file *file_get(u32 fd);
 void file_put(struct file *file);
-/* The same without a reference, for the length of one system call; NULL also if the table is shared,
- * when another thread could close it meanwhile. */
+/* The same without a reference, for the length of one system call; NULL also if the table is
+ * shared, when another thread could close it meanwhile. */
 static inline struct file *file_peek(u32 fd)
 {
 	const struct files *files = current->files;

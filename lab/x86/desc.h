@@ -43,8 +43,8 @@
 #define IO_BITMAP_BYTES (IO_BITMAP_BITS / 8)
 
 /*
- * Intel SDM volume 3, 8.7 (64-bit TSS) and volume 1, 19.5.2 (bitmap, with the byte of ones after it).
- * Two bitmaps: a task's own, and one that allows everything, for iopl as Linux 5.5 does it.
+ * Intel SDM volume 3, 8.7 (64-bit TSS) and volume 1, 19.5.2 (bitmap, with the byte of ones after
+ * it). Two bitmaps: a task's own, and one that allows everything, for iopl as Linux 5.5 does it.
  */
 struct tss {
 	u32 reserved0;

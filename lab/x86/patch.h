@@ -113,8 +113,8 @@ _Static_assert(sizeof(struct alternative) == 32, "ALTERNATIVE() below writes it"
 
 /* Points all calls of `key` to `function`; NULL makes them nops. Returns the number of sites. */
 unsigned static_call_patch(const void *key, const void *function);
-/* Rewrites the sites whose feature this boot has, by variant or CPU, and fills the rest's slack with
- * long nops. */
+/* Rewrites the sites whose feature this boot has, by variant or CPU, and fills the rest's slack
+ * with long nops. */
 void alternatives_apply(void);
 #endif
 

@@ -24,9 +24,10 @@
  * was. On entry to the kernel by either instruction the program's ebp, the sixth argument, lies at
  * 0(%esp).
  *
- * syscall: ebp = second argument (the instruction overwrites ecx); it returns to its next instruction.
- * sysenter: ebp = esp, edx at 4(%esp) and ecx at 8(%esp); ecx and edx hold arguments still; the kernel must return to
- * VSYSCALL32_RETURN with esp = that ebp, whatever sysexit does to ecx and edx: they are popped there.
+ * syscall: ebp = second argument (the instruction overwrites ecx); it returns to its next
+ * instruction. sysenter: ebp = esp, edx at 4(%esp) and ecx at 8(%esp); ecx and edx hold arguments
+ * still; the kernel must return to VSYSCALL32_RETURN with esp = that ebp, whatever sysexit does to
+ * ecx and edx: they are popped there.
  */
 #define VSYSCALL32_PAGE 0xffffe000
 #define VSYSCALL32_RETURN (VSYSCALL32_PAGE + 7) /* right after sysenter */
