@@ -1,4 +1,5 @@
-/* System calls of 32-bit programs whose arguments have another layout, of no other file's subject. */
+/* System calls of 32-bit programs whose arguments have another layout, of no other
+ * file's subject. */
 #include "../x86/usercopy.h"
 #include "page.h"
 #include "process.h"

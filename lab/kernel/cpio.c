@@ -146,7 +146,7 @@ void initramfs_unpack(const void *start, u64 size)
 	struct archive archive = { start, size, 0 };
 
 	while (archive.at < size) {
-		/* Between archives, and behind the last, stand zeroes. */
+		/* Between archives, and after the last, stand zeroes. */
 		if (archive.start[archive.at])
 			while (unpack_next(&archive))
 				;

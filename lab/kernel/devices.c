@@ -67,7 +67,7 @@ static i64 urandom_write(struct file *file, u64 buffer, u64 count, u64 *position
 #define RNDRESEEDCRNG 0x5207u
 
 struct random_pool {
-	i32 entropy_bits, size; /* and `size` bytes behind */
+	i32 entropy_bits, size; /* followed by `size` bytes */
 };
 
 static i64 urandom_ioctl(struct file *file, u32 command, u64 argument)

@@ -140,7 +140,7 @@ static struct elf64_segment read_segment(const struct elf *elf, unsigned index)
 	};
 }
 
-/* Inside the file, inside user space behind `floor`, alignment a power of two that both offset and
+/* Inside the file, inside user space after `floor`, alignment a power of two that both offset and
  * address obey. */
 static bool segment_valid(const struct elf *elf, const struct elf64_segment *segment, u64 floor)
 {

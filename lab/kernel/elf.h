@@ -11,7 +11,7 @@ struct elf_program {
 	u64 headers;     /* where its program headers are in memory; 0: nowhere */
 	u32 header_size; /* bytes of each */
 	u32 header_count;
-	u64 end;         /* first address behind its segments */
+	u64 end;         /* first address after its segments */
 };
 
 /* Maps the file's segments into `mm`, which has none. 0, -ENOEXEC if anything about the file is

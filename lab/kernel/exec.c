@@ -2,8 +2,8 @@
  * execve(2): the program of the current process becomes another.
  *
  * The new address space is made complete first, beside the old: segments, stack, arguments, vDSO.
- * All that may fail has been done then; what follows, ending the process's other threads and putting
- * the new in the place of the old, can't.
+ * All that may fail has been done then; what follows, ending the process's other threads and
+ * putting the new in the place of the old, can't.
  *
  * The stack's top, downwards: 8 zero bytes; the block of strings (arguments, environment, and those
  * that the auxiliary vector refers to); then auxiliary vector, environment and arguments as
@@ -62,7 +62,7 @@
 struct arguments {
 	char *block; /* STRINGS_BYTES */
 	u64 used;
-	u32 count, environment; /* the environment's come behind */
+	u32 count, environment; /* the environment's come after them */
 };
 
 struct image {

@@ -28,7 +28,8 @@
 struct file;
 struct node;
 
-/* Buffers are user addresses unless said otherwise. Any may be NULL: -EINVAL, or -ENOTTY for ioctl. */
+/* Buffers are user addresses where nothing else is said. Any may be NULL: -EINVAL, or -ENOTTY for
+ * ioctl. */
 struct file_operations {
 	i64 (*read)(struct file *file, u64 buffer, u64 count, u64 *position);
 	i64 (*write)(struct file *file, u64 buffer, u64 count, u64 *position);
@@ -114,8 +115,8 @@ void files_close_on_exec(struct files *files);
 /* The current task's open file, with a reference taken; NULL: -EBADF. */
 struct file *file_get(u32 fd);
 void file_put(struct file *file);
-/* The same without a reference, for the length of one system call; NULL also if the table is shared,
- * when another thread could close it meanwhile. */
+/* The same without a reference, for the length of one system call; NULL also if the table is
+ * shared, when another thread could close it meanwhile. */
 static inline struct file *file_peek(u32 fd)
 {
 	const struct files *files = current->files;

@@ -25,10 +25,11 @@ typedef i64 (*ioctl_handler)(struct file *file, u32 command, u64 argument);
  * Under hash-bkl and hash-unlocked: from now on `handler` serves 32-bit programs' calls with that
  * number, whatever file they are for; so it must look whether the file is its own, and hand over to
  * ioctl_native() if not. 0, -ENOMEM, or -EBUSY if the number has a handler, which `owner`, named in
- * a message, must live with. Under the other policies nobody asks the table: 0, and nothing is done.
+ * a message, must live with. Under the other policies nobody asks the table: 0, and nothing is
+ * done.
  */
 i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner);
-/* Behind it no new call finds the number; one that has found it may still be at work. Only for
+/* After it no new call finds the number; one that has found it may still be at work. Only for
  * kernel threads. 0, or -ENOENT if it was not registered. */
 i64 compat_ioctl_unregister(u32 command);
 /* As the 64-bit call does it under the policies, -ENOTTY included. */

@@ -1,4 +1,4 @@
-/* Names for addresses, for back traces: a walk through the text, which is fast enough for dying. */
+/* Names for addresses, for back traces: a search through the text, fast enough for a panic. */
 #include "kallsyms.h"
 
 #include "printk.h"
@@ -17,7 +17,7 @@ static u64 parse_address(const char *digits)
 	return value;
 }
 
-/* The line behind this one, or the end. */
+/* The line after this one, or the end. */
 static const char *next_line(const char *line)
 {
 	while (line < kallsyms_end && *line != '\n')

@@ -4,9 +4,10 @@
  *
  * Numbers are checked first, so that a wrong one is -ENOTTY under every policy `compat-ioctl`, also
  * where the table of registered commands has the say. The rule about the open mode is that of the
- * driver in the thread of 2004: commands without direction are administration, and need the file open for
- * writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF, which is
- * what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl FICLONE).
+ * driver in the thread of 2004: commands without direction are administration, and need the file
+ * open for writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF,
+ * which is what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl
+ * FICLONE).
  *
  * The two devices share no state, so that two tasks, each on its own, share only what the policies
  * `ioctl` and `compat-ioctl` have them share. An open file's data is its device.
@@ -19,7 +20,7 @@
 #include "printk.h"
 #include "syscall.h"
 
-/* Behind the pointer the two layouts are one. */
+/* After the pointer the two layouts are one. */
 #define COMMON_SIZE (sizeof(struct labdev_params) - offsetof(struct labdev_params, rate))
 _Static_assert(COMMON_SIZE ==
 	       sizeof(struct labdev_params32) - offsetof(struct labdev_params32, rate), "uapi/labdev.h");

@@ -1,7 +1,7 @@
 /*
  * /dev/labtwin: a second driver, of somebody who chose the same number as /dev/labdev, which
- * nothing prevents ("Why use the global hash at all?", in the thread of 2004). It only has LABDEV_PARAMS, with
- * other values, and no lock since nothing changes.
+ * nothing prevents ("Why use the global hash at all?", in the thread of 2004). It only has
+ * LABDEV_PARAMS, with other values, and no lock since nothing changes.
  *
  * Where numbers are looked up in a global table its 32-bit programs get -ENOTTY.
  */

@@ -62,9 +62,9 @@ struct area *area_copy(struct mm *mm, const struct area *from)
 
 void area_insert(struct mm *mm, struct area *area)
 {
-	struct area *behind = area_find(mm, area->start);
+	struct area *after = area_find(mm, area->start);
 
-	list_add_before(&area->node, behind ? &behind->node : &mm->areas);
+	list_add_before(&area->node, after ? &after->node : &mm->areas);
 }
 
 void area_delete(struct mm *mm, struct area *area)

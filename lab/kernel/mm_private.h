@@ -39,7 +39,7 @@ void area_insert(struct mm *mm, struct area *area);
 void area_delete(struct mm *mm, struct area *area);
 /* Makes an area end at `address`, if one straddles it; 0 or -ENOMEM. */
 i64 area_split(struct mm *mm, u64 address);
-/* Joins those neighbours between the area before `start` and the one behind `end` that fit. */
+/* Joins those neighbours between the area before `start` and the one after `end` that fit. */
 void areas_merge(struct mm *mm, u64 start, u64 end);
 /* Whether areas cover the whole range, and whether none touches it. */
 bool areas_cover(struct mm *mm, u64 start, u64 end);

@@ -7,7 +7,7 @@
 
 #include "types.h"
 
-#define NET_FRAME_MOST 1514 /* Ethernet header and 1500 bytes; no checksum behind */
+#define NET_FRAME_MOST 1514 /* Ethernet header and 1500 bytes; no checksum after them */
 
 enum net_verdict {
 	NET_ARP_ANSWER,  /* the frame became its answer */

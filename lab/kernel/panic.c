@@ -2,7 +2,7 @@
  * The end: what the kernel prints when it finds itself broken, and how the machine is left.
  *
  * The back trace is made of all words on the stack that could be return addresses, that is, point
- * behind a call. Old ones that were not overwritten show up too; better one too many than a frame
+ * after a call. Old ones that were not overwritten show up too; better one too many than a frame
  * pointer on every measured path.
  */
 #include "panic.h"
@@ -56,7 +56,7 @@ static bool behind_call(u64 address)
 	return false;
 }
 
-/* First address behind the stack that `rsp` is in. */
+/* First address after the stack that `rsp` is in. */
 static u64 stack_end(u64 rsp)
 {
 	const struct task *task = this_cpu()->task;
@@ -82,7 +82,7 @@ static void print_trace(u64 rsp)
 	for (u64 at = align_up(rsp, 8), end = stack_end(rsp); at < end && count < TRACE_MOST; at += 8) {
 		u64 word = *(const u64 *)at;
 
-		/* Named by the call itself: what is behind it may belong to the next function. */
+		/* Named by the call itself: what follows it may belong to the next function. */
 		if (behind_call(word)) {
 			print_code_address("  ", word - 1);
 			count++;

@@ -1,6 +1,7 @@
 /*
- * Boot-time variants from the command line: one table, in which the valid words, the defaults and the
- * listing that an error prints all have their source. What a choice means is where its mechanism is.
+ * Boot-time variants from the command line: one table, in which the valid words, the defaults and
+ * the listing that an error prints all have their source. Each mechanism's own file knows what a
+ * choice means.
  *
  * Words are separated by blanks; of two with the same name the last counts. What the command line
  * gets wrong ends the machine with code 1 and a last line that begins with `lab: bad command

@@ -2,8 +2,8 @@
  * Boot-time variants: which of a mechanism's forms this boot uses, by `name=value` on the kernel's
  * command line. A wrong name or value stops the boot with the list of valid ones.
  *
- * policy.c has the table of all and reads the command line; each mechanism's own file checks and applies
- * what was chosen, as main.c has it do before any program runs.
+ * policy.c has the table of all and reads the command line; each mechanism's own file checks and
+ * applies what was chosen, as main.c has it do before any program runs.
  */
 #ifndef LAB_POLICY_H
 #define LAB_POLICY_H
@@ -49,7 +49,8 @@ extern struct policies policies;
 /* Reads the command line; stops the boot on what it does not know. Words that begin with `init=`,
  * `test.` or `virtio_mmio.device=` are kept for others. */
 void policy_parse(const char *command_line);
-/* The word that was chosen, of the variant whose choice is kept at `chosen`: a field of `policies`. */
+/* The word that was chosen, of the variant whose choice is kept at `chosen`: a field
+ * of `policies`. */
 const char *policy_word(const u32 *chosen);
 void policy_print(void);
 

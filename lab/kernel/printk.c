@@ -121,7 +121,7 @@ static void add_number(struct out *out, u64 value, unsigned base, bool negative,
 		add(out, digits[--count]);
 }
 
-/* One conversion, behind its '%'; returns where the format goes on. */
+/* One conversion, after its '%'; returns where the format goes on. */
 static const char *add_conversion(struct out *out, const char *format, va_list *arguments)
 {
 	bool wide = false;

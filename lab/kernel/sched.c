@@ -209,8 +209,8 @@ static __attribute__((noinline)) u32 take_request(const struct percpu *cpu, stru
 
 static void give_way(bool to_end);
 
-/* softirq=syscall-return and irq-return look here, so that no note is left to the next task. Interrupts
- * stay off behind it: there is none when give_way() looks again. */
+/* softirq=syscall-return and irq-return look here, so that no note is left to the next task.
+ * Interrupts stay off after it: there is none when give_way() looks again. */
 static __attribute__((noinline)) void give_way_after_softirqs(struct percpu *cpu, bool to_end)
 {
 	spin_unlock(&cpu->rq.lock);

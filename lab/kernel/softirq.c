@@ -12,13 +12,13 @@
  *                   interrupts wakes the thread   the thread
  *   thread          wakes the thread              the thread
  *
- * syscall-return is how Linux 2.4.5 left interrupts of the local APIC: do_IRQ(), for all others, the
- * tick among them, looked once, and left behind what was raised again meanwhile. irq-return is its
- * cure; the other half of that is the policy `idle-check`. Neither had a thread: here the limit below
- * goes for them, too.
+ * syscall-return is how Linux 2.4.5 left interrupts of the local APIC: do_IRQ(), for all others,
+ * the tick among them, looked once, and left what was raised again meanwhile. irq-return is its
+ * fix; the other half of that is the policy `idle-check`. Neither had a thread: here the limit
+ * below goes for them, too.
  *
- * Nothing has a lock: pending bits, stamps and notes are the CPU's own, changed with interrupts off.
- * TRICKS.md, "Softirqs", argues why none is lost.
+ * Nothing has a lock: pending bits, stamps and notes are the CPU's own, changed with interrupts
+ * off. TRICKS.md, "Softirqs", argues why none is lost.
  *
  * Sources: Linux kernel/softirq.c (2.4.5, and 6.1: MAX_SOFTIRQ_RESTART, MAX_SOFTIRQ_TIME),
  * arch/i386/kernel/entry.S (2.4.5).
@@ -140,7 +140,7 @@ static bool take_one(struct ring *ring, struct lab_softirq_record *out, u64 *los
 	while ((head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE)) != ring->taken) {
 		if (head - ring->taken < RECORDS) {
 			*out = ring->records[ring->taken % RECORDS];
-			/* x86 keeps loads in order: this one comes behind the copy's. */
+			/* x86 keeps loads in order: this one comes after the copy's. */
 			barrier();
 			head = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE);
 			if (head - ring->taken < RECORDS)
@@ -187,9 +187,9 @@ i64 lab_softirq_take(u64 argument)
 
 /* ---- Running. ---- */
 
-/* All that are pending now, in order. Returns when the last was entered. The record is written behind
- * the handler, so that it adds nothing to what it tells: only the rest of the first stamp does, four
- * instructions. */
+/* All that are pending now, in order. Returns when the last was entered. The record is written
+ * after the handler, so that it adds nothing to what it tells: only the rest of the first stamp
+ * does, four instructions. */
 static inline u64 run_round(struct percpu *cpu)
 {
 	u32 pending = cpu->softirq_pending;
@@ -252,7 +252,7 @@ void local_bh_enable(void)
 	}
 }
 
-/* ---- The thread of each CPU: an ordinary task, so that a flood of softirqs leaves others turns. ---- */
+/* ---- The thread of each CPU: an ordinary task, so that a flood leaves others turns. ---- */
 
 static void ksoftirqd(void *unused)
 {

@@ -34,8 +34,8 @@ static inline void local_bh_disable(void)
 /* Runs what came meanwhile, where the policy says so. Interrupts are on, or softirqs still off. */
 void local_bh_enable(void);
 
-/* Runs what is pending, by turns, within bounds; leaves the rest to the CPU's thread. Interrupts are
- * off, and off again on return. For those who look: the end of an interrupt, schedule(), … */
+/* Runs what is pending, by turns, within bounds; leaves the rest to the CPU's thread. Interrupts
+ * are off, and off again on return. For those who look: the end of an interrupt, schedule(), … */
 void softirq_run(void);
 /* WORK_SOFTIRQ of the current task: runs what is pending and clears it. Interrupts are off. */
 void softirq_work(void);

@@ -1,12 +1,12 @@
 /*
- * The test device: an interrupt at a time that a program sets, exact to the instruction under QEMU's
- * exact clock, whose handler raises a softirq. And two softirqs for tests: TASKLET counts what is
- * raised and what is run, HI raises itself again as often as was asked.
+ * The test device: an interrupt at a time that a program sets, exact to the instruction under
+ * QEMU's exact clock, whose handler raises a softirq. And two softirqs for tests: TASKLET counts
+ * what is raised and what is run, HI raises itself again as often as was asked.
  *
  * Each CPU has a device. It comes by the CPU's own timer, which then has the vector VECTOR_TEST, or
- * at that CPU's device's request by an interrupt from another one. To arm a device on another CPU its
- * state is changed and the CPU interrupted, so that it sets its timer: VECTOR_TEST may always find
- * nothing due.
+ * at that CPU's device's request by an interrupt from another one. To arm a device on another CPU
+ * its state is changed and the CPU interrupted, so that it sets its timer: VECTOR_TEST may always
+ * find nothing due.
  */
 #include "../x86/desc.h"
 #include "../x86/usercopy.h"
@@ -100,7 +100,8 @@ void softirq_test_interrupt(void)
 		raise_counted(cpu, __builtin_ctz(due));
 }
 
-/* The CPU whose timer it is: for another one's interrupt this one, if it isn't the target itself. */
+/* The CPU whose timer it is: for another one's interrupt this one, if it isn't the
+ * target itself. */
 static u32 carrier_of(const struct lab_softirq_arm *arm, u32 here)
 {
 	if (arm->source == FROM_TIMER)
@@ -142,8 +143,8 @@ i64 lab_softirq_arm(u64 argument)
 	return 0;
 }
 
-/* As code outside interrupts raises one: with softirqs disabled, so that it runs as they are enabled
- * and not in the thread. */
+/* As code outside interrupts raises one: with softirqs disabled, so that it runs as they are
+ * enabled and not in the thread. */
 i64 lab_softirq_raise(u64 softirq)
 {
 	if (softirq >= LAB_SOFTIRQS)

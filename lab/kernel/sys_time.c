@@ -217,8 +217,8 @@ i64 sys_clock_nanosleep(u64 clock, u64 flags, u64 duration, u64 remaining)
 
 /*
  * The interval timer. Its handler runs in the interrupt and looks under tasks_lock whether the
- * timer is still armed: setting it disarms it first, then waits for a handler that runs, so one that
- * was late does nothing. TRICKS.md, "The interval timer".
+ * timer is still armed: setting it disarms it first, then waits for a handler that runs, so one
+ * that was late does nothing. TRICKS.md, "The interval timer".
  */
 void itimer_expired(struct timer *timer)
 {

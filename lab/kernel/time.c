@@ -4,8 +4,8 @@
  * Each CPU has a list of timers, sorted; its hardware timer is always set to the first of them or
  * to the next tick, whichever is earlier. The tick does not stop on idle CPUs.
  *
- * Each tick raises the softirq TIMER, which nobody serves: timers are few here, and what their handlers
- * do is short, so they stay in the interrupt.
+ * Each tick raises the softirq TIMER, which nobody serves: timers are few here, and what their
+ * handlers do is short, so they stay in the interrupt.
  *
  * A handler runs on the CPU that started the timer, in the interrupt, without the list's lock, so
  * it may start its timer again, and may wake a task that frees it: that task's timer_cancel()

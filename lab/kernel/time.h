@@ -29,7 +29,8 @@ void timer_init(struct timer *timer, void (*expired)(struct timer *));
 void timer_start(struct timer *timer, u64 deadline); /* on this CPU */
 bool timer_cancel(struct timer *timer);              /* true if it had not expired; waits for a running handler */
 void timer_interrupt(void);
-/* Has this CPU's timer interrupt by VECTOR_TEST at `deadline` (TSC), or NEVER; interrupts are off. */
+/* Has this CPU's timer interrupt by VECTOR_TEST at `deadline` (TSC), or NEVER; interrupts
+ * are off. */
 void timer_set_device(u64 deadline);
 /* Sleeps until `deadline` (TSC) or a signal; true if the time was up. */
 bool sleep_until(u64 deadline);

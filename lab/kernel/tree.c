@@ -64,7 +64,7 @@ static struct node *child_find(struct node *folder, struct name name)
 	return NULL;
 }
 
-/* Walks from folder `at`; NULL and *error. With the lock held, and without a new reference. */
+/* Goes from folder `at`; NULL and *error. With the lock held, and without a new reference. */
 static struct node *walk(struct node *at, const char *path, const char *end, bool follow_last,
 			 unsigned links, i64 *error)
 {

@@ -204,7 +204,7 @@ static bool receive_one(void)
 
 /* ---- The softirq and the interrupt. ---- */
 
-/* NET_RX. The lock is let go of between packets, so interrupts wait for one at most; and behind a
+/* NET_RX. The lock is let go of between packets, so interrupts wait for one at most; and after a
  * queue's length of them others have their turn. */
 static void receive(void)
 {
@@ -336,7 +336,7 @@ static u32 digit_value(char c)
 	return c >= '0' && c <= '9' ? c - '0' : 16;
 }
 
-/* A number of up to eight digits, decimal or with 0x hexadecimal; moves `*text` behind it. */
+/* A number of up to eight digits, decimal or with 0x hexadecimal; moves `*text` past it. */
 static bool read_number(const char **text, u64 *number)
 {
 	u32 base = strncmp(*text, "0x", 2) == 0 ? 16 : 10, digits;

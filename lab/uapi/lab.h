@@ -9,7 +9,7 @@
 
 #define SYS_LAB 500 /* lab(command, argument) */
 
-/* sched_yield(2), then the flags register as the kernel itself has it behind the switch: what the
+/* sched_yield(2), then the flags register as the kernel itself has it after the switch: what the
  * task that ran meanwhile left there (policy `flags`). */
 #define LAB_YIELD_FLAGS 0
 /* Writes a struct lab_statistics to `argument`; 0 or -EFAULT. */
@@ -17,10 +17,11 @@
 
 /* Writes a struct lab_bkl to `argument`: the big kernel lock's counts, and empties them. */
 #define LAB_BKL 2
-/* Has the test device raise a softirq: `argument` is a struct lab_softirq_arm; 0, -EFAULT, -EINVAL. */
+/* Has the test device raise a softirq: `argument` is a struct lab_softirq_arm; 0,
+ * -EFAULT, -EINVAL. */
 #define LAB_SOFTIRQ_ARM 3
-/* Takes what the rings of all CPUs hold of softirqs: `argument` is a struct lab_softirq_take, which gets
- * the records' number; the rest stays for the next call. 0, -EFAULT. */
+/* Takes what the rings of all CPUs hold of softirqs: `argument` is a struct lab_softirq_take, which
+ * gets the records' number; the rest stays for the next call. 0, -EFAULT. */
 #define LAB_SOFTIRQ_TAKE 4
 /* Raises the softirq whose number is `argument` on this CPU, from a system call. 0, -EINVAL. */
 #define LAB_SOFTIRQ_RAISE 5
@@ -59,7 +60,8 @@ struct lab_bkl {
 	} cpu[LAB_CPUS];
 };
 
-/* The test device: an interrupt `delay` ticks of the TSC from now, whose handler raises a softirq. */
+/* The test device: an interrupt `delay` ticks of the TSC from now, whose handler raises
+ * a softirq. */
 struct lab_softirq_arm {
 	uint64_t delay;
 	uint32_t softirq;
@@ -68,8 +70,8 @@ struct lab_softirq_arm {
 	uint32_t again;  /* HI only: how often its handler raises it again */
 };
 
-/* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost or
- * run twice; and seen == raised, or one was raised behind its last run. */
+/* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost
+ * or run twice; and seen == raised, or one was raised after its last run. */
 struct lab_softirq_counts {
 	struct {
 		uint64_t raised; /* raises */

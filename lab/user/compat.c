@@ -81,13 +81,13 @@ static void usage_is_narrow(void)
 static void signal_stack_is_narrow(void)
 {
 	static char memory[8192];
-	struct { uint32_t address, flags, size, behind; } stack, none;
+	struct { uint32_t address, flags, size, after; } stack, none;
 
 	memset(&none, UNTOUCHED & 0xff, sizeof(none));
 	expect_equal(sys(SYS_sigaltstack, 0, &none), 0);
 	expect_equal(none.flags, 2 /* SS_DISABLE */);
 	expect_equal(none.size, 0);
-	expect_equal(none.behind, UNTOUCHED);
+	expect_equal(none.after, UNTOUCHED);
 	stack = none;
 	stack.address = (uint32_t)memory;
 	stack.size = sizeof(memory);
@@ -98,7 +98,7 @@ static void signal_stack_is_narrow(void)
 	expect_equal(stack.address, memory);
 	expect_equal(stack.size, sizeof(memory));
 	expect_equal(stack.flags, 0);
-	expect_equal(stack.behind, 0);
+	expect_equal(stack.after, 0);
 	expect_equal(sys(SYS_sigaltstack, 0x10, 0), -EFAULT);
 	expect_equal(sys(SYS_sigaltstack, 0, 0x10), -EFAULT);
 }

@@ -1,9 +1,10 @@
 /*
- * What pushf and popf cost: the program of the 2006 thread (Linus Torvalds, linux-kernel, 2006-11-05),
- * in our own words for today's compilers. Three readings: nothing between two stamps, pushf, popf.
+ * What pushf and popf cost: the program of the 2006 thread (Linus Torvalds, linux-kernel,
+ * 2006-11-05), in our own words for today's compilers. Three readings: nothing between two stamps,
+ * pushf, popf.
  *
- * The shortest of many, in ticks of the time-stamp counter. An instruction-counting QEMU counts one for
- * each; a real CPU tells them apart. Runs on Linux too.
+ * The shortest of many, in ticks of the time-stamp counter. An instruction-counting QEMU counts one
+ * for each; a real CPU tells them apart. Runs on Linux too.
  */
 #include "lib.h"
 

@@ -1,7 +1,8 @@
 /*
  * Floating point and SSE registers are a task's own, over switches, ticks, forks and signals.
  *
- * The compiler is told to leave those registers alone, so they hold what the assembly here puts there.
+ * The compiler is told to leave those registers alone, so they hold what the assembly here puts
+ * there.
  */
 #include "tests.h"
 

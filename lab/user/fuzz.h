@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* Children make random system calls for `seconds` of the kernel's clock; tells how many were made. */
+/* Children make random system calls for `seconds` of the kernel's clock; tells how many
+ * were made. */
 void fuzz(unsigned seconds, uint64_t seed);
 
 #endif

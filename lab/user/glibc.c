@@ -1,6 +1,6 @@
 /*
- * An ordinary program, linked statically with the C library of the machine it is built on: it must run
- * unmodified. Exit code 0 is success.
+ * An ordinary program, linked statically with the C library of the machine it is built on: it must
+ * run unmodified. Exit code 0 is success.
  */
 #include <pthread.h>
 #include <stdio.h>

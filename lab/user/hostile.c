@@ -1,4 +1,5 @@
-/* Programs that do what they must not: each ends, with the right signal, and no other program does. */
+/* Programs that do what they must not: each ends, with the right signal, and no other
+ * program does. */
 #include "tests.h"
 
 #define BODY(name, ...)                                                                            \

@@ -1,6 +1,6 @@
 /*
- * ioctl on /dev/labdev by many at once: the device's semaphore, the big kernel lock and its counts, and
- * two devices that share no more than the policy makes them share.
+ * ioctl on /dev/labdev by many at once: the device's semaphore, the big kernel lock and its counts,
+ * and two devices that share no more than the policy makes them share.
  */
 #include "ioctls.h"
 
@@ -188,7 +188,7 @@ static void two_devices_are_two(void)
 	expect(exited(status, 0));
 }
 
-/* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial behind
+/* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial after
  * the last one, and none may sleep, as who waits for the semaphore does. */
 static void call_alone(const char *name, volatile uint32_t *here)
 {
@@ -233,9 +233,10 @@ static void two_devices_share_only_the_policys_lock(void)
 		expect_equal(acquired, 0);
 }
 
-/* Two tasks on two CPUs take the lock for different devices until one has found it taken three times:
- * for that, take_counts() says, it waited. Under the exact clock a CPU may run for milliseconds before
- * it is the other's turn, so how many calls that takes is not known beforehand. */
+/* Two tasks on two CPUs take the lock for different devices until one has found it taken three
+ * times: for that, take_counts() says, it waited. Under the exact clock a CPU may run for
+ * milliseconds before it is the other's turn, so how many calls that takes is not
+ * known beforehand. */
 static void who_finds_the_big_kernel_lock_taken_waits(void)
 {
 	const char *const names[] = { "/dev/labdev", "/dev/labdev1" };

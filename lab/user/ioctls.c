@@ -36,7 +36,7 @@ static void a_32_bit_programs_structure_is_smaller(void)
 {
 	static struct {
 		struct labdev_params32 params;
-		uint32_t behind;
+		uint32_t after;
 	} got;
 	long fd = open_device(O_RDWR);
 
@@ -48,7 +48,7 @@ static void a_32_bit_programs_structure_is_smaller(void)
 	expect_equal(got.params.rate, 8000);
 	expect_equal(got.params.channels, 1);
 	expect_equal(got.params.flags, 7);
-	expect_equal(got.behind, 0xeeeeeeee);
+	expect_equal(got.after, 0xeeeeeeee);
 	expect_equal(native(fd, LABDEV_PARAMS, &params), 0);
 	expect_equal(params.buffer, 0xfedcba98); /* zero-extended */
 	expect_equal(params.serial, got.params.serial + 1);

@@ -1,6 +1,6 @@
 /*
- * What the tests of ioctl share: the two ways to call, the policies that matter to them, the devices.
- * Static buffers lie below 4 GiB, as int 0x80 needs them.
+ * What the tests of ioctl share: the two ways to call, the policies that matter to them, the
+ * devices. Static buffers lie below 4 GiB, as int 0x80 needs them.
  */
 #ifndef LAB_USER_IOCTLS_H
 #define LAB_USER_IOCTLS_H

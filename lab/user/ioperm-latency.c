@@ -2,9 +2,10 @@
  * How long a task switch takes, to and from a task that may use I/O ports: the program of the 2004
  * thread (Ingo Molnar, linux-kernel, 2004-08-21), in our own words for today's compilers.
  *
- * Two real-time tasks on one CPU yield to each other; the shortest of 90 round trips counts. Both have
- * the ports, as there: the partner is forked after they were asked for. In ticks of the time-stamp
- * counter: instructions under an instruction-counting QEMU, cycles elsewhere. Runs on Linux too, as root.
+ * Two real-time tasks on one CPU yield to each other; the shortest of 90 round trips counts. Both
+ * have the ports, as there: the partner is forked after they were asked for. In ticks of the
+ * time-stamp counter: instructions under an instruction-counting QEMU, cycles elsewhere. Runs on
+ * Linux too, as root.
  */
 #include "lib.h"
 

@@ -26,11 +26,11 @@ static void read_command_line(void)
 	sys(SYS_close, fd);
 }
 
-long option(const char *word, long otherwise)
+long option(const char *word, long fallback)
 {
 	const char *found = strstr(words, word);
 
-	return found && found[strlen(word)] == '=' ? parse_number(found + strlen(word) + 1) : otherwise;
+	return found && found[strlen(word)] == '=' ? parse_number(found + strlen(word) + 1) : fallback;
 }
 
 static int chosen(const char *name)

@@ -2,10 +2,11 @@
  * I/O ports: every program may use just what it asked for, whatever other programs may, before and
  * after switches, forks, execs and exits, on every CPU.
  *
- * Some workers, each with ports of its own, do as the test tells them through pipes; a model says what
- * each may access. The test has ports of its own too: else every switch would come from or go to a
- * task without. A step changes something or moves a worker to another CPU, then some workers try
- * some ports. A bit left over from another task would show as an access allowed that the model forbids.
+ * Some workers, each with ports of its own, do as the test tells them through pipes; a model says
+ * what each may access. The test has ports of its own too: else every switch would come from or go
+ * to a task without. A step changes something or moves a worker to another CPU, then some workers
+ * try some ports. A bit left over from another task would show as an access allowed that the model
+ * forbids.
  */
 #include "tests.h"
 
@@ -246,7 +247,7 @@ static void check(struct worker *worker, unsigned index, unsigned port, unsigned
 	if (got != wanted)
 		fail(__FILE__, __LINE__, "step %lu: worker %u, port 0x%x: signal %d, not %d", step,
 		     index, port, got, wanted);
-	/* Two ports at once: both bits count, and behind the last port there is a byte of ones. */
+	/* Two ports at once: both bits count, and after the last port there is a byte of ones. */
 	wanted = may(worker, port) && may(worker, port + 1) ? 0 : SIGSEGV;
 	got = ask(worker, TRY_WORD, port, 0);
 	if (got != wanted)

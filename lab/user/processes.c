@@ -1,4 +1,4 @@
-/* Processes: fork, exec, exit, wait, and that nothing of them stays behind. */
+/* Processes: fork, exec, exit, wait, and that nothing of them is left. */
 #include "../uapi/lab.h"
 #include "tests.h"
 
@@ -147,7 +147,7 @@ static void damaged_programs_are_refused(void)
 	length = sys(SYS_read, fd, image, sizeof(image));
 	expect_equal(length, sizeof(image));
 	for (int i = 0; i < 200; i++) {
-		/* Within the ELF header and the program headers, behind the magic. */
+		/* Within the ELF header and the program headers, after the magic. */
 		unsigned at = 16 + (unsigned)random_below(&random, 64 + 56 * 3 - 16);
 		char old = image[at];
 		long out;

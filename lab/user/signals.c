@@ -88,7 +88,7 @@ static void move_on(int signal, void *info, struct context *context)
 	*context_rip(context) += 2; /* the faulting instruction is two bytes long */
 }
 
-static void a_handler_may_mend_a_fault(void)
+static void a_handler_may_fix_a_fault(void)
 {
 	expect_equal(on_signal(SIGSEGV, move_on), 0);
 	caught = 0;
@@ -129,7 +129,7 @@ const struct test signal_tests[] = {
 	{ "signal.alarm-to-spinner", an_alarm_reaches_a_spinner },
 	{ "signal.sleep", sleep_takes_its_time },
 	{ "signal.interrupted-read", a_read_is_interrupted },
-	{ "signal.mended-fault", a_handler_may_mend_a_fault },
+	{ "signal.fixed-fault", a_handler_may_fix_a_fault },
 	{ "signal.spoilt-frames", spoilt_frames_harm_no_one },
 	{ 0 },
 };

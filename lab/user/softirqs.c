@@ -1,6 +1,6 @@
 /*
- * Softirqs: how long one waits that an interrupt raised, under each policy; that idle CPUs see it; that
- * none is lost or run twice; that too many become a thread's.
+ * Softirqs: how long one waits that an interrupt raised, under each policy; that idle CPUs see it;
+ * that none is lost or run twice; that too many become a thread's.
  *
  * Times are exact, and most is proved, only under the instruction-counting clock (`test.exact=1`).
  */
@@ -31,7 +31,7 @@ static void sleep_ns(uint64_t ns)
 	sys(SYS_nanosleep, time, NULL);
 }
 
-/* What the rings hold into `records`, behind the first `count`; their number. */
+/* What the rings hold into `records`, after the first `count`; their number. */
 static unsigned take_more(unsigned count, uint64_t *lost)
 {
 	struct lab_softirq_take all = { (uint64_t)(records + count), RECORDS - count, 0, 0 };
@@ -67,8 +67,8 @@ static unsigned count_of(unsigned softirq, unsigned count)
 	return found;
 }
 
-/* Sleeps until `softirq` has run `runs` times; the number of records. On a busy host interrupts may be
- * late. */
+/* Sleeps until `softirq` has run `runs` times; the number of records. On a busy host interrupts may
+ * be late. */
 static unsigned await(unsigned softirq, unsigned runs)
 {
 	unsigned count = 0;
@@ -254,8 +254,8 @@ static void raised_in_a_system_call(void)
 /* ---- Idle. ---- */
 
 /*
- * The device comes at each of many consecutive instructions, from the system call that puts the only
- * program to sleep until the CPU has been idle for long.
+ * The device comes at each of many consecutive instructions, from the system call that puts the
+ * only program to sleep until the CPU has been idle for long.
  */
 static void idle_sees_it(void)
 {
@@ -282,7 +282,7 @@ static void idle_sees_it(void)
 		if (record->context == LAB_IN_USER)
 			continue;
 		/* Each comes an instruction later than the last; or at the end of a stretch with interrupts
-		 * off: in idle, behind the switch to it, the longest is from `cli` to `hlt`. If the tick was
+		 * off: in idle, after the switch to it, the longest is from `cli` to `hlt`. If the tick was
 		 * in the way, or QEMU moved the idle CPU's clock too far, it comes once more. */
 		step = record->raised - armed;
 		odd = idle > 1 && (step < last || step > last + 6);
@@ -341,7 +341,8 @@ static struct lab_softirq_counts counts_at_rest(unsigned cpu_count)
 	return counts;
 }
 
-/* Raises TASKLET on `cpu`, where it runs, and on others, until it was raised `wanted` times here. */
+/* Raises TASKLET on `cpu`, where it runs, and on others, until it was raised `wanted`
+ * times here. */
 static void raise_many(unsigned cpu, unsigned cpu_count, uint64_t wanted)
 {
 	struct random random = { cpu + 1 };

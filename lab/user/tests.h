@@ -16,8 +16,8 @@ extern const struct test port_tests[], flag_tests[], cpu_tests[], fpu_tests[], p
 
 /* The kernel's command line, with every boot's policies and `test.` words. */
 const char *command_line(void);
-/* The number behind `word=` on it, or `otherwise`. */
-long option(const char *word, long otherwise);
+/* The number after `word=` on it, or `fallback`. */
+long option(const char *word, long fallback);
 
 /* Programs of the same executable: `/init NAME …`. */
 int port_worker(char **argv);

@@ -1,8 +1,8 @@
 /*
  * The local APIC: interrupts between CPUs, and the one-shot timer. Its registers are accessed in
  * memory, or by MSRs if the firmware left the APIC in x2APIC mode, which hides the memory form. The
- * kernel does not enable that mode: with eight CPUs it gains nothing, and under QEMU's exact clock a
- * `rdmsr` of the timer's count ends QEMU ("Bad icount read"). The old interrupt controllers are
+ * kernel does not enable that mode: with eight CPUs it gains nothing, and under QEMU's exact clock
+ * a `rdmsr` of the timer's count ends QEMU ("Bad icount read"). The old interrupt controllers are
  * masked: the only device there is interrupts by the I/O APIC (ioapic.c).
  *
  * Source: Intel SDM volume 3, chapter 11; 11.12 for x2APIC.

@@ -1,6 +1,6 @@
 /*
- * One inline wrapper an instruction, and the bits of the control registers and MSRs with the manual's
- * names (Intel SDM volume 3, 2.5; volume 4). Everything here is only for the kernel.
+ * One inline wrapper an instruction, and the bits of the control registers and MSRs with the
+ * manual's names (Intel SDM volume 3, 2.5; volume 4). Everything here is only for the kernel.
  */
 #ifndef LAB_CPU_H
 #define LAB_CPU_H

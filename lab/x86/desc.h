@@ -10,7 +10,7 @@
 #define LAB_DESC_H
 
 #define GDT_ENTRIES 16
-#define GDT_SPARE 257 /* empty ones behind: room for getcpu=sgdt's limits and getcpu=sldt's LDTs */
+#define GDT_SPARE 257 /* empty ones after them: room for getcpu=sgdt's limits and getcpu=sldt's LDTs */
 #define GDT_TSS 8
 #define GDT_TLS 12
 #define GDT_CPUNODE 15
@@ -43,8 +43,8 @@
 #define IO_BITMAP_BYTES (IO_BITMAP_BITS / 8)
 
 /*
- * Intel SDM volume 3, 8.7 (64-bit TSS) and volume 1, 19.5.2 (bitmap, with its byte of ones behind).
- * Two bitmaps: a task's own, and one that allows everything, for iopl as Linux 5.5 does it.
+ * Intel SDM volume 3, 8.7 (64-bit TSS) and volume 1, 19.5.2 (bitmap, with the byte of ones after
+ * it). Two bitmaps: a task's own, and one that allows everything, for iopl as Linux 5.5 does it.
  */
 struct tss {
 	u32 reserved0;
@@ -61,7 +61,7 @@ _Static_assert(offsetof(struct tss, io_bitmap_base) == 0x66, "Intel SDM");
 _Static_assert(offsetof(struct tss, io_bitmap) == 0x68, "Intel SDM");
 
 #define TSS_IO_BITMAP_VALID offsetof(struct tss, io_bitmap)
-#define TSS_LIMIT (offsetof(struct tss, io_bitmap) + IO_BITMAP_BYTES) /* the byte behind included */
+#define TSS_LIMIT (offsetof(struct tss, io_bitmap) + IO_BITMAP_BYTES) /* the byte after it included */
 #define TSS_IO_BITMAP_INVALID 0xffff
 
 struct percpu;

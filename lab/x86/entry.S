@@ -303,7 +303,7 @@ entry_sysenter_end:
 	mov	REGS_RSP(%rsp), %rcx
 	STATIC_CALL sysexit_load_flags
 	swapgs
-	sti				/* holds interrupts off until behind sysexit */
+	sti				/* holds interrupts off until after sysexit */
 	sysexitl
 1:	mov	$-ENOSYS, %rax
 	jmp	0b

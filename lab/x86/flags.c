@@ -1,6 +1,6 @@
 /*
- * Who keeps a program's flags out of the kernel and of other programs: variant `flags`. The forms are
- * elsewhere: the switches in switch.S, the fast 32-bit path in entry.S. Here one is chosen.
+ * Who keeps a program's flags out of the kernel and of other programs: variant `flags`. Here a form
+ * is chosen; the forms are in switch.S (the switches) and entry.S (the fast 32-bit path).
  */
 #include "../kernel/policy.h"
 #include "../kernel/sched.h"

@@ -11,11 +11,11 @@
  *   sgdt     GDT limit: that of the real table plus the number, 16 bits
  *   sidt     IDT limit: 0x1000 plus the number, 16 bits; 256 gates end at 0xfff, so that any larger
  *            limit is as good
- *   sldt     LDT selector: an empty LDT's descriptor stands that many entries behind the GDT's own
+ *   sldt     LDT selector: an empty LDT's descriptor stands that many entries after the GDT's own
  *
  * Segment and TSC_AUX are set in every policy, as the patch kept them: a program may read them.
  *
- * What lies behind the GDT's own entries becomes loadable by a program that guesses a selector, so
+ * What follows the GDT's own entries becomes loadable by a program that guesses a selector, so
  * a limit beyond the table must only uncover descriptors that say "not present": gdt_spare is
  * zeroes, but for the one LDT of sldt, which no program can load. See TRICKS.md, "Numbers in
  * limits".

@@ -12,7 +12,7 @@
 #define IOAPIC_SELECT (0x00 / 4)
 #define IOAPIC_WINDOW (0x10 / 4)
 
-/* Registers behind the window */
+/* Registers, through the window */
 #define IOAPIC_VERSION 0x01
 #define IOAPIC_LAST_LINE(version) ((version) >> 16 & 0xff)
 #define IOAPIC_REDIRECTION(line) (0x10 + 2 * (line)) /* and the next */

@@ -7,7 +7,7 @@
  *
  *   full-copy  Linux 2.6.8: the switch copies all of next's bitmap; without one it moves the base
  *              beyond the TSS's limit, which denies all ports.
- *   tracked    Ingo Molnar's cure of August 2004: a bitmap knows its last byte that allows
+ *   tracked    Ingo Molnar's fix of August 2004: a bitmap knows its last byte that allows
  *              anything; the switch copies as far as prev's or next's goes, or sets prev's bytes to
  *              ones. The base stays valid.
  *   lazy       Linux since 5.5: the switch away from a bitmap moves the base away; the copy waits
@@ -40,7 +40,7 @@
 struct io_bitmap {
 	u64 sequence;   /* another one after each change; never 0 */
 	u32 references; /* tasks; more than one: copy before a change */
-	u32 bytes;      /* whole words up to the last one that allows a port; behind it all is ones */
+	u32 bytes;      /* whole words up to the last one that allows a port; after it all is ones */
 	u64 bits[WORDS];
 };
 

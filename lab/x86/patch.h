@@ -16,7 +16,7 @@
  *
  *   ALTERNATIVE("push %0; popf", "test $0x200, %0; jz 9f; sti; 9:", ALTERNATIVE_STI_IF)
  *
- * The longer of the two makes the site's length; what is over is filled with long nops, behind a
+ * The longer of the two makes the site's length; what is over is filled with long nops, after a
  * jump over them if there is more than one, so a site costs what its sequence has.
  */
 #ifndef LAB_PATCH_H
@@ -113,8 +113,8 @@ _Static_assert(sizeof(struct alternative) == 32, "ALTERNATIVE() below writes it"
 
 /* Points all calls of `key` to `function`; NULL makes them nops. Returns the number of sites. */
 unsigned static_call_patch(const void *key, const void *function);
-/* Rewrites the sites whose feature this boot has, by variant or CPU, and fills the rest's slack with
- * long nops. */
+/* Rewrites the sites whose feature this boot has, by variant or CPU, and fills the rest's slack
+ * with long nops. */
 void alternatives_apply(void);
 #endif
 

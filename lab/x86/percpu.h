@@ -72,7 +72,7 @@ struct percpu {
 	u64 bitmap_sequence;
 	u32 bitmap_bytes;
 	u64 gdt[GDT_ENTRIES] __attribute__((aligned(64)));
-	u64 gdt_spare[GDT_SPARE];    /* behind it: see getcpu.c */
+	u64 gdt_spare[GDT_SPARE];    /* right after `gdt`: see getcpu.c */
 	struct tss tss;
 } __attribute__((aligned(4096)));
 

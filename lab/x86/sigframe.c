@@ -167,7 +167,7 @@ bool sigframe_build(struct regs *regs, const struct signal_info *info,
 	if (!(action->flags & SA_RESTORER) || action->handler >= USER_TOP)
 		return false;
 	fpu_at = align_down(sigframe_stack(regs, action, RED_ZONE) - sizeof(fpu), 64);
-	at = align_down(fpu_at - sizeof(frame), 16) - 8; /* as behind a call */
+	at = align_down(fpu_at - sizeof(frame), 16) - 8; /* as after a call */
 	fill_frame(&frame, regs, info, action, blocked);
 	frame.user.context.fpu = fpu_at;
 	fpu_save(&fpu);

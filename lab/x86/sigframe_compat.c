@@ -102,7 +102,7 @@ static u32 return_address(const struct sigaction *action)
 	return action->flags & SA_SIGINFO ? VSYSCALL32_RT_SIGRETURN : VSYSCALL32_SIGRETURN;
 }
 
-/* As behind a call: the return address on top, the argument above it 16-byte aligned. */
+/* As after a call: the return address on top, the argument above it 16-byte aligned. */
 static u64 place_frame(u64 below, u64 size)
 {
 	return align_down(below - size + 4, 16) - 4;
@@ -208,7 +208,7 @@ static i64 restore_context(struct regs *regs, const struct sigcontext32 *from, u
 	return regs->rax;
 }
 
-/* The restorer popped number and return address, or only the latter: esp is behind that. */
+/* The restorer popped number and return address, or only the latter: esp is after that. */
 i64 compat_sigreturn(void)
 {
 	struct regs *regs = task_regs(current);

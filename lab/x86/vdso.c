@@ -4,7 +4,7 @@
  *
  * Of the sixteen getcpu images in vdso/ the one that the policies name is copied to a page at boot,
  * where node-bits is written into its instructions; then it never changes. All programs share that
- * page and the data page behind it, read-only. The kernel writes the data page through its own
+ * page and the data page after it, read-only. The kernel writes the data page through its own
  * mapping: the tick counter at each tick of CPU 0, and the CPUs' numbers as they start.
  *
  * Sources: vdso(7); Linux arch/x86/entry/vdso/. TRICKS.md, "The cache of getcpu", for its races.
@@ -44,7 +44,7 @@ _Static_assert(offsetof(struct vdso_data, cpu_value) == VDSO_CPU_VALUES, "getcpu
 _Static_assert(sizeof(struct vdso_data) <= PAGE_SIZE, "one page");
 _Static_assert(VDSO_IMAGE_SIZE == PAGE_SIZE, "one page");
 
-/* Behind the image's headers: ways from each field to an immediate in the code, 0 for none. */
+/* After the image's headers: ways from each field to an immediate in the code, 0 for none. */
 struct vdso_patches {
 	i32 shift;      /* u8: node-bits */
 	i32 mask;       /* u32: mask of the node */

@@ -10,7 +10,7 @@
 #define VDSO_CPU_VALUES 64  /* u32[256]: number by initial APIC id */
 #define VDSO_IMAGE_SIZE 4096
 
-/* getcpu=: what a register holds for the number 0, and how many numbers fit in behind. */
+/* getcpu=: what a register holds for the number 0, and how many numbers fit. */
 #define GETCPU_IDT_LIMIT 0x1000
 #define GETCPU_GDT_LIMIT 0x7f
 #define GETCPU_LDT_INDEX 16
@@ -24,12 +24,13 @@
  * was. On entry to the kernel by either instruction the program's ebp, the sixth argument, lies at
  * 0(%esp).
  *
- * syscall: ebp = second argument (the instruction overwrites ecx); it returns behind itself.
- * sysenter: ebp = esp, edx at 4(%esp) and ecx at 8(%esp); ecx and edx hold arguments still; the kernel must return to
- * VSYSCALL32_RETURN with esp = that ebp, whatever sysexit does to ecx and edx: they are popped there.
+ * syscall: ebp = second argument (the instruction overwrites ecx); it returns to its next
+ * instruction. sysenter: ebp = esp, edx at 4(%esp) and ecx at 8(%esp); ecx and edx hold arguments
+ * still; the kernel must return to VSYSCALL32_RETURN with esp = that ebp, whatever sysexit does to
+ * ecx and edx: they are popped there.
  */
 #define VSYSCALL32_PAGE 0xffffe000
-#define VSYSCALL32_RETURN (VSYSCALL32_PAGE + 7) /* right behind sysenter */
+#define VSYSCALL32_RETURN (VSYSCALL32_PAGE + 7) /* right after sysenter */
 /* Where signal handlers of programs without SA_RESTORER return to. */
 #define VSYSCALL32_SIGRETURN (VSYSCALL32_PAGE + 0x40)
 #define VSYSCALL32_RT_SIGRETURN (VSYSCALL32_PAGE + 0x60)

@@ -44,13 +44,13 @@ static inline void fpu_load(const void *fpu) { __asm__ volatile("fxrstor64 (%0)"
 /* Makes a new task's stack ready for its first switch: with a body, a kernel thread that calls it;
  * without, a user task that leaves by task_regs(), which the caller filled (context.c). */
 void task_first_frame(struct task *task, void (*body)(void *), void *argument);
-/* Loads TLS, selectors and bases of the current task, as exec, arch_prctl and others changed them in
- * struct task. */
+/* Loads TLS, selectors and bases of the current task, as exec, arch_prctl and others changed them
+ * in struct task. */
 void segments_load(struct task *task);
 /* The selectors that the CPU has now, into the current task's structure. */
 void segments_save(struct task *task);
-/* entry.S: what the 32-bit fast path does about flags; policies other than entry-clean patch both to
- * nothing. Static calls from assembly, not to be called. */
+/* entry.S: what the 32-bit fast path does about flags; policies other than entry-clean patch both
+ * to nothing. Static calls from assembly, not to be called. */
 void sysenter_clean_flags(void);
 void sysexit_load_flags(void);
 /* iobitmap.c; see its head for the three policies. */
@@ -69,11 +69,12 @@ u64 vdso_map(struct mm *mm);
 u64 vdso_map_compat(struct mm *mm, u64 *sysinfo);                     /* AT_SYSINFO of 32-bit programs */
 void vdso_apply_policy(void);
 void vdso_tick(void);                                                /* CPU 0's tick: jiffies page */
-/* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by policy IDT or GDT
- * limit or LDT. On that CPU, its tables loaded; vdso_apply_policy() calls it on the first. */
+/* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by policy IDT or
+ * GDT limit or LDT. On that CPU, its tables loaded; vdso_apply_policy() calls it on the first. */
 void getcpu_init_cpu(struct percpu *cpu);
 i64 sys_getcpu(u64 cpu, u64 node, u64 cache);
-/* Stops the boot if the way that was asked for can't hold max-cpus numbers, but sidt becomes lsl. */
+/* Stops the boot if the way that was asked for can't hold max-cpus numbers, but sidt
+ * becomes lsl. */
 void getcpu_check_room(void);
 /* Stops the boot if the CPU lacks the instruction, or keeps it from programs. */
 void getcpu_check_cpu(void);
@@ -81,8 +82,9 @@ void getcpu_check_cpu(void);
 u64 flags_syscall_mask(void);
 void flags_apply_policy(void);
 
-/* trap.c: does the work noted for the current task, before user mode. exit_work() is also the key of a
- * static call, on the ways out of interrupts: the other leaves softirqs alone. Interrupts are off. */
+/* trap.c: does the work noted for the current task, before user mode. exit_work() is also the key
+ * of a static call, on the ways out of interrupts: the other leaves softirqs alone. Interrupts are
+ * off. */
 void exit_work(struct regs *regs);
 void exit_work_but_softirqs(struct regs *regs);
 /* Entry points in entry.S and trampoline.S. */

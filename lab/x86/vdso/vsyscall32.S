@@ -34,7 +34,7 @@ vsyscall32_\name:
 
 /* Three pushes, mov and sysenter: what sysexit must return to. */
 .if VSYSCALL32_RETURN - VSYSCALL32_PAGE != 3 + 2 + 2
-	.error "VSYSCALL32_RETURN is not behind sysenter"
+	.error "VSYSCALL32_RETURN is not after sysenter"
 .endif
 
 	.section .note.GNU-stack, "", @progbits
