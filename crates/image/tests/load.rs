@@ -102,6 +102,11 @@ fn every_packing_of_an_rpm_package_gives_its_kernel() {
 }
 
 #[test]
+fn a_package_made_by_rpmbuild_gives_its_kernel() {
+    assert_is_fixture(&load(include_bytes!("fixtures/kernel-core.rpm")).unwrap(), "rpmbuild");
+}
+
+#[test]
 fn a_hard_link_without_data_in_an_rpm_package_is_passed_over() {
     let image = bzimage(&payload("xz"));
     let files = [("./boot/vmlinuz-6.1.0", &b""[..]), ("./lib/modules/6.1.0/vmlinuz", &image)];
