@@ -103,10 +103,22 @@ fn a_package_without_a_kernel() {
 }
 
 #[test]
-fn a_folder_and_a_file_that_is_not_there() {
+fn a_package_that_depends_on_the_one_with_the_kernel() {
+    let tar = tar_of_a_folder();
+    let scene = Scene::cold();
+    scene.write("control", b"Package: linux-image-6.16-amd64\nDepends: linux-binary-6.16-amd64\n");
+    let control = scene.marked("tar", &["--create", "./control"]).output().unwrap().stdout;
+    let members: &[(&str, &[u8])] =
+        &[("debian-binary", b"2.0\n"), ("control.tar", &control), ("data.tar", &tar)];
+    refused("linux-image.deb", &ar(members), &["holds no kernel", "give linux-binary-6.16-amd64"]);
+}
+
+#[test]
+fn a_folder_without_a_build_and_a_file_that_is_not_there() {
     let scene = Scene::cold();
     fs::create_dir(scene.path("boot")).unwrap();
-    refused_in(&scene, "boot", &["not a regular file", "name the kernel file itself"]);
+    let words = ["a folder without arch/x86/boot/bzImage", "name the kernel file itself"];
+    refused_in(&scene, "boot", &words);
     refused_in(&scene, "missing", &["cannot open", "check the path"]);
 }
 

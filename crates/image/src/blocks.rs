@@ -13,7 +13,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::codec::invalid;
+use crate::error::invalid;
 
 /// A source of unpacked blocks.
 pub(crate) trait Blocks {

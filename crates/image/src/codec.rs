@@ -7,19 +7,18 @@
 //! Sources: Linux `Documentation/arch/x86/boot.rst` (magic numbers) and `scripts/Makefile.lib`
 //! (`size_append`: every method but gzip, whose own trailer ends with the size, gets four bytes).
 
-use std::error::Error;
 use std::io::{self, BufRead, Read};
 
 use bzip2::bufread::BzDecoder;
-use flate2::bufread::GzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::{LzmaReader, XzReader};
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::blocks::{BlockReader, Lz4Legacy, Lzop};
 use crate::elf;
-use crate::error::{Fault, first_bytes};
+use crate::error::{Fault, first_bytes, invalid};
 use crate::file::{reserve, too_large};
-use crate::{MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
+use crate::limits::{MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 
 type Input<'a> = Box<dyn BufRead + 'a>;
 type Output<'a> = Box<dyn Read + 'a>;
@@ -38,7 +37,8 @@ const CODECS: [Codec; 7] = [
         name: "gzip",
         magic: b"\x1f\x8b",
         ends_with_size: true,
-        open: |input| Ok(Box::new(GzDecoder::new(input))),
+        // Several streams: an apk is made of three, laid end to end.
+        open: |input| Ok(Box::new(MultiGzDecoder::new(input))),
     },
     Codec {
         name: "bzip2",
@@ -139,9 +139,4 @@ impl Codec {
             }
         }
     }
-}
-
-/// An error in the data, in the decoder's words.
-pub(crate) fn invalid(reason: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
 }

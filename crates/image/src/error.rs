@@ -1,8 +1,10 @@
 //! What can be wrong with a kernel file, and what the user should do about it.
 //!
-//! Contract: every message names the file and ends with the next step. Nothing that a file holds is
-//! put into a message as text (it could carry terminal escapes), only numbers and hexadecimal.
+//! Contract: every message names the file and ends with the next step. Of what a file holds nothing
+//! is put into a message as text (it could carry terminal escapes), but for names of packages,
+//! which have only the characters of such names.
 
+use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
@@ -28,14 +30,20 @@ pub enum Fault {
     /// The file system failed in the middle of the file.
     #[error("cannot read: {0}; check the disk, then copy the file again")]
     Read(io::Error),
-    /// A directory, device, pipe or socket.
+    /// A device, pipe or socket.
     #[error("not a regular file; name the kernel file itself, such as arch/x86/boot/bzImage")]
     NotAFile,
+    /// A folder in which no kernel was built.
+    #[error(
+        "a folder without arch/x86/boot/bzImage; build the kernel there (make bzImage), \
+         or name the kernel file itself"
+    )]
+    NoBuildIn,
     /// Zero bytes long.
     #[error("the file is empty; build or download the kernel again")]
     Empty,
-    /// None of the three kinds that can be read.
-    #[error("not an x86-64 kernel but {0}; give a bzImage, a vmlinux or a linux-image .deb")]
+    /// None of the kinds that can be read.
+    #[error("not an x86-64 kernel but {0}; give a bzImage, a vmlinux or a kernel's package")]
     NotAKernel(LooksLike),
     /// A bare vmlinux that QEMU has no way into.
     #[error(
@@ -76,7 +84,7 @@ pub enum Fault {
     /// Headers that contradict themselves.
     #[error("damaged: {0}; copy, download or build the file again")]
     Malformed(&'static str),
-    /// Packed by a method that is none of the seven Linux offers, or by one that `dpkg` has not.
+    /// Packed by a method that is none of the seven Linux offers; in a package, or no archive.
     #[error(
         "{part} is packed in an unknown way (it begins with {first}); \
          build with CONFIG_KERNEL_ZSTD, _LZ4, _XZ or _GZIP, or give the vmlinux"
@@ -95,15 +103,33 @@ pub enum Fault {
         /// The decoder's own words.
         reason: String,
     },
-    /// A Debian package without `boot/vmlinuz-*`.
+    /// A package without `boot/vmlinuz-*` and `lib/modules/*/vmlinuz`.
     #[error(
-        "this package holds no kernel (a metapackage, modules or headers?); give \
-         linux-image-VERSION-amd64 itself, as `apt-get download` of what it depends on fetches it"
+        "this package holds no kernel; {}",
+        advice(
+            holder.as_deref(),
+            "\
+        if it is a metapackage, modules or headers, give the package with boot/vmlinuz-* or \
+        lib/modules/*/vmlinuz, as `apt-get download` or `dnf download` fetches it"
+        )
     )]
-    NoKernelInPackage,
-    /// A Debian package of debug symbols.
-    #[error("this package holds debug symbols; give the package of the same name without -dbg")]
-    DebugPackage,
+    NoKernelInPackage {
+        /// The package that has it, where this one says so.
+        holder: Option<String>,
+    },
+    /// A package of debug symbols.
+    #[error(
+        "this package holds debug symbols; {}",
+        advice(
+            holder.as_deref(),
+            "\
+        give the package of the same name without -dbg, -dbgsym or -debuginfo"
+        )
+    )]
+    DebugPackage {
+        /// The package that has the kernel, where this one says so.
+        holder: Option<String>,
+    },
     /// Larger than anything that is read into memory.
     #[error("{part} is larger than {limit_mib} MiB, the most that is read; {cure}")]
     TooLarge {
@@ -145,6 +171,16 @@ pub enum LooksLike {
     /// Anything else, by its first bytes in hexadecimal.
     #[error("unknown data that begins with {0}")]
     Bytes(String),
+}
+
+/// The next step after a package without a kernel.
+fn advice(holder: Option<&str>, unknown: &str) -> String {
+    holder.map_or_else(|| unknown.to_owned(), |name| format!("give {name}, which has the kernel"))
+}
+
+/// An error in the data, in the decoder's words.
+pub(crate) fn invalid(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
 }
 
 /// The first eight bytes in hexadecimal, as messages show unknown data.

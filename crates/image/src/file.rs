@@ -10,18 +10,21 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::MAX_FILE_BYTES;
 use crate::error::{Fault, ImageError};
+use crate::limits::MAX_FILE_BYTES;
+use crate::tree;
 
 /// Large enough that system calls don't show, small enough to stay in the L2 cache while hashed.
 const HASH_CHUNK_BYTES: usize = 256 << 10;
 
-/// SHA-256 of the file at `path` as it is, in lower-case hexadecimal.
+/// SHA-256 of the file at `path` as it is, in lower-case hexadecimal; of a build folder, that of
+/// the bzImage in it.
 ///
 /// # Errors
-/// The file can't be opened or read, is no regular file, or is empty.
+/// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage.
 pub fn hash_file(path: &Path) -> Result<String, ImageError> {
-    Source::open(path).and_then(Source::hash).map_err(|fault| fault.at(path))
+    let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
+    Source::open(&file).and_then(Source::hash).map_err(|fault| fault.at(&file))
 }
 
 /// An open regular file that is not empty.
@@ -41,13 +44,12 @@ impl Source {
         if bytes == 0 { Err(Fault::Empty) } else { Ok(Self { file, bytes }) }
     }
 
-    /// Whether the file begins with `magic`. Leaves the position at the start.
-    pub(crate) fn begins_with(&mut self, magic: &[u8]) -> Result<bool, Fault> {
-        let mut head = Vec::with_capacity(magic.len());
-        let wanted = magic.len() as u64;
-        (&self.file).take(wanted).read_to_end(&mut head).map_err(Fault::Read)?;
+    /// The file's first bytes: so many, or all. Leaves the position at the start.
+    pub(crate) fn head(&mut self, bytes: usize) -> Result<Vec<u8>, Fault> {
+        let mut head = Vec::with_capacity(bytes);
+        (&self.file).take(bytes as u64).read_to_end(&mut head).map_err(Fault::Read)?;
         self.file.seek(SeekFrom::Start(0)).map_err(Fault::Read)?;
-        Ok(head == magic)
+        Ok(head)
     }
 
     /// The whole file, which must be small enough for a kernel.
@@ -85,6 +87,12 @@ impl Source {
 pub(crate) enum ReadFault {
     Io(io::Error),
     Other(Fault),
+}
+
+impl From<io::Error> for ReadFault {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 /// Reads `bytes` bytes of `part`; fewer are `Truncated`. The caller has bounded `bytes`.
@@ -132,7 +140,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create(folder.path().join("write-only")).unwrap();
         let mut source = Source { file, bytes: 1 };
-        assert!(matches!(source.begins_with(b"x"), Err(Fault::Read(_))));
+        assert!(matches!(source.head(1), Err(Fault::Read(_))));
         assert!(matches!(source.hash(), Err(Fault::Read(_))));
     }
 

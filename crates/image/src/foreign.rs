@@ -19,7 +19,11 @@ const OTHER_ARCHITECTURES: [(usize, &[u8], &str); 5] = [
 /// Other kinds of file: offset, magic, name. The first that matches is told.
 const OTHER_KINDS: [(usize, &[u8], &str); 20] = [
     (0x04, b"zimg", "an EFI zboot image, which no x86 kernel is"),
-    (0x00, b"MZ", "a Windows or EFI program, or a bzImage cut short in its first sector"),
+    (
+        0x00,
+        b"MZ",
+        "an EFI program without a kernel in it, or a bzImage cut short in its first sector",
+    ),
     (0x00, b"\x1f\x8b", "a gzip file (unpack it first)"),
     (0x00, b"\xfd7zXZ\0", "an xz file (unpack it first)"),
     (0x00, b"\x28\xb5\x2f\xfd", "a zstd file (unpack it first)"),
@@ -29,13 +33,13 @@ const OTHER_KINDS: [(usize, &[u8], &str); 20] = [
     (0x00, b"\x89LZO", "an lzop file (unpack it first)"),
     (0x00, b"\x5d\0\0", "an lzma file (unpack it first)"),
     (0x00, b"PK\x03\x04", "a zip file (unpack it first)"),
-    (0x00, b"\xed\xab\xee\xdb", "an RPM package (take lib/modules/*/vmlinuz out of it)"),
+    (0x00, b"drpm", "a delta RPM (make the whole package of it first: applydeltarpm)"),
+    (0x00, b"ADB", "an Alpine package of format 3 (unpack it first: apk extract)"),
     (0x00, b"070701", "a cpio archive, such as an initramfs"),
     (0x00, b"!<thin>\n", "a static library"),
     (0x00, b"\x27\x05\x19\x56", "a U-Boot image"),
     (0x00, b"\xd0\x0d\xfe\xed", "a device tree"),
     (0x00, b"QFI\xfb", "a qcow2 disk image"),
-    (0x101, b"ustar", "a tar archive (unpack it first)"),
     (0x8001, b"CD001", "an ISO 9660 disk image"),
     (0x00, b"#!", "a script"),
 ];

@@ -1,17 +1,18 @@
 //! Turns a kernel *file* into something that can be booted.
 //!
-//! Three kinds of file are taken: a bzImage with any of Linux's payload compressions, an
-//! uncompressed x86-64 vmlinux, and a Debian `linux-image-*.deb` that holds a bzImage. Where the
-//! vmlinux carries a PVH note, it is what [`load`] gives back: QEMU enters it directly, which skips
-//! the decompressor in the guest. Otherwise the bzImage is given back as it was.
+//! Taken are a bzImage with any of Linux's payload compressions, an uncompressed x86-64 vmlinux, a
+//! unified kernel image, the package of a kernel (`.deb`, `.rpm`, `.pkg.tar.zst`, `.apk`), and the
+//! folder in which a kernel was built. Where the vmlinux carries a PVH note, it is what [`load`]
+//! gives back: QEMU enters it directly, which skips the decompressor in the guest. Otherwise the
+//! bzImage is given back as it was.
 //!
 //! Contract: every byte read is untrusted. No input makes this crate panic, and none makes it hold
 //! more than [`MAX_FILE_BYTES`], the [`MAX_KERNEL_BYTES`] of one unpacked kernel and a decoder's
 //! window (at most [`MAX_WINDOW_MIB`]). Nothing is written and nothing is run.
 //!
 //! Sources: Linux `Documentation/arch/x86/boot.rst` (setup header),
-//! `arch/x86/boot/compressed/Makefile` and `scripts/Makefile.lib` (payload), `deb(5)`, and the ELF
-//! notes of Xen's `public/elfnote.h`.
+//! `arch/x86/boot/compressed/Makefile` and `scripts/Makefile.lib` (payload), and the ELF notes of
+//! Xen's `public/elfnote.h`; those of each container in its file.
 
 #![forbid(unsafe_code)]
 
@@ -19,26 +20,23 @@ mod blocks;
 mod bzimage;
 mod codec;
 pub mod cpio;
-mod deb;
 mod elf;
 mod error;
 mod file;
 mod foreign;
+mod limits;
+mod package;
 mod text;
+mod tree;
+mod uki;
 
 use std::fmt;
 use std::path::Path;
 
 pub use error::{Fault, ImageError, LooksLike};
 pub use file::hash_file;
-
-/// The largest kernel file read: a vmlinux with its debug information fits.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest unpacked kernel.
-pub const MAX_KERNEL_BYTES: u64 = 512 << 20;
-/// The largest window or dictionary a decoder may allocate. Linux packs with 128 MiB at most, and
-/// the LZMA decoder wants a little more than its dictionary.
-pub const MAX_WINDOW_MIB: u32 = 256;
+pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
+pub use tree::vmlinux_of;
 
 /// A kernel, ready to boot, and what its file says of it.
 ///
@@ -53,8 +51,8 @@ pub struct KernelImage {
     pub banner: Option<String>,
     /// What to hand to QEMU's `-kernel`.
     pub boot: Boot,
-    /// The kernel's configuration: built in by `CONFIG_IKCONFIG`, or else `boot/config-*` of the
-    /// package.
+    /// The kernel's configuration: built in by `CONFIG_IKCONFIG`, or else the file beside it
+    /// in its package.
     pub config: Option<String>,
 }
 
@@ -78,26 +76,35 @@ impl fmt::Debug for Boot {
     }
 }
 
-/// Reads the kernel file at `path` and makes it bootable.
+/// Reads the kernel file at `path`, or in that build folder, and makes it bootable.
 ///
 /// # Errors
 /// [`ImageError`] names the file, what is wrong and what to do: see [`Fault`] for the cases.
 pub fn load(path: &Path) -> Result<KernelImage, ImageError> {
-    open_and_load(path).map_err(|fault| fault.at(path))
+    let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
+    open_and_load(&file).map_err(|fault| fault.at(&file))
 }
 
 fn open_and_load(path: &Path) -> Result<KernelImage, Fault> {
     let mut source = file::Source::open(path)?;
-    if !source.begins_with(deb::MAGIC)? {
+    let Some(extract) = package::reader(&source.head(package::HEAD_BYTES)?) else {
         return from_bytes(source.read_all()?);
-    }
-    let package = deb::extract(source)?;
+    };
+    let package = extract(source)?;
     let mut kernel = from_bytes(package.vmlinuz)?;
     kernel.config = kernel.config.or(package.config);
     Ok(kernel)
 }
 
 fn from_bytes(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+    // A bzImage is an EFI program, too.
+    if elf::is_elf(&bytes) || bzimage::has_setup_header(&bytes) {
+        return from_kernel(bytes);
+    }
+    from_kernel(uki::kernel(bytes)?)
+}
+
+fn from_kernel(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
     if elf::is_elf(&bytes) {
         from_vmlinux(bytes)
     } else if bzimage::has_setup_header(&bytes) {

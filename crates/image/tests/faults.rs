@@ -3,8 +3,8 @@
 mod common;
 
 use common::{
-    OnDisk, PACKED, VMLINUX, bzimage, deb, fault, fault_of, payload, put, tar, vmlinux_for,
-    vmlinux_without_pvh,
+    OnDisk, PACKED, VMLINUX, apk, bzimage, core_files, cpio, deb, deb_saying, efi, fault, fault_of,
+    gzip, payload, put, rpm, rpm_saying, tar, uki, vmlinux_for, vmlinux_without_pvh,
 };
 use pathmeter_image::{Fault, LooksLike, MAX_FILE_BYTES, hash_file, load};
 
@@ -39,11 +39,27 @@ fn a_missing_file_cannot_be_opened() {
 }
 
 #[test]
-fn a_folder_and_a_device_are_no_files() {
-    for path in ["/", "/dev/zero"] {
-        assert!(matches!(load(path.as_ref()).unwrap_err().fault, Fault::NotAFile));
-        assert!(matches!(hash_file(path.as_ref()).unwrap_err().fault, Fault::NotAFile));
+fn a_device_is_no_file() {
+    let path = "/dev/zero".as_ref();
+    assert!(matches!(load(path).unwrap_err().fault, Fault::NotAFile));
+    assert!(matches!(hash_file(path).unwrap_err().fault, Fault::NotAFile));
+}
+
+#[test]
+fn a_folder_in_which_nothing_was_built_says_so() {
+    for error in [load("/".as_ref()).unwrap_err(), hash_file("/".as_ref()).unwrap_err()] {
+        assert!(matches!(error.fault, Fault::NoBuildIn));
+        assert!(error.to_string().starts_with("/: a folder without arch/x86/boot/bzImage; "));
     }
+}
+
+#[test]
+fn the_fault_of_a_build_folder_names_the_file_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("arch/x86/boot")).unwrap();
+    std::fs::write(folder.path().join("arch/x86/boot/bzImage"), b"").unwrap();
+    let error = load(folder.path()).unwrap_err();
+    assert!(error.to_string().contains("/arch/x86/boot/bzImage: the file is empty"), "{error}");
 }
 
 #[test]
@@ -61,10 +77,13 @@ fn other_kinds_of_file_are_told_by_name() {
     assert_eq!(looks_like(b"just\nsome text"), "a text file");
     assert_eq!(looks_like(b"#!/bin/sh\n"), "a script");
     assert!(looks_like(&payload("gzip")).contains("gzip"));
-    assert!(looks_like(&tar(&[("a", b"b")])).contains("tar archive"));
+    assert!(looks_like(&gzip(b"no archive")).contains("gzip"));
+    assert!(looks_like(&efi(&[(b".text", b"code")])).contains("EFI program"));
+    assert!(looks_like(&uki(&uki(&bzimage(VMLINUX)))).contains("EFI program"));
     assert!(looks_like(&with_magic(0x8001, b"CD001")).contains("ISO 9660"));
     assert!(looks_like(&with_magic(0x1fe, b"\x55\xaa")).contains("boot sector"));
     assert!(looks_like(&bzimage(VMLINUX)[..300]).contains("cut short"));
+    assert!(looks_like(b"ADBd\0\0").contains("Alpine"));
     let unknown = fault(&[0xee, 0x01, 0x02]);
     assert!(
         matches!(&unknown, Fault::NotAKernel(LooksLike::Bytes(hex)) if hex == "ee 01 02"),
@@ -123,6 +142,19 @@ fn a_cut_package_is_truncated() {
     let package = deb("data.tar", &common::package_files(&bzimage(VMLINUX)));
     assert_eq!(truncated_part(&package[..package.len() - 1]), "a member of the package");
     assert_eq!(truncated_part(&package[..20]), "a member header of the package");
+    let package = rpm_saying(&[(1000, &["kernel-core"])], b"");
+    assert_eq!(truncated_part(&package[..package.len() - 1]), "a header of the package");
+    assert_eq!(truncated_part(&package[..97]), "a header of the package");
+    let packed = gzip(&core_files(&bzimage(VMLINUX)));
+    let cut = fault(&rpm(&packed[..packed.len() / 2]));
+    assert!(matches!(cut, Fault::Decompression { codec: "gzip", .. }), "{cut:?}");
+}
+
+#[test]
+fn a_cut_unified_kernel_image_is_truncated() {
+    let image = efi(&[(b".linux", &bzimage(VMLINUX))]);
+    let part = "section .linux of the kernel image";
+    assert_eq!(truncated_part(&image[..image.len() - 1]), part);
 }
 
 #[test]
@@ -172,8 +204,15 @@ fn headers_that_contradict_themselves_are_malformed() {
     put(&mut no_elf, 6, &[9]); // EI_VERSION
     let mut ar = deb("data.tar", b"");
     put(&mut ar, 8 + 58, b"??");
-    for bytes in [no_payload, no_entry_size, no_elf, ar] {
-        assert!(matches!(fault(&bytes), Fault::Malformed(_)));
+    let mut header = rpm(&core_files(VMLINUX));
+    put(&mut header, 96, b"?");
+    let mut archive = cpio(&[("a", b"data"), ("boot/vmlinuz-6.1", VMLINUX)]);
+    put(&mut archive, 116, b"?"); // the second header's magic
+    let cpio_cut = &cpio(&[("a", b"data")])[..113];
+    let empty = uki(b"");
+    let (archive, cpio_cut) = (rpm(&archive), rpm(cpio_cut));
+    for bytes in [no_payload, no_entry_size, no_elf, ar, header, archive, cpio_cut, empty] {
+        assert!(matches!(fault(&bytes), Fault::Malformed(_)), "{:?}", fault(&bytes));
     }
 }
 
@@ -190,7 +229,8 @@ fn a_payload_that_holds_no_elf_file_is_malformed() {
 fn an_unknown_compression_shows_the_first_bytes() {
     let in_image = bzimage(b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
     let in_package = deb("data.tar.br", b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
-    for bytes in [in_image, in_package] {
+    let in_rpm = rpm(b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
+    for bytes in [in_image, in_package, in_rpm] {
         let fault = fault(&bytes);
         let Fault::UnknownCompression { first, .. } = fault else { panic!("{fault:?}") };
         assert_eq!(first, "1b 01 02 03 04 05 06 07");
@@ -224,7 +264,11 @@ fn a_payload_of_another_size_than_promised_fails_to_unpack() {
 #[test]
 fn a_package_without_kernel_says_so() {
     let files = tar(&[("./usr/share/doc/linux-image-amd64/copyright", b"")]);
-    assert!(matches!(fault(&deb("data.tar", &files)), Fault::NoKernelInPackage));
+    let packages =
+        [deb("data.tar", &files), files.clone(), gzip(&files), rpm(&cpio(&[("a", b"")]))];
+    for package in packages {
+        assert!(matches!(fault(&package), Fault::NoKernelInPackage { holder: None }));
+    }
     // A folder of that name is no kernel.
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Directory);
@@ -232,13 +276,53 @@ fn a_package_without_kernel_says_so() {
     header.set_size(0);
     header.set_cksum();
     let folder = [&header.as_bytes()[..], &[0; 1024]].concat();
-    assert!(matches!(fault(&deb("data.tar", &folder)), Fault::NoKernelInPackage));
+    let fault = fault(&deb("data.tar", &folder));
+    assert!(matches!(fault, Fault::NoKernelInPackage { holder: None }), "{fault:?}");
+}
+
+/// The package that `bytes` says the kernel is in.
+fn holder(bytes: &[u8]) -> String {
+    match fault(bytes) {
+        Fault::NoKernelInPackage { holder: Some(holder) }
+        | Fault::DebugPackage { holder: Some(holder) } => holder,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_package_without_kernel_names_the_one_that_has_it() {
+    let stub = b"Package: linux-image-6.16-amd64\nDepends: linux-base,\n linux-binary-6.16-amd64\n";
+    for control in [tar(&[("./control", stub)]), gzip(&tar(&[("control", stub)]))] {
+        let package = deb_saying(&control, "data.tar", &tar(&[("./usr/share/doc/x", b"")]));
+        assert_eq!(holder(&package), "linux-binary-6.16-amd64");
+    }
+    let arch = "pkgname = linux-headers\npkgbase = linux\npkgver = 6.9.1.arch1-1\n";
+    assert_eq!(holder(&tar(&[(".PKGINFO", arch.as_bytes())])), "linux-6.9.1.arch1-1");
+    let alpine = "pkgname = linux-lts-dev\npkgver = 6.6.30-r0\norigin = linux-lts\n";
+    assert_eq!(holder(&apk(alpine, &[("usr/src/x", b"x")])), "linux-lts-6.6.30-r0");
+}
+
+#[test]
+fn an_rpm_package_without_kernel_names_the_one_of_its_build() {
+    let core = "kernel-core-6.8.5-301.fc40.x86_64";
+    let said = |name, needs| {
+        rpm_saying(
+            &[(1000, name), (1001, &["6.8.5"]), (1002, &["301.fc40"]), (1049, needs)],
+            &cpio(&[("./usr/lib/debug/lib/modules/6.8.5/vmlinux", b"symbols")]),
+        )
+    };
+    let error = fault(&said(&["kernel"], &["kernel-modules-uname-r", "kernel-core-uname-r"]));
+    assert_eq!(
+        error.to_string(),
+        format!("this package holds debug symbols; give {core}, which has the kernel")
+    );
+    assert_eq!(holder(&said(&["kernel-debuginfo"], &["kernel-debuginfo-common"])), core);
 }
 
 #[test]
 fn a_package_of_debug_symbols_says_so() {
     let files = tar(&[("./usr/lib/debug/boot/vmlinux-6.1.0-fixture", b"symbols")]);
-    assert!(matches!(fault(&deb("data.tar", &files)), Fault::DebugPackage));
+    assert!(matches!(fault(&deb("data.tar", &files)), Fault::DebugPackage { holder: None }));
 }
 
 #[test]
@@ -269,4 +353,16 @@ fn what_is_too_large_is_not_read() {
     header.set_cksum();
     let fault = fault(&deb("data.tar", header.as_bytes()));
     assert!(matches!(fault, Fault::TooLarge { part: "vmlinuz in the package", .. }), "{fault:?}");
+}
+
+#[test]
+fn no_more_than_a_bound_is_unpacked_of_a_package() {
+    let mut header = tar::Header::new_gnu();
+    header.set_path("usr/share/bomb").unwrap();
+    header.set_size(4 << 30);
+    header.set_cksum();
+    // The file goes on in zeros, which take no room on the disk.
+    let file = OnDisk::new(header.as_bytes()).grown_to((1 << 30) + (1 << 20));
+    let fault = fault_of(&file);
+    assert!(matches!(fault, Fault::TooLarge { limit_mib: 1024, .. }), "{fault:?}");
 }

@@ -7,9 +7,10 @@ mod common;
 use std::io::Write as _;
 
 use common::{
-    CONFIG, OnDisk, PACKED, RELEASE, VMLINUX, bzimage, deb, load, package_files, payload,
+    CONFIG, OnDisk, PACKED, RELEASE, VMLINUX, apk, bzimage, core_files, cpio, deb, gzip, load,
+    package_files, payload, rpm, tar, uki,
 };
-use pathmeter_image::{Boot, KernelImage, hash_file};
+use pathmeter_image::{Boot, KernelImage, hash_file, vmlinux_of};
 
 fn assert_is_fixture(kernel: &KernelImage, how: &str) {
     assert!(matches!(&kernel.boot, Boot::Pvh(elf) if elf == VMLINUX), "{how}: {:?}", kernel.boot);
@@ -87,12 +88,85 @@ fn every_packing_of_a_package_gives_its_kernel() {
 }
 
 #[test]
+fn every_packing_of_an_rpm_package_gives_its_kernel() {
+    let files = core_files(&bzimage(&payload("zstd")));
+    let packed = [
+        ("none", files.clone()),
+        ("gzip", gzip(&files)),
+        ("xz", xz(&files)),
+        ("zstd", zstd(&files)),
+    ];
+    for (name, data) in packed {
+        assert_is_fixture(&load(&rpm(&data)).unwrap(), name);
+    }
+}
+
+#[test]
+fn a_package_made_by_rpmbuild_gives_its_kernel() {
+    assert_is_fixture(&load(include_bytes!("fixtures/kernel-core.rpm")).unwrap(), "rpmbuild");
+}
+
+#[test]
+fn a_hard_link_without_data_in_an_rpm_package_is_passed_over() {
+    let image = bzimage(&payload("xz"));
+    let files = [("./boot/vmlinuz-6.1.0", &b""[..]), ("./lib/modules/6.1.0/vmlinuz", &image)];
+    assert_is_fixture(&load(&rpm(&cpio(&files))).unwrap(), "hard link");
+}
+
+#[test]
+fn packed_tar_archives_are_packages() {
+    let image = bzimage(&payload("zstd"));
+    let arch = tar(&[
+        (".PKGINFO", b"pkgname = linux\npkgbase = linux\n"),
+        ("usr/lib/modules/6.1.0/vmlinuz", &image),
+    ]);
+    let signature = tar(&[(".SIGN.RSA.builder.rsa.pub", b"signature")]);
+    let files = [("boot/config-lts", &b"CONFIG_A=y\n"[..]), ("boot/vmlinuz-lts", &image)];
+    let packages = [
+        ("pkg.tar", arch.clone()),
+        ("pkg.tar.gz", gzip(&arch)),
+        ("pkg.tar.xz", xz(&arch)),
+        ("pkg.tar.zst", zstd(&arch)),
+        ("apk", apk("pkgname = linux-lts\n", &files)),
+        ("signed apk with end marks", [gzip(&signature), gzip(&tar(&files))].concat()),
+    ];
+    for (name, package) in packages {
+        assert_is_fixture(&load(&package).unwrap(), name);
+    }
+}
+
+#[test]
+fn a_unified_kernel_image_gives_the_kernel_in_it() {
+    let image = bzimage(&payload("lz4"));
+    assert_is_fixture(&load(&uki(&image)).unwrap(), "alone");
+    let fedora = cpio(&[("./lib/modules/6.1.0/vmlinuz-virt.efi", &uki(&image))]);
+    assert_is_fixture(&load(&rpm(&fedora)).unwrap(), "in a package");
+}
+
+#[test]
+fn a_build_folder_gives_its_bzimage_and_vmlinux() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(vmlinux_of(folder.path()), None);
+    let (boot, vmlinux) = (folder.path().join("arch/x86/boot"), folder.path().join("vmlinux"));
+    std::fs::create_dir_all(&boot).unwrap();
+    std::fs::write(boot.join("bzImage"), bzimage(&payload("gzip"))).unwrap();
+    std::fs::write(&vmlinux, VMLINUX).unwrap();
+    assert_is_fixture(&pathmeter_image::load(folder.path()).unwrap(), "folder");
+    assert_eq!(hash_file(folder.path()).unwrap(), hash_file(&boot.join("bzImage")).unwrap());
+    assert_eq!((vmlinux_of(folder.path()), vmlinux_of(&boot)), (Some(vmlinux), None));
+    assert_eq!(vmlinux_of(&boot.join("bzImage")), None);
+}
+
+#[test]
 fn a_kernel_without_ikconfig_has_the_config_of_its_package() {
     let mut vmlinux = VMLINUX.to_vec();
     let marker = vmlinux.windows(8).position(|eight| eight == b"IKCFG_ST").unwrap();
     common::put(&mut vmlinux, marker, b"________");
-    let kernel = load(&deb("data.tar", &package_files(&bzimage(&vmlinux)))).unwrap();
-    assert_eq!(kernel.config.as_deref(), Some("CONFIG_FROM_PACKAGE=y\n"));
+    let image = bzimage(&vmlinux);
+    for package in [deb("data.tar", &package_files(&image)), rpm(&core_files(&image))] {
+        let kernel = load(&package).unwrap();
+        assert_eq!(kernel.config.as_deref(), Some("CONFIG_FROM_PACKAGE=y\n"));
+    }
 }
 
 #[test]
@@ -108,6 +182,9 @@ fn nothing_after_the_kernel_is_unpacked() {
     let kernel_end = files.len() - 512 - 1024; // the header of modules.order, the end of the tar
     let cut = gzip(&files[..kernel_end]);
     assert_is_fixture(&load(&deb("data.tar.gz", &cut)).unwrap(), "cut after the kernel");
+    let files = core_files(&bzimage(&payload("xz")));
+    let next = files.windows(6).rposition(|six| six == b"./usr/").unwrap() - 110;
+    assert_is_fixture(&load(&rpm(&gzip(&files[..next]))).unwrap(), "cut after the kernel");
 }
 
 #[test]
@@ -119,12 +196,6 @@ fn the_hash_is_sha_256_of_the_file() {
         hash(&vec![b'a'; 1_000_000]),
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
     );
-}
-
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
 }
 
 fn xz(data: &[u8]) -> Vec<u8> {

@@ -8,7 +8,10 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Write as _;
 
-use common::{OnDisk, PACKED, VMLINUX, bzimage, deb, package_files, payload};
+use common::{
+    OnDisk, PACKED, VMLINUX, apk, bzimage, core_files, cpio, deb, deb_saying, gzip, package_files,
+    payload, rpm, rpm_saying, tar, uki,
+};
 use pathmeter_image::{Fault, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 use proptest::prelude::*;
 
@@ -87,13 +90,29 @@ fn whole_files() -> Vec<Vec<u8>> {
     files.push(bzimage(VMLINUX));
     files.push(deb("data.tar", &package_files(&files[0])));
     files.push(deb("data.tar.gz", &gzip(&package_files(&files[0]))));
+    files.push(rpm(&core_files(&files[0])));
+    files.push(rpm_saying(&[(1000, &["kernel-core"])], &gzip(&core_files(&files[0]))));
+    files.push(gzip(&package_files(&files[0])));
+    files.push(apk("pkgname = linux-lts\n", &[("boot/vmlinuz-lts", &files[0])]));
+    files.push(uki(&files[0]));
+    files.extend(without_kernel());
     files
 }
 
-fn gzip(data: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    encoder.write_all(data).unwrap();
-    encoder.finish().unwrap()
+/// Packages that say who has the kernel.
+fn without_kernel() -> [Vec<u8>; 3] {
+    let control = tar(&[("./control", b"Package: linux-image-1\nDepends: linux-binary-1\n")]);
+    let tags: &[(u32, &[&str])] = &[
+        (1000, &["kernel"]),
+        (1001, &["6.8.5"]),
+        (1002, &["301.fc40"]),
+        (1049, &["kernel-core-uname-r", "kernel-modules-uname-r"]),
+    ];
+    [
+        deb_saying(&control, "data.tar", &tar(&[("./usr/share/doc/x", b"")])),
+        rpm_saying(tags, &cpio(&[])),
+        apk("pkgname = linux-virt-dev\npkgver = 6.6-r0\norigin = linux-lts\n", &[]),
+    ]
 }
 
 fn any_whole_file() -> impl Strategy<Value = Vec<u8>> {
@@ -143,6 +162,7 @@ proptest! {
         changes in prop::collection::vec((0_usize..0x280, any::<u8>()), 1..8),
     ) {
         for (at, value) in changes {
+            let at = at % file.len();
             file[at] = value;
         }
         load_within_bounds(&file);
@@ -175,7 +195,24 @@ fn a_huge_tar_name_is_not_held_in_memory() {
     }
     let package = deb("data.tar.gz", &encoder.finish().unwrap());
     assert!(most_held_loading(&package) < 4 << 20);
-    assert!(matches!(common::fault(&package), Fault::NoKernelInPackage));
+    assert!(matches!(common::fault(&package), Fault::NoKernelInPackage { .. }));
+}
+
+#[test]
+fn a_huge_cpio_name_is_refused_before_it_is_read() {
+    let mut archive = cpio(&[("lib/modules/6.1/vmlinuz", VMLINUX)]);
+    common::put(&mut archive, 94, b"10000000"); // namesize
+    let package = rpm(&[archive, vec![b'a'; 1 << 20]].concat());
+    assert!(most_held_loading(&package) < 4 << 20);
+    assert!(matches!(common::fault(&package), Fault::Malformed(_)));
+}
+
+#[test]
+fn a_huge_header_of_an_rpm_package_is_not_held_in_memory() {
+    let name = "a".repeat(40 << 20);
+    let package = rpm_saying(&[(1000, &[&name])], &cpio(&[]));
+    assert!(most_held_loading(&package) < 4 << 20);
+    assert!(matches!(common::fault(&package), Fault::NoKernelInPackage { holder: None }));
 }
 
 #[test]

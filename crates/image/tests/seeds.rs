@@ -9,7 +9,7 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{bzimage, deb, load, package_files, payload};
+use common::{apk, bzimage, core_files, deb, load, package_files, payload, rpm, uki};
 
 #[test]
 fn the_fuzzers_files_are_kernels_and_as_the_builders_make_them() {
@@ -18,6 +18,9 @@ fn the_fuzzers_files_are_kernels_and_as_the_builders_make_them() {
     assert_seed("deb", &deb("data.tar", &package_files(&kernel)));
     // The target packs it up itself.
     assert_seed("data.tar", &package_files(&kernel));
+    assert_seed("rpm", &rpm(&core_files(&kernel)));
+    assert_seed("apk", &apk("pkgname = linux-lts\n", &[("boot/vmlinuz-lts", &kernel)]));
+    assert_seed("uki", &uki(&kernel));
 }
 
 fn assert_seed(name: &str, bytes: &[u8]) {

@@ -25,8 +25,8 @@ program as its init that walks each path and proves that it did. The same image 
 numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is needed. \
 An instruction count is not a time.
 
-A SUBJECT is a kernel image (bzImage, vmlinux, or a linux-image-*.deb that holds one), a result file \
-that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along. Its machine has \
+A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one (.deb, \
+.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along. Its machine has \
 one CPU, or two with the word cpus=2.";
 
 const EXAMPLES: &str = "\
@@ -48,6 +48,7 @@ const MEASURE_EXAMPLES: &str = "\
 Examples:
   pathmeter measure bzImage
   pathmeter measure linux-image-6.1.0-56-cloud-amd64_6.1.192-2_amd64.deb --only 'switch.*'
+  pathmeter measure ~/linux                           the bzImage of a build folder
   pathmeter measure bzImage -o base.json              the table here, the result in a file
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
@@ -316,6 +317,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
     /// The subject's vmlinux with debug information: shows inlined functions and source lines
+    ///
+    /// Of a build folder, the vmlinux in it is taken by itself.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
     /// The same for NEW

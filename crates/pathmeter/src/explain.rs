@@ -8,7 +8,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use pathmeter_debuginfo::{DebugInfo, Frame};
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, Frame};
 use pathmeter_report::{callgrind, explanation, flame_graph, folded_stacks};
 use pathmeter_trace::{
     Explain, Location, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
@@ -216,12 +216,10 @@ impl Names {
         vmlinux: Option<&Path>,
         progress: &(dyn Fn(Progress<'_>) + Sync),
     ) -> Result<Self, Failure> {
-        let debug = vmlinux.map(|path| {
-            let debug = DebugInfo::open(path)?;
-            exact::release(image).map_or(Ok(()), |release| debug.check_kernel(path, &release))?;
-            Ok(debug)
-        });
-        let debug = debug.transpose().map_err(Failure::DebugInfo)?;
+        let debug = match vmlinux {
+            Some(path) => Some(debug_info(path, image).map_err(Failure::DebugInfo)?),
+            None => debug_info_beside(image, progress),
+        };
         let text = exact.symbols(image, progress)?;
         let symbols = Symbols::parse(&text).map_err(|error| {
             let note = format!("no symbols: {error}; addresses are shown instead");
@@ -235,6 +233,27 @@ impl Names {
         let frames = self.debug.as_ref().map(|debug| debug.frames(address)).unwrap_or_default();
         frames.into_iter().rev()
     }
+}
+
+/// Reads a vmlinux, which must be of the kernel in `image`.
+fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
+    let debug = DebugInfo::open(vmlinux)?;
+    exact::release(image).map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;
+    Ok(debug)
+}
+
+/// The same of the vmlinux in a build folder, if that is what the user named. Nobody asked for it,
+/// so nothing is said if it has no debug information, and only noted if it can't be used.
+fn debug_info_beside(image: &Image, progress: &(dyn Fn(Progress<'_>) + Sync)) -> Option<DebugInfo> {
+    if image.lab.is_some() {
+        return None;
+    }
+    match debug_info(&pathmeter_image::vmlinux_of(&image.path)?, image) {
+        Ok(debug) => return Some(debug),
+        Err(DebugInfoError { fault: Fault::NoDwarf, .. }) => {}
+        Err(error) => progress(Progress::Note(&format!("no source lines: {error}"))),
+    }
+    None
 }
 
 impl Resolve for Names {

@@ -89,10 +89,13 @@ pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 /// A Debian package whose data member is `data`, named `name`.
 pub(crate) fn deb(name: &str, data: &[u8]) -> Vec<u8> {
+    deb_saying(b"odd", name, data)
+}
+
+/// The same, with this `control.tar`.
+pub(crate) fn deb_saying(control: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
     let mut out = b"!<arch>\n".to_vec();
-    for (name, data) in
-        [("debian-binary", &b"2.0\n"[..]), ("control.tar", &b"odd"[..]), (name, data)]
-    {
+    for (name, data) in [("debian-binary", &b"2.0\n"[..]), ("control.tar", control), (name, data)] {
         writeln!(out, "{name:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`", 0, 0, 0, 100_644, data.len())
             .unwrap();
         out.extend(data);
@@ -109,6 +112,96 @@ pub(crate) fn package_files(vmlinuz: &[u8]) -> Vec<u8> {
         ("./boot/vmlinuz-6.1.0-fixture", vmlinuz),
         ("./usr/lib/modules/6.1.0-fixture/modules.order", b""),
     ])
+}
+
+/// An RPM package with this payload and nothing said of itself.
+pub(crate) fn rpm(payload: &[u8]) -> Vec<u8> {
+    rpm_saying(&[], payload)
+}
+
+/// The same, with these tags: number and strings.
+pub(crate) fn rpm_saying(tags: &[(u32, &[&str])], payload: &[u8]) -> Vec<u8> {
+    let mut out = b"\xed\xab\xee\xdb".to_vec();
+    out.resize(96, 0);
+    out.extend(rpm_header(&[(269, &["da39a3ee"])])); // a signature: RPMSIGTAG_SHA1
+    out.resize(out.len().next_multiple_of(8), 0);
+    out.extend(rpm_header(tags));
+    out.extend(payload);
+    out
+}
+
+fn rpm_header(tags: &[(u32, &[&str])]) -> Vec<u8> {
+    const STRING_ARRAY: u32 = 8;
+    let word = |number: usize| u32::try_from(number).unwrap().to_be_bytes();
+    let (mut index, mut store) = (Vec::new(), Vec::new());
+    for (tag, values) in tags {
+        index.extend([tag.to_be_bytes(), STRING_ARRAY.to_be_bytes()].concat());
+        index.extend([word(store.len()), word(values.len())].concat());
+        values.iter().for_each(|value| store.extend([value.as_bytes(), b"\0"].concat()));
+    }
+    let intro = [&b"\x8e\xad\xe8\x01\0\0\0\0"[..], &word(tags.len()), &word(store.len())];
+    [&intro.concat()[..], &index, &store].concat()
+}
+
+/// The cpio archive of an RPM package.
+pub(crate) fn cpio(files: &[(&str, &[u8])]) -> Vec<u8> {
+    use pathmeter_image::cpio::{Entry, archive};
+    let file = |(name, data)| Entry::File { name, mode: 0o644, data };
+    archive(&files.iter().copied().map(file).collect::<Vec<_>>())
+}
+
+/// The files of Fedora's kernel-core, in the order `rpmbuild` packs them.
+pub(crate) fn core_files(vmlinuz: &[u8]) -> Vec<u8> {
+    cpio(&[
+        ("./lib/modules/6.1.0-fixture/System.map", b"ffffffff B The real System.map is elsewhere"),
+        ("./lib/modules/6.1.0-fixture/config", b"CONFIG_FROM_PACKAGE=y\n"),
+        ("./lib/modules/6.1.0-fixture/vmlinuz", vmlinuz),
+        ("./usr/share/doc/kernel-core/README", b"last"),
+    ])
+}
+
+/// Alpine's package: three tar archives, each a gzip stream, the first two without an end mark.
+pub(crate) fn apk(metadata: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+    let cut = |files: &[(&str, &[u8])]| {
+        let mut whole = tar(files);
+        whole.truncate(whole.len() - 1024);
+        gzip(&whole)
+    };
+    let signature = cut(&[(".SIGN.RSA.builder.rsa.pub", b"signature")]);
+    [signature, cut(&[(".PKGINFO", metadata.as_bytes())]), gzip(&tar(files))].concat()
+}
+
+/// An EFI program with these sections, as a unified kernel image is one.
+pub(crate) fn efi(sections: &[(&[u8], &[u8])]) -> Vec<u8> {
+    const HEADERS: usize = 0x400;
+    let word = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let mut image = vec![0; HEADERS];
+    put(&mut image, 0, b"MZ");
+    put(&mut image, 0x3c, &word(0x80));
+    put(&mut image, 0x80, b"PE\0\0\x64\x86");
+    put(&mut image, 0x86, &[u8::try_from(sections.len()).unwrap(), 0]);
+    put(&mut image, 0x94, &[240, 0]); // SizeOfOptionalHeader
+    put(&mut image, 0x98, &[0x0b, 0x02]); // PE32+
+    put(&mut image, 0x104, &word(16)); // NumberOfRvaAndSizes
+    for (number, (name, data)) in sections.iter().enumerate() {
+        let at = 0x188 + number * 40;
+        put(&mut image, at, name);
+        let place = [data.len(), 0x1000 * (number + 1), data.len(), image.len()].map(word);
+        put(&mut image, at + 8, &place.concat());
+        image.extend(*data);
+    }
+    image
+}
+
+/// A unified kernel image as ukify makes it.
+pub(crate) fn uki(kernel: &[u8]) -> Vec<u8> {
+    efi(&[(b".osrel", b"ID=fixture\n"), (b".linux", kernel), (b".initrd", b"070701")])
+}
+
+pub(crate) fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
 }
 
 /// A file in a folder of its own, which goes when this is dropped.

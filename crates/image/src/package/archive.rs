@@ -1,0 +1,115 @@
+//! The search of a package's archive for the files that matter.
+//!
+//! Contract: the search streams, ends at the kernel, and unpacks at most [`MAX_ARCHIVE_BYTES`].
+
+use std::io::{self, BufRead, Cursor, Read};
+
+use super::found::Found;
+use super::newc;
+use crate::codec;
+use crate::error::Fault;
+use crate::file::{ReadFault, too_large};
+
+/// The bound on what is unpacked of an archive.
+pub(super) const MAX_ARCHIVE_BYTES: u64 = 1 << 30;
+/// What to do about an archive beyond it.
+pub(super) const TOO_LARGE_CURE: &str = "take the vmlinuz out of it and give that";
+
+/// Enough of a file's beginning to know its compression and the archive in it.
+pub(crate) const HEAD_BYTES: usize = 512;
+/// Where POSIX and GNU tar put `ustar` in a member's header.
+const USTAR_OFFSET: usize = 0x101;
+
+/// The formats of archives in packages.
+#[derive(Clone, Copy)]
+pub(super) enum Format {
+    Tar,
+    Cpio,
+}
+
+/// Searches an archive of `format`, which may be packed. `other` is the fault for what begins
+/// otherwise, of its first bytes as they are in the package.
+pub(super) fn search(
+    data: impl BufRead,
+    format: Format,
+    other: impl Fn(&[u8]) -> Fault,
+) -> Result<Found, Fault> {
+    let (head, data) = peeked(data).map_err(Fault::Read)?;
+    let Some(codec) = codec::find(&head) else {
+        let archive = if format.begins(&head) { data } else { return Err(other(&head)) };
+        return search_unpacked(archive, format, &in_plain);
+    };
+    let broken = |error| codec.failed(&error);
+    let (inner_head, archive) = peeked(codec.open(data)?).map_err(broken)?;
+    if !format.begins(&inner_head) {
+        return Err(other(&head));
+    }
+    search_unpacked(archive, format, &broken)
+}
+
+/// A stream whose beginning was read before.
+type Whole<R> = io::Chain<Cursor<Vec<u8>>, R>;
+
+/// The first [`HEAD_BYTES`] of `input`, or all if there are fewer, and `input` from its start on.
+fn peeked<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    input.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(input)))
+}
+
+/// `broken` is what an error of the stream means.
+fn search_unpacked(
+    input: impl Read,
+    format: Format,
+    broken: &dyn Fn(io::Error) -> Fault,
+) -> Result<Found, Fault> {
+    let mut found = Found::default();
+    let mut input = input.take(MAX_ARCHIVE_BYTES);
+    let searched = match format {
+        Format::Tar => search_tar(&mut input, &mut found),
+        Format::Cpio => newc::search(&mut input, &mut found),
+    };
+    match searched {
+        // What ends at the bound may be damaged for that alone.
+        Ok(false) | Err(ReadFault::Io(_)) if input.limit() == 0 => {
+            Err(too_large("the package's archive", MAX_ARCHIVE_BYTES, TOO_LARGE_CURE))
+        }
+        Ok(_) => Ok(found),
+        Err(ReadFault::Io(error)) => Err(broken(error)),
+        Err(ReadFault::Other(fault)) => Err(fault),
+    }
+}
+
+/// What an error means where nothing is packed: the file system's, or the archive's own.
+fn in_plain(error: io::Error) -> Fault {
+    if error.raw_os_error().is_some() {
+        Fault::Read(error)
+    } else {
+        Fault::Malformed("the package's archive is invalid or ends early")
+    }
+}
+
+fn search_tar(input: impl Read, found: &mut Found) -> Result<bool, ReadFault> {
+    let mut archive = tar::Archive::new(input);
+    // The archives in an apk are laid end to end, and may each have their end mark.
+    archive.set_ignore_zeros(true);
+    // Raw: extensions for long names, which no kernel's path needs, would be held in memory.
+    for entry in archive.entries()?.raw(true) {
+        let mut entry = entry?;
+        let (size, path) = (entry.size(), entry.path_bytes().into_owned());
+        if entry.header().entry_type().is_file() && found.file(&path, size, &mut entry)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+impl Format {
+    /// Whether an archive may begin so.
+    pub(super) fn begins(self, head: &[u8]) -> bool {
+        match self {
+            Self::Tar => head.get(USTAR_OFFSET..).is_some_and(|tail| tail.starts_with(b"ustar")),
+            Self::Cpio => newc::begins(head),
+        }
+    }
+}

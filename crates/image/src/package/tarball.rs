@@ -1,0 +1,23 @@
+//! Packages that are packed tar archives: Arch's `.pkg.tar.zst`, Alpine's `.apk` (several gzip
+//! streams, laid end to end), and what `make tarzst-pkg` makes of a kernel.
+//!
+//! Sources: pacman's `PKGINFO(5)`; Alpine's "Apk spec" for format 2.
+
+use super::archive::{self, Format};
+use super::found::Package;
+use super::holder;
+use crate::codec;
+use crate::error::Fault;
+use crate::file::Source;
+use crate::foreign;
+
+/// Whether a file that begins with `head` may be one: a tar archive, or anything packed.
+pub(super) fn may_be(head: &[u8]) -> bool {
+    Format::Tar.begins(head) || codec::find(head).is_some()
+}
+
+/// Takes the kernel out of the package; what holds no tar archive is named as what it is.
+pub(super) fn extract(source: Source) -> Result<Package, Fault> {
+    let found = archive::search(source.into_reader(), Format::Tar, foreign::describe)?;
+    found.kernel(|metadata| holder::by_pkginfo(&metadata?))
+}

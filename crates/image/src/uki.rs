@@ -1,0 +1,38 @@
+//! A unified kernel image: an EFI program that carries a kernel in its section `.linux`.
+//!
+//! Contract: bounds-checked; a PE file without such a section is none.
+//! Source: the UAPI Group's "Unified Kernel Image" specification.
+
+use object::pe::{ImageDosHeader, ImageNtHeaders64};
+use object::read::pe::ImageNtHeaders as _;
+
+use crate::error::Fault;
+
+const MAGIC: &[u8] = b"MZ";
+const SECTION: &[u8] = b".linux";
+
+/// The kernel in `image`, if that is a unified kernel image; otherwise `image` itself.
+pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    let Some((offset, size)) = section(&image) else { return Ok(image) };
+    let end = u64::from(offset) + u64::from(size);
+    Fault::unless_fits("section .linux of the kernel image", end, image.len() as u64)?;
+    if size == 0 {
+        return Err(Fault::Malformed("section .linux of the kernel image is empty"));
+    }
+    // In place: a second copy could be as large as the first.
+    image.truncate(offset as usize + size as usize);
+    image.drain(..offset as usize);
+    Ok(image)
+}
+
+/// Offset and size of the section in the file.
+fn section(image: &[u8]) -> Option<(u32, u32)> {
+    if !image.starts_with(MAGIC) {
+        return None;
+    }
+    let mut offset = ImageDosHeader::parse(image).ok()?.nt_headers_offset().into();
+    let (headers, _) = ImageNtHeaders64::parse(image, &mut offset).ok()?;
+    let sections = headers.sections(image, offset).ok()?;
+    let linux = sections.iter().find(|section| section.raw_name() == SECTION)?;
+    Some(linux.pe_file_range())
+}
