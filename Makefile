@@ -2,7 +2,7 @@
 #
 # Kernels to compare and to test with are kept in the user's cache folder and made once. What is
 # missing of the distribution's packages is installed when root, and named otherwise. Cargo must be
-# there: Rust 1.95 or newer, with rustfmt and clippy.
+# there: Rust 1.88 or newer, with rustfmt and clippy.
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
 CARGO := cargo
@@ -91,6 +91,6 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 
 cargo:
 	@command -v $(CARGO) >/dev/null || \
-		{ echo 'no cargo: install Rust 1.95 or newer, for example with rustup' >&2; exit 1; }
+		{ echo 'no cargo: install Rust 1.88 or newer, for example with rustup' >&2; exit 1; }
 
 .PHONY: help run test lint fuzz soak bench install kernels fixtures cargo
