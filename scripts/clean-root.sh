@@ -15,6 +15,11 @@ die() {
 	exit 1
 }
 
+# alone COMMAND...: in namespaces of its own; what it mounts or starts ends with it.
+alone() {
+	unshare --mount --pid --fork --mount-proc --kill-child --propagation private "$@" 9>&-
+}
+
 # What apt needs on this machine to reach its mirror, such as a proxy.
 apt_access() {
 	apt-config dump --no-empty | grep -E '^Acquire::https?::(.*::)?(Proxy|CaInfo)' || true
@@ -29,9 +34,9 @@ trust() {
 make_root() {
 	mirror=$("$top/scripts/mirror.sh")
 	printf 'making a clean root of Debian 13\n' >&2
-	rm -rf "$dir" "$dir.new"
+	rm -rf --one-file-system "$dir.new"
 	apt_access >"$dir.apt"
-	mmdebstrap --quiet --variant=minbase --include=ca-certificates,make \
+	alone mmdebstrap --quiet --variant=minbase --include=ca-certificates,make \
 		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt="$dir.apt" \
 		--customize-hook='chroot "$1" apt-get install -qq -y --no-install-recommends \
 			-t trixie-backports cargo >/dev/null' \
@@ -68,13 +73,12 @@ dir=$(realpath "$1")
 exec 9>"$dir.lock"
 flock 9
 [ -d "$dir" ] || make_root
-rm -rf "$dir.run"
-trap 'rm -rf "$dir.run"' EXIT
+rm -rf --one-file-system "$dir.run"
+trap 'rm -rf --one-file-system "$dir.run"' EXIT
 trap 'exit 130' INT TERM
 mkdir -p "$dir.run/upper/etc/ssl/certs" "$dir.run/work" "$dir.run/root"
 copy_checkout "$dir.run/upper/root/pathmeter"
 cp -L /etc/resolv.conf /etc/hosts "$dir.run/upper/etc/" 2>/dev/null || true
 trust "$dir.run/upper"
 chmod 700 "$dir.run/upper/root"
-unshare --mount --pid --fork --kill-child --propagation private \
-	sh -c "$inside" sh "$dir" "$dir.run" 9>&-
+alone sh -c "$inside" sh "$dir" "$dir.run"
