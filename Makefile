@@ -92,16 +92,16 @@ bench: cargo kernels ## measure the figures of docs/performance.md
 
 portability: cargo kernels ## the QEMU of other Debian releases, a clean Debian 13, the oldest Rust
 	@$(MAKE) --no-print-directory oldest-rust
-	@$(MAKE) --no-print-directory portability-of ROOT_NAMES=
+	@$(MAKE) --no-print-directory portability-of
 	scripts/clean-root.sh $(ROOTS)/clean
 
-portability-short: cargo kernels ## the same with the QEMU of Debian 13 only
-	@$(MAKE) --no-print-directory portability-of ROOT_NAMES=trixie
+portability-short: cargo kernels ## a short form of it, with the QEMU of Debian 13 only
+	@$(MAKE) --no-print-directory portability-of SHORT=-s ROOT_NAMES=trixie
 
 portability-of:
 	@scripts/packages.sh $(PORTABILITY_PACKAGES)
 	$(CARGO) build --release --locked -p pathmeter
-	@scripts/portability.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(ROOTS) \
+	@scripts/portability.sh $(SHORT) $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(ROOTS) \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb $(ROOT_NAMES)
 
 oldest-rust:

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Does pathmeter work, and count the same, with the QEMU of other Debian releases?
 #
-#   portability.sh PATHMETER ROOTS BASE NEW [ROOT...]
+#   portability.sh [-s] PATHMETER ROOTS BASE NEW [ROOT...]
 #
 # Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of the
 # kernels BASE and NEW, one explanation, one experiment. Then NEW's counts on every path, and the lab
-# kernel's, must be those of the QEMU on PATH. Nothing cached is used, and nothing is kept. A
+# kernel's, must be those of the QEMU on PATH. With -s (short) there is no explanation, and only the
+# lab kernel's counts are looked at. Nothing cached is used, and nothing is kept. A
 # step that fails shows what it printed; the others are run all the same, and the script fails.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,7 +40,7 @@ step() {
 # counts ROOT QEMU: what the kernel and the lab kernel cost under it, as documents.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 counts() {
-	"$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json"
+	[ -n "$short" ] || "$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json"
 	"$pathmeter" measure --qemu "$2" lab --json -o "$work/$1-lab.json"
 }
 
@@ -57,14 +58,16 @@ try() {
 	"$qemu" --version | head -n 1
 	step "$root" doctor "$pathmeter" doctor --qemu "$qemu"
 	step "$root" compare "$pathmeter" compare --qemu "$qemu" "$base" "$new"
-	step "$root" explain "$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
+	[ -n "$short" ] || step "$root" explain "$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
 	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" vgetcpu-2007
 	step "$root" measure counts "$root" "$qemu"
-	step "$root" kernel equal "$work/here.json" "$work/$root.json"
+	[ -n "$short" ] || step "$root" kernel equal "$work/here.json" "$work/$root.json"
 	step "$root" lab equal "$work/here-lab.json" "$work/$root-lab.json"
 }
 
-[ $# -ge 4 ] || die "usage: portability.sh PATHMETER ROOTS BASE NEW [ROOT...]"
+short=
+[ "${1:-}" != -s ] || { short=1 && shift; }
+[ $# -ge 4 ] || die "usage: portability.sh [-s] PATHMETER ROOTS BASE NEW [ROOT...]"
 pathmeter=$(realpath "$1") roots=$2 base=$(realpath "$3") new=$(realpath "$4")
 shift 4
 [ $# -ge 1 ] || set -- backports trixie sid
