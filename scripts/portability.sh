@@ -40,7 +40,7 @@ step() {
 # counts ROOT QEMU: what the kernel and the lab kernel cost under it, as documents.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 counts() {
-	[ -n "$short" ] || "$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json"
+	[ -n "$short" ] || "$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json" || return
 	"$pathmeter" measure --qemu "$2" lab --json -o "$work/$1-lab.json"
 }
 
@@ -48,8 +48,8 @@ counts() {
 # `--across`: the versions of QEMU differ.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 equal() {
-	"$pathmeter" compare "$1" "$2" --across --check >"$work/table" || { cat "$work/table" && return 1; }
-	"$pathmeter" compare "$2" "$1" --across --check || return
+	"$pathmeter" compare "$1" "$2" --across --check || return
+	"$pathmeter" compare "$2" "$1" --across --check >"$work/table" || return
 	! grep -E ' unsupported +(base|new): ' "$work/table"
 }
 
