@@ -2,7 +2,7 @@
 #
 # Kernels to compare and to test with are kept in the user's cache folder and made once. What is
 # missing of the distribution's packages is installed when root, and named otherwise. Cargo must be
-# there: Rust 1.95 or newer, with rustfmt and clippy.
+# there: Rust 1.88 or newer, with rustfmt and clippy.
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
 CARGO := cargo
@@ -11,7 +11,8 @@ CARGO := cargo
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 TEST_PACKAGES := $(RUN_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc xz-utils:xz \
-	libelf-dev libssl-dev linux-source-6.1
+	libelf-dev libssl-dev
+PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # libFuzzer is C++.
 FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
 LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
@@ -36,6 +37,17 @@ export PATHMETER_KERNELS := $(CACHE)/kernels
 export PATHMETER_TEST_KERNELS := $(CACHE)/test-kernels
 export PATHMETER_FAKES := $(CACHE)/fakes
 
+# The source of the test kernels: the installed one, or one that is fetched.
+LINUX_SOURCE ?= $(firstword $(wildcard /usr/src/linux-source-6.1.tar.xz) \
+	$(CACHE)/linux-source-6.1.tar.xz)
+export LINUX_SOURCE
+
+# The oldest Rust that builds it all, as the workspace states it.
+OLDEST_RUST = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+# The QEMU of other releases, and a clean Debian 13.
+ROOTS := $(CACHE)/roots
+
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
@@ -46,7 +58,8 @@ run: cargo kernels ## compare two real kernels, run the experiments; installs, b
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- experiment
 
 test: cargo fixtures ## all tests, on kernels that it fetches and builds first
-	$(CARGO) test --locked --workspace --tests
+	$(CARGO) test --locked --workspace --tests \
+		$$([ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || echo --exclude pathmeter-e2e)
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, licences
@@ -77,6 +90,28 @@ bench: cargo kernels ## measure the figures of docs/performance.md
 	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 
+portability: cargo kernels ## the QEMU of other Debian releases, a clean Debian 13, the oldest Rust
+	@$(MAKE) --no-print-directory oldest-rust
+	@$(MAKE) --no-print-directory portability-of
+	scripts/clean-root.sh $(ROOTS)/clean
+
+portability-short: cargo kernels ## a short form of it, with the QEMU of Debian 13 only
+	@$(MAKE) --no-print-directory portability-of SHORT=-s ROOT_NAMES=trixie
+
+portability-of:
+	@scripts/packages.sh $(PORTABILITY_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter
+	@scripts/portability.sh $(SHORT) $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(ROOTS) \
+		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb $(ROOT_NAMES)
+
+oldest-rust:
+	@if ! command -v rustup >/dev/null; then \
+		echo 'skipped: Rust $(OLDEST_RUST), the oldest: no rustup here to get it with' >&2; \
+	else \
+		rustup toolchain install $(OLDEST_RUST) --profile minimal && \
+		$(CARGO) +$(OLDEST_RUST) check --locked --workspace --all-targets; \
+	fi
+
 install: cargo ## install pathmeter for this user
 	@scripts/packages.sh $(BUILD_PACKAGES)
 	$(CARGO) install --locked --path crates/pathmeter
@@ -87,10 +122,13 @@ kernels:
 fixtures: kernels ## what the tests need: packages, fetched, built and fake kernels
 	@scripts/packages.sh $(TEST_PACKAGES)
 	@$(MAKE) --no-print-directory -s -C tests/kernels/fake OUT=$(PATHMETER_FAKES)
-	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS)
+	@if scripts/linux-source.sh $(LINUX_SOURCE); then \
+		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
+	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
 cargo:
 	@command -v $(CARGO) >/dev/null || \
-		{ echo 'no cargo: install Rust 1.95 or newer, for example with rustup' >&2; exit 1; }
+		{ echo 'no cargo: install Rust 1.88 or newer, for example with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak bench install kernels fixtures cargo
+.PHONY: help run test lint fuzz soak bench portability portability-short portability-of \
+	oldest-rust install kernels fixtures cargo

@@ -8,9 +8,9 @@
 # inputs (configuration, source, compiler) are unchanged is not built again. An option that the
 # kernel's headers depend on (devtmpfs, tracefs, ia32, net, ioport) rebuilds nearly everything.
 #
-# Needs gcc, make, flex, bison, bc, libelf-dev, libssl-dev and the kernel source of Debian's
-# linux-source-6.1 (LINUX_SOURCE names another place of the tar file). OUTDIR needs 2 GB and may
-# not be moved between runs: objects name the source by its absolute path.
+# Needs gcc, make, flex, bison, bc, libelf-dev, libssl-dev and the kernel source of Debian 12's
+# linux-source-6.1, which scripts/linux-source.sh fetches (LINUX_SOURCE names the tar file). OUTDIR
+# needs 2 GB and may not be moved between runs: objects name the source by its absolute path.
 # Sources: Documentation/kbuild/{kconfig,reproducible-builds}.rst in the kernel.
 set -eu
 
@@ -33,7 +33,7 @@ check_tools() {
 	done
 	[ -e /usr/include/gelf.h ] || die "no gelf.h; apt-get install libelf-dev"
 	[ -e /usr/include/openssl/opensslv.h ] || die "no OpenSSL; apt-get install libssl-dev"
-	[ -r "$tarball" ] || die "no $tarball; apt-get install linux-source-6.1"
+	[ -r "$tarball" ] || die "no $tarball; scripts/linux-source.sh fetches it"
 }
 
 hash() {

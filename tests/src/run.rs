@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 /// After so long a run is stuck: many times what any takes, on busy processors too.
-const DEADLINE: Duration = Duration::from_mins(5);
+const DEADLINE: Duration = Duration::from_secs(5 * 60);
 /// How often a run is looked at.
 const TICK: Duration = Duration::from_millis(10);
 

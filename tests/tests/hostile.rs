@@ -8,7 +8,7 @@ use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, fake, rows, with_status};
 use serde_json::Value;
 
 /// Far more than a run takes that doesn't wait for silence to end.
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = Duration::from_secs(60);
 /// How the console's tail is announced, and the first line that all fakes print.
 const CONSOLE: &[&str] = &["the end of the guest's console:\n", "| Linux version 6.1.0-fake"];
 const PANIC: &str = "Kernel panic - not syncing: fixture";

@@ -126,8 +126,15 @@ fn by_lsl(report: &mut Report) -> Outcome {
     })
 }
 
+/// What the CPU says of itself under this leaf.
+#[allow(unused_unsafe, reason = "newer compilers have it as a safe function")]
+fn cpuid(leaf: u32) -> core::arch::x86_64::CpuidResult {
+    // SAFETY: every x86-64 CPU has the instruction, which changes registers only.
+    unsafe { core::arch::x86_64::__cpuid_count(leaf, 0) }
+}
+
 fn by_rdpid(report: &mut Report) -> Outcome {
-    if core::arch::x86_64::__cpuid_count(7, 0).ecx & 1 << 22 == 0 {
+    if cpuid(7).ecx & 1 << 22 == 0 {
         return unsupported!("this CPU has no rdpid (CPUID leaf 7, ECX bit 22)");
     }
     walk_set_by_kernel(report, || {
@@ -139,7 +146,7 @@ fn by_rdpid(report: &mut Report) -> Outcome {
 }
 
 fn by_rdtscp(report: &mut Report) -> Outcome {
-    if core::arch::x86_64::__cpuid(0x8000_0001).edx & 1 << 27 == 0 {
+    if cpuid(0x8000_0001).edx & 1 << 27 == 0 {
         return unsupported!("this CPU has no rdtscp (CPUID leaf 8000_0001h, EDX bit 27)");
     }
     walk_set_by_kernel(report, || {

@@ -32,7 +32,8 @@ impl<const N: usize> fmt::Write for Text<N> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let used = self.length as usize;
         let free = N.saturating_sub(used);
-        let fits = text.floor_char_boundary(free.min(text.len()));
+        let most = free.min(text.len());
+        let fits = (0..=most).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
         self.bytes[used..used + fits].copy_from_slice(&text.as_bytes()[..fits]);
         self.length += u32::try_from(fits).map_err(|_| fmt::Error)?;
         if fits == text.len() { Ok(()) } else { Err(fmt::Error) }

@@ -1,0 +1,84 @@
+#!/bin/sh
+# The README's first command as a new user of Debian 13 types it: `make run` in a clean root.
+#
+#   clean-root.sh DIR
+#
+# DIR keeps the root, made once: a minimal Debian 13 with what the README asks for, GNU make and a
+# Rust that is new enough, from Debian 13's backports. A run sees a fresh layer over it, with this
+# checkout in it. The layer is mounted in a namespace of the run's own, which ends with it, however
+# it ends: nothing stays mounted, and no process stays. The kernel is this machine's. Root only.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+
+die() {
+	printf 'clean-root.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+# alone COMMAND...: in namespaces of its own; what it mounts or starts ends with it.
+alone() {
+	unshare --mount --pid --fork --mount-proc --kill-child --propagation private "$@" 9>&-
+}
+
+# What apt needs on this machine to reach its mirror, such as a proxy.
+apt_access() {
+	apt-config dump --no-empty | grep -E '^Acquire::https?::(.*::)?(Proxy|CaInfo)' || true
+}
+
+# The certificates that this machine trusts: a mirror or a proxy may have one of its own.
+trust() {
+	cp /etc/ssl/certs/ca-certificates.crt "$1/etc/ssl/certs/" 2>/dev/null || true
+}
+
+# shellcheck disable=SC2016 # mmdebstrap's shell fills in the root's folder
+make_root() {
+	mirror=$("$top/scripts/mirror.sh")
+	printf 'making a clean root of Debian 13\n' >&2
+	rm -rf --one-file-system "$dir.new"
+	apt_access >"$dir.apt"
+	alone mmdebstrap --quiet --variant=minbase --include=ca-certificates,make \
+		--aptopt='Acquire::Check-Valid-Until "false"' --aptopt="$dir.apt" \
+		--customize-hook='chroot "$1" apt-get install -qq -y --no-install-recommends \
+			-t trixie-backports cargo >/dev/null' \
+		trixie "$dir.new" "deb $mirror trixie main" "deb $mirror trixie-backports main" ||
+		die "no clean root: mmdebstrap failed"
+	mv "$dir.new" "$dir"
+}
+
+# The checkout as it stands, without what git ignores.
+copy_checkout() {
+	mkdir -p "$1"
+	git -C "$top" ls-files -z --cached --others --exclude-standard --deduplicate |
+		(cd "$top" && tar -c --null --ignore-failed-read -T -) | tar -x -C "$1"
+}
+
+# Runs in the namespace, as its first process.
+# shellcheck disable=SC2016 # this text is another shell's
+inside='
+	set -eu
+	mount -t overlay overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" "$2/root"
+	mount -t proc proc "$2/root/proc"
+	mount --rbind /dev "$2/root/dev"
+	cd /
+	env -u CARGO_HOME -u CARGO_TARGET_DIR -u XDG_CACHE_HOME -u RUSTUP_HOME HOME=/root \
+		PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$2/root" make -C /root/pathmeter run
+'
+
+[ $# = 1 ] || die "usage: clean-root.sh DIR"
+[ "$(id -u)" = 0 ] || die "only root can enter a root"
+mkdir -p "$(dirname "$1")"
+dir=$(realpath "$1")
+
+# Two runs may share DIR: the second waits.
+exec 9>"$dir.lock"
+flock 9
+[ -d "$dir" ] || make_root
+rm -rf --one-file-system "$dir.run"
+trap 'rm -rf --one-file-system "$dir.run"' EXIT
+trap 'exit 130' INT TERM
+mkdir -p "$dir.run/upper/etc/ssl/certs" "$dir.run/work" "$dir.run/root"
+copy_checkout "$dir.run/upper/root/pathmeter"
+cp -L /etc/resolv.conf /etc/hosts "$dir.run/upper/etc/" 2>/dev/null || true
+trust "$dir.run/upper"
+chmod 700 "$dir.run/upper/root"
+alone sh -c "$inside" sh "$dir" "$dir.run"
