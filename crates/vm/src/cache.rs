@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 /// Folder in the user's cache folder.
 const NAME: &str = "pathmeter";
 /// Temporary files older than this belong to a run that died.
-const STALE: Duration = Duration::from_hours(1);
+const STALE: Duration = Duration::from_secs(60 * 60);
 /// How temporary files begin.
 const TEMPORARY: &str = ".new-";
 
