@@ -39,7 +39,7 @@ fn one_too_old_is_told_with_what_is_needed() {
 #[test]
 fn one_that_ends_at_once_is_quoted() {
     let scene = Scene::cold();
-    let text = "[ \"$1\" = --version ] && echo 'QEMU emulator version 8.0.0' && exit\n\
+    let text = "[ \"$1\" = --version ] && echo 'QEMU emulator version 7.2.0' && exit\n\
                 echo 'qemu: there is no room' >&2; exit 1";
     let broken = script(&scene, "broken-qemu", text);
     let run = scene.run(&["measure", &built("base"), "--qemu", &broken]);
@@ -58,6 +58,31 @@ fn a_wrapper_script_is_as_good_as_the_program() {
     let qemu = wrapped(&scene, "");
     scene.run(&["measure", &built("base"), "--perturb", "1", "--qemu", &qemu]).succeeded();
     scene.assert_nothing_running();
+}
+
+/// The installed QEMU, passing for a version that nobody has tested.
+fn untested(scene: &Scene, case: &str) -> String {
+    let version = "[ \"$1\" = --version ] && echo 'QEMU emulator version 99.1.0' && exit\n";
+    wrapped(scene, &format!("{version}{case}"))
+}
+
+#[test]
+fn one_of_an_untested_version_is_tried_once() {
+    let scene = Scene::cold();
+    let qemu = untested(&scene, "");
+    let arguments = ["measure", &built("base"), "--perturb", "1", "--qemu", &qemu];
+    let note = "QEMU 99.1.0 is not among the tested versions";
+    let first = scene.run(&arguments);
+    first.succeeded().assert_said(&[note]);
+    assert!(!scene.run(&arguments).succeeded().stderr.contains(note));
+}
+
+#[test]
+fn one_of_an_untested_version_that_does_not_work_is_refused_for_what_failed() {
+    let scene = Scene::cold();
+    let qemu = untested(&scene, "echo 'no such option' >&2; exit 1");
+    let run = scene.run(&["measure", &built("base"), "--qemu", &qemu]);
+    run.assert_unmeasured(&["QEMU 99.1.0", "fails the self-test", "no such option"]);
 }
 
 /// A QEMU that was built without something: its list lacks the word, and it refuses the option.

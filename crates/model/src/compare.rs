@@ -38,7 +38,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         new: SideInfo::from(new),
         summary: Summary::of(&paths),
         paths,
-        identity_differences: base.configuration.differences(&new.configuration),
+        configuration_differences: base.configuration.differences(&new.configuration),
     }
 }
 

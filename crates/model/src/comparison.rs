@@ -30,7 +30,7 @@ pub struct Comparison {
     /// In what else than the kernel the two were measured differently; empty unless the reader
     /// admitted it.
     #[serde(default)]
-    pub identity_differences: Vec<ConfigurationDifference>,
+    pub configuration_differences: Vec<ConfigurationDifference>,
     /// How many paths have each verdict.
     pub summary: Summary,
 }

@@ -169,13 +169,33 @@ mod tests {
         let fields = serde_json::to_value(configuration()).unwrap();
         let names: Vec<&str> = configuration().conditions().iter().map(|&(name, _)| name).collect();
         for field in fields.as_object().unwrap().keys() {
-            let of_kernel = ["image_sha256", "release"].contains(&field.as_str());
-            assert_eq!(names.contains(&field.as_str()), !of_kernel, "{field}");
+            // `portable` is no condition: it decides what a difference of QEMU's versions means.
+            let apart = ["image_sha256", "release", "portable"].contains(&field.as_str());
+            assert_eq!(names.contains(&field.as_str()), !apart, "{field}");
         }
     }
 
     #[test]
-    fn an_older_identity_is_of_one_cpu() {
+    fn qemus_version_matters_unless_both_machines_are_the_fixed_one() {
+        let other = |portable| Configuration { qemu: "11.1".into(), portable, ..configuration() };
+        let fixed = Configuration { portable: true, ..configuration() };
+        assert_eq!(fixed.differences(&other(true)), []);
+        assert_eq!(fixed.differences(&other(false)).len(), 1);
+        assert_eq!(configuration().differences(&other(true)).len(), 1);
+    }
+
+    #[test]
+    fn two_bundled_firmwares_are_compared_and_qemus_own_is_the_kernels_need() {
+        let with = |hash: Option<&str>| Configuration {
+            firmware_sha256: hash.map(str::to_owned),
+            ..configuration()
+        };
+        assert_eq!(with(Some("dd")).differences(&with(None)), []);
+        assert_eq!(with(Some("dd")).differences(&with(Some("ee")))[0].field, "firmware_sha256");
+    }
+
+    #[test]
+    fn an_older_configuration_is_of_one_cpu() {
         let mut older = serde_json::to_value(configuration()).unwrap();
         older.as_object_mut().unwrap().remove("cpus");
         assert_eq!(serde_json::from_value::<Configuration>(older).unwrap(), configuration());

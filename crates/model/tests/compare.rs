@@ -41,7 +41,7 @@ fn a_measurement_is_the_same_as_itself() {
     let verdicts: Vec<Verdict> = all.paths.iter().map(|path| path.verdict).collect();
     assert_eq!(verdicts, [Same, Same, Unsupported, Broken]);
     assert_eq!(all.paths[0].difference, Some(0));
-    assert_eq!(all.identity_differences, []);
+    assert_eq!(all.configuration_differences, []);
 }
 
 #[test]
@@ -134,5 +134,5 @@ fn what_else_differs_is_carried_along() {
     let (base, mut new) = (measurement("old", vec![]), measurement("new", vec![]));
     new.configuration.qemu = "8.0.0".into();
     let comparison = compare(&base, &new, EVERY_CHANGE);
-    assert_eq!(comparison.identity_differences[0].field, "qemu");
+    assert_eq!(comparison.configuration_differences[0].field, "qemu");
 }

@@ -7,14 +7,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_vm::{Cache, Feature, LACKS_HELP, Progress, Qemu, QemuError};
+use pathmeter_vm::{Cache, Feature, LACKS_HELP, Qemu, QemuError};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
 use crate::failure::{Exit, Failure, UNFIT_QEMU};
 use crate::interrupt;
 use crate::output::{self, Screen};
-use crate::progress::Board;
 use crate::selftest::SelfTest;
 
 /// Free disk below which a run's snapshots may not fit: a few guests' memory.
@@ -105,11 +104,9 @@ fn feature(feature: Feature) -> Check {
 
 /// The self-test, on the lab kernel.
 fn tried(qemu: Qemu, screen: &Screen) -> Result<[Check; 2], Failure> {
-    let board = Board::new(screen);
-    let line = board.line("self-test".to_owned());
+    screen.note("trying the lab kernel");
     let test = SelfTest::new(qemu, interrupt::listen()?);
-    let progress = |progress: Progress<'_>| line.show(progress);
-    let checks = [("clock", test.clock(&progress)), ("recorder", test.recorder(&progress))];
+    let checks = [("clock", test.clock()), ("recorder", test.recorder())];
     if checks.iter().any(|(_, done)| matches!(done, Err(Failure::Interrupted))) {
         return Err(Failure::Interrupted);
     }

@@ -43,7 +43,7 @@ impl Lab {
     pub(crate) fn settings(&self, usual: &Settings) -> Settings {
         let words = [&pathmeter_lab::command_line(&self.variants), &usual.append[..]].join(" ");
         let append = words.trim().to_owned();
-        Settings { words: BaseWords::None, append, cpus: self.cpus, ..usual.clone() }
+        Settings { base_words: BaseWords::None, append, cpus: self.cpus, ..usual.clone() }
     }
 }
 

@@ -68,7 +68,12 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, interrupt: &Interrupt) -> Result<
         qemu.version
     ));
     let test = SelfTest::new(qemu.clone(), interrupt.clone());
-    test.clock(&|_| {})?;
+    test.clock().map_err(|failure| match failure {
+        Failure::Interrupted => failure,
+        failure => Failure::SelfTest {
+            what: format!("QEMU {} fails the self-test: {failure}", qemu.version),
+        },
+    })?;
     if let Some(cache) = cache {
         // Not remembering it costs a second next time.
         let _ = cache.put(&passed, b"");

@@ -87,7 +87,7 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
 fn differences(comparison: &Comparison, style: Style) -> String {
     let paint = of_verdict(Verdict::ModeAppeared);
     let warning = |difference: &_| format!("measured differently: {difference}");
-    let lines = comparison.identity_differences.iter().map(warning);
+    let lines = comparison.configuration_differences.iter().map(warning);
     lines.map(|line| style.paint(&clean(&line), paint) + "\n").collect()
 }
 

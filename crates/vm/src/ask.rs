@@ -62,7 +62,7 @@ pub(crate) fn ask(
     loop {
         // Looked at before reading: all that it wrote before it ended is there by then.
         let status = process.ended();
-        while outputs.iter_mut().map(Output::read_more).any(|more| more) {
+        while outputs.iter_mut().any(Output::read_more) {
             if Instant::now() >= deadline {
                 return Err(AskError::Silent);
             }

@@ -14,9 +14,9 @@ pub struct Settings {
     pub memory_mib: u32,
     /// CPUs.
     pub cpus: u32,
-    /// BaseWords that the kernel is always given.
-    pub words: BaseWords,
-    /// BaseWords added to the kernel's command line.
+    /// Words that the kernel is always given.
+    pub base_words: BaseWords,
+    /// Words added to the kernel's command line.
     pub append: String,
     /// What its clocks follow.
     pub clock: Clock,
@@ -72,7 +72,7 @@ impl Default for Settings {
             cpu: CPU.to_owned(),
             memory_mib: 128,
             cpus: 1,
-            words: BaseWords::Linux,
+            base_words: BaseWords::Linux,
             append: String::new(),
             clock: Clock::Exact,
         }
@@ -122,7 +122,7 @@ impl Settings {
 
     /// The kernel's command line.
     pub fn command_line(&self) -> String {
-        let words = match self.words {
+        let words = match self.base_words {
             BaseWords::Linux => COMMAND_LINE,
             BaseWords::None => "",
         };

@@ -273,8 +273,8 @@ mod tests {
         assert!(order[busy..].iter().all(|execution| round(execution) == Round::Idle));
         for part in [&order[..busy], &order[busy..]] {
             let (first, second) = part.split_at(part.len() / 2);
-            assert!(first.iter().all(|execution| execution.start == 0));
-            assert!(second.iter().all(|execution| execution.start == 1));
+            assert!(first.iter().all(|execution| execution.run == 0));
+            assert!(second.iter().all(|execution| execution.run == 1));
             assert!(first.iter().map(|e| e.path).eq(second.iter().map(|e| e.path)));
             assert!(first.is_sorted_by_key(|execution| execution.path));
         }
@@ -297,7 +297,7 @@ mod tests {
         let windows = |path: &Path| matches!(path.kind, Kind::Windows(_));
         let recordable = Suite::Exact.paths().iter().filter(|path| windows(path)).count();
         let plan = Plan::new(Suite::Exact, 3);
-        let first = plan.order().take_while(|execution| execution.start == 0);
+        let first = plan.order().take_while(|execution| execution.run == 0);
         let first = first.filter(|execution| windows(&Suite::Exact.paths()[execution.path]));
         assert_eq!(first.count(), recordable);
     }
