@@ -1,8 +1,8 @@
 /*
  * The recorder: a QEMU plugin that writes down every instruction and memory access of the windows
- * of one path, in the format of docs/trace-format.md.
+ * of the wanted paths, a stream for each, in the format of docs/trace-format.md.
  *
- * Until the probe of the wanted path announces itself by a marker, only markers are instrumented, so
+ * Until the probe of the first wanted path announces itself by a marker, only markers are instrumented, so
  * that the way there costs next to nothing. Then the plugin resets itself once and instruments
  * everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there is none.
  * Loading it changes no count: callbacks are not guest instructions.
@@ -17,12 +17,12 @@
  * Source: QEMU include/qemu/qemu-plugin.h, from 9.2 on include/plugins/qemu-plugin.h.
  *
  * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
- *            fd=N     an inherited descriptor to write to
- *            path=N   arm at the N-th path marker, from 0
- *            skip=N   windows of it to pass over
- *            take=N   windows to record
- *            bytes=N  stop after so many bytes
- *            most=N   stop a window after so many instructions
+ *            skip=N   windows of each path to pass over
+ *            bytes=N  stop a path's stream after so many bytes
+ *            most=N   stop it if a window has more instructions
+ *            path=N   record at the N-th path marker, from 0; for each wanted path, in this order, with
+ *            fd=N     the inherited descriptor to write to, and
+ *            take=N   how many windows to record
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -105,23 +105,32 @@ struct code {			/* an instruction as it was when translated */
 	void *haddr;
 	uint8_t length;
 	uint8_t bytes[MAX_LENGTH];
-	uint32_t number;
+	uint32_t number;	/* in the stream of this job, ... */
+	unsigned int job;	/* ... from 1, 0 if none has it yet */
 	struct code *next;	/* in its bucket */
 };
 
 enum { BUCKETS = 1 << 16 };
 enum { BUFFER = 1 << 16, LONGEST_RECORD = 64 };
 
-static struct {
+struct job {			/* a wanted path */
+	uint64_t path, take;
 	int fd;
-	uint64_t path, skip, take, bytes_limit, window_limit;
-} wanted = { .fd = -1, .take = 1, .bytes_limit = UINT64_MAX, .window_limit = UINT64_MAX };
+};
+
+enum { MAX_JOBS = 64 };
+static struct job jobs[MAX_JOBS];
+static unsigned int job_count, current;	/* jobs[current] is next, or being recorded while armed */
+
+static struct {			/* for every job */
+	uint64_t skip, bytes_limit, window_limit;
+} limits = { .bytes_limit = UINT64_MAX, .window_limit = UINT64_MAX };
 
 static struct code *codes[BUCKETS];
 static uint32_t code_count;
 
 static uint64_t paths_seen, windows_seen;
-static bool armed, inside, stopped;
+static bool armed, inside, instrumented;
 static unsigned int recorded;	/* the vCPU, while inside */
 
 static uint8_t buffer[BUFFER];
@@ -220,20 +229,18 @@ static const struct api *api_of(int version)
 enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
 
-/* A reader that went away ends the recording, not QEMU: the host decides what becomes of that. */
+/* A reader that went away gets nothing more; the host decides what becomes of that. */
 static void flush(void)
 {
 	size_t done = 0;
 
 	while (done < filled) {
-		ssize_t count = write(wanted.fd, buffer + done, filled - done);
+		ssize_t count = write(jobs[current].fd, buffer + done, filled - done);
 
 		if (count < 0 && errno == EINTR)
 			continue;
-		if (count <= 0) {
-			stopped = true;
+		if (count <= 0)
 			break;
-		}
 		done += count;
 	}
 	written += filled;
@@ -281,25 +288,56 @@ static void put_run(void)
 	run_count = 0;
 }
 
+/* Ends the stream of this job; the next one waits for its path. */
 static void stop(enum why why)
 {
 	put_run();
 	record(STOP);
 	put(why);
 	flush();
-	close(wanted.fd);
-	stopped = true;
-	inside = false;
+	close(jobs[current].fd);
+	current++;
+	armed = inside = false;
+}
+
+/* Begins the stream of the next job: instructions are numbered anew. */
+static void arm(void)
+{
+	static const uint8_t HEADER[8] = "PMTR\1";
+
+	memcpy(buffer, HEADER, sizeof(HEADER));
+	filled = sizeof(HEADER);
+	written = windows_seen = 0;
+	code_count = 0;
+	armed = true;
 }
 
 /* ---- Recording -------------------------------------------------------------------------------- */
 
+/* The instruction's number in this stream, which defines it when it is first executed. */
+static int64_t number_of(struct code *code)
+{
+	if (code->job == current + 1)
+		return code->number;
+	code->job = current + 1;
+	code->number = code_count++;
+	put_run();
+	record(INSN);
+	put_word(code->vaddr);
+	put_word(UINT64_MAX);	/* paddr: unknown. haddr differs from run to run; it only serves as key */
+	put(code->length);
+	memcpy(buffer + filled, code->bytes, code->length);
+	filled += code->length;
+	return code->number;
+}
+
 static void on_instruction(unsigned int vcpu, void *data)
 {
-	int64_t number = ((struct code *)data)->number;
+	int64_t number;
 
 	if (!inside || vcpu != recorded)
 		return;
+	number = number_of(data);
 	if (run_count && number == run_first + (int64_t)run_count) {
 		run_count++;
 	} else {
@@ -307,9 +345,9 @@ static void on_instruction(unsigned int vcpu, void *data)
 		run_first = number;
 		run_count = 1;
 	}
-	if (++executed > wanted.window_limit)
+	if (++executed > limits.window_limit)
 		stop(WINDOW_LIMIT);
-	else if (written > wanted.bytes_limit)
+	else if (written > limits.bytes_limit)
 		stop(BYTE_LIMIT);
 }
 
@@ -328,14 +366,14 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)data;
-	if (!armed || stopped || (inside && vcpu != recorded) || windows_seen++ < wanted.skip)
+	if (!armed || (inside && vcpu != recorded) || windows_seen++ < limits.skip)
 		return;
 	inside = true;
 	recorded = vcpu;
 	executed = run_count = last_address = 0;
 	last_number = -1;
 	record(BEGIN);
-	put_unsigned(windows_seen - 1 - wanted.skip);
+	put_unsigned(windows_seen - 1 - limits.skip);
 }
 
 static void on_end(unsigned int vcpu, void *data)
@@ -346,8 +384,8 @@ static void on_end(unsigned int vcpu, void *data)
 	inside = false;
 	put_run();
 	record(END);
-	put_unsigned(windows_seen - 1 - wanted.skip);
-	if (windows_seen >= wanted.skip + wanted.take)
+	put_unsigned(windows_seen - 1 - limits.skip);
+	if (windows_seen >= limits.skip + jobs[current].take)
 		stop(ALL_RECORDED);
 }
 
@@ -357,10 +395,14 @@ static void on_path(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (paths_seen++ != wanted.path)
+	if (armed)		/* its path ended before all windows came */
+		stop(ALL_RECORDED);
+	if (current == job_count || paths_seen++ != jobs[current].path)
 		return;
-	armed = true;
-	api->reset();
+	arm();
+	if (!instrumented)
+		api->reset();
+	instrumented = true;
 }
 
 /* The marker: nopl disp32(%rax,%rax,1), which nothing else uses with these displacements. */
@@ -390,7 +432,7 @@ static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 	return api->copy(insn, bytes, length);
 }
 
-/* The instruction's entry, made and written when it is new. Lives as long as QEMU. */
+/* The instruction's entry, made when it is new. Lives as long as QEMU. */
 static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t length)
 {
 	uint64_t vaddr = qemu_plugin_insn_vaddr(insn);
@@ -409,16 +451,8 @@ static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *b
 	code->haddr = haddr;
 	code->length = length;
 	memcpy(code->bytes, bytes, length);
-	code->number = code_count++;
 	code->next = *bucket;
 	*bucket = code;
-	put_run();
-	record(INSN);
-	put_word(vaddr);
-	put_word(UINT64_MAX);	/* paddr: unknown. haddr differs from run to run; it only serves as key */
-	put(length);
-	memcpy(buffer + filled, bytes, length);
-	filled += length;
 	return code;
 }
 
@@ -439,7 +473,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
 
-	if (stopped)
+	if (current == job_count)
 		return;
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -465,26 +499,36 @@ static void after_reset(void)
 
 /* ---- Start ------------------------------------------------------------------------------------ */
 
+/* `path=` begins a job; `fd=` and `take=` belong to the last one. */
 static bool argument(const char *text)
 {
-	static const struct {
+	struct job *job = &jobs[job_count ? job_count - 1 : 0];
+	const char *equals = strchr(text, '=');
+	uint64_t value = equals ? strtoull(equals + 1, NULL, 10) : 0;
+	size_t length = equals ? (size_t)(equals - text) : 0;
+	const struct {
 		const char *name;
 		uint64_t *value;
-	} names[] = {
-		{ "path=", &wanted.path },	    { "skip=", &wanted.skip },
-		{ "take=", &wanted.take },	    { "bytes=", &wanted.bytes_limit },
-		{ "most=", &wanted.window_limit },
+	} numbers[] = {
+		{ "skip", &limits.skip },
+		{ "bytes", &limits.bytes_limit },
+		{ "most", &limits.window_limit },
+		{ "take", &job->take },
 	};
 
-	if (!strncmp(text, "fd=", 3)) {
-		wanted.fd = atoi(text + 3);
-		return wanted.fd > 2;
+	if (length == 4 && !strncmp(text, "path", 4)) {
+		if (job_count == MAX_JOBS)
+			return false;
+		jobs[job_count++] = (struct job){ .path = value, .take = 1, .fd = -1 };
+		return true;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		size_t length = strlen(names[i].name);
-
-		if (!strncmp(text, names[i].name, length)) {
-			*names[i].value = strtoull(text + length, NULL, 10);
+	if (length == 2 && !strncmp(text, "fd", 2)) {
+		job->fd = (int)value;
+		return value > 2;
+	}
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		if (length == strlen(numbers[i].name) && !strncmp(text, numbers[i].name, length)) {
+			*numbers[i].value = value;
 			return true;
 		}
 	}
@@ -493,8 +537,6 @@ static bool argument(const char *text)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMTR\1";
-
 	if (argc == 1 && !strcmp(argv[0], "ask=on")) {
 		/* Read by crates/vm/src/plugin.rs. */
 		printf("recorder: %d %d\n", info->version.min, info->version.cur);
@@ -507,14 +549,12 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 			return -1;
 		}
 	}
-	if (strcmp(info->target_name, "x86_64") || !info->system_emulation || wanted.fd < 0) {
-		fprintf(stderr, "recorder: needs qemu-system-x86_64 and fd=N\n");
+	if (strcmp(info->target_name, "x86_64") || !info->system_emulation || !job_count) {
+		fprintf(stderr, "recorder: needs qemu-system-x86_64 and path=N\n");
 		return -1;
 	}
 	self = id;
 	api = api_of(qemu_plugin_version);
-	memcpy(buffer, HEADER, sizeof(HEADER));
-	filled = sizeof(HEADER);
 	translate = translate_markers;
 	api->start();
 	return 0;

@@ -44,7 +44,7 @@ pub fn assert_identical(one: &Value, other: &Value) {
     let pairs = rows(one).iter().zip(rows(other)).filter(|(one, other)| one != other);
     let differing: Vec<_> = pairs.map(|(one, other)| difference(one, other)).collect();
     assert!(differing.is_empty(), "not identical:\n{}", differing.join("\n"));
-    assert!(one == other, "not identical: {} and {}", one["identity"], other["identity"]);
+    assert!(one == other, "not identical: {} and {}", one["configuration"], other["configuration"]);
 }
 
 /// The samples in which two rows of one path differ, or both rows if it is something else.

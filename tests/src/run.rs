@@ -67,7 +67,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts `command`, its output going to files, so that it never waits for us.
+    /// Runs `command`, its output going to files, so that it never waits for us.
     pub(crate) fn start(mut command: Command) -> Self {
         let files = [NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap()];
         let [stdout, stderr] = files;

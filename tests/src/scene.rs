@@ -61,7 +61,7 @@ impl Scene {
         command
     }
 
-    /// Starts the command.
+    /// Runs the command.
     pub fn start(&self, arguments: &[&str]) -> Running {
         Running::start(self.command(arguments))
     }

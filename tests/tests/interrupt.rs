@@ -9,7 +9,7 @@ use rustix::process::Signal;
 /// From the first steps over reading images and booting to walking paths.
 const MOMENTS_MS: [u64; 5] = [50, 300, 1000, 2000, 4000];
 
-/// Starts a comparison that takes minutes.
+/// Runs a comparison that takes minutes.
 fn start(scene: &Scene) -> Running {
     let kernels = [debian("cloud"), debian("rt")];
     scene.start(&["compare", &kernels[0], &kernels[1], "--perturb", "512"])

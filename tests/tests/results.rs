@@ -88,7 +88,7 @@ fn results_measured_otherwise_are_refused_with_the_difference_named() {
 }
 
 #[test]
-fn check_is_1_if_a_path_became_dearer_and_0_if_cheaper_or_same() {
+fn check_is_1_if_a_path_became_more_expensive_and_0_if_cheaper_or_same() {
     assert_eq!(checked("base", "nop", &[]), 1);
     assert_eq!(checked("nop", "base", &[]), 0);
     assert_eq!(checked("base", "localversion", &[]), 0);
@@ -106,13 +106,13 @@ fn check_looks_only_at_what_is_shown_and_beyond_the_threshold() {
 fn a_result_says_what_it_was_measured_with() {
     let scene = Scene::warm();
     let result = scene.run(&["measure", &built("base"), "--json"]).json();
-    let identity = &result["identity"];
-    assert_eq!(identity["clock"], "instructions");
+    let configuration = &result["configuration"];
+    assert_eq!(configuration["clock"], "instructions");
     for part in ["image_sha256", "agent_sha256", "initramfs_sha256"] {
-        assert_eq!(identity[part].as_str().unwrap().len(), 64, "{part}");
+        assert_eq!(configuration[part].as_str().unwrap().len(), 64, "{part}");
     }
     for part in ["release", "command_line", "cpu", "machine", "qemu"] {
-        assert!(!identity[part].as_str().unwrap().is_empty(), "{part}");
+        assert!(!configuration[part].as_str().unwrap().is_empty(), "{part}");
     }
     assert_eq!(with_status(&result, "ok").len(), rows(&result).len() - NOT_ON_LINUX.len());
 }

@@ -27,7 +27,7 @@ fn the_recorder_changes_no_count() {
         let explain = explain(name, &base, &["--json"]).json();
         let count = |field: &str| explain["base"]["windows"][field].as_u64().unwrap();
         let row = path(&measured, name);
-        let first = usize::try_from(row["samples_per_start"][0].as_u64().unwrap()).unwrap();
+        let first = usize::try_from(row["samples_per_run"][0].as_u64().unwrap()).unwrap();
         let samples = &row["samples"].as_array().unwrap()[..first];
         let shown = &explain["base"]["window"]["total"];
         let alike = samples.iter().filter(|sample| *sample == shown).count() as u64;

@@ -41,7 +41,7 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     port.send_plain(Kind::Ready, b"");
     port.pause(plan.suite());
     for round in plan.suite().rounds() {
-        for number in 0..plan.starts() {
+        for number in 0..plan.runs() {
             start::run(number, round)?;
         }
     }

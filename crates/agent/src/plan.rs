@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn a_plan_that_is_malformed_is_an_abort_that_names_the_line() {
         let trouble = parsed(b"suite exact\nstarts\n").unwrap_err();
-        assert_eq!(trouble.as_bytes(), b"/plan: line 2 of the plan is not a `starts` line");
+        assert_eq!(trouble.as_bytes(), b"/plan: line 2 of the plan is not a `runs` line");
         assert!(parsed(&[b'x'; MAX_PLAN + 1]).is_err());
         let plan = Plan::new(Suite::Elapsed, 1);
         assert_eq!(parsed(plan.to_string().as_bytes()).unwrap(), plan);

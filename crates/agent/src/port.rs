@@ -100,7 +100,7 @@ impl Port {
 
     /// Sends that a path failed, and why.
     pub(crate) fn send_failed(&mut self, place: message::Place, reason: &[u8]) {
-        let status = message::Status::Failed;
+        let status = message::OutcomeStatus::Failed;
         let checks = core::iter::empty();
         // A reason of the agent's own fits.
         let _ = self.send_outcome(message::Outcome { place, status, reason, checks, samples: &[] });

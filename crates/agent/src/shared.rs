@@ -7,7 +7,7 @@
 use core::ptr::NonNull;
 
 use pathmeter_probes::{
-    Probe, Report, clock,
+    Probe, ProbeReport, clock,
     sys::{self, flag},
     task::{self, Ended},
     text::Text,
@@ -17,17 +17,17 @@ use crate::trouble::Trouble;
 
 /// The memory.
 pub(crate) struct SharedReport {
-    place: NonNull<Report>,
+    place: NonNull<ProbeReport>,
 }
 
 impl SharedReport {
     /// Maps it.
     pub(crate) fn new() -> Result<Self, Trouble> {
         let address =
-            sys::map(size_of::<Report>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
+            sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
                 Text::format(format_args!("no shared memory (error {error})"))
             })?;
-        let place = NonNull::new(address as *mut Report);
+        let place = NonNull::new(address as *mut ProbeReport);
         let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
         Ok(Self { place })
     }
@@ -40,9 +40,9 @@ impl SharedReport {
         probe: Probe,
         samples: u32,
         limit: usize,
-    ) -> Result<(Ended, &Report), i32> {
+    ) -> Result<(Ended, &ProbeReport), i32> {
         let own = sys::getpid().unwrap_or(0);
-        // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a Report;
+        // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a ProbeReport;
         // no probe's process has it now, and the reference ends with the statement.
         unsafe { self.place.as_mut() }.reset(samples, own as u32);
         let place = self.place;
@@ -58,7 +58,7 @@ impl SharedReport {
 }
 
 /// The life of a probe's process; its exit code.
-fn fill(mut place: NonNull<Report>, probe: Probe, limit: usize) -> usize {
+fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
     // SAFETY: this process is a copy of the one that waits, and has no other reference to the memory;
     // the waiting one has none until this one has ended.
     let report = unsafe { place.as_mut() };
@@ -73,11 +73,11 @@ fn fill(mut place: NonNull<Report>, probe: Probe, limit: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_probes::{Outcome, Status};
+    use pathmeter_probes::{Outcome, ProbeStatus};
 
     const LIMIT: usize = 10;
 
-    fn samples_its_windows(report: &mut Report) -> Outcome {
+    fn samples_its_windows(report: &mut ProbeReport) -> Outcome {
         let mut cost = 0;
         report.walk(|| {
             cost += 1;
@@ -85,7 +85,7 @@ mod tests {
         })
     }
 
-    fn is_killed(report: &mut Report) -> Outcome {
+    fn is_killed(report: &mut ProbeReport) -> Outcome {
         report.push(99);
         let own = sys::getpid().unwrap_or(0);
         let _ = sys::kill(own.cast_signed(), flag::SIGKILL);
@@ -96,7 +96,7 @@ mod tests {
     fn what_a_probe_leaves_is_seen_when_it_has_ended() {
         let mut shared = SharedReport::new().unwrap();
         let (ended, report) = shared.run(samples_its_windows, 2, LIMIT).unwrap();
-        assert_eq!((ended, report.status()), (Ended::Exit(0), Status::Ok));
+        assert_eq!((ended, report.status()), (Ended::Exit(0), ProbeStatus::Ok));
         assert_eq!(report.samples(), [4, 5]);
         assert_eq!(report.parent(), std::process::id() as usize);
     }
@@ -105,8 +105,8 @@ mod tests {
     fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
         let mut shared = SharedReport::new().unwrap();
         let (ended, report) = shared.run(is_killed, 1, LIMIT).unwrap();
-        assert_eq!((ended, report.status()), (Ended::Signal(9), Status::Silent));
+        assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));
         let (_, report) = shared.run(samples_its_windows, 1, LIMIT).unwrap();
-        assert_eq!((report.status(), report.samples()), (Status::Ok, &[4][..]));
+        assert_eq!((report.status(), report.samples()), (ProbeStatus::Ok, &[4][..]));
     }
 }

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
-    Check, MAX_CHECKS, MAX_SAMPLES, Report, Status, clock, probes,
+    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, clock, probes,
     sys::{self, flag, nr},
     task::{self, Ended},
     text::Text,
@@ -97,7 +97,7 @@ pub(crate) fn execute_plan(
     // One a path, in the order of the suite.
     let probes = probes(plan.suite());
     for (index, path) in plan.in_round(round) {
-        let place = Place { start: u64::from(start), path: index as u64 };
+        let place = Place { run: u64::from(start), path: index as u64 };
         port.send_begin(place);
         match shared.run(probes[index], path.kind.samples(), limit) {
             Ok((ended, report)) => send(port, place, report, ended),
@@ -118,17 +118,19 @@ fn shift_phase(start: u32) {
     clock::busy(guest::scramble(u64::from(start)) % LONGEST);
 }
 
-fn send(port: &mut Port, place: Place, report: &Report, ended: Ended) {
+fn send(port: &mut Port, place: Place, report: &ProbeReport, ended: Ended) {
     let died = epitaph(ended);
     let (status, reason) = match report.status() {
-        Status::Ok => (message::Status::Ok, &b""[..]),
-        Status::Unsupported => (message::Status::Unsupported, report.reason()),
-        Status::Broken => (message::Status::Failed, report.reason()),
-        Status::Silent => (message::Status::Failed, died.as_bytes()),
+        ProbeStatus::Ok => (message::OutcomeStatus::Ok, &b""[..]),
+        ProbeStatus::Unsupported => (message::OutcomeStatus::Unsupported, report.reason()),
+        ProbeStatus::Broken => (message::OutcomeStatus::Failed, report.reason()),
+        ProbeStatus::Silent => (message::OutcomeStatus::Failed, died.as_bytes()),
     };
-    let samples = if status == message::Status::Ok { report.samples() } else { &[] };
-    let checks =
-        report.checks().iter().map(|Check { name, value }| (name.as_bytes(), value.as_bytes()));
+    let samples = if status == message::OutcomeStatus::Ok { report.samples() } else { &[] };
+    let checks = report
+        .checks()
+        .iter()
+        .map(|ProbeCheck { name, value }| (name.as_bytes(), value.as_bytes()));
     let sent = port.send_outcome(Outcome { place, status, reason, checks, samples });
     if !sent {
         port.send_failed(place, b"its report does not fit a frame");
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn stacks_are_of_whole_pages_within_bounds_and_differ() {
-        let limits: Vec<u64> = (0..message::MAX_STARTS as u32).map(stack_limit).collect();
+        let limits: Vec<u64> = (0..message::MAX_RUNS as u32).map(stack_limit).collect();
         assert_eq!(limits[0], 128 << 20);
         assert!(limits.iter().all(|limit| (128 << 20..64 << 40).contains(limit)));
         assert!(limits.iter().all(|limit| limit.is_multiple_of(4096)));

@@ -54,7 +54,7 @@ type Bytes = EndianArcSlice<LittleEndian>;
 
 /// A function that an instruction belongs to, and the line in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Frame {
+pub struct SourceFrame {
     /// Name as in the source, so without the compiler's suffixes (`.isra.0`). None for code that
     /// has lines but no function, as assembly often.
     pub function: Option<String>,
@@ -111,7 +111,7 @@ impl DebugInfo {
 
     /// The functions at `address`, innermost first: those inlined there, then the one that was
     /// called. Empty where the file says nothing; at most [`MAX_FRAMES`].
-    pub fn frames(&self, address: u64) -> Vec<Frame> {
+    pub fn frames(&self, address: u64) -> Vec<SourceFrame> {
         // The lookup asks for the range up to the next address.
         if address == u64::MAX {
             return Vec::new();
@@ -124,15 +124,15 @@ impl DebugInfo {
             frames.push(self.frame(&frame));
         }
         // Each but the last is in the one after it.
-        frames.iter_mut().rev().skip(1).for_each(|frame: &mut Frame| frame.inlined = true);
+        frames.iter_mut().rev().skip(1).for_each(|frame: &mut SourceFrame| frame.inlined = true);
         frames
     }
 
-    fn frame(&self, found: &addr2line::Frame<'_, Bytes>) -> Frame {
+    fn frame(&self, found: &addr2line::Frame<'_, Bytes>) -> SourceFrame {
         let function = found.function.as_ref().and_then(|name| name.demangle().ok());
         let location = found.location.as_ref();
         let file = location.and_then(|location| location.file);
-        Frame {
+        SourceFrame {
             function: function.map(|name| bounded(&name)),
             file: file.map(|file| self.roots.relative(&bounded(file))),
             line: location.and_then(|location| location.line),

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, Frame};
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, SourceFrame};
 use proptest::prelude::*;
 
 const CLI: u64 = 0xffff_ffff_8100_0000;
@@ -30,8 +30,13 @@ fn open_bytes(bytes: &[u8]) -> Result<DebugInfo, DebugInfoError> {
     DebugInfo::open(file.path())
 }
 
-fn frame(function: &str, file: &str, line: u32, inlined: bool) -> Frame {
-    Frame { function: Some(function.into()), file: Some(file.into()), line: Some(line), inlined }
+fn frame(function: &str, file: &str, line: u32, inlined: bool) -> SourceFrame {
+    SourceFrame {
+        function: Some(function.into()),
+        file: Some(file.into()),
+        line: Some(line),
+        inlined,
+    }
 }
 
 #[test]

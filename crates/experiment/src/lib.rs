@@ -2,7 +2,7 @@
 //!
 //! - [`Experiment::parse`] reads one from TOML (`experiments/*.toml`) and checks that all it refers to
 //!   is there.
-//! - [`Observed`] is what was measured for it, cell by cell; [`Report`] puts both together and judges
+//! - [`Observed`] is what was measured for it, cell by cell; [`ExperimentReport`] puts both together and judges
 //!   every expectation.
 //!
 //! An instruction count is not a cycle: the figures that a thread published stand beside ours, never
@@ -20,4 +20,4 @@ pub use definition::{
 pub use observed::{
     Cell, Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCheck,
 };
-pub use report::{Judged, Outcome, Report, ReportSchema, report_schema};
+pub use report::{ExperimentReport, Judged, Judgement, ReportSchema, report_schema};

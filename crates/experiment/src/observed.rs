@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Instructions executed: the median over all windows of all starts.
+    /// Instructions executed: the median over all windows of all runs.
     #[default]
     Instructions,
-    /// Instructions executed: the most in any window of any start.
+    /// Instructions executed: the most in any window of any run.
     Worst,
     /// Distinct lines of data touched, of 64 bytes.
     DataLines,

@@ -23,7 +23,7 @@ const MOST_OF_CONTROL: u64 = 150;
 
 /// An experiment, run and judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+pub struct ExperimentReport {
     /// Always `pathmeter.experiment/1`.
     pub schema: ReportSchema,
     /// What was to be done.
@@ -42,7 +42,7 @@ pub struct Judged {
     /// Whether the exact clock said so, alike on every host; else it decides nothing.
     pub exact: bool,
     /// Whether it came true.
-    pub outcome: Outcome,
+    pub outcome: Judgement,
     /// The figures that it was judged by.
     pub seen: String,
 }
@@ -52,16 +52,16 @@ pub struct Judged {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum Judgement {
     /// It did.
     Holds,
     /// What it is about was not measured, or not so that it tells.
-    Untold,
+    Inconclusive,
     /// It did not.
     Fails,
 }
 
-impl Report {
+impl ExperimentReport {
     /// Judges `observed` by what `experiment` expects.
     pub fn new(experiment: Experiment, observed: Observed) -> Self {
         let judge = |expectation: &Expectation| {
@@ -73,18 +73,18 @@ impl Report {
         Self { schema: ReportSchema::V1, experiment, observed, judged }
     }
 
-    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is untold
+    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is inconclusive
     /// with one or if anything failed that was to be measured.
-    pub fn verdict(&self) -> Outcome {
+    pub fn verdict(&self) -> Judgement {
         let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
         let failed =
             self.observed.cells.iter().flatten().any(|cell| matches!(cell, Cell::Failed(_)));
-        let unmeasured = if failed { Outcome::Untold } else { Outcome::Holds };
-        exact.fold(unmeasured, Outcome::max)
+        let unmeasured = if failed { Judgement::Inconclusive } else { Judgement::Holds };
+        exact.fold(unmeasured, Judgement::max)
     }
 }
 
-fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Outcome, String) {
+fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Judgement, String) {
     let seen = match rule {
         Rule::Difference { left, right, metric, right_metric, at_least, at_most } => {
             let value = |place, metric| value(experiment, observed, place, metric);
@@ -111,11 +111,11 @@ fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Outcome
             Ok(unsupported(row.into_iter().flatten()))
         }
     };
-    seen.unwrap_or_else(|reason| (Outcome::Untold, reason))
+    seen.unwrap_or_else(|reason| (Judgement::Inconclusive, reason))
 }
 
-fn told(holds: bool) -> Outcome {
-    if holds { Outcome::Holds } else { Outcome::Fails }
+fn told(holds: bool) -> Judgement {
+    if holds { Judgement::Holds } else { Judgement::Fails }
 }
 
 /// The number in a cell, or why there is none.
@@ -154,15 +154,15 @@ fn found<'a, T>(
 }
 
 /// One path that runs is enough to fail, and one that failed can't tell.
-fn unsupported<'a>(cells: impl Iterator<Item = &'a ExactCell>) -> (Outcome, String) {
+fn unsupported<'a>(cells: impl Iterator<Item = &'a ExactCell>) -> (Judgement, String) {
     let each = cells.filter_map(|cell| match cell {
-        Cell::Measured(_) => Some((Outcome::Fails, "it runs")),
-        Cell::Failed(reason) => Some((Outcome::Untold, reason)),
-        Cell::Unsupported(reason) => Some((Outcome::Holds, reason)),
+        Cell::Measured(_) => Some((Judgement::Fails, "it runs")),
+        Cell::Failed(reason) => Some((Judgement::Inconclusive, reason)),
+        Cell::Unsupported(reason) => Some((Judgement::Holds, reason)),
         Cell::NotAsked => None,
     });
     let worst = each.max_by_key(|(outcome, _)| *outcome);
-    let (outcome, seen) = worst.unwrap_or((Outcome::Untold, "not measured"));
+    let (outcome, seen) = worst.unwrap_or((Judgement::Inconclusive, "not measured"));
     (outcome, seen.to_owned())
 }
 
@@ -171,7 +171,7 @@ fn difference(
     right: Option<u64>,
     at_least: Option<i64>,
     at_most: Option<i64>,
-) -> (Outcome, String) {
+) -> (Judgement, String) {
     let (left, right) = (i128::from(left), right.map(i128::from));
     let difference = left - right.unwrap_or(0);
     let holds = at_least.is_none_or(|least| difference >= i128::from(least))
@@ -189,7 +189,7 @@ fn bounded(
     value: &str,
     at_least: Option<i64>,
     at_most: Option<i64>,
-) -> Result<(Outcome, String), String> {
+) -> Result<(Judgement, String), String> {
     let number: u64 = value.parse().map_err(|_| format!("{value:?} is no number"))?;
     Ok(difference(number, None, at_least, at_most))
 }
@@ -198,7 +198,7 @@ fn quotient(
     [left, right]: [Result<u64, String>; 2],
     at_least: Option<u32>,
     at_most: Option<u32>,
-) -> Result<(Outcome, String), String> {
+) -> Result<(Judgement, String), String> {
     let (left, right) = (left?, right?);
     if right > MOST_OF_CONTROL {
         let right = factor(right.into());
@@ -241,5 +241,5 @@ fn expected(bounds: [Option<String>; 2]) -> String {
 /// The document's schema, published as `docs/schemas/pathmeter.experiment-1.json`.
 pub fn report_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<Report>()
+    settings.into_generator().into_root_schema_for::<ExperimentReport>()
 }

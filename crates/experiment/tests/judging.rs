@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use pathmeter_experiment::{
-    Cell, Elapsed, ElapsedCell, ExactCell, Experiment, ExperimentError, Measured, Metric, Observed,
-    ObservedCheck, Outcome, Report,
+    Cell, Elapsed, ElapsedCell, ExactCell, Experiment, ExperimentError, ExperimentReport,
+    Judgement, Measured, Metric, Observed, ObservedCheck,
 };
 
 const TEXT: &str = r#"
@@ -50,17 +50,17 @@ fn elapsed(percent: u64) -> ElapsedCell {
 
 /// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes thrice
 /// as long, the new one as long as by one.
-fn report(expectation: &str, old: ExactCell, new: ExactCell) -> Report {
+fn report(expectation: &str, old: ExactCell, new: ExactCell) -> ExperimentReport {
     let check = |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
     let observed = Observed {
         cells: vec![vec![old, cell(7)], vec![new, Cell::NotAsked]],
         elapsed: vec![vec![elapsed(300)], vec![elapsed(100)]],
         checks: vec![vec![check("NT", "leaks"), check("spins", "17")], vec![]],
     };
-    Report::new(with(expectation).unwrap(), observed)
+    ExperimentReport::new(with(expectation).unwrap(), observed)
 }
 
-fn judge(expectation: &str, old: ExactCell, new: ExactCell) -> (Outcome, String) {
+fn judge(expectation: &str, old: ExactCell, new: ExactCell) -> (Judgement, String) {
     let judged = report(expectation, old, new).judged.remove(0);
     (judged.outcome, judged.seen)
 }
@@ -75,9 +75,12 @@ at_most = 10
 
 #[test]
 fn a_difference_holds_within_its_bounds_ends_included() {
-    for (new, outcome) in
-        [(94, Outcome::Fails), (95, Outcome::Holds), (110, Outcome::Holds), (111, Outcome::Fails)]
-    {
+    for (new, outcome) in [
+        (94, Judgement::Fails),
+        (95, Judgement::Holds),
+        (110, Judgement::Holds),
+        (111, Judgement::Fails),
+    ] {
         assert_eq!(judge(BOUNDED, cell(100), cell(new)).0, outcome, "{new}");
     }
     assert_eq!(judge(BOUNDED, cell(100), cell(103)).1, "103 - 100 = 3; -5 to 10 expected");
@@ -92,12 +95,12 @@ fn large_numbers_are_seen_in_groups_of_three_digits() {
 #[test]
 fn what_was_not_measured_tells_nothing() {
     let (outcome, seen) = judge(BOUNDED, cell(100), Cell::Failed("it died".into()));
-    assert_eq!((outcome, &seen[..]), (Outcome::Untold, "new, yield: it died"));
+    assert_eq!((outcome, &seen[..]), (Judgement::Inconclusive, "new, yield: it died"));
 }
 
 #[test]
 fn the_largest_counts_do_not_wrap() {
-    assert_eq!(judge(BOUNDED, cell(u64::MAX), cell(0)).0, Outcome::Fails);
+    assert_eq!(judge(BOUNDED, cell(u64::MAX), cell(0)).0, Judgement::Fails);
 }
 
 #[test]
@@ -109,11 +112,11 @@ fn the_worst_case_is_held_against_the_median() {
     );
     assert_eq!(
         judge(&rule, cell(100), cell(1)),
-        (Outcome::Fails, "109 - 100 = 9; at most 0 expected".into())
+        (Judgement::Fails, "109 - 100 = 9; at most 0 expected".into())
     );
 }
 
-fn check(subject: &str, check: &str, form: &str) -> (Outcome, String) {
+fn check(subject: &str, check: &str, form: &str) -> (Judgement, String) {
     let rule = "rule = \"check\"\n";
     let text = format!("{rule}subject = \"{subject}\"\ncheck = \"{check}\"\n{form}");
     judge(&text, cell(1), cell(1))
@@ -121,19 +124,19 @@ fn check(subject: &str, check: &str, form: &str) -> (Outcome, String) {
 
 #[test]
 fn a_check_holds_with_its_value() {
-    assert_eq!(check("old", "NT", "value = \"leaks\"").0, Outcome::Holds);
-    assert_eq!(check("old", "NT", "value = \"kept out\"").0, Outcome::Fails);
-    assert_eq!(check("new", "NT", "value = \"leaks\"").0, Outcome::Untold);
+    assert_eq!(check("old", "NT", "value = \"leaks\"").0, Judgement::Holds);
+    assert_eq!(check("old", "NT", "value = \"kept out\"").0, Judgement::Fails);
+    assert_eq!(check("new", "NT", "value = \"leaks\"").0, Judgement::Inconclusive);
 }
 
 #[test]
 fn or_within_its_bounds_if_it_is_a_number() {
     let spins = |form| check("old", "spins", form).0;
-    assert_eq!(spins("at_least = 17\nat_most = 17"), Outcome::Holds);
-    assert_eq!(spins("at_least = 18"), Outcome::Fails);
-    assert_eq!(spins("at_most = 16"), Outcome::Fails);
+    assert_eq!(spins("at_least = 17\nat_most = 17"), Judgement::Holds);
+    assert_eq!(spins("at_least = 18"), Judgement::Fails);
+    assert_eq!(spins("at_most = 16"), Judgement::Fails);
     let text = check("old", "NT", "at_least = 0");
-    assert_eq!(text, (Outcome::Untold, "\"leaks\" is no number".into()));
+    assert_eq!(text, (Judgement::Inconclusive, "\"leaks\" is no number".into()));
 }
 
 fn ratio(left: &str, right: &str, bounds: &str) -> String {
@@ -149,10 +152,10 @@ fn two_cpus_against_one_are_compared_between_subjects() {
     let (outcome, seen) = judged("at_least_percent = 140");
     assert_eq!(
         (outcome, &seen[..]),
-        (Outcome::Holds, "3.00 / 1.00 = 3.00; at least 1.40 expected")
+        (Judgement::Holds, "3.00 / 1.00 = 3.00; at least 1.40 expected")
     );
-    assert_eq!(judged("at_least_percent = 301").0, Outcome::Fails);
-    assert_eq!(judged("at_most_percent = 299").0, Outcome::Fails);
+    assert_eq!(judged("at_least_percent = 301").0, Judgement::Fails);
+    assert_eq!(judged("at_most_percent = 299").0, Judgement::Fails);
     assert!(with(&rule("")).is_err());
     assert!(with(&rule("at_least_percent = 1").replace("ioctl", "yield")).is_err());
 }
@@ -163,11 +166,11 @@ fn a_control_that_two_cpus_slow_down_tells_nothing() {
         let rule = ratio("old", "new", "at_least_percent = 140");
         let mut observed = report(&rule, cell(1), cell(1)).observed;
         observed.elapsed[1] = vec![elapsed(control)];
-        Report::new(with(&rule).unwrap(), observed).judged.remove(0)
+        ExperimentReport::new(with(&rule).unwrap(), observed).judged.remove(0)
     };
-    assert_eq!(judged(150).outcome, Outcome::Holds);
+    assert_eq!(judged(150).outcome, Judgement::Holds);
     let busy = judged(151);
-    assert_eq!(busy.outcome, Outcome::Untold);
+    assert_eq!(busy.outcome, Judgement::Inconclusive);
     assert_eq!(
         busy.seen,
         "the control took 1.51 times as long: this host had not two CPUs to spare"
@@ -178,36 +181,39 @@ fn a_control_that_two_cpus_slow_down_tells_nothing() {
 fn unsupported_means_all_of_its_paths() {
     let rule = "rule = \"unsupported\"\nsubject = \"new\"";
     let unsupported = Cell::Unsupported("no rdpid".into());
-    assert_eq!(judge(rule, cell(1), unsupported), (Outcome::Holds, "no rdpid".into()));
-    assert_eq!(judge(rule, cell(1), cell(1)).0, Outcome::Fails);
+    assert_eq!(judge(rule, cell(1), unsupported), (Judgement::Holds, "no rdpid".into()));
+    assert_eq!(judge(rule, cell(1), cell(1)).0, Judgement::Fails);
     // One path that runs is enough.
     let old = rule.replace("new", "old");
-    assert_eq!(judge(&old, Cell::Unsupported("no".into()), cell(1)).0, Outcome::Fails);
+    assert_eq!(judge(&old, Cell::Unsupported("no".into()), cell(1)).0, Judgement::Fails);
     // What failed might have run.
     let failed = Cell::Failed("it died".into());
-    assert_eq!(judge(rule, cell(1), failed), (Outcome::Untold, "it died".into()));
+    assert_eq!(judge(rule, cell(1), failed), (Judgement::Inconclusive, "it died".into()));
 }
 
 #[test]
 fn the_verdict_is_the_worst_that_the_exact_clock_says() {
     let verdict = |new| report(BOUNDED, cell(100), new).verdict();
-    assert_eq!(verdict(cell(100)), Outcome::Holds);
-    assert_eq!(verdict(cell(0)), Outcome::Fails);
-    assert_eq!(verdict(Cell::Unsupported("no".into())), Outcome::Untold);
+    assert_eq!(verdict(cell(100)), Judgement::Holds);
+    assert_eq!(verdict(cell(0)), Judgement::Fails);
+    assert_eq!(verdict(Cell::Unsupported("no".into())), Judgement::Inconclusive);
     // What nobody expects anything of has to be measured all the same.
     let alone =
         "rule = \"difference\"\nleft = { subject = \"old\", path = \"yield\" }\nat_most = 9";
-    assert_eq!(report(alone, cell(1), Cell::Failed("it died".into())).verdict(), Outcome::Untold);
-    assert_eq!(report(alone, cell(10), Cell::Failed("it died".into())).verdict(), Outcome::Fails);
+    assert_eq!(
+        report(alone, cell(1), Cell::Failed("it died".into())).verdict(),
+        Judgement::Inconclusive
+    );
+    assert_eq!(report(alone, cell(10), Cell::Failed("it died".into())).verdict(), Judgement::Fails);
 }
 
 #[test]
 fn what_the_host_says_decides_nothing() {
     let mut report = report(&ratio("new", "new", "at_least_percent = 101"), cell(1), cell(1));
-    assert_eq!((report.judged[0].outcome, report.judged[0].exact), (Outcome::Fails, false));
-    assert_eq!(report.verdict(), Outcome::Holds);
+    assert_eq!((report.judged[0].outcome, report.judged[0].exact), (Judgement::Fails, false));
+    assert_eq!(report.verdict(), Judgement::Holds);
     report.judged[0].exact = true;
-    assert_eq!(report.verdict(), Outcome::Fails);
+    assert_eq!(report.verdict(), Judgement::Fails);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! This decides which rows there are and what happens to paths that were not measured; what two
 //! sets of samples say is [`pathmeter_stats::judge`]'s to decide. Whether the two may be compared
-//! at all is the caller's question to [`crate::Identity::differences`].
+//! at all is the caller's question to [`crate::Configuration::differences`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +38,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         new: SideInfo::from(new),
         summary: Summary::of(&paths),
         paths,
-        identity_differences: base.identity.differences(&new.identity),
+        identity_differences: base.configuration.differences(&new.configuration),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{IdentityDifference, Measurement, Unit};
+use crate::{ConfigurationDifference, Measurement, Unit};
 
 /// The name and version of the comparison document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub struct Comparison {
     /// In what else than the kernel the two were measured differently; empty unless the reader
     /// admitted it.
     #[serde(default)]
-    pub identity_differences: Vec<IdentityDifference>,
+    pub identity_differences: Vec<ConfigurationDifference>,
     /// How many paths have each verdict.
     pub summary: Summary,
 }
@@ -50,8 +50,8 @@ impl From<&Measurement> for SideInfo {
     fn from(measurement: &Measurement) -> Self {
         Self {
             name: measurement.subject.name.clone(),
-            release: measurement.identity.release.clone(),
-            image_sha256: measurement.identity.image_sha256.clone(),
+            release: measurement.configuration.release.clone(),
+            image_sha256: measurement.configuration.image_sha256.clone(),
         }
     }
 }

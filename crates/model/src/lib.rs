@@ -1,7 +1,7 @@
 //! The documents pathmeter writes and reads back, as plain data: no I/O, no opinion on output.
 //!
 //! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
-//!   [`Identity`] it depends on. Reading one back is [`parse_measurement`], which trusts nothing.
+//!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts nothing.
 //! - [`Comparison`], `pathmeter.comparison/1`: what two measurements say of each path, made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
 //!
@@ -11,14 +11,14 @@
 
 mod compare;
 mod comparison;
-mod identity;
+mod configuration;
 mod measurement;
 mod parse;
 mod schema;
 
 pub use compare::{Threshold, compare};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
-pub use identity::{Identity, IdentityDifference};
+pub use configuration::{Configuration, ConfigurationDifference};
 pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,

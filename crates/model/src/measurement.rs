@@ -9,7 +9,7 @@ use pathmeter_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Identity;
+use crate::Configuration;
 
 /// The name and version of the result document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,7 @@ pub struct Measurement {
     /// What was measured.
     pub subject: Subject,
     /// All that the samples depend on.
-    pub identity: Identity,
+    pub configuration: Configuration,
     /// One entry a path, in the order of measuring; names are unique.
     pub paths: Vec<PathResult>,
     /// What a reader must know to judge the samples, for example panics survived.
@@ -39,7 +39,7 @@ pub struct Measurement {
 impl Measurement {
     /// The unit of all measured paths.
     pub fn unit(&self) -> Unit {
-        self.identity.clock
+        self.configuration.clock
     }
 }
 
@@ -133,10 +133,10 @@ pub struct PathResult {
     pub status: Status,
     /// Why there are no samples; null when the status is ok.
     pub reason: Option<String>,
-    /// Every sample, start by start, in the order taken.
+    /// Every sample, run by run, in the order taken.
     pub samples: Vec<u64>,
-    /// How many of the samples each perturbed start gave.
-    pub samples_per_start: Vec<u32>,
+    /// How many of the samples each perturbed run gave.
+    pub samples_per_run: Vec<u32>,
     /// What the samples say; null without samples.
     pub estimate: Option<Estimate>,
     /// What the probe proved or noticed.
@@ -145,17 +145,17 @@ pub struct PathResult {
 }
 
 impl PathResult {
-    /// A path walked and proven, with the samples of each start in `starts` (all empty for a
+    /// A path walked and proven, with the samples of each run in `runs` (all empty for a
     /// check). The estimate is made here.
-    pub fn ok(path: &str, unit: Unit, starts: &[Vec<u64>], checks: Vec<Check>) -> Self {
-        let samples = starts.concat();
-        let per_start = starts.iter().map(|start| u32::try_from(start.len()).unwrap_or(u32::MAX));
+    pub fn ok(path: &str, unit: Unit, runs: &[Vec<u64>], checks: Vec<Check>) -> Self {
+        let samples = runs.concat();
+        let per_run = runs.iter().map(|run| u32::try_from(run.len()).unwrap_or(u32::MAX));
         Self {
             path: path.to_owned(),
             unit,
             status: Status::Ok,
             reason: None,
-            samples_per_start: if samples.is_empty() { Vec::new() } else { per_start.collect() },
+            samples_per_run: if samples.is_empty() { Vec::new() } else { per_run.collect() },
             estimate: Estimate::of(&samples),
             samples,
             checks,
@@ -207,7 +207,7 @@ pub struct Estimate {
     pub value: u64,
     /// The lower median: always a value that was sampled.
     pub median: u64,
-    /// All exact values over all starts, ascending, with their frequencies.
+    /// All exact values over all runs, ascending, with their frequencies.
     pub values: Vec<ValueCount>,
     /// The typical values, ascending: the fewest that cover 90 % of the samples. More than one
     /// means that the path is not single-valued.
@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn a_check_has_neither_samples_nor_starts() {
         let check = PathResult::ok("flags.isolation", Unit::Check, &[vec![], vec![]], vec![]);
-        assert_eq!((check.samples_per_start.len(), check.estimate), (0, None));
+        assert_eq!((check.samples_per_run.len(), check.estimate), (0, None));
     }
 
     #[test]
     fn starts_stay_apart_in_the_flat_samples() {
         let path = PathResult::ok("a.b", Unit::Instructions, &[vec![1, 2], vec![3]], vec![]);
-        assert_eq!((path.samples, path.samples_per_start), (vec![1, 2, 3], vec![2, 1]));
+        assert_eq!((path.samples, path.samples_per_run), (vec![1, 2, 3], vec![2, 1]));
     }
 }

@@ -18,7 +18,7 @@ pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
 pub const MAX_PATHS: usize = 4096;
 /// Longest name of a path, in bytes.
 pub const MAX_NAME_BYTES: usize = 128;
-/// Most samples of a path, over all starts.
+/// Most samples of a path, over all runs.
 pub const MAX_SAMPLES_PER_PATH: usize = 1 << 16;
 /// Most samples in a result; with the bound for a path it bounds the time of a comparison.
 pub const MAX_SAMPLES: usize = 1 << 20;
@@ -81,10 +81,10 @@ pub enum ParseError {
 /// How a path contradicts itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Inconsistency {
-    /// `samples_per_start` does not add up.
-    #[error("samples_per_start adds up to {sum}, but there are {samples} samples")]
-    Starts {
-        /// Sum over the starts.
+    /// `samples_per_run` does not add up.
+    #[error("samples_per_run adds up to {sum}, but there are {samples} samples")]
+    Runs {
+        /// Sum over the runs.
         sum: u64,
         /// Number of samples.
         samples: usize,
@@ -118,7 +118,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     check_names(&measurement.paths)?;
     for path in &measurement.paths {
         let inconsistent = |what| ParseError::Inconsistent { path: quoted(&path.path), what };
-        check_consistency(path, measurement.identity.clock).map_err(inconsistent)?;
+        check_consistency(path, measurement.configuration.clock).map_err(inconsistent)?;
     }
     Ok(measurement)
 }
@@ -166,11 +166,11 @@ fn check_names(paths: &[PathResult]) -> Result<(), ParseError> {
 }
 
 fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency> {
-    let sum: u64 = path.samples_per_start.iter().map(|&samples| u64::from(samples)).sum();
+    let sum: u64 = path.samples_per_run.iter().map(|&samples| u64::from(samples)).sum();
     let (is_ok, is_check) = (path.status == Status::Ok, path.unit == Unit::Check);
     let samples = path.samples.len();
     let complaints = [
-        (sum != samples as u64, Inconsistency::Starts { sum, samples }),
+        (sum != samples as u64, Inconsistency::Runs { sum, samples }),
         (path.estimate != Estimate::of(&path.samples), Inconsistency::Estimate),
         (is_ok && !is_check && samples == 0, Inconsistency::NoSamples),
         (is_check && samples > 0, Inconsistency::SampledCheck),

@@ -132,7 +132,7 @@ fn the_summary_counts_every_path_once() {
 #[test]
 fn what_else_differs_is_carried_along() {
     let (base, mut new) = (measurement("old", vec![]), measurement("new", vec![]));
-    new.identity.qemu = "8.0.0".into();
+    new.configuration.qemu = "8.0.0".into();
     let comparison = compare(&base, &new, EVERY_CHANGE);
     assert_eq!(comparison.identity_differences[0].field, "qemu");
 }

@@ -47,7 +47,7 @@ fn the_schema_of_a_comparison_is_published() {
 #[test]
 fn a_result_has_the_fields_that_others_read() {
     let result = serde_json::to_value(whole()).unwrap();
-    assert_eq!(fields(&result), ["identity", "notes", "paths", "schema", "subject"]);
+    assert_eq!(fields(&result), ["configuration", "notes", "paths", "schema", "subject"]);
     assert_eq!(result["schema"], "pathmeter.result/1");
     assert_eq!(result["subject"], json!({"kind": "kernel-image", "name": "vmlinuz"}));
     let of_path = fields(&result["paths"][0]);
@@ -87,7 +87,7 @@ fn the_schemas_name_every_field_written() {
     };
     let result = serde_json::to_value(whole()).unwrap();
     assert_eq!(required(&schema), fields(&result));
-    assert_eq!(required(&schema["$defs"]["Identity"]), fields(&result["identity"]));
+    assert_eq!(required(&schema["$defs"]["Configuration"]), fields(&result["configuration"]));
     assert_eq!(required(&schema["$defs"]["PathResult"]), fields(&result["paths"][0]));
     let estimate = &result["paths"][0]["estimate"];
     assert_eq!(required(&schema["$defs"]["Estimate"]), fields(estimate));

@@ -76,7 +76,7 @@ fn a_missing_or_mistyped_field_is_malformed() {
 #[test]
 fn an_unknown_dependency_is_refused() {
     let mut document = serde_json::to_value(whole()).unwrap();
-    document["identity"]["firmware"] = json!("qboot");
+    document["configuration"]["firmware"] = json!("qboot");
     let error = parse_measurement(document.to_string().as_bytes()).unwrap_err();
     assert!(error.to_string().contains("firmware"), "{error}");
 }
@@ -90,8 +90,8 @@ fn a_path_twice_is_refused() {
 
 #[test]
 fn contradictions_are_told_one_by_one() {
-    let starts = Inconsistency::Starts { sum: 9, samples: 8 };
-    assert_eq!(inconsistency("/paths/0/samples_per_start/0", json!(5)), starts);
+    let runs = Inconsistency::Runs { sum: 9, samples: 8 };
+    assert_eq!(inconsistency("/paths/0/samples_per_run/0", json!(5)), runs);
     assert_eq!(inconsistency("/paths/0/estimate/value", json!(329)), Inconsistency::Estimate);
     assert_eq!(inconsistency("/paths/0/estimate", json!(null)), Inconsistency::Estimate);
     assert_eq!(inconsistency("/paths/0/samples/7", json!(332)), Inconsistency::Estimate);
@@ -142,11 +142,11 @@ proptest! {
 
     #[test]
     fn any_samples_survive_the_round_trip(
-        starts in proptest::collection::vec(
+        runs in proptest::collection::vec(
             proptest::collection::vec(0..=i64::MAX as u64, 1..20), 1..5),
     ) {
         let unit = common::INSTRUCTIONS;
-        let paths = vec![pathmeter_model::PathResult::ok("a.b", unit, &starts, vec![])];
+        let paths = vec![pathmeter_model::PathResult::ok("a.b", unit, &runs, vec![])];
         let written = measurement("vmlinuz", paths);
         prop_assert_eq!(parse_measurement(&bytes(&written)), Ok(written));
     }

@@ -19,8 +19,8 @@ fn obeyed() -> Measurement {
         PathResult::failed("tcp.round-trip", INSTRUCTIONS, TEXT),
     ];
     let mut result = Measurement { notes: vec![TEXT.into()], ..measurement(TEXT, paths) };
-    result.identity.release = Some(TEXT.into());
-    result.identity.qemu = TEXT.into();
+    result.configuration.release = Some(TEXT.into());
+    result.configuration.qemu = TEXT.into();
     result
 }
 

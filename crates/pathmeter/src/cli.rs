@@ -9,12 +9,12 @@ use clap_complete::Shell;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
-/// Perturbed starts unless `--perturb` says otherwise: the sets of exact values of the paths that
+/// Perturbed runs unless `--perturb` says otherwise: the sets of exact values of the paths that
 /// have several are stable with it, and a kernel takes a few seconds.
-const STARTS: u32 = 6;
-/// Most perturbed starts: more samples than a result document may hold would follow.
-const MOST_STARTS: i64 = 512;
-/// Seconds for a boot, or for one start, after which a guest counts as hung.
+const RUNS: u32 = 6;
+/// Most perturbed runs: more samples than a result document may hold would follow.
+const MOST_RUNS: i64 = 512;
+/// Seconds for a boot, or for one run, after which a guest counts as hung.
 const TIMEOUT: u64 = 120;
 
 const ABOUT: &str = "\
@@ -26,7 +26,7 @@ numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is ne
 An instruction count is not a time.
 
 A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one (.deb, \
-.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that comes along. Its machine has \
+.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that is bundled. Its machine has \
 one CPU, or two with the word cpus=2.";
 
 const EXAMPLES: &str = "\
@@ -34,7 +34,7 @@ Examples:
   pathmeter doctor                                    can this machine measure?
   pathmeter compare old/bzImage new/bzImage           which paths changed, by how much?
   pathmeter compare base.json arch/x86/boot/bzImage --check
-                                                      did my change make any path dearer?
+                                                      did my change make any path more expensive?
   pathmeter measure bzImage -o base.json              keep a result to compare against
 
 Exit codes:
@@ -80,7 +80,7 @@ Exit codes: 0 if everything came out as expected, 1 if not, 3 if a subject could
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
-  pathmeter compare base.json bzImage --check         exit code 1 if a path became dearer
+  pathmeter compare base.json bzImage --check         exit code 1 if a path became more expensive
   pathmeter compare base.json bzImage --check --threshold 0.5
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
@@ -94,7 +94,7 @@ Verdicts:
   broken         a path was walked wrongly, or the kernel died on it
 
 A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
-version of QEMU, the CPU model or the number of starts; --across compares them all the same.";
+version of QEMU, the CPU model or the number of runs; --across compares them all the same.";
 
 /// What each x86 kernel hot path costs, exactly
 #[derive(Debug, Parser)]
@@ -218,16 +218,21 @@ pub(crate) struct OutputArgs {
     pub(crate) only: Vec<String>,
 }
 
-/// How guests run. All but the last two belong to a result's identity.
+/// How guests run. All but the last two belong to a result's configuration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exact runs")]
 pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU, as QEMU names it
+    /// The guest's CPU, as QEMU names it; by default one that every QEMU has alike
+    ///
+    /// The default is spelled out feature by feature (docs/exactness.md), so that each version of
+    /// QEMU gives the same result. A model's name may stand for another CPU in another version: then
+    /// only results of one version are compared.
     #[arg(
         long, value_name = "MODEL", default_value_t = Settings::default().cpu,
+        hide_default_value = true,
         value_parser = NonEmptyStringValueParser::new().try_map(cpu_model)
     )]
     pub(crate) cpu: String,
@@ -243,16 +248,16 @@ pub(crate) struct GuestArgs {
         value_parser = kernel_words
     )]
     pub(crate) append: String,
-    /// Starts of the probes, each with other addresses and another phase of the timer tick
+    /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
-    /// layout of the code. More starts find more of them and take longer.
+    /// layout of the code. More runs find more of them and take longer.
     #[arg(
-        long, value_name = "N", default_value_t = STARTS,
-        value_parser = clap::value_parser!(u32).range(1..=MOST_STARTS)
+        long, value_name = "N", default_value_t = RUNS,
+        value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
     )]
     pub(crate) perturb: u32,
-    /// Give a guest up that takes longer to boot, or for one perturbed start
+    /// Give a guest up that takes longer to boot, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
         value_parser = clap::value_parser!(u64).range(1..=86400)
@@ -288,6 +293,22 @@ fn kernel_words(words: &str) -> Result<String, String> {
     Ok(settings.append)
 }
 
+impl Default for GuestArgs {
+    /// What an empty command line means.
+    fn default() -> Self {
+        let Settings { cpu, memory_mib, append, .. } = Settings::default();
+        Self {
+            qemu: None,
+            cpu,
+            memory: memory_mib,
+            append,
+            perturb: RUNS,
+            timeout: TIMEOUT,
+            no_cache: false,
+        }
+    }
+}
+
 impl GuestArgs {
     /// What the user chose of the guest's machine.
     pub(crate) fn settings(&self) -> Settings {
@@ -295,7 +316,7 @@ impl GuestArgs {
         Settings { cpu, memory_mib: self.memory, append, ..Settings::default() }
     }
 
-    /// The longest that a boot or a start is waited for.
+    /// The longest that a boot or a run is waited for.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
@@ -436,7 +457,7 @@ mod tests {
 
     #[test]
     fn a_document_holds_the_samples_of_the_most_starts() {
-        let most = usize::try_from(MOST_STARTS).unwrap();
+        let most = usize::try_from(MOST_RUNS).unwrap();
         let windows = || Suite::Exact.paths().iter().map(|path| path.kind.samples() as usize);
         assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
         assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));

@@ -5,16 +5,17 @@ use std::thread;
 
 use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare};
 use pathmeter_report::comparison_table;
-use pathmeter_vm::Interrupt;
 
-use crate::cli::{CompareArgs, GuestArgs};
-use crate::exact::{self, Exact, Image, joined};
+use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
+use crate::image::Image;
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
 use crate::selection::Selection;
+use crate::session::{Session, joined};
+use crate::setup;
 use crate::subject::{self, Subject};
 
 /// What `--check` finds fault with.
@@ -25,19 +26,21 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     if args.explain {
         subject::refuse_results([&args.base, &args.new])?;
     }
-    let [base, new] = both(Subject::open(&args.base), Subject::open(&args.new))?;
+    let subjects = both(Subject::open(&args.base), Subject::open(&args.new))?;
+    let [base, new] = &subjects;
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
     args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
-    let interrupt = interrupt::listen()?;
-    let sides = measured(base, new, &args.guest, &interrupt, screen)?;
+    let kernels = Kernels::prepare(&subjects, args)?;
+    let sides = kernels.measured(subjects, screen)?;
     refuse_unlike(&sides, args.across)?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     let exit = judged(&comparison, args.check);
-    if args.explain {
-        explained::deliver(args, comparison, &interrupt, screen)?;
-    } else {
-        screen.deliver(&args.output, &comparison, comparison_table)?;
+    match (&kernels.session, &kernels.images[..]) {
+        (Some(session), [base, new]) if args.explain => {
+            explained::deliver(args, comparison, session, [base, new], screen)?;
+        }
+        _ => screen.deliver(&args.output, &comparison, comparison_table)?,
     }
     Ok(exit)
 }
@@ -50,56 +53,63 @@ fn both<T>(base: Result<T, Failure>, new: Result<T, Failure>) -> Result<[T; 2], 
     }
 }
 
-/// The results of both sides: those that are images are measured.
-fn measured(
-    base: Subject,
-    new: Subject,
-    args: &GuestArgs,
-    interrupt: &Interrupt,
-    screen: &Screen,
-) -> Result<[Measurement; 2], Failure> {
-    use Subject::{Image, Result};
-    let single = |path: &Path, side| single(path, side, args, interrupt.clone(), screen);
-    match (base, new) {
-        (Result(base), Result(new)) => Ok([*base, *new]),
-        (Image(base), Result(new)) => Ok([single(&base, "base")?, *new]),
-        (Result(base), Image(new)) => Ok([*base, single(&new, "new")?]),
-        (Image(base), Image(new)) => pair([&base, &new], args, interrupt.clone(), screen),
-    }
+/// The subjects that have to be measured, in their order, and what measures them.
+struct Kernels {
+    /// None if both subjects are results.
+    session: Option<Session>,
+    images: Vec<Image>,
 }
 
-/// Measures the one side that is an image.
-fn single(
-    path: &Path,
-    side: &str,
-    args: &GuestArgs,
-    interrupt: Interrupt,
-    screen: &Screen,
-) -> Result<Measurement, Failure> {
-    let (exact, [image]) = exact::prepare(args, interrupt, [path])?;
-    let board = Board::new(screen);
-    measured_side(&exact, &image, line(&board, side, &image))
+impl Kernels {
+    fn prepare(subjects: &[Subject; 2], args: &CompareArgs) -> Result<Self, Failure> {
+        let names: Vec<&Path> = subjects.iter().filter_map(Subject::kernel).collect();
+        if names.is_empty() {
+            return Ok(Self { session: None, images: vec![] });
+        }
+        let (session, images) = setup::prepare(&args.guest, interrupt::listen()?, &names)?;
+        Ok(Self { session: Some(session), images })
+    }
+
+    /// The results of both sides: those that are kernels are measured.
+    fn measured(
+        &self,
+        subjects: [Subject; 2],
+        screen: &Screen,
+    ) -> Result<[Measurement; 2], Failure> {
+        let board = Board::new(screen);
+        match (subjects, &self.session, &self.images[..]) {
+            ([Subject::Result(base), Subject::Result(new)], ..) => Ok([*base, *new]),
+            ([Subject::Kernel(_), Subject::Result(new)], Some(session), [image]) => {
+                Ok([measured_side(session, image, line(&board, "base", image))?, *new])
+            }
+            ([Subject::Result(base), Subject::Kernel(_)], Some(session), [image]) => {
+                Ok([*base, measured_side(session, image, line(&board, "new", image))?])
+            }
+            (_, Some(session), [base, new]) => pair(session, base, new, &board, screen),
+            // `prepare` opens an image for each kernel, or fails.
+            _ => Err(Failure::all(vec![])),
+        }
+    }
 }
 
 /// Measures both sides at once.
 fn pair(
-    paths: [&Path; 2],
-    args: &GuestArgs,
-    interrupt: Interrupt,
+    session: &Session,
+    base: &Image,
+    new: &Image,
+    board: &Board,
     screen: &Screen,
 ) -> Result<[Measurement; 2], Failure> {
-    let (exact, [base, new]) = exact::prepare(args, interrupt, paths)?;
-    let board = Board::new(screen);
-    let (upper, lower) = (line(&board, "base", &base), line(&board, "new", &new));
-    if base.sha256 == new.sha256 && base.lab == new.lab {
+    let (upper, lower) = (line(board, "base", base), line(board, "new", new));
+    if base.is_same_as(new) {
         screen.note("BASE and NEW are the same image; it is measured once");
-        let result = measured_side(&exact, &base, upper)?;
+        let result = measured_side(session, base, upper)?;
         return Ok([result.clone(), Measurement { subject: new.subject(), ..result }]);
     }
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     thread::scope(|scope| {
-        let base = scope.spawn(|| measured_side(&exact, &base, upper));
-        let new = measured_side(&exact, &new, lower);
+        let base = scope.spawn(|| measured_side(session, base, upper));
+        let new = measured_side(session, new, lower);
         both(joined(base), new)
     })
 }
@@ -109,15 +119,15 @@ fn line<'a>(board: &'a Board, side: &str, image: &Image) -> Line<'a> {
 }
 
 /// Takes the line, so that it goes as soon as its side is done.
-fn measured_side(exact: &Exact, image: &Image, line: Line<'_>) -> Result<Measurement, Failure> {
-    let result = exact.measure(image, &|progress| line.show(progress));
+fn measured_side(session: &Session, image: &Image, line: Line<'_>) -> Result<Measurement, Failure> {
+    let result = session.measure(image, &|progress| line.show(progress));
     drop(line);
     result
 }
 
 /// Numbers that depend on more than the kernel say nothing about the kernel.
 fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Failure> {
-    let differences = base.identity.differences(&new.identity);
+    let differences = base.configuration.differences(&new.configuration);
     if across || differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
 }
 

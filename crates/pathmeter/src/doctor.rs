@@ -1,18 +1,21 @@
 //! `pathmeter doctor`: what this machine can measure, and what to do where it can't.
 //!
-//! It looks, and measures nothing: a check is `ok`, `warn` (exact runs work, but something is worth
-//! knowing) or `fail` (they don't).
+//! It looks at what a run needs, and then tries it: the lab kernel is measured twice and recorded. A
+//! check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they don't).
 
 use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_vm::{Cache, Feature, Qemu};
+use pathmeter_vm::{Cache, Feature, LACKS_HELP, Progress, Qemu, QemuError};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, UNFIT_QEMU};
+use crate::interrupt;
 use crate::output::{self, Screen};
+use crate::progress::Board;
+use crate::selftest::SelfTest;
 
 /// Free disk below which a run's snapshots may not fit: a few guests' memory.
 const LEAST_DISK_MIB: u64 = 512;
@@ -21,7 +24,7 @@ const LEAST_MEMORY_MIB: u64 = 1024;
 
 /// The document of `--json`, `pathmeter.doctor/1`.
 #[derive(Serialize)]
-struct Report {
+struct Diagnosis {
     schema: &'static str,
     /// Whether exact runs work here.
     exact: bool,
@@ -32,7 +35,7 @@ struct Report {
 #[derive(Serialize)]
 struct Check {
     name: &'static str,
-    status: Status,
+    status: CheckStatus,
     /// What was found.
     found: String,
     /// What to do; nothing if all is well.
@@ -42,7 +45,7 @@ struct Check {
 /// What was made of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Status {
+enum CheckStatus {
     Ok,
     Warn,
     Fail,
@@ -50,24 +53,30 @@ enum Status {
 
 impl Check {
     fn ok(name: &'static str, found: String) -> Self {
-        Self { name, status: Status::Ok, found, advice: None }
+        Self { name, status: CheckStatus::Ok, found, advice: None }
     }
 
     fn warn(name: &'static str, found: String, advice: &str) -> Self {
-        Self { name, status: Status::Warn, found, advice: Some(advice.to_owned()) }
+        Self { name, status: CheckStatus::Warn, found, advice: Some(advice.to_owned()) }
     }
 
     fn fail(name: &'static str, found: String, advice: &str) -> Self {
-        Self { name, status: Status::Fail, found, advice: Some(advice.to_owned()) }
+        Self { name, status: CheckStatus::Fail, found, advice: Some(advice.to_owned()) }
     }
 }
 
 /// Looks at everything and prints what was found.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let mut checks = qemu(args.qemu.as_deref());
+    let found = Qemu::find(args.qemu.as_deref());
+    let mut checks = qemu(&found);
     checks.extend([cache(), disk(), memory(), processors(), kvm()]);
-    let exact = checks.iter().all(|check| check.status != Status::Fail);
-    let report = Report { schema: "pathmeter.doctor/1", exact, checks };
+    if let Ok(qemu) = found
+        && checks.iter().all(|check| check.status != CheckStatus::Fail)
+    {
+        checks.extend(tried(qemu, screen)?);
+    }
+    let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
+    let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks };
     if args.json {
         output::print(&output::json(&report)?)?;
     } else {
@@ -77,8 +86,8 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// QEMU, and what exact runs need of it.
-fn qemu(chosen: Option<&Path>) -> Vec<Check> {
-    let qemu = match Qemu::find(chosen) {
+fn qemu(found: &Result<Qemu, QemuError>) -> Vec<Check> {
+    let qemu = match found {
         Ok(qemu) => qemu,
         Err(error) => return vec![Check::fail("qemu", error.to_string(), error.help())],
     };
@@ -91,9 +100,26 @@ fn feature(feature: Feature) -> Check {
     if feature.present {
         return Check::ok(feature.name, feature.means.to_owned());
     }
-    let advice = "install your distribution's full qemu-system-x86, or name another QEMU with \
-                  --qemu FILE";
-    Check::fail(feature.name, feature.means.to_owned(), advice)
+    Check::fail(feature.name, feature.means.to_owned(), LACKS_HELP)
+}
+
+/// The self-test, on the lab kernel.
+fn tried(qemu: Qemu, screen: &Screen) -> Result<[Check; 2], Failure> {
+    let board = Board::new(screen);
+    let line = board.line("self-test".to_owned());
+    let test = SelfTest::new(qemu, interrupt::listen()?);
+    let progress = |progress: Progress<'_>| line.show(progress);
+    let checks = [("clock", test.clock(&progress)), ("recorder", test.recorder(&progress))];
+    if checks.iter().any(|(_, done)| matches!(done, Err(Failure::Interrupted))) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(checks.map(|(name, done)| match done {
+        Ok(found) => Check::ok(name, found),
+        Err(failure) => {
+            let advice = failure.advice().unwrap_or(UNFIT_QEMU).to_owned();
+            Check::fail(name, failure.to_string(), &advice)
+        }
+    }))
 }
 
 fn cache() -> Check {
@@ -168,7 +194,7 @@ fn kvm() -> Check {
     Check::ok("kvm", format!("{there} /dev/kvm; exact runs don't use it"))
 }
 
-fn text(report: &Report, colour: bool) -> String {
+fn text(report: &Diagnosis, colour: bool) -> String {
     let width = report.checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
     let line = |check: &Check| {
         let advice = check.advice.as_ref().map(|advice| {
@@ -183,11 +209,11 @@ fn text(report: &Report, colour: bool) -> String {
     report.checks.iter().map(line).collect::<String>() + "\n" + exact + "\n"
 }
 
-fn status(status: Status, colour: bool) -> String {
+fn status(status: CheckStatus, colour: bool) -> String {
     let (word, paint) = match status {
-        Status::Ok => ("ok  ", AnsiColor::Green),
-        Status::Warn => ("warn", AnsiColor::Yellow),
-        Status::Fail => ("fail", AnsiColor::Red),
+        CheckStatus::Ok => ("ok  ", AnsiColor::Green),
+        CheckStatus::Warn => ("warn", AnsiColor::Yellow),
+        CheckStatus::Fail => ("fail", AnsiColor::Red),
     };
     let paint = if colour { paint.on_default() } else { Paint::new() };
     format!("{paint}{word}{paint:#}")
@@ -207,7 +233,7 @@ mod tests {
     #[test]
     fn advice_stands_below_what_was_found() {
         let checks = vec![Check::ok("qemu", "7.2".into()), Check::warn("disk", "0".into(), "more")];
-        let report = Report { schema: "", exact: true, checks };
+        let report = Diagnosis { schema: "", exact: true, checks };
         let lines = "ok    qemu  7.2\nwarn  disk  0\n            more\n\nexact runs work here\n";
         assert_eq!(text(&report, false), lines);
     }

@@ -5,16 +5,17 @@
 
 use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
 use pathmeter_experiment::{Cell, Elapsed, ElapsedCell};
-use pathmeter_vm::{PathOutcome, Progress, Status, host_cpus};
+use pathmeter_vm::{PathOutcome, PathStatus, Progress, host_cpus};
 
-use crate::exact::{Exact, Image};
 use crate::failure::Failure;
+use crate::image::Image;
+use crate::session::Session;
 
 /// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name, what came of
 /// it), in the suite's order. Where the host lets us use only one CPU, two of a guest's take turns, and
 /// no time of theirs is worth the name: then all are unsupported, and nothing is booted.
 pub(crate) fn measure(
-    exact: &Exact,
+    session: &Session,
     image: &Image,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Vec<(&'static str, ElapsedCell)>, Failure> {
@@ -23,15 +24,15 @@ pub(crate) fn measure(
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
         return Ok(names.map(|name| (name, Cell::Unsupported(reason.to_owned()))).collect());
     }
-    let outcomes = exact.measure_elapsed(image, progress)?;
+    let outcomes = session.measure_elapsed(image, progress)?;
     Ok(names.zip(outcomes.iter().map(cell)).collect())
 }
 
 fn cell(outcome: &PathOutcome) -> ElapsedCell {
     match &outcome.status {
-        Status::Unsupported(reason) => Cell::Unsupported(reason.clone()),
-        Status::Failed(reason) => Cell::Failed(reason.clone()),
-        Status::Ok => match times(&outcome.starts.concat()) {
+        PathStatus::Unsupported(reason) => Cell::Unsupported(reason.clone()),
+        PathStatus::Failed(reason) => Cell::Failed(reason.clone()),
+        PathStatus::Ok => match times(&outcome.runs.concat()) {
             Some(elapsed) => Cell::Measured(elapsed),
             None => Cell::Failed("a batch took no time, by what the guest said".to_owned()),
         },
@@ -94,10 +95,10 @@ mod tests {
 
     #[test]
     fn a_path_that_has_no_samples_says_why() {
-        let outcome = |status| PathOutcome { status, checks: vec![], starts: vec![] };
+        let outcome = |status| PathOutcome { status, checks: vec![], runs: vec![] };
         let why = || "one CPU".to_owned();
-        assert_eq!(cell(&outcome(Status::Unsupported(why()))), Cell::Unsupported(why()));
-        assert_eq!(cell(&outcome(Status::Failed(why()))), Cell::Failed(why()));
-        assert!(matches!(cell(&outcome(Status::Ok)), Cell::Failed(_)));
+        assert_eq!(cell(&outcome(PathStatus::Unsupported(why()))), Cell::Unsupported(why()));
+        assert_eq!(cell(&outcome(PathStatus::Failed(why()))), Cell::Failed(why()));
+        assert!(matches!(cell(&outcome(PathStatus::Ok)), Cell::Failed(_)));
     }
 }

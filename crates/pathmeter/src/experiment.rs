@@ -10,24 +10,26 @@ use std::sync::Mutex;
 use std::thread;
 
 use pathmeter_experiment::{
-    Cell, ElapsedCell, ExactCell, Experiment, Measured, Observed, ObservedCheck, Outcome, PathOf,
-    Report, SubjectOf,
+    Cell, ElapsedCell, ExactCell, Experiment, ExperimentReport, Judgement, Measured, Observed,
+    ObservedCheck, PathOf, SubjectOf,
 };
 use pathmeter_model::{Measurement, PathResult, Status};
 use pathmeter_report::experiment_page;
 use pathmeter_trace::NoSymbols;
-use pathmeter_vm::{Interrupt, VmError};
+use pathmeter_vm::{Progress, VmError};
 
-use crate::cli::{ExperimentArgs, GuestArgs};
+use crate::cli::ExperimentArgs;
 use crate::elapsed;
-use crate::exact::{self, Exact, Image};
-use crate::explain;
 use crate::failure::{Exit, Failure};
+use crate::image::Image;
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
+use crate::recording::{RecordablePath, recorded};
+use crate::session::{Report, Session, joined};
+use crate::setup;
 
-/// The experiments that come along, in the order of their subjects' history.
+/// The experiments that are bundled, in the order of their subjects' history.
 const ALL: &[&str] = &[
     include_str!("../../../experiments/softirq-2001.toml"),
     include_str!("../../../experiments/ioperm-2004.toml"),
@@ -45,13 +47,13 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     if args.list {
         return list(&chosen);
     }
-    let guests = Guests { args: &args.guest, interrupt: interrupt::listen()?, screen };
-    let mut verdict = Outcome::Holds;
+    let guests = Guests { session: setup::session(&args.guest, interrupt::listen()?)?, screen };
+    let mut verdict = Judgement::Holds;
     let mut failures = Vec::new();
     let mut reports = Vec::new();
     for (index, experiment) in chosen.into_iter().enumerate() {
         let observed = guests.observe(&experiment, &mut failures)?;
-        let report = Report::new(experiment, observed);
+        let report = ExperimentReport::new(experiment, observed);
         verdict = verdict.max(report.verdict());
         if !args.json {
             let gap = if index == 0 { "" } else { "\n\n" };
@@ -68,11 +70,11 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     Ok(exit(verdict))
 }
 
-fn exit(verdict: Outcome) -> Exit {
+fn exit(verdict: Judgement) -> Exit {
     match verdict {
-        Outcome::Holds => Exit::Done,
-        Outcome::Untold => Exit::Unmeasured,
-        Outcome::Fails => Exit::Worse,
+        Judgement::Holds => Exit::Done,
+        Judgement::Inconclusive => Exit::Unmeasured,
+        Judgement::Fails => Exit::Worse,
     }
 }
 
@@ -80,7 +82,7 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
     let all = ALL.iter().map(|text| Experiment::parse(text)).collect::<Result<Vec<_>, _>>();
     // They are tested to be well-formed.
     let all = all.map_err(|error| Failure::Usage {
-        message: format!("an experiment that comes along is damaged: {error}"),
+        message: format!("an experiment that is bundled is damaged: {error}"),
         help: "report this".to_owned(),
     })?;
     let Some(name) = name else { return Ok(all) };
@@ -101,8 +103,7 @@ fn list(chosen: &[Experiment]) -> Result<Exit, Failure> {
 
 /// How guests run, for all subjects.
 struct Guests<'a> {
-    args: &'a GuestArgs,
-    interrupt: Interrupt,
+    session: Session,
     screen: &'a Screen,
 }
 
@@ -152,7 +153,7 @@ impl Guests<'_> {
         };
         let mut done: Vec<_> = thread::scope(|scope| {
             let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().flat_map(exact::joined).collect()
+            workers.into_iter().flat_map(joined).collect()
         });
         done.sort_by_key(|(index, _)| *index);
         done.into_iter().map(|(_, row)| row).collect()
@@ -165,8 +166,9 @@ impl Guests<'_> {
         line: &Line<'_>,
     ) -> Result<Row, Failure> {
         let mut row = Row::default();
-        let (exact, [image]) = self.prepare(subject)?;
-        let measurement = match exact.measure(&image, &|progress| line.show(progress)) {
+        let image = Image::open(Path::new(&subject.subject))?;
+        let progress = |progress: Progress<'_>| line.show(progress);
+        let measurement = match self.session.measure(&image, &progress) {
             Ok(measurement) => measurement,
             Err(failure) => {
                 let cell = unmeasured(failure, &mut row.failures)?;
@@ -174,12 +176,42 @@ impl Guests<'_> {
                 return Ok(row);
             }
         };
-        let recorder = experiment.recorded().then_some((&exact, &image, line));
-        row.cells = cells(&experiment.paths, subject, |path| {
-            measured(&measurement, &path.path, recorder, &mut row.failures)
-        })?;
+        row.cells =
+            cells(&experiment.paths, subject, |path| Ok(measured(&measurement, &path.path)))?;
         row.checks = checks(experiment, &measurement);
+        if experiment.recorded() {
+            self.record(&image, &experiment.paths, &mut row, &progress)?;
+        }
         Ok(row)
+    }
+
+    /// Adds to the measured cells what their windows touched: all are recorded in one guest.
+    fn record(
+        &self,
+        image: &Image,
+        paths: &[PathOf],
+        row: &mut Row,
+        progress: Report<'_>,
+    ) -> Result<(), Failure> {
+        let is_measured = |cell: &ExactCell| matches!(cell, Cell::Measured(_));
+        let cells = row.cells.iter_mut().zip(paths).filter(|(cell, _)| is_measured(cell));
+        let (cells, paths): (Vec<_>, Vec<_>) = cells.unzip();
+        let found = paths.iter().map(|path| RecordablePath::find(&path.path));
+        let found = found.collect::<Result<Vec<_>, _>>()?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let windows = recorded(&self.session, image, &found, &NoSymbols, progress)?;
+        for (cell, window) in cells.into_iter().zip(windows) {
+            *cell = match (std::mem::replace(cell, Cell::NotAsked), window) {
+                (Cell::Measured(measured), Ok(window)) => {
+                    Cell::Measured(measured.recorded(&window.window))
+                }
+                (cell, Ok(_)) => cell,
+                (_, Err(failure)) => unmeasured(failure, &mut row.failures)?,
+            };
+        }
+        Ok(())
     }
 
     /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing depends on
@@ -194,8 +226,9 @@ impl Guests<'_> {
         if !paths.iter().any(|path| path.is_for(&subject.label)) {
             return Ok(vec![Cell::NotAsked; paths.len()]);
         }
-        let (exact, [image]) = self.prepare(subject)?;
-        let times = match elapsed::measure(&exact, &image, &|progress| line.show(progress)) {
+        let image = Image::open(Path::new(&subject.subject))?;
+        let progress = |progress: Progress<'_>| line.show(progress);
+        let times = match elapsed::measure(&self.session, &image, &progress) {
             Ok(times) => times,
             Err(failure) => {
                 let cell = unmeasured(failure, &mut Vec::new())?;
@@ -206,10 +239,6 @@ impl Guests<'_> {
             let found = times.iter().find(|(name, _)| *name == path.path);
             Ok(found.map_or_else(no_such_path, |(_, cell)| cell.clone()))
         })
-    }
-
-    fn prepare(&self, subject: &SubjectOf) -> Result<(Exact, [Image; 1]), Failure> {
-        exact::prepare(self.args, self.interrupt.clone(), [Path::new(&subject.subject)])
     }
 }
 
@@ -254,25 +283,17 @@ fn reason(failure: &Failure) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the path did: its samples' median and highest, and what its window touched if there is a recorder.
-fn measured(
-    measurement: &Measurement,
-    path: &str,
-    recorder: Option<(&Exact, &Image, &Line<'_>)>,
-    failures: &mut Vec<Failure>,
-) -> Result<ExactCell, Failure> {
-    let Some(row) = row(measurement, path) else { return Ok(no_such_path()) };
+/// What the path did: its samples' median and highest.
+fn measured(measurement: &Measurement, path: &str) -> ExactCell {
+    let Some(row) = row(measurement, path) else { return no_such_path() };
     let reason = || row.reason.clone().unwrap_or_default();
-    let measured = match (&row.status, &row.estimate, row.samples.iter().max()) {
-        (Status::Ok, Some(estimate), Some(&worst)) => Measured::new(estimate.median, worst),
-        (Status::Ok, ..) => return Ok(Cell::Failed("it has no samples".to_owned())),
-        (Status::Unsupported, ..) => return Ok(Cell::Unsupported(reason())),
-        (Status::Failed, ..) => return Ok(Cell::Failed(reason())),
-    };
-    let Some((exact, image, line)) = recorder else { return Ok(Cell::Measured(measured)) };
-    match explain::recorded(exact, image, path, NoSymbols, line) {
-        Ok(recorded) => Ok(Cell::Measured(measured.recorded(&recorded.window))),
-        Err(failure) => unmeasured(failure, failures),
+    match (&row.status, &row.estimate, row.samples.iter().max()) {
+        (Status::Ok, Some(estimate), Some(&worst)) => {
+            Cell::Measured(Measured::new(estimate.median, worst))
+        }
+        (Status::Ok, ..) => Cell::Failed("it has no samples".to_owned()),
+        (Status::Unsupported, ..) => Cell::Unsupported(reason()),
+        (Status::Failed, ..) => Cell::Failed(reason()),
     }
 }
 
@@ -332,7 +353,8 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_verdicts() {
-        let codes = [Outcome::Holds, Outcome::Fails, Outcome::Untold].map(|v| exit(v) as u8);
+        let codes =
+            [Judgement::Holds, Judgement::Fails, Judgement::Inconclusive].map(|v| exit(v) as u8);
         assert_eq!(codes, [0, 1, 3]);
     }
 }

@@ -4,15 +4,17 @@
 use pathmeter_model::{Comparison, Verdict};
 use pathmeter_report::comparison_table;
 use pathmeter_trace::Explain;
-use pathmeter_vm::Interrupt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::{CompareArgs, ExplainArgs, ExplainOutput};
-use crate::explain::{explained, tables};
+use crate::cli::{CompareArgs, ExplainOutput};
+use crate::explain;
 use crate::failure::Failure;
+use crate::image::Image;
 use crate::output::{self, Screen};
-use crate::selection;
+use crate::progress::Board;
+use crate::recording::RecordablePath;
+use crate::session::Session;
 
 /// What is explained.
 const CHANGED: [Verdict; 3] = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
@@ -36,31 +38,38 @@ struct ExplainedComparison {
     explanations: Vec<Explain>,
 }
 
-/// Puts the comparison out, and explains every path that changed and has windows, one after the
-/// other.
+/// Puts the comparison out, and explains every path that changed and has windows: all in one guest of
+/// each kernel.
 ///
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
     args: &CompareArgs,
     comparison: Comparison,
-    interrupt: &Interrupt,
+    session: &Session,
+    [base, new]: [&Image; 2],
     screen: &Screen,
 ) -> Result<(), Failure> {
-    // The tables are printed as they come: each takes seconds.
+    // The comparison is printed at once: the rest takes seconds.
     let print = |text: String| {
         if args.output.json { Ok(()) } else { output::print(text.as_bytes()) }
     };
     print(comparison_table(&comparison, screen.style()))?;
+    let paths: Vec<_> = changed(&comparison).collect();
+    let explained = if paths.is_empty() {
+        vec![]
+    } else {
+        let board = Board::new(screen);
+        explain::differences(session, [(base, None), (new, None)], &paths, &board)?
+    };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
-    for path in changed(&comparison) {
-        let args = of_path(args, path);
-        match explained(&args, interrupt.clone(), screen) {
+    for explain in explained {
+        match explain {
             Ok(explain) => {
-                print(format!("\n{}", tables(&args.output, &explain, screen)))?;
+                let tables = explain::tables(&ExplainOutput::default(), &explain, screen);
+                print(format!("\n{tables}"))?;
                 explanations.push(explain);
             }
-            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             Err(failure) => failures.push(failure),
         }
     }
@@ -70,23 +79,9 @@ pub(crate) fn deliver(
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 
-fn changed(comparison: &Comparison) -> impl Iterator<Item = &str> {
+fn changed(comparison: &Comparison) -> impl Iterator<Item = RecordablePath<'_>> {
     let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    let names = changed.map(|path| path.path.as_str());
-    names.filter(|name| selection::one_path(name).is_ok())
-}
-
-fn of_path(args: &CompareArgs, path: &str) -> ExplainArgs {
-    ExplainArgs {
-        path: path.to_owned(),
-        subject: args.base.clone(),
-        new: Some(args.new.clone()),
-        against: None,
-        vmlinux: None,
-        new_vmlinux: None,
-        output: ExplainOutput::default(),
-        guest: args.guest.clone(),
-    }
+    changed.filter_map(|path| RecordablePath::find(&path.path).ok())
 }
 
 #[cfg(test)]

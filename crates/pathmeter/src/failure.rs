@@ -9,9 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use pathmeter_image::ImageError;
-use pathmeter_model::{IdentityDifference, ParseError};
+use pathmeter_model::{ConfigurationDifference, ParseError};
 use pathmeter_report::FlameError;
 use pathmeter_vm::VmError;
+
+/// What to do about a QEMU that fails the self-test.
+pub(crate) const UNFIT_QEMU: &str =
+    "name another QEMU with --qemu FILE; versions 7.2, 10.0 and 11.1 are tested";
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +54,7 @@ pub(crate) enum Failure {
     },
     /// The two sides differ in more than the kernel.
     #[error("BASE and NEW were measured differently:{}", listed(.0))]
-    Incomparable(Vec<IdentityDifference>),
+    Incomparable(Vec<ConfigurationDifference>),
     /// A kernel can't be measured.
     #[error("{}{error}", prefix(.subject, .error))]
     Kernel {
@@ -99,6 +103,12 @@ pub(crate) enum Failure {
     /// A vmlinux can't be used.
     #[error(transparent)]
     DebugInfo(pathmeter_debuginfo::DebugInfoError),
+    /// QEMU failed the self-test.
+    #[error("{what}")]
+    SelfTest {
+        /// What failed.
+        what: String,
+    },
     /// A path was recorded, but can't be explained.
     #[error("{}: {path}: {what}", .subject.display())]
     Unexplained {
@@ -172,6 +182,7 @@ impl Failure {
                 io::ErrorKind::StorageFull => "make room there, or write elsewhere",
                 _ => "check that its folder exists and that you may write there",
             }),
+            Self::SelfTest { .. } => Some(UNFIT_QEMU),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
         }
@@ -204,7 +215,7 @@ fn prefix(subject: &Path, error: &VmError) -> String {
     }
 }
 
-fn listed(differences: &[IdentityDifference]) -> String {
+fn listed(differences: &[ConfigurationDifference]) -> String {
     differences.iter().flat_map(|difference| ["\n  ".to_owned(), difference.to_string()]).collect()
 }
 

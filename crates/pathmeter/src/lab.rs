@@ -1,20 +1,19 @@
-//! The lab kernel as a subject: how many CPUs its machine has, its policies on its command line, and its
+//! The lab kernel as a subject: how many CPUs its machine has, its variants on its command line, and its
 //! own words when it stops.
 
 use std::path::Path;
 
-use pathmeter_vm::{Settings, VmError, Words};
+use pathmeter_vm::{BaseWords, Settings, VmError};
 
-use crate::exact::Image;
 use crate::failure::Failure;
 use crate::subject;
 
 /// The lab kernel, as a subject asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lab {
-    /// Its policies: `policy=value,…`.
-    pub(crate) policies: String,
-    /// CPUs of its machine, 1 or 2, which are no policy: results with other ones are not compared. The
+    /// Its variants: `mechanism=variant,…`.
+    pub(crate) variants: String,
+    /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared. The
     /// kernel knows eight, but more than two don't run exactly (`docs/exactness.md`).
     pub(crate) cpus: u32,
 }
@@ -24,7 +23,7 @@ impl Lab {
     /// kernel judges the others.
     pub(crate) fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
         let Some(words) = subject::lab_words(subject) else { return Ok(None) };
-        let (cpus, policies): (Vec<&str>, Vec<&str>) =
+        let (cpus, variants): (Vec<&str>, Vec<&str>) =
             words.split(',').partition(|word| word.starts_with("cpus="));
         let cpus = match cpus[..] {
             [] | ["cpus=1"] => Some(1),
@@ -32,7 +31,7 @@ impl Lab {
             _ => None,
         };
         match cpus {
-            Some(cpus) => Ok(Some(Self { policies: policies.join(","), cpus })),
+            Some(cpus) => Ok(Some(Self { variants: variants.join(","), cpus })),
             None => Err(Failure::Usage {
                 message: format!("{}: the lab kernel can't have these CPUs", subject.display()),
                 help: "say cpus=1 or cpus=2, once: more CPUs would not run exactly".to_owned(),
@@ -42,31 +41,46 @@ impl Lab {
 
     /// The guest's settings for it.
     pub(crate) fn settings(&self, usual: &Settings) -> Settings {
-        let words = [&pathmeter_lab::command_line(&self.policies), &usual.append[..]].join(" ");
+        let words = [&pathmeter_lab::command_line(&self.variants), &usual.append[..]].join(" ");
         let append = words.trim().to_owned();
-        Settings { words: Words::None, append, cpus: self.cpus, ..usual.clone() }
+        Settings { words: BaseWords::None, append, cpus: self.cpus, ..usual.clone() }
     }
 }
 
-/// Why `image` could not be measured. The lab kernel checks its command line itself: what it says of
-/// it is the user's mistake, or this machine's limit.
-pub(crate) fn failure(image: &Image, error: VmError) -> Failure {
-    if image.lab.is_none() {
-        return Failure::measuring(&image.path, error);
+/// What the lab kernel prints on its console before it stops.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LabComplaint {
+    /// A word on its command line that it does not know.
+    CommandLine {
+        /// What is wrong.
+        message: String,
+        /// The variants that it knows.
+        valid: String,
+    },
+    /// A variant that can't be had on this machine.
+    Unsupported {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl LabComplaint {
+    /// The complaint at the end of the console, if `error` has one.
+    pub(crate) fn found_in(error: &VmError) -> Option<Self> {
+        Self::read(&error.console()?.to_string())
     }
-    let console = error.console().map(ToString::to_string).unwrap_or_default();
-    let subject = image.path.display();
-    if let Some((message, rest)) = said(&console, pathmeter_lab::BAD_COMMAND_LINE) {
-        return Failure::Usage { message: format!("{subject}: {message}"), help: rest };
-    }
-    match said(&console, pathmeter_lab::UNSUPPORTED) {
-        Some((reason, _)) => Failure::UnsupportedHere { subject: image.path.clone(), reason },
-        None => Failure::measuring(&image.path, error),
+
+    fn read(console: &str) -> Option<Self> {
+        if let Some((message, valid)) = printed(console, pathmeter_lab::BAD_COMMAND_LINE) {
+            return Some(Self::CommandLine { message, valid });
+        }
+        let (reason, _) = printed(console, pathmeter_lab::UNSUPPORTED)?;
+        Some(Self::Unsupported { reason })
     }
 }
 
-/// What the console says behind `mark`, and the lines before that: the valid policies.
-fn said(console: &str, mark: &str) -> Option<(String, String)> {
+/// What the console has after `mark`, and the lines before that.
+fn printed(console: &str, mark: &str) -> Option<(String, String)> {
     let lines: Vec<&str> = console
         .lines()
         .map(|line| line.trim_start().strip_prefix("| ").unwrap_or(line).trim_end())
@@ -94,7 +108,7 @@ mod tests {
 
     #[test]
     fn cpus_are_the_machines_wherever_the_word_stands() {
-        let two = |policies: &str| Lab { policies: policies.to_owned(), cpus: 2 };
+        let two = |variants: &str| Lab { variants: variants.to_owned(), cpus: 2 };
         assert_eq!(asked("lab:cpus=2").unwrap(), two(""));
         for subject in ["lab:cpus=2,a=b,c=d", "lab:a=b,cpus=2,c=d", "lab:a=b,c=d,cpus=2"] {
             assert_eq!(asked(subject).unwrap(), two("a=b,c=d"));
@@ -124,9 +138,12 @@ mod tests {
 
     #[test]
     fn the_kernels_own_words_are_found_on_its_console() {
-        let console = "\n  | policies:\n  |   y=z\n  | lab: bad command line: no x";
-        let (message, rest) = said(console, pathmeter_lab::BAD_COMMAND_LINE).unwrap();
-        assert_eq!((&message[..], &rest[..]), ("no x", "policies:\n  y=z"));
-        assert_eq!(said(console, pathmeter_lab::UNSUPPORTED), None);
+        let console = "\n  | variants:\n  |   y=z\n  | lab: bad command line: no x";
+        let (message, valid) = ("no x".to_owned(), "variants:\n  y=z".to_owned());
+        assert_eq!(LabComplaint::read(console), Some(LabComplaint::CommandLine { message, valid }));
+        let console = "\n  | lab: unsupported here: no rdpid";
+        let reason = "no rdpid".to_owned();
+        assert_eq!(LabComplaint::read(console), Some(LabComplaint::Unsupported { reason }));
+        assert_eq!(LabComplaint::read("\n  | lab: hello"), None);
     }
 }

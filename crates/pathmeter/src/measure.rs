@@ -4,12 +4,12 @@ use pathmeter_model::{Measurement, Status};
 use pathmeter_report::measurement_table;
 
 use crate::cli::MeasureArgs;
-use crate::exact;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::Board;
 use crate::selection::Selection;
+use crate::setup;
 use crate::subject::Subject;
 
 /// Measures the subject and puts its result out.
@@ -26,10 +26,10 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
 fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Measurement, Failure> {
     let path = match subject {
         Subject::Result(result) => return Ok(*result),
-        Subject::Image(path) => path,
+        Subject::Kernel(path) => path,
     };
-    let (exact, [image]) = exact::prepare(&args.guest, interrupt::listen()?, [&path])?;
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen()?, &[&path])?;
     let board = Board::new(screen);
-    let line = board.line(image.subject().name);
-    exact.measure(&image, &|progress| line.show(progress))
+    let line = board.line(images[0].subject().name);
+    session.measure(&images[0], &|progress| line.show(progress))
 }

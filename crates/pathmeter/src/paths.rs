@@ -23,7 +23,7 @@ struct Path {
     name: &'static str,
     unit: Unit,
     about: &'static str,
-    /// Samples that each perturbed start gives.
+    /// Samples that each perturbed run gives.
     windows: u32,
 }
 

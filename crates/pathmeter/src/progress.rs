@@ -71,7 +71,7 @@ impl Line<'_> {
         };
         let bar = self.bar.get_or_init(|| self.spinner(bars));
         bar.set_message(match progress {
-            Progress::Walking { path, done, of } => format!("walking {path} ({}/{of})", done + 1),
+            Progress::Running { path, done, of } => format!("walking {path} ({}/{of})", done + 1),
             _ => phase.to_owned(),
         });
     }
@@ -109,6 +109,6 @@ fn phase(progress: Progress<'_>) -> &'static str {
     match progress {
         Progress::Loading => "reading the image",
         Progress::Booting => "booting",
-        Progress::Walking { .. } | Progress::Note(_) => "walking the paths",
+        Progress::Running { .. } | Progress::Note(_) => "walking the paths",
     }
 }

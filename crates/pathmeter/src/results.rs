@@ -25,7 +25,7 @@ pub(crate) struct Key<'a> {
     pub(crate) qemu: &'a str,
     /// All flags that QEMU is given, the kernel's command line among them.
     pub(crate) guest: &'a str,
-    /// SHA-256 of the initramfs, which holds the number of starts.
+    /// SHA-256 of the initramfs, which holds the number of runs.
     pub(crate) initramfs_sha256: &'a str,
     /// SHA-256 of the agent.
     pub(crate) agent_sha256: &'a str,
@@ -94,10 +94,10 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_model::{Identity, PathResult, ResultSchema, Subject, Unit};
+    use pathmeter_model::{Configuration, PathResult, ResultSchema, Subject, Unit};
 
     fn result() -> Measurement {
-        let identity = Identity {
+        let configuration = Configuration {
             clock: Unit::Instructions,
             image_sha256: "a0".repeat(32),
             release: None,
@@ -105,15 +105,17 @@ mod tests {
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),
+            firmware_sha256: None,
+            portable: false,
             agent_sha256: "b1".repeat(32),
             initramfs_sha256: "c2".repeat(32),
-            starts: 1,
+            runs: 1,
             memory_mib: 128,
             cpus: 1,
         };
         let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
         let subject = Subject::kernel_image("vmlinuz");
-        Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }
+        Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
     }
 
     fn cache() -> (tempfile::TempDir, Cache) {

@@ -17,17 +17,17 @@ const SNIFFED: u64 = 4096;
 
 /// A subject, as its file was found to be.
 pub(crate) enum Subject {
-    /// A kernel image, yet unread, or the lab kernel.
-    Image(PathBuf),
+    /// A kernel, not yet read, as the user named it.
+    Kernel(PathBuf),
     /// A result, read and checked.
     Result(Box<Measurement>),
 }
 
 impl Subject {
-    /// Looks what the file at `path` is, and reads it if it is a result.
+    /// Finds out what the file at `path` is, and reads it if it is a result.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         if !is_result(path) {
-            return Ok(Self::Image(path.to_owned()));
+            return Ok(Self::Kernel(path.to_owned()));
         }
         let bytes = read_bounded(path).map_err(|error| Failure::File {
             doing: "reading",
@@ -40,10 +40,18 @@ impl Subject {
         }
     }
 
+    /// What the user named, if it is a kernel.
+    pub(crate) fn kernel(&self) -> Option<&Path> {
+        match self {
+            Self::Kernel(name) => Some(name),
+            Self::Result(_) => None,
+        }
+    }
+
     /// The names of the paths that it has, or will have once measured.
     pub(crate) fn paths(&self) -> Vec<&str> {
         match self {
-            Self::Image(_) => Suite::Exact.paths().iter().map(|path| path.name).collect(),
+            Self::Kernel(_) => Suite::Exact.paths().iter().map(|path| path.name).collect(),
             Self::Result(result) => result.paths.iter().map(|path| path.path.as_str()).collect(),
         }
     }

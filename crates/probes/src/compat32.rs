@@ -18,7 +18,7 @@ use crate::{
     descriptor,
     failure::{Failure, Outcome, prove, unsupported},
     ioctl::target::Target,
-    report::Report,
+    report::ProbeReport,
     sys::{self, CStr, flag, nr, nr32},
     task::{self, Ended},
 };
@@ -76,7 +76,7 @@ const _: () = assert!(size_of::<Record>() == 16 && WORDS == 7);
 
 /// Walks all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each;
 /// each must return what `target` answers, beginning behind `learnt`.
-pub(crate) fn walk(report: &mut Report, target: &Target, learnt: u32, pauses: u32) -> Outcome {
+pub(crate) fn walk(report: &mut ProbeReport, target: &Target, learnt: u32, pauses: u32) -> Outcome {
     let [input, output] = descriptor::pipe()?;
     let Some(parameters) = parameters(report, target, output, pauses) else {
         return unsupported!("the 32-bit program's parameters do not fit 32 bits");
@@ -125,7 +125,7 @@ fn read_entry(input: usize) -> Result<&'static str, Failure> {
 }
 
 /// Proves each record: the answer is the one `learnt`, and grows by `step` from call to call.
-fn read_records(report: &mut Report, input: usize, learnt: u32, step: u32) -> Outcome {
+fn read_records(report: &mut ProbeReport, input: usize, learnt: u32, step: u32) -> Outcome {
     let mut expected = learnt;
     for window in 0..report.walks() {
         let mut bytes = [0; size_of::<Record>()];
@@ -159,7 +159,12 @@ fn instruction(code: &[u8]) -> &'static str {
         .map_or("unknown", |(_, name)| name)
 }
 
-fn parameters(report: &Report, target: &Target, output: usize, pauses: u32) -> Option<Parameters> {
+fn parameters(
+    report: &ProbeReport,
+    target: &Target,
+    output: usize,
+    pauses: u32,
+) -> Option<Parameters> {
     Some(Parameters {
         file: u32::try_from(target.fd).ok()?,
         output: u32::try_from(output).ok()?,

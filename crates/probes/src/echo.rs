@@ -3,7 +3,7 @@
 use crate::{
     clock,
     failure::{Failure, Outcome, prove},
-    report::Report,
+    report::ProbeReport,
     sys::{self, Ret},
 };
 
@@ -18,7 +18,7 @@ pub(crate) fn echo(socket: usize) {
 
 /// One byte to an [`echo`] and back in each window.
 pub(crate) fn ping(
-    report: &mut Report,
+    report: &mut ProbeReport,
     socket: usize,
     mut before: impl FnMut() -> Result<(), Failure>,
 ) -> Outcome {

@@ -24,7 +24,7 @@ use crate::{
     failure::{Failure, Outcome, broken, prove},
     ioctl::target::{self, Target},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys,
     task::{self, Board, Partner},
 };
@@ -35,7 +35,7 @@ pub(crate) const PROBES: Probes = &[("ioctl.native+2cpu", native)];
 const PATIENCE: u64 = 60;
 
 /// All pairs, behind one that is not recorded.
-fn native(report: &mut Report) -> Outcome {
+fn native(report: &mut ProbeReport) -> Outcome {
     let (first, second) = target::devices()?;
     task::fifo()?;
     let board = Board::new()?;

@@ -7,7 +7,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, CStr, flag, nr},
 };
 
@@ -22,7 +22,7 @@ const FILE: &[u8] = b"/pathmeter-file\0";
 const CONTENT: &[u8] = b"sixteen bytes...";
 const POISON: u8 = 0xa5;
 
-fn open_close(report: &mut Report) -> Outcome {
+fn open_close(report: &mut ProbeReport) -> Outcome {
     make_file()?;
     let path = FILE.as_ptr() as usize;
     report.walk(|| {
@@ -38,7 +38,7 @@ fn open_close(report: &mut Report) -> Outcome {
     })
 }
 
-fn read_zero(report: &mut Report) -> Outcome {
+fn read_zero(report: &mut ProbeReport) -> Outcome {
     let fd = device(b"/dev/zero\0", flag::O_RDONLY)?;
     let mut byte = [POISON];
     report.walk(|| {
@@ -52,7 +52,7 @@ fn read_zero(report: &mut Report) -> Outcome {
     })
 }
 
-fn write_null(report: &mut Report) -> Outcome {
+fn write_null(report: &mut ProbeReport) -> Outcome {
     let fd = device(b"/dev/null\0", flag::O_WRONLY)?;
     let byte = [POISON];
     report.walk(|| {
@@ -75,7 +75,7 @@ struct Stat {
 
 const _: () = assert!(size_of::<Stat>() == 144 && core::mem::offset_of!(Stat, size) == 48);
 
-fn stat(report: &mut Report) -> Outcome {
+fn stat(report: &mut ProbeReport) -> Outcome {
     make_file()?;
     let path = FILE.as_ptr() as usize;
     let mut stat = Stat { before: [0; 6], size: 0, after: [0; 11] };

@@ -11,7 +11,7 @@ use crate::{
     failure::{Outcome, broken, prove},
     lab,
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys,
     task::{self, Board, Partner},
 };
@@ -59,7 +59,7 @@ unsafe fn write_flags(flags: u64) {
     unsafe { asm!("push {}", "popfq", in(reg) flags) };
 }
 
-fn pushf(report: &mut Report) -> Outcome {
+fn pushf(report: &mut ProbeReport) -> Outcome {
     report.walk(|| {
         let (cost, flags) = clock::window(read_flags);
         prove!(flags & 2 != 0, "pushf gave {flags:#x}, whose bit 1 is not set");
@@ -67,7 +67,7 @@ fn pushf(report: &mut Report) -> Outcome {
     })
 }
 
-fn popf(report: &mut Report) -> Outcome {
+fn popf(report: &mut ProbeReport) -> Outcome {
     report.walk(|| {
         let flags = read_flags();
         // SAFETY: the flags as they are.
@@ -78,7 +78,7 @@ fn popf(report: &mut Report) -> Outcome {
     })
 }
 
-fn popf_ac(report: &mut Report) -> Outcome {
+fn popf_ac(report: &mut ProbeReport) -> Outcome {
     report.walk(|| {
         let flags = read_flags();
         let (begin, seen, end): (u64, u64, u64);
@@ -98,7 +98,7 @@ fn popf_ac(report: &mut Report) -> Outcome {
     })
 }
 
-fn std_cld(report: &mut Report) -> Outcome {
+fn std_cld(report: &mut ProbeReport) -> Outcome {
     report.walk(|| {
         // SAFETY: DF is set and cleared within this asm.
         let (cost, ()) = clock::window(|| unsafe { asm!("std", "cld", options(nostack)) });
@@ -112,7 +112,7 @@ const SWITCHES: u64 = 32;
 
 /// The partner yields for ever with one flag set, the probe looks for it after every switch: in its
 /// own flags, and where the kernel tells them, in the kernel's.
-fn isolation(report: &mut Report) -> Outcome {
+fn isolation(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let mut leaked = None;
     for (name, in_kernel, flag) in PRIVATE {

@@ -7,7 +7,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, nr},
     task::{self, Ended},
     vdso,
@@ -30,7 +30,7 @@ const CPU_MASK: u32 = 0xfff;
 const CPU_SEGMENT: u32 = 15 << 3 | 3;
 
 /// Records windows of `read`, which must give the number of the CPU that the task is pinned to.
-fn walk(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
+fn walk(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
     let pinned = pinned()?;
     report.walk(|| {
         let (cost, cpu) = clock::window(&read);
@@ -41,7 +41,7 @@ fn walk(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
 
 /// [`walk`] where the kernel must have set a register or segment: what was never set reads 0, which
 /// is the first CPU's number, so there the report says that it proves nothing.
-fn walk_set_by_kernel(report: &mut Report, read: impl Fn() -> u32) -> Outcome {
+fn walk_set_by_kernel(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
     if pinned()? == 0 {
         report.check("cpu", format_args!("0, which a register never set would give too"));
     }
@@ -84,7 +84,7 @@ fn vdso_getcpu() -> Result<VdsoGetcpu, Failure> {
     Ok(unsafe { core::mem::transmute::<usize, VdsoGetcpu>(address) })
 }
 
-fn by_vdso(report: &mut Report) -> Outcome {
+fn by_vdso(report: &mut ProbeReport) -> Outcome {
     let getcpu = vdso_getcpu()?;
     walk(report, || {
         let mut cpu = u32::MAX;
@@ -93,7 +93,7 @@ fn by_vdso(report: &mut Report) -> Outcome {
     })
 }
 
-fn by_vdso_cached(report: &mut Report) -> Outcome {
+fn by_vdso_cached(report: &mut ProbeReport) -> Outcome {
     let getcpu = vdso_getcpu()?;
     let mut cache = Cache::default();
     let cache = &raw mut cache;
@@ -104,7 +104,7 @@ fn by_vdso_cached(report: &mut Report) -> Outcome {
     })
 }
 
-fn by_syscall(report: &mut Report) -> Outcome {
+fn by_syscall(report: &mut ProbeReport) -> Outcome {
     syscall()?;
     walk(report, || {
         let mut cpu = u32::MAX;
@@ -114,7 +114,7 @@ fn by_syscall(report: &mut Report) -> Outcome {
     })
 }
 
-fn by_lsl(report: &mut Report) -> Outcome {
+fn by_lsl(report: &mut ProbeReport) -> Outcome {
     walk_set_by_kernel(report, || {
         let mut limit = u32::MAX;
         // SAFETY: lsl only reads a descriptor; where it may not, it leaves `limit` as it was.
@@ -133,7 +133,7 @@ fn cpuid(leaf: u32) -> core::arch::x86_64::CpuidResult {
     unsafe { core::arch::x86_64::__cpuid_count(leaf, 0) }
 }
 
-fn by_rdpid(report: &mut Report) -> Outcome {
+fn by_rdpid(report: &mut ProbeReport) -> Outcome {
     if cpuid(7).ecx & 1 << 22 == 0 {
         return unsupported!("this CPU has no rdpid (CPUID leaf 7, ECX bit 22)");
     }
@@ -145,7 +145,7 @@ fn by_rdpid(report: &mut Report) -> Outcome {
     })
 }
 
-fn by_rdtscp(report: &mut Report) -> Outcome {
+fn by_rdtscp(report: &mut ProbeReport) -> Outcome {
     if cpuid(0x8000_0001).edx & 1 << 27 == 0 {
         return unsupported!("this CPU has no rdtscp (CPUID leaf 8000_0001h, EDX bit 27)");
     }
@@ -172,7 +172,7 @@ const _: () = assert!(size_of::<Idtr>() == 10);
 
 /// Today's kernels don't keep the CPU's number there, so what is proved is that the instruction
 /// gives the same limit every time; under UMIP the kernel emulates it, and that is its cost.
-fn by_sidt(report: &mut Report) -> Outcome {
+fn by_sidt(report: &mut ProbeReport) -> Outcome {
     match task::trial(|| usize::from(sidt().limit == 0)) {
         Ok(Ended::Exit(_)) => {}
         other => return unsupported!("sidt kills the program ({other:?}): UMIP without emulation"),

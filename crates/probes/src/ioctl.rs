@@ -8,7 +8,7 @@ pub(crate) mod target;
 mod two_cpus;
 mod windows;
 
-use crate::{compat32, failure::Outcome, int80::supported, probe::Probes, report::Report};
+use crate::{compat32, failure::Outcome, int80::supported, probe::Probes, report::ProbeReport};
 use target::Target;
 use windows::walk;
 
@@ -21,18 +21,18 @@ pub(crate) const PROBES: Probes = &[
     ("ioctl.compat-entry+2cpu", two_cpus::entry),
 ];
 
-fn native(report: &mut Report) -> Outcome {
+fn native(report: &mut ProbeReport) -> Outcome {
     let target = Target::open()?;
     walk(report, &target, target.native, target.learn()?, &mut || (), Target::native_by)
 }
 
-fn int80(report: &mut Report) -> Outcome {
+fn int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let target = Target::open()?;
     walk(report, &target, target.compat, target.learn()?, &mut || (), Target::int80_by)
 }
 
-fn entry(report: &mut Report) -> Outcome {
+fn entry(report: &mut ProbeReport) -> Outcome {
     let target = Target::open()?;
     compat32::walk(report, &target, target.learn()?, 0)
 }

@@ -8,7 +8,7 @@ use crate::{
     echo::{echo, ping},
     failure::{Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     socket::{AF_UNIX, SOCK_STREAM},
     sys,
     task::{self, Partner},
@@ -16,7 +16,7 @@ use crate::{
 
 pub(crate) const PROBES: Probes = &[("pipe.write-read", pipe), ("unix.round-trip", unix)];
 
-fn pipe(report: &mut Report) -> Outcome {
+fn pipe(report: &mut ProbeReport) -> Outcome {
     let [read, write] = descriptor::pipe()?;
     let mut sent = 0_u8;
     report.walk(|| {
@@ -32,7 +32,7 @@ fn pipe(report: &mut Report) -> Outcome {
     })
 }
 
-fn unix(report: &mut Report) -> Outcome {
+fn unix(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let [near, far] = match descriptor::socketpair(AF_UNIX, SOCK_STREAM) {
         Ok(ends) => ends,

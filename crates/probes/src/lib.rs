@@ -55,7 +55,7 @@ use probe::{Probes, linked};
 
 pub use failure::{Failure, Outcome, REASON};
 pub use probe::Probe;
-pub use report::{Check, MAX_CHECKS, MAX_SAMPLES, Report, Status};
+pub use report::{MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus};
 
 /// The tables of all groups of [`Suite::Exact`], in no particular order: the catalogue has it.
 const GROUPS: &[Probes] = &[

@@ -6,7 +6,7 @@ use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, flag, nr},
 };
 
@@ -14,7 +14,7 @@ pub(crate) const PROBES: Probes = &[("memory.fault-anon", fault_anon)];
 
 const PAGE: usize = 4096;
 
-fn fault_anon(report: &mut Report) -> Outcome {
+fn fault_anon(report: &mut ProbeReport) -> Outcome {
     let length = (report.walks() + 1) * PAGE;
     let area = match sys::map(length, flag::MAP_PRIVATE) {
         Ok(address) => address,

@@ -4,11 +4,11 @@ use pathmeter_catalogue::Path;
 
 use crate::{
     failure::{Outcome, broken},
-    report::Report,
+    report::ProbeReport,
 };
 
 /// A function that executes its path in every window of the report, and proves that it did.
-pub type Probe = fn(&mut Report) -> Outcome;
+pub type Probe = fn(&mut ProbeReport) -> Outcome;
 
 /// The probes of a group: the path's name in the catalogue, and its probe.
 pub(crate) type Probes = &'static [(&'static str, Probe)];
@@ -95,7 +95,7 @@ const fn is(one: &str, other: &str) -> bool {
 }
 
 /// Stands in a table until its path's own probe is found.
-fn unlinked(_: &mut Report) -> Outcome {
+fn unlinked(_: &mut ProbeReport) -> Outcome {
     broken!("no probe is linked to this path")
 }
 
@@ -105,12 +105,12 @@ mod tests {
     use crate::failure::prove;
     use pathmeter_catalogue::Kind;
 
-    fn one(report: &mut Report) -> Outcome {
+    fn one(report: &mut ProbeReport) -> Outcome {
         prove!(report.windows() == 0, "a fresh report asks for no window");
         Ok(())
     }
 
-    fn other(_: &mut Report) -> Outcome {
+    fn other(_: &mut ProbeReport) -> Outcome {
         broken!("the other one")
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let paths = [path("a.one"), path("a.other")];
         let groups: &[Probes] = &[&[("a.other", other)], &[("a.one", one)]];
         let [first, second] = linked::<2>(&paths, groups);
-        let mut report = Report::default();
+        let mut report = ProbeReport::default();
         assert!(first(&mut report).is_ok() && second(&mut report).is_err());
     }
 

@@ -10,7 +10,7 @@ use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, nr},
     task::{self, Board},
 };
@@ -20,7 +20,7 @@ pub(crate) const PROBES: Probes = &[("process.fork-exit", fork_exit), ("process.
 /// fork in the child's eyes.
 const CHILD: usize = 0;
 
-fn fork_exit(report: &mut Report) -> Outcome {
+fn fork_exit(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let mut code = 0_u32;
     report.walk(|| {
@@ -51,7 +51,7 @@ extern "C" fn thread_body(board: usize) -> ! {
     task::exit_thread()
 }
 
-fn thread(report: &mut Report) -> Outcome {
+fn thread(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let stack = task::thread_stack()?;

@@ -18,7 +18,7 @@ pub const MAX_CHECKS: usize = 8;
 /// Something a probe noticed, worth telling the reader.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Check {
+pub struct ProbeCheck {
     /// What was looked at.
     pub name: Text<32>,
     /// What was seen.
@@ -27,7 +27,7 @@ pub struct Check {
 
 /// How far the probe came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ProbeStatus {
     /// The probe's process ended before it said anything.
     Silent,
     /// Every window was walked and proved.
@@ -41,23 +41,23 @@ pub enum Status {
 /// The report of one probe. Any bytes are a valid one: it is plain integers throughout, and every
 /// count in it is checked when it is read.
 #[repr(C)]
-pub struct Report {
-    /// A [`Status`], as its number.
+pub struct ProbeReport {
+    /// A [`ProbeStatus`], as its number.
     status: u32,
     windows: u32,
     parent: u32,
     count: u32,
     check_count: u32,
     reason: Text<REASON>,
-    checks: [Check; MAX_CHECKS],
+    checks: [ProbeCheck; MAX_CHECKS],
     samples: [u64; MAX_SAMPLES],
 }
 
-impl Report {
+impl ProbeReport {
     /// Empties the report for a probe that shall record `windows` samples, to be run in a child of
     /// the process numbered `parent`.
     pub fn reset(&mut self, windows: u32, parent: u32) {
-        self.status = Status::Silent as u32;
+        self.status = ProbeStatus::Silent as u32;
         self.windows = windows;
         self.parent = parent;
         self.count = 0;
@@ -68,17 +68,17 @@ impl Report {
     /// Records how the probe ended.
     pub fn conclude(&mut self, outcome: &Outcome) {
         let (status, reason) = match outcome {
-            Ok(()) => (Status::Ok, Text::EMPTY),
-            Err(Failure::Unsupported(reason)) => (Status::Unsupported, *reason),
-            Err(Failure::Broken(reason)) => (Status::Broken, *reason),
+            Ok(()) => (ProbeStatus::Ok, Text::EMPTY),
+            Err(Failure::Unsupported(reason)) => (ProbeStatus::Unsupported, *reason),
+            Err(Failure::Broken(reason)) => (ProbeStatus::Broken, *reason),
         };
         (self.status, self.reason) = (status as u32, reason);
     }
 
     /// How the probe ended.
-    pub fn status(&self) -> Status {
-        let said = [Status::Ok, Status::Unsupported, Status::Broken];
-        said.into_iter().find(|status| *status as u32 == self.status).unwrap_or(Status::Silent)
+    pub fn status(&self) -> ProbeStatus {
+        let said = [ProbeStatus::Ok, ProbeStatus::Unsupported, ProbeStatus::Broken];
+        said.into_iter().find(|status| *status as u32 == self.status).unwrap_or(ProbeStatus::Silent)
     }
 
     /// Why it has no samples.
@@ -87,7 +87,7 @@ impl Report {
     }
 
     /// What it noticed.
-    pub fn checks(&self) -> &[Check] {
+    pub fn checks(&self) -> &[ProbeCheck] {
         self.checks.get(..self.check_count as usize).unwrap_or_default()
     }
 
@@ -146,8 +146,10 @@ impl Report {
     /// Records something noticed; beyond [`MAX_CHECKS`] it is dropped.
     pub fn check(&mut self, name: &str, value: core::fmt::Arguments<'_>) {
         if let Some(place) = self.checks.get_mut(self.check_count as usize) {
-            *place =
-                Check { name: Text::format(format_args!("{name}")), value: Text::format(value) };
+            *place = ProbeCheck {
+                name: Text::format(format_args!("{name}")),
+                value: Text::format(value),
+            };
             self.check_count += 1;
         }
     }
@@ -155,7 +157,7 @@ impl Report {
 
 /// As fresh memory has it.
 #[cfg(test)]
-impl Default for Report {
+impl Default for ProbeReport {
     fn default() -> Self {
         Self {
             status: 0,
@@ -164,7 +166,7 @@ impl Default for Report {
             count: 0,
             check_count: 0,
             reason: Text::EMPTY,
-            checks: [Check { name: Text::EMPTY, value: Text::EMPTY }; MAX_CHECKS],
+            checks: [ProbeCheck { name: Text::EMPTY, value: Text::EMPTY }; MAX_CHECKS],
             samples: [0; MAX_SAMPLES],
         }
     }
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_path_is_executed_to_warm_up_before_it_is_sampled() {
-        let mut report = Report::default();
+        let mut report = ProbeReport::default();
         report.reset(4, 1);
         let mut cost = 0;
         let outcome = report.walk(|| {
@@ -190,25 +192,28 @@ mod tests {
 
     #[test]
     fn how_a_probe_ended_is_read_back() {
-        let mut report = Report::default();
+        let mut report = ProbeReport::default();
         report.reset(1, 1);
-        assert_eq!(report.status(), Status::Silent);
+        assert_eq!(report.status(), ProbeStatus::Silent);
         report.conclude(&Ok(()));
-        assert_eq!(report.status(), Status::Ok);
+        assert_eq!(report.status(), ProbeStatus::Ok);
         report.conclude(&unsupported!("no such driver"));
         assert_eq!(
             (report.status(), report.reason()),
-            (Status::Unsupported, &b"no such driver"[..])
+            (ProbeStatus::Unsupported, &b"no such driver"[..])
         );
         report.conclude(&Err(Failure::broken(format_args!("{} instead of {}", 1, 2))));
-        assert_eq!((report.status(), report.reason()), (Status::Broken, &b"1 instead of 2"[..]));
+        assert_eq!(
+            (report.status(), report.reason()),
+            (ProbeStatus::Broken, &b"1 instead of 2"[..])
+        );
     }
 
     #[test]
     fn counts_that_can_not_be_are_no_panic() {
-        let mut report = Report::default();
+        let mut report = ProbeReport::default();
         (report.status, report.count, report.check_count) = (77, u32::MAX, u32::MAX);
-        assert_eq!(report.status(), Status::Silent);
+        assert_eq!(report.status(), ProbeStatus::Silent);
         assert!(report.samples().is_empty() && report.checks().is_empty());
         report.push(1);
         report.check("entry", format_args!("syscall"));
@@ -216,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_dropped() {
-        let mut report = Report::default();
+        let mut report = ProbeReport::default();
         report.reset(2, 1);
         (0..5).for_each(|cost| report.keep(cost));
         assert_eq!(report.samples(), [0, 1]);

@@ -9,7 +9,7 @@ use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, nr},
 };
 
@@ -42,7 +42,7 @@ unsafe extern "C" fn restorer() {
     naked_asm!("mov eax, {number}", "syscall", "ud2", number = const nr::RT_SIGRETURN)
 }
 
-fn deliver(report: &mut Report) -> Outcome {
+fn deliver(report: &mut ProbeReport) -> Outcome {
     let action = Action { handler, flags: SA_RESTORER, restorer, mask: 0 };
     let place = &raw const action as usize;
     // SAFETY: the kernel reads one `struct sigaction`; handler and restorer are static code.

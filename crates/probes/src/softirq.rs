@@ -12,7 +12,7 @@ use crate::{
     failure::{Outcome, unsupported},
     lab,
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
 };
 
 pub(crate) const PROBES: Probes = &[
@@ -23,23 +23,23 @@ pub(crate) const PROBES: Probes = &[
     ("softirq.net-rx+idle", net_rx_idle),
 ];
 
-fn timer_user(report: &mut Report) -> Outcome {
+fn timer_user(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::timer_user(report) } else { traced::timer_user(report) }
 }
 
-fn timer_idle(report: &mut Report) -> Outcome {
+fn timer_idle(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::timer_idle(report) } else { traced::timer_idle(report) }
 }
 
-fn net_rx(report: &mut Report) -> Outcome {
+fn net_rx(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::net_rx(report) } else { traced::net_rx(report) }
 }
 
-fn net_rx_user(report: &mut Report) -> Outcome {
+fn net_rx_user(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::net_rx_user(report) } else { no_device() }
 }
 
-fn net_rx_idle(report: &mut Report) -> Outcome {
+fn net_rx_idle(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::net_rx_idle(report) } else { no_device() }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     clock, descriptor,
     failure::{Failure, Outcome, prove, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, flag, nr},
     task::{self, Board, Ended, Partner},
 };
@@ -26,25 +26,25 @@ pub(crate) const PROBES: Probes = &[
     ("switch.futex", futex),
 ];
 
-fn bare(report: &mut Report) -> Outcome {
+fn bare(report: &mut ProbeReport) -> Outcome {
     yields(report, None, None)
 }
 
-fn low_port(report: &mut Report) -> Outcome {
+fn low_port(report: &mut ProbeReport) -> Outcome {
     yields(report, Some(0x80), None)
 }
 
-fn high_port(report: &mut Report) -> Outcome {
+fn high_port(report: &mut ProbeReport) -> Outcome {
     yields(report, Some(0xffff), None)
 }
 
-fn both_ports(report: &mut Report) -> Outcome {
+fn both_ports(report: &mut ProbeReport) -> Outcome {
     yields(report, Some(0xffff), Some(0xfffe))
 }
 
 /// Round trips by yield, with I/O bitmaps of the given ports. The partner is forked before the
 /// probe asks for its port, since a forked child inherits the bitmap.
-fn yields(report: &mut Report, own: Option<u16>, partners: Option<u16>) -> Outcome {
+fn yields(report: &mut ProbeReport, own: Option<u16>, partners: Option<u16>) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let partner = Partner::process(|| {
@@ -119,7 +119,7 @@ extern "C" fn thread_body(board: usize) -> ! {
     task::exit_thread()
 }
 
-fn threads(report: &mut Report) -> Outcome {
+fn threads(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let stack = task::thread_stack()?;
@@ -146,13 +146,18 @@ enum Counts {
 }
 
 /// Walks `once` in every window, proving the partner's turn in each and the switches over all.
-fn round_trips(report: &mut Report, board: &Board, counts: Counts, once: impl FnMut()) -> Outcome {
+fn round_trips(
+    report: &mut ProbeReport,
+    board: &Board,
+    counts: Counts,
+    once: impl FnMut(),
+) -> Outcome {
     proved_round_trips(report, board, counts, once, |()| true)
 }
 
 /// [`round_trips`] whose result `proof` looks at, outside the window.
 fn proved_round_trips<R>(
-    report: &mut Report,
+    report: &mut ProbeReport,
     board: &Board,
     counts: Counts,
     mut once: impl FnMut() -> R,
@@ -176,7 +181,7 @@ fn proved_round_trips<R>(
     Ok(())
 }
 
-fn pipes(report: &mut Report) -> Outcome {
+fn pipes(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let [there_read, there_write] = descriptor::pipe()?;
@@ -205,7 +210,7 @@ const SENT: u8 = 0x5a;
 const MINE: u32 = 0;
 const THEIRS: u32 = 1;
 
-fn futex(report: &mut Report) -> Outcome {
+fn futex(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     if task::futex_wait(&board.word, THEIRS) == (-38_isize).cast_unsigned() {

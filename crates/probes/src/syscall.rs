@@ -7,14 +7,14 @@ use crate::{
     failure::{Outcome, prove},
     int80::{int80, supported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     sys::{self, nr, nr32},
 };
 
 pub(crate) const PROBES: Probes =
     &[("syscall.getppid", getppid), ("syscall.getppid-int80", getppid_int80)];
 
-fn getppid(report: &mut Report) -> Outcome {
+fn getppid(report: &mut ProbeReport) -> Outcome {
     let parent = report.parent();
     report.walk(|| {
         // SAFETY: takes no pointer.
@@ -24,7 +24,7 @@ fn getppid(report: &mut Report) -> Outcome {
     })
 }
 
-fn getppid_int80(report: &mut Report) -> Outcome {
+fn getppid_int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let parent = report.parent();
     report.walk(|| {

@@ -6,7 +6,7 @@ use crate::{
     echo::{echo, exchange, ping},
     failure::{Outcome, unsupported},
     probe::Probes,
-    report::Report,
+    report::ProbeReport,
     socket::{AF_INET, SOCK_STREAM, bind, connect, loopback_up, no_delay, socket},
     sys::{self, nr},
     task::{self, Partner},
@@ -18,7 +18,7 @@ pub(crate) const PROBES: Probes = &[("tcp.round-trip", tcp)];
 /// `TCP_MAX_QUICKACKS`) and its windows have settled.
 const SLOW_START: usize = 20;
 
-fn tcp(report: &mut Report) -> Outcome {
+fn tcp(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let listener = socket(AF_INET, SOCK_STREAM)?;
     loopback_up(listener)?;

@@ -3,7 +3,7 @@
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    Cell as Observed, Elapsed, Experiment, Judged, Measured, Metric, Outcome, Report,
+    Cell as Observed, Elapsed, Experiment, ExperimentReport, Judged, Judgement, Measured, Metric,
 };
 use textwrap::Options;
 
@@ -15,7 +15,7 @@ use crate::table::{Align, Cell, Table, clean};
 const WIDEST: usize = 100;
 
 /// The page of one experiment, to be read from top to bottom.
-pub fn experiment_page(report: &Report, style: Style) -> String {
+pub fn experiment_page(report: &ExperimentReport, style: Style) -> String {
     let experiment = &report.experiment;
     let mut parts = vec![head(experiment, style), published(experiment, style)];
     parts.push(subjects(experiment, style));
@@ -78,12 +78,12 @@ fn subjects(experiment: &Experiment, style: Style) -> String {
     table.render(Style { width: None, ..style })
 }
 
-fn measured(report: &Report, metric: Metric, style: Style) -> String {
+fn measured(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     if metric == Metric::Census { census(report, style) } else { numbers(report, metric, style) }
 }
 
 /// One number a subject and path; the more numerous of the two are the rows.
-fn numbers(report: &Report, metric: Metric, style: Style) -> String {
+fn numbers(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     let experiment = &report.experiment;
     let subjects: Vec<&str> = experiment.subjects.iter().map(|s| s.label.as_str()).collect();
     let paths: Vec<&str> = experiment.paths.iter().map(|p| p.label.as_str()).collect();
@@ -100,7 +100,7 @@ fn numbers(report: &Report, metric: Metric, style: Style) -> String {
     heading(metric.heading(), style) + &table.render(style) + &reasons(report, metric, style)
 }
 
-fn observed(report: &Report, subject: usize, path: usize) -> Option<&Observed<Measured>> {
+fn observed(report: &ExperimentReport, subject: usize, path: usize) -> Option<&Observed<Measured>> {
     report.observed.cells.get(subject)?.get(path)
 }
 
@@ -124,13 +124,13 @@ fn without_figures<T>(cell: &Observed<T>) -> Cell {
 }
 
 /// Why cells of the exact tables have no number, said once, below the instructions.
-fn reasons(report: &Report, metric: Metric, style: Style) -> String {
+fn reasons(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     let cells = &report.observed.cells;
     if metric == Metric::Instructions { said(report, cells, style) } else { String::new() }
 }
 
 /// Why some of `rows`, one a subject, have no figures.
-fn said<T>(report: &Report, rows: &[Vec<Observed<T>>], style: Style) -> String {
+fn said<T>(report: &ExperimentReport, rows: &[Vec<Observed<T>>], style: Style) -> String {
     let mut said: Vec<String> = Vec::new();
     for (subject, cells) in report.experiment.subjects.iter().zip(rows) {
         for reason in cells.iter().filter_map(Observed::reason) {
@@ -144,12 +144,12 @@ fn said<T>(report: &Report, rows: &[Vec<Observed<T>>], style: Style) -> String {
 }
 
 /// A table a path: how often each slow instruction was met, by subject.
-fn census(report: &Report, style: Style) -> String {
+fn census(report: &ExperimentReport, style: Style) -> String {
     let paths = report.experiment.paths.iter().enumerate();
     paths.map(|(index, path)| census_of(report, index, &path.label, style)).collect()
 }
 
-fn census_of(report: &Report, path: usize, label: &str, style: Style) -> String {
+fn census_of(report: &ExperimentReport, path: usize, label: &str, style: Style) -> String {
     let subjects = &report.experiment.subjects;
     let columns: Vec<Option<&Measured>> = (0..subjects.len())
         .map(|subject| match observed(report, subject, path) {
@@ -176,7 +176,7 @@ fn census_of(report: &Report, path: usize, label: &str, style: Style) -> String 
 }
 
 /// What the checks of each subject said.
-fn checks(report: &Report, style: Style) -> String {
+fn checks(report: &ExperimentReport, style: Style) -> String {
     let Some(path) = &report.experiment.checks_of else { return String::new() };
     if report.observed.checks.iter().all(Vec::is_empty) {
         return String::new();
@@ -200,7 +200,7 @@ fn told(value: &str) -> String {
 }
 
 /// What two CPUs at once need, against one: a row a subject and path.
-fn elapsed(report: &Report, style: Style) -> String {
+fn elapsed(report: &ExperimentReport, style: Style) -> String {
     let experiment = &report.experiment;
     if experiment.elapsed.is_empty() {
         return String::new();
@@ -240,9 +240,9 @@ fn times(elapsed: &Elapsed) -> [Cell; 4] {
 fn expectations(judged: &[Judged], style: Style) -> String {
     let line = |judged: &Judged| {
         let (mark, paint) = match judged.outcome {
-            Outcome::Holds => ("yes ", AnsiColor::Green.on_default()),
-            Outcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
-            Outcome::Untold => ("?   ", AnsiColor::Yellow.on_default()),
+            Judgement::Holds => ("yes ", AnsiColor::Green.on_default()),
+            Judgement::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
+            Judgement::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
         };
         let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
         let text = wrapped("    ", &format!("{} ({}{host})", judged.says, judged.seen), style);
@@ -294,7 +294,7 @@ at_least_percent = 140
         experiment_page(&report(two, elapsed), Style::default())
     }
 
-    fn report(two: ExactCell, elapsed: ElapsedCell) -> Report {
+    fn report(two: ExactCell, elapsed: ElapsedCell) -> ExperimentReport {
         let native = || Observed::Measured(Measured::new(130, 4096));
         let taken = ObservedCheck { name: "lock taken".into(), value: "3799493".into() };
         let observed = All {
@@ -302,7 +302,7 @@ at_least_percent = 140
             elapsed: vec![vec![Observed::NotAsked], vec![elapsed]],
             checks: vec![vec![], vec![taken]],
         };
-        Report::new(Experiment::parse(TEXT).unwrap(), observed)
+        ExperimentReport::new(Experiment::parse(TEXT).unwrap(), observed)
     }
 
     /// The lines behind the one that begins with `heading`, up to the next heading of the page.

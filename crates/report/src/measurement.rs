@@ -1,6 +1,6 @@
 //! The table of one result: a row a path, then what the numbers depend on.
 
-use pathmeter_model::{Estimate, Measurement, PathResult, Status, Unit, Verdict};
+use pathmeter_model::{Configuration, Estimate, Measurement, PathResult, Status, Unit, Verdict};
 
 use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
@@ -66,16 +66,26 @@ fn status(path: &PathResult) -> Cell {
     Cell::painted(&text, paint)
 }
 
+/// The fixed machine is known by that name; any other one is spelled out.
+fn machine(configuration: &Configuration) -> String {
+    if configuration.portable {
+        return "the fixed machine".to_owned();
+    }
+    format!("{}, cpu {}", configuration.machine, configuration.cpu)
+}
+
 fn footer(measurement: &Measurement, style: Style) -> String {
-    let identity = &measurement.identity;
-    let release = identity.release.as_deref().unwrap_or("release unknown");
-    let starts = identity.starts;
-    let s = if starts == 1 { "" } else { "s" };
+    let configuration = &measurement.configuration;
+    let release = configuration.release.as_deref().unwrap_or("release unknown");
+    let runs = configuration.runs;
+    let s = if runs == 1 { "" } else { "s" };
     let facts = [
         format!("{}, {release}", measurement.subject.name),
         format!(
-            "QEMU {}, {}, cpu {}, {} MiB, {starts} perturbed start{s}",
-            identity.qemu, identity.machine, identity.cpu, identity.memory_mib
+            "QEMU {}, {}, {} MiB, {runs} perturbed run{s}",
+            configuration.qemu,
+            machine(configuration),
+            configuration.memory_mib
         ),
     ];
     let notes = measurement.notes.iter().map(|note| format!("note: {}\n", clean(note)));

@@ -1,8 +1,8 @@
 //! The tables as printed. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes them anew.
 
 use pathmeter_model::{
-    Check, Comparison, Identity, Measurement, PathResult, ResultSchema, Subject, Threshold, Unit,
-    compare,
+    Check, Comparison, Configuration, Measurement, PathResult, ResultSchema, Subject, Threshold,
+    Unit, compare,
 };
 use pathmeter_report::{PathRow, Style, comparison_table, measurement_table, paths_table};
 
@@ -10,9 +10,9 @@ const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
 const NARROW: Style = Style { colour: false, width: Some(100) };
 
-fn path(name: &str, starts: &[&[u64]]) -> PathResult {
-    let starts: Vec<Vec<u64>> = starts.iter().map(|start| start.to_vec()).collect();
-    PathResult::ok(name, Unit::Instructions, &starts, vec![])
+fn path(name: &str, runs: &[&[u64]]) -> PathResult {
+    let runs: Vec<Vec<u64>> = runs.iter().map(|run| run.to_vec()).collect();
+    PathResult::ok(name, Unit::Instructions, &runs, vec![])
 }
 
 fn unsupported(name: &str, reason: &str) -> PathResult {
@@ -25,7 +25,7 @@ fn isolation() -> PathResult {
 }
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
-    let identity = Identity {
+    let configuration = Configuration {
         clock: Unit::Instructions,
         image_sha256: "a0".repeat(32),
         release: Some(release.into()),
@@ -33,14 +33,16 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         cpu: "max,-rdrand,-rdseed".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
+        firmware_sha256: None,
+        portable: false,
         agent_sha256: "b1".repeat(32),
         initramfs_sha256: "c2".repeat(32),
-        starts: 2,
+        runs: 2,
         memory_mib: 256,
         cpus: 1,
     };
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }
+    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
 }
 
 fn cloud() -> Measurement {
@@ -115,7 +117,7 @@ fn a_comparison_without_change() {
 #[test]
 fn a_comparison_across_machines() {
     let (base, mut new) = (cloud(), rt());
-    new.identity.qemu = "8.0.0".into();
+    new.configuration.qemu = "8.0.0".into();
     new.paths.truncate(1);
     let comparison = compare(&base, &new, Threshold { percent: 1.0 });
     insta::assert_snapshot!(comparison_table(&comparison, PLAIN));

@@ -1,6 +1,6 @@
 //! Two sets of exact values: did the path change, and by how much?
 //!
-//! A path is measured over several deliberately perturbed starts, the same ones on every kernel, so
+//! A path is measured over several deliberately perturbed runs, the same ones on every kernel, so
 //! a kernel has a *set* of exact values with frequencies. Page-table layout and timer phase choose
 //! among a path's values, hence two functionally identical kernels can show them with different
 //! frequencies, and now and then another member of one population; and an interrupt leaves a stray
@@ -34,7 +34,7 @@ use crate::Histogram;
 pub const CLEAN_SHIFT_PERCENT: u32 = 90;
 
 /// A set has moved when this much of each side's samples finds its value on the other, in percent: a
-/// kernel measured over six starts may show a mode in one of them that the other shows in none.
+/// kernel measured over six runs may show a mode in one of them that the other shows in none.
 pub const MOVED_SET_PERCENT: u32 = 75;
 
 /// A clean shift leaves at most one part in this many of the samples that disagree unmoved.
@@ -45,7 +45,7 @@ pub const MOVED_SET_PERCENT: u32 = 75;
 pub const SHIFT_GAIN: u32 = 4;
 
 /// A mode has appeared when this much of new's samples is where base never was, in percent: more than
-/// one start of six, since layout alone may show another of a path's modes in one start.
+/// one run of six, since layout alone may show another of a path's modes in one run.
 pub const NEW_MODE_PERCENT: u32 = 20;
 
 /// From this many typical values on a set is *diffuse*: a draw from a population with more values
@@ -56,7 +56,7 @@ pub const DIFFUSE_VALUES: usize = 4;
 ///
 /// Gaps at the ends of a draw are as large as those inside it (the spacings of a uniform draw are
 /// exchangeable: Pyke, "Spacings", J. R. Stat. Soc. B 27, 1965), so one gap is exceeded now and
-/// then. In simulated pairs of draws of 8 starts from one population, one gap calls 6 to 9 in 100 a
+/// then. In simulated pairs of draws of 8 runs from one population, one gap calls 6 to 9 in 100 a
 /// new mode, two gaps about 2.
 pub const REACH_GAPS: u64 = 2;
 

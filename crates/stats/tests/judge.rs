@@ -143,7 +143,7 @@ fn diffuse_sets_without_a_common_value_differ_by_their_medians() {
 
 #[test]
 fn a_set_that_moved_and_shows_other_modes_in_one_start_has_moved() {
-    // switch.futex and tcp.round-trip, base against one nop in the entry, as measured (6 starts).
+    // switch.futex and tcp.round-trip, base against one nop in the entry, as measured (6 runs).
     let futex = [set(&[(7029, 154), (7037, 31), (7090, 1)]), set(&[(7033, 185), (7094, 1)])];
     assert_eq!(judged(&futex[0], &futex[1]), (Higher, 7029, 7033));
     assert_eq!(judged(&futex[1], &futex[0]), (Lower, 7033, 7029));
@@ -172,7 +172,7 @@ fn a_set_that_moved_and_shows_other_modes_in_one_start_has_moved() {
 
 #[test]
 fn diffuse_sets_that_share_a_rare_value_only_are_a_change() {
-    // The anonymous page fault of Debian's cloud and rt kernels, as measured (6 starts).
+    // The anonymous page fault of Debian's cloud and rt kernels, as measured (6 runs).
     let cloud = set(&[(6325, 180), (6331, 90), (6330, 14), (7081, 8), (11_704, 14)]);
     let rt = set(&[(6476, 170), (6482, 98), (6484, 16), (7081, 6), (12_262, 16)]);
     assert_eq!(judged(&cloud, &rt), (Higher, 6325, 6476));
@@ -215,16 +215,16 @@ impl Xorshift {
     }
 }
 
-/// Values of a population, one for each perturbed start.
-fn starts_of(population: &[u64], starts: usize, random: &mut Xorshift) -> Vec<u64> {
-    (0..starts).map(|_| one_of(population, random)).collect()
+/// Values of a population, one for each perturbed run.
+fn starts_of(population: &[u64], runs: usize, random: &mut Xorshift) -> Vec<u64> {
+    (0..runs).map(|_| one_of(population, random)).collect()
 }
 
 fn one_of(population: &[u64], random: &mut Xorshift) -> u64 {
     population[usize::try_from(random.below(population.len() as u64)).unwrap()]
 }
 
-/// Samples of a kernel whose starts show `values`, but for one in ten, which shows another one of the
+/// Samples of a kernel whose runs show `values`, but for one in ten, which shows another one of the
 /// population; and a stray in 50.
 fn samples_of(values: &[u64], population: &[u64], random: &mut Xorshift) -> Histogram {
     let mut samples = Vec::new();
@@ -236,12 +236,12 @@ fn samples_of(values: &[u64], population: &[u64], random: &mut Xorshift) -> Hist
     samples.into_iter().collect()
 }
 
-/// How many of `trials` pairs of kernels measured over the same starts are judged the same.
-fn same_of(population: &[u64], starts: usize, trials: usize) -> usize {
+/// How many of `trials` pairs of kernels measured over the same runs are judged the same.
+fn same_of(population: &[u64], runs: usize, trials: usize) -> usize {
     let mut random = Xorshift(0x9e37_79b9_7f4a_7c15);
     (0..trials)
         .filter(|_| {
-            let values = starts_of(population, starts, &mut random);
+            let values = starts_of(population, runs, &mut random);
             let base = samples_of(&values, population, &mut random);
             let new = samples_of(&values, population, &mut random);
             judge(&base, &new).unwrap().verdict == Same
@@ -254,9 +254,9 @@ fn two_kernels_over_the_same_starts_are_the_same() {
     let dense: Vec<u64> = (0..12).map(|i| 115_000 + i).collect();
     let sparse: Vec<u64> = (0..60).map(|i| 111_632 + 100 * i).collect();
     for (name, population) in [("dense", dense), ("sparse", sparse)] {
-        for starts in [6, 8, 16] {
-            let same = same_of(&population, starts, 200);
-            assert!(same >= 190, "{name}, {starts} starts: only {same} of 200 the same");
+        for runs in [6, 8, 16] {
+            let same = same_of(&population, runs, 200);
+            assert!(same >= 190, "{name}, {runs} runs: only {same} of 200 the same");
         }
     }
 }

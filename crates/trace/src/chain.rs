@@ -45,7 +45,7 @@ pub(crate) enum End {
 
 /// One frame.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct CallFrame {
     pub(crate) end: End,
     /// The node that control returns to.
     pub(crate) parent: u32,
@@ -55,7 +55,7 @@ pub(crate) struct Frame {
     pub(crate) switched: bool,
 }
 
-impl Frame {
+impl CallFrame {
     fn slot(&self) -> Option<u64> {
         match self.end {
             End::Return { slot, .. } => Some(slot),
@@ -79,7 +79,7 @@ pub(crate) struct Chain {
     pub(crate) bottom: u32,
     /// Where the task is.
     pub(crate) node: u32,
-    frames: Vec<Frame>,
+    frames: Vec<CallFrame>,
     /// The stack of the last return while there were no frames.
     stack: Option<u64>,
 }
@@ -109,14 +109,14 @@ impl Chain {
             // No kernel gets here. Later returns find no frame and say so.
             self.frames.clear();
         }
-        self.frames.push(Frame { end, parent: self.node, entered: node, switched: false });
+        self.frames.push(CallFrame { end, parent: self.node, entered: node, switched: false });
         self.node = node;
     }
 
     /// Forgets calls that were never returned from: `slot` is being used anew.
     pub(crate) fn reuse(&mut self, slot: u64) {
         let kept = self.above(|used| used <= slot, slot);
-        let is_call = |frame: &&Frame| frame.entered != frame.parent;
+        let is_call = |frame: &&CallFrame| frame.entered != frame.parent;
         if let Some(frame) = self.frames[kept..].iter().find(is_call) {
             self.node = frame.parent;
         }
@@ -125,7 +125,7 @@ impl Chain {
 
     /// Number of frames below the topmost ones on `slot`'s stack for which `gone` holds.
     fn above(&self, gone: impl Fn(u64) -> bool, slot: u64) -> usize {
-        let is_gone = |frame: &&Frame| {
+        let is_gone = |frame: &&CallFrame| {
             frame.slot().is_some_and(|used| stack_of(used) == stack_of(slot) && gone(used))
         };
         self.frames.len() - self.frames.iter().rev().take_while(is_gone).count()
@@ -133,7 +133,7 @@ impl Chain {
 
     /// What a `ret` from `slot` to `address` is; frames that it shows to be gone are dropped.
     pub(crate) fn judge(&mut self, slot: u64, address: u64, kernel: bool) -> Return {
-        let of_slot = |frame: &Frame| frame.slot() == Some(slot);
+        let of_slot = |frame: &CallFrame| frame.slot() == Some(slot);
         if let Some(index) = self.frames.iter().rposition(of_slot) {
             return Return::Frame(index);
         }
@@ -160,7 +160,7 @@ impl Chain {
     }
 
     /// Leaves the frame at `index` and those above it; the frame as it was.
-    pub(crate) fn leave(&mut self, index: usize) -> Frame {
+    pub(crate) fn leave(&mut self, index: usize) -> CallFrame {
         let frame = self.frames[index];
         self.frames.truncate(index);
         self.node = frame.parent;
@@ -176,13 +176,14 @@ impl Chain {
 
     /// The first entry from user code: leaving the kernel for user code ends it.
     pub(crate) fn entry_from_user(&self) -> Option<usize> {
-        let from_user = |frame: &Frame| matches!(frame.end, End::Leave(entry) if entry.from_user);
+        let from_user =
+            |frame: &CallFrame| matches!(frame.end, End::Leave(entry) if entry.from_user);
         self.frames.iter().position(from_user)
     }
 
     /// The last entry, if it came from kernel code.
     pub(crate) fn entry_from_kernel(&self) -> Option<usize> {
-        let is_entry = |frame: &Frame| matches!(frame.end, End::Leave(_));
+        let is_entry = |frame: &CallFrame| matches!(frame.end, End::Leave(_));
         let last = self.frames.iter().rposition(is_entry)?;
         matches!(self.frames[last].end, End::Leave(entry) if !entry.from_user).then_some(last)
     }

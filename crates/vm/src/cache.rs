@@ -1,4 +1,4 @@
-//! The cache of snapshots and results, by identity.
+//! The cache of snapshots and results, by configuration.
 //!
 //! A file appears in it whole or not at all: it is written without a name or under a temporary one and
 //! then moved into place, so several runs may share the folder and any may die. What is read back is

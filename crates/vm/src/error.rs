@@ -122,7 +122,7 @@ pub enum Step {
     Restore,
     /// Between paths.
     Run,
-    /// Walking a path.
+    /// Running a path.
     Path {
         /// Its index in the plan.
         index: usize,
@@ -139,7 +139,7 @@ impl std::fmt::Display for Step {
             Self::Save => f.write_str("saving the guest's snapshot"),
             Self::Restore => f.write_str("restoring the guest's snapshot"),
             Self::Run => f.write_str("running the agent"),
-            Self::Path { name, .. } => write!(f, "walking {name}"),
+            Self::Path { name, .. } => write!(f, "running {name}"),
         }
     }
 }

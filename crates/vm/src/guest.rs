@@ -21,7 +21,7 @@ use crate::{
     machine::{FIRMWARE, Firmware, Origin, fd},
     memory_file::memory_file,
     process::{Process, read_available},
-    qmp::{self, Lines, Said},
+    qmp::{self, Lines, QmpMessage},
 };
 
 /// Longest wait before the interrupt flag is looked at again.
@@ -47,7 +47,7 @@ pub(crate) struct Guest {
     stderr: Option<ChildStderr>,
     frames: Vec<u8>,
     lines: Lines,
-    news: News,
+    events: LatestEvents,
     printed: Tail,
     complaints: Tail,
     interrupt: Interrupt,
@@ -61,20 +61,20 @@ pub(crate) struct Guest {
 /// What QEMU said last of each thing that is ever waited for. Nothing else is kept: a guest can make
 /// QEMU send events without end.
 #[derive(Default)]
-struct News {
+struct LatestEvents {
     answer: Option<Result<Value, String>>,
     paused: bool,
     migration: Option<String>,
     shutdown: Option<String>,
 }
 
-impl News {
-    fn take_in(&mut self, said: Said) {
+impl LatestEvents {
+    fn update(&mut self, said: QmpMessage) {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         match said {
-            Said::Return(value) => self.answer = Some(Ok(value)),
-            Said::Error(words) => self.answer = Some(Err(words)),
-            Said::Event { name, data } => match &name[..] {
+            QmpMessage::Return(value) => self.answer = Some(Ok(value)),
+            QmpMessage::Error(words) => self.answer = Some(Err(words)),
+            QmpMessage::Event { name, data } => match &name[..] {
                 "GUEST_PANICKED" => self.paused = true,
                 "MIGRATION" => self.migration = word(&data["status"]),
                 "SHUTDOWN" => self.shutdown = word(&data["reason"]),
@@ -85,7 +85,7 @@ impl News {
 }
 
 impl Guest {
-    /// Starts QEMU, the guest paused; `extra` holds the descriptors that `origin` needs. The guest may
+    /// Runs QEMU, the guest paused; `extra` holds the descriptors that `origin` needs. The guest may
     /// be at one thing for at most `limit`; see [`Guest::begin`].
     pub(crate) fn start(
         qemu: &Qemu,
@@ -121,7 +121,7 @@ impl Guest {
             stderr,
             frames: Vec::new(),
             lines: Lines::default(),
-            news: News::default(),
+            events: LatestEvents::default(),
             printed: Tail::default(),
             complaints: Tail::default(),
             interrupt: interrupt.clone(),
@@ -174,11 +174,11 @@ impl Guest {
         descriptor: Option<BorrowedFd<'_>>,
     ) -> Result<Value, VmError> {
         let arguments = if arguments.is_null() { &serde_json::json!({}) } else { arguments };
-        self.news.answer = None;
+        self.events.answer = None;
         if let Err(error) = qmp::send(&self.control, command, arguments, descriptor) {
             return Err(self.ended_or(host("talking to QEMU", error)));
         }
-        let answer = self.wait_for(|news| news.answer.take())?;
+        let answer = self.wait_for(|events| events.answer.take())?;
         answer.map_err(|answer| VmError::Refused {
             step: self.step.clone(),
             command: command.to_owned(),
@@ -188,17 +188,17 @@ impl Guest {
 
     /// Waits until the guest has had itself paused.
     pub(crate) fn await_pause(&mut self) -> Result<(), VmError> {
-        self.wait_for(|news| std::mem::take(&mut news.paused).then_some(()))
+        self.wait_for(|events| std::mem::take(&mut events.paused).then_some(()))
     }
 
     /// Waits for QEMU to say how far its migration is.
     pub(crate) fn await_migration(&mut self) -> Result<String, VmError> {
-        self.wait_for(|news| news.migration.take())
+        self.wait_for(|events| events.migration.take())
     }
 
-    fn wait_for<R>(&mut self, look: impl Fn(&mut News) -> Option<R>) -> Result<R, VmError> {
+    fn wait_for<R>(&mut self, look: impl Fn(&mut LatestEvents) -> Option<R>) -> Result<R, VmError> {
         loop {
-            if let Some(found) = look(&mut self.news) {
+            if let Some(found) = look(&mut self.events) {
                 return Ok(found);
             }
             self.pump()?;
@@ -268,8 +268,8 @@ impl Guest {
     }
 
     fn sort_control_lines(&mut self) {
-        while let Some(said) = self.lines.next_said() {
-            self.news.take_in(said);
+        while let Some(said) = self.lines.next_message() {
+            self.events.update(said);
         }
     }
 
@@ -309,7 +309,7 @@ impl Guest {
             return VmError::Panicked { step, message, console };
         }
         let complaints = self.complaints.to_string();
-        let (by_guest, how) = match self.news.shutdown.as_deref() {
+        let (by_guest, how) = match self.events.shutdown.as_deref() {
             Some("guest-reset") => (true, "the guest rebooted".to_owned()),
             Some("guest-shutdown") => (true, "the guest shut down".to_owned()),
             Some(reason) => (false, format!("QEMU shut down ({reason})")),

@@ -1,6 +1,6 @@
 //! Exact runs: boots a kernel image in QEMU's interpreter under an instruction-counting clock, has the
-//! agent walk every path, and hands back every sample. And runs in elapsed time ([`measure_elapsed`]),
-//! which differ in the clock, need no snapshot and walk paths of their own.
+//! agent run every path, and hands back every sample. And runs in elapsed time ([`measure_elapsed`]),
+//! which differ in the clock, need no snapshot and run paths of their own.
 //!
 //! The shape of a run ([`measure`]):
 //!
@@ -13,6 +13,7 @@
 //! ([`pathmeter_wire`]); QEMU runs in its seccomp sandbox, without network, disk or display, talks over
 //! inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's flags.
 
+mod agent_run;
 mod ask;
 mod cache;
 mod console;
@@ -29,16 +30,15 @@ mod qemu;
 mod qmp;
 mod record;
 mod snapshot;
-mod walk;
 
 pub use ask::AskError;
 pub use cache::{Cache, CacheError};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs};
-pub use machine::{CPU, Clock, Firmware, Settings, Words};
-pub use measure::{Kernel, Progress, Request, Run, measure, measure_elapsed};
-pub use outcome::{PathOutcome, Status};
+pub use machine::{BaseWords, CPU, Clock, FIRMWARE, Firmware, Settings};
+pub use measure::{Kernel, MeasuredKernel, Progress, Request, measure, measure_elapsed};
+pub use outcome::{PathOutcome, PathStatus};
 pub use pathmeter_wire::plan::Plan;
 pub use process::{Interrupt, host_cpus};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
-pub use record::{Recorded, Recording, record, symbols};
+pub use record::{Recorded, RecordingLimits, record, symbols};

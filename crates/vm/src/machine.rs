@@ -14,9 +14,9 @@ pub struct Settings {
     pub memory_mib: u32,
     /// CPUs.
     pub cpus: u32,
-    /// Words that the kernel is always given.
-    pub words: Words,
-    /// Words added to the kernel's command line.
+    /// BaseWords that the kernel is always given.
+    pub words: BaseWords,
+    /// BaseWords added to the kernel's command line.
     pub append: String,
     /// What its clocks follow.
     pub clock: Clock,
@@ -33,7 +33,7 @@ pub enum Clock {
 
 /// The words of the command line that a kind of kernel is always given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Words {
+pub enum BaseWords {
     /// Linux's, without which its boot would take longer and results vary.
     Linux,
     /// None: a kernel that refuses what it does not know.
@@ -64,7 +64,7 @@ pub enum Firmware {
 }
 
 /// The bytes of [`Firmware::Own`].
-pub(crate) const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom"));
+pub const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom"));
 
 impl Default for Settings {
     fn default() -> Self {
@@ -72,7 +72,7 @@ impl Default for Settings {
             cpu: CPU.to_owned(),
             memory_mib: 128,
             cpus: 1,
-            words: Words::Linux,
+            words: BaseWords::Linux,
             append: String::new(),
             clock: Clock::Exact,
         }
@@ -88,9 +88,10 @@ pub(crate) mod fd {
     pub(crate) const INITRAMFS: i32 = 7;
     pub(crate) const INCOMING: i32 = 8;
     pub(crate) const PLUGIN: i32 = 9;
-    pub(crate) const TRACE: i32 = 10;
-    pub(crate) const MEMORY: i32 = 11;
-    pub(crate) const FIRMWARE: i32 = 12;
+    pub(crate) const MEMORY: i32 = 10;
+    pub(crate) const FIRMWARE: i32 = 11;
+    /// The first of as many as there are paths to record.
+    pub(crate) const TRACE: i32 = 12;
 }
 
 /// What a QEMU process begins with; either way paused.
@@ -122,8 +123,8 @@ impl Settings {
     /// The kernel's command line.
     pub fn command_line(&self) -> String {
         let words = match self.words {
-            Words::Linux => COMMAND_LINE,
-            Words::None => "",
+            BaseWords::Linux => COMMAND_LINE,
+            BaseWords::None => "",
         };
         [words, &self.append].join(" ").trim().to_owned()
     }

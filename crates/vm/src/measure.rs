@@ -10,6 +10,7 @@ use pathmeter_wire::{Kind, message};
 
 use crate::{
     Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
+    agent_run::{AgentEvent, AgentRun},
     cache::{key, sha256},
     error::Step,
     guest::{Extra, Guest},
@@ -17,8 +18,7 @@ use crate::{
     machine::{Clock, Firmware, Origin, fd},
     memory_file::memory_file,
     outcome::Gathered,
-    snapshot::{About, Snapshot},
-    walk::{Heard, Walk},
+    snapshot::{Description, Snapshot},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
@@ -40,11 +40,11 @@ pub struct Request<'a> {
     pub kernel: Kernel<'a>,
     /// The guest's machine.
     pub settings: &'a Settings,
-    /// Perturbed starts.
-    pub starts: u32,
+    /// Perturbed runs.
+    pub runs: u32,
     /// Where snapshots are kept; `None` keeps none.
     pub cache: Option<&'a Cache>,
-    /// The longest that a boot, or one start, is waited for.
+    /// The longest that a boot, or one run, is waited for.
     pub limit: Duration,
     /// The user's interrupt.
     pub interrupt: &'a Interrupt,
@@ -59,13 +59,13 @@ pub enum Progress<'a> {
     Loading,
     /// The kernel boots.
     Booting,
-    /// A path is being walked.
-    Walking {
+    /// A path is being run.
+    Running {
         /// The path's name.
         path: &'a str,
-        /// Walks done, over all paths and starts.
+        /// Runs done, over all paths and runs.
         done: u64,
-        /// Walks to do.
+        /// Runs to do.
         of: u64,
     },
     /// Something the user should know.
@@ -74,7 +74,7 @@ pub enum Progress<'a> {
 
 /// A measured kernel.
 #[derive(Debug)]
-pub struct Run {
+pub struct MeasuredKernel {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
     /// What started it.
@@ -88,10 +88,10 @@ pub struct Run {
 }
 
 /// Measures one kernel.
-pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
+pub fn measure(request: &Request<'_>) -> Result<MeasuredKernel, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
-        let all = Plan::new(Suite::Exact, request.starts);
+        let all = Plan::new(Suite::Exact, request.runs);
         let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
         let snapshot = snapshot(request, &Initramfs::new(&plan))?;
         match collect(request, &snapshot, &plan) {
@@ -118,17 +118,17 @@ pub fn measure(request: &Request<'_>) -> Result<Run, VmError> {
 
 fn conclude(
     request: &Request<'_>,
-    about: About,
+    about: Description,
     mut gathered: Gathered,
     lost: Vec<(usize, String)>,
-) -> Run {
+) -> MeasuredKernel {
     let mut notes = Vec::new();
     for (index, reason) in lost {
         notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
         gathered.mark_lost(index, reason);
     }
-    let plan = Plan::new(Suite::Exact, request.starts);
-    Run {
+    let plan = Plan::new(Suite::Exact, request.runs);
+    MeasuredKernel {
         release: about.release,
         firmware: about.firmware,
         initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
@@ -137,7 +137,7 @@ fn conclude(
     }
 }
 
-/// Walks the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once where
+/// Runs the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once where
 /// the host lets them: what came of each, in the order of the suite.
 ///
 /// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it was
@@ -146,7 +146,7 @@ pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmErro
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
     let (guest, _) = boot_guest(request, &settings, &Initramfs::new(&plan))?;
-    Ok(walk_all(Walk::resume(request, guest, &plan)?)?.finish())
+    Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
 /// The name of the path with this index in the suite.
@@ -215,7 +215,7 @@ fn boot_guest(
     request: &Request<'_>,
     settings: &Settings,
     initramfs: &Initramfs,
-) -> Result<(Guest, About), VmError> {
+) -> Result<(Guest, Description), VmError> {
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;
@@ -228,7 +228,7 @@ fn boot_guest(
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ];
-    let about = About { release: image.release.clone(), firmware };
+    let about = Description { release: image.release.clone(), firmware };
     drop(image);
     let mut guest = Guest::start(
         request.qemu,
@@ -258,11 +258,11 @@ fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
 /// Restores the snapshot and gathers what the agent sends until it is done.
 fn collect(request: &Request<'_>, snapshot: &Snapshot, plan: &Plan) -> Result<Gathered, VmError> {
     let guest = snapshot.restore(request, Extra::default())?;
-    walk_all(Walk::resume(request, guest, plan)?)
+    run_all(AgentRun::resume(request, guest, plan)?)
 }
 
 /// Hears the agent until it is done.
-fn walk_all(mut walk: Walk<'_>) -> Result<Gathered, VmError> {
-    while walk.hear()? != Heard::Done {}
-    Ok(walk.into_gathered())
+fn run_all(mut run: AgentRun<'_>) -> Result<Gathered, VmError> {
+    while run.hear()? != AgentEvent::Done {}
+    Ok(run.into_gathered())
 }

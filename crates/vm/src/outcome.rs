@@ -1,16 +1,16 @@
 //! What the agent sent, gathered by path.
 //!
-//! Only what the plan asks for is taken, each path once a start and no more samples than it has
+//! Only what the plan asks for is taken, each path once in a run, and no more samples than it has
 //! windows: so a hostile guest can't make the host keep more than an honest one would.
 
-use pathmeter_wire::message::{OutcomeSink, Place, Status as WireStatus};
+use pathmeter_wire::message::{OutcomeSink, OutcomeStatus as ReportedStatus, Place};
 
-/// How a path ended over all starts.
+/// How a path ended over all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Walked and proved in every start.
+pub enum PathStatus {
+    /// Executed and proved in every run.
     Ok,
-    /// This kernel can't walk it.
+    /// This kernel can't execute it.
     Unsupported(String),
     /// A proof failed, a probe died, or the kernel did.
     Failed(String),
@@ -20,51 +20,51 @@ pub enum Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathOutcome {
     /// How it ended.
-    pub status: Status,
-    /// What the probe noticed, in the first start: (name, value).
+    pub status: PathStatus,
+    /// What the probe noticed, in the first run: (name, value).
     pub checks: Vec<(String, String)>,
-    /// The samples of each start.
-    pub starts: Vec<Vec<u64>>,
+    /// The samples of each run.
+    pub runs: Vec<Vec<u64>>,
 }
 
 /// Outcomes of all paths, as they come in.
 pub(crate) struct Gathered {
     windows: Vec<u32>,
-    starts: u32,
+    runs: u32,
     outcomes: Vec<PathOutcome>,
     current: Option<usize>,
     begun: Option<Place>,
-    walks: u64,
+    done: u64,
     excess: bool,
 }
 
 impl Gathered {
-    /// For paths with so many windows each, walked in `starts` starts.
-    pub(crate) fn new(windows: &[u32], starts: u32) -> Self {
-        let empty = PathOutcome { status: Status::Ok, checks: vec![], starts: vec![] };
+    /// For paths with so many windows each, in so many perturbed runs.
+    pub(crate) fn new(windows: &[u32], runs: u32) -> Self {
+        let empty = PathOutcome { status: PathStatus::Ok, checks: vec![], runs: vec![] };
         Self {
             windows: windows.to_vec(),
-            starts,
+            runs,
             outcomes: vec![empty; windows.len()],
             current: None,
             begun: None,
-            walks: 0,
+            done: 0,
             excess: false,
         }
     }
 
-    /// A path is begun: in its next start, and not before the outcome of what was begun last. So a
+    /// A path is begun: in its next run, and not before the outcome of what was begun last. So a
     /// guest can't go on for ever.
     pub(crate) fn begin(&mut self, place: Place) {
         let index = usize::try_from(place.path).unwrap_or(usize::MAX);
-        let next = self.outcomes.get(index).map(|outcome| outcome.starts.len() as u64);
-        self.excess |= self.begun.is_some() || next != Some(place.start);
+        let next = self.outcomes.get(index).map(|outcome| outcome.runs.len() as u64);
+        self.excess |= self.begun.is_some() || next != Some(place.run);
         self.begun = Some(place);
     }
 
-    /// Walks begun and ended so far.
-    pub(crate) fn walks(&self) -> u64 {
-        self.walks
+    /// Outcomes so far, over all paths and runs.
+    pub(crate) fn done(&self) -> u64 {
+        self.done
     }
 
     /// Whether something came that the plan doesn't have.
@@ -73,44 +73,39 @@ impl Gathered {
     }
 
     /// Whether the path with this index has reported at least once.
-    pub(crate) fn has_walked(&self, index: usize) -> bool {
-        self.outcomes.get(index).is_some_and(|outcome| !outcome.starts.is_empty())
+    pub(crate) fn has_run(&self, index: usize) -> bool {
+        self.outcomes.get(index).is_some_and(|outcome| !outcome.runs.is_empty())
     }
 
-    /// What came of the path with this index in the first start.
-    pub(crate) fn first_start(mut self, index: usize) -> PathOutcome {
-        self.starts = 1;
-        self.outcomes.iter_mut().for_each(|outcome| outcome.starts.truncate(1));
-        let nothing = PathOutcome {
-            status: Status::Failed("no such path".to_owned()),
-            checks: vec![],
-            starts: vec![],
-        };
-        self.finish().into_iter().nth(index).unwrap_or(nothing)
+    /// What came of each path in the first run.
+    pub(crate) fn first_run(mut self) -> Vec<PathOutcome> {
+        self.runs = 1;
+        self.outcomes.iter_mut().for_each(|outcome| outcome.runs.truncate(1));
+        self.finish()
     }
 
     /// Marks a path that was left out because the kernel died in it.
     pub(crate) fn mark_lost(&mut self, index: usize, reason: String) {
         if let Some(outcome) = self.outcomes.get_mut(index) {
             *outcome =
-                PathOutcome { status: Status::Failed(reason), checks: vec![], starts: vec![] };
+                PathOutcome { status: PathStatus::Failed(reason), checks: vec![], runs: vec![] };
         }
     }
 
-    /// The outcomes; a path that did not report from every start has failed.
+    /// The outcomes; a path that did not report from every run has failed.
     pub(crate) fn finish(mut self) -> Vec<PathOutcome> {
         for (outcome, windows) in self.outcomes.iter_mut().zip(&self.windows) {
-            let heard = outcome.starts.len();
-            let short = outcome.starts.iter().find(|samples| samples.len() != *windows as usize);
-            if outcome.status == Status::Ok && heard != self.starts as usize {
-                let reason = format!("heard from {heard} of {} starts", self.starts);
-                outcome.status = Status::Failed(reason);
-            } else if let (Status::Ok, Some(samples)) = (&outcome.status, short) {
-                let reason = format!("{} samples of a start's {windows} windows", samples.len());
-                outcome.status = Status::Failed(reason);
+            let heard = outcome.runs.len();
+            let short = outcome.runs.iter().find(|samples| samples.len() != *windows as usize);
+            if outcome.status == PathStatus::Ok && heard != self.runs as usize {
+                let reason = format!("heard from {heard} of {} runs", self.runs);
+                outcome.status = PathStatus::Failed(reason);
+            } else if let (PathStatus::Ok, Some(samples)) = (&outcome.status, short) {
+                let reason = format!("{} samples of a run's {windows} windows", samples.len());
+                outcome.status = PathStatus::Failed(reason);
             }
-            if outcome.status != Status::Ok {
-                outcome.starts.clear();
+            if outcome.status != PathStatus::Ok {
+                outcome.runs.clear();
             }
         }
         self.outcomes
@@ -118,7 +113,7 @@ impl Gathered {
 }
 
 impl OutcomeSink for Gathered {
-    fn status(&mut self, place: Place, status: WireStatus, reason: &str) {
+    fn status(&mut self, place: Place, status: ReportedStatus, reason: &str) {
         let index = usize::try_from(place.path).unwrap_or(usize::MAX);
         self.current = None;
         self.excess |= self.begun.take() != Some(place);
@@ -126,24 +121,24 @@ impl OutcomeSink for Gathered {
             self.excess = true;
             return;
         };
-        if place.start != outcome.starts.len() as u64 || place.start >= u64::from(self.starts) {
+        if place.run != outcome.runs.len() as u64 || place.run >= u64::from(self.runs) {
             self.excess = true;
             return;
         }
-        outcome.starts.push(Vec::new());
-        self.walks += 1;
+        outcome.runs.push(Vec::new());
+        self.done += 1;
         let reason = || printable(reason);
         match (&outcome.status, status) {
-            (Status::Failed(_), _) | (_, WireStatus::Ok) => {}
-            (_, WireStatus::Failed) => outcome.status = Status::Failed(reason()),
-            (_, WireStatus::Unsupported) => outcome.status = Status::Unsupported(reason()),
+            (PathStatus::Failed(_), _) | (_, ReportedStatus::Ok) => {}
+            (_, ReportedStatus::Failed) => outcome.status = PathStatus::Failed(reason()),
+            (_, ReportedStatus::Unsupported) => outcome.status = PathStatus::Unsupported(reason()),
         }
         self.current = Some(index);
     }
 
     fn check(&mut self, name: &str, value: &str) {
         if let Some(outcome) = self.current.and_then(|index| self.outcomes.get_mut(index))
-            && outcome.starts.len() == 1
+            && outcome.runs.len() == 1
         {
             outcome.checks.push((printable(name), printable(value)));
         }
@@ -151,7 +146,7 @@ impl OutcomeSink for Gathered {
 
     fn sample(&mut self, value: u64) {
         let Some(index) = self.current else { return };
-        let Some(samples) = self.outcomes[index].starts.last_mut() else { return };
+        let Some(samples) = self.outcomes[index].runs.last_mut() else { return };
         if samples.len() < self.windows[index] as usize {
             samples.push(value);
         } else {
@@ -172,14 +167,14 @@ fn printable(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn place(start: u64, path: u64) -> Place {
-        Place { start, path }
+    fn place(run: u64, path: u64) -> Place {
+        Place { run, path }
     }
 
-    /// Announces and reports one walk.
-    fn walked(gathered: &mut Gathered, start: u64, status: WireStatus, samples: &[u64]) {
-        gathered.begin(place(start, 0));
-        gathered.status(place(start, 0), status, "lost\x1b its way");
+    /// Announces and reports one run.
+    fn report(gathered: &mut Gathered, run: u64, status: ReportedStatus, samples: &[u64]) {
+        gathered.begin(place(run, 0));
+        gathered.status(place(run, 0), status, "lost\x1b its way");
         for sample in samples {
             gathered.sample(*sample);
         }
@@ -188,49 +183,49 @@ mod tests {
     #[test]
     fn samples_are_kept_start_by_start() {
         let mut gathered = Gathered::new(&[1], 2);
-        for start in 0..2 {
-            walked(&mut gathered, start, WireStatus::Ok, &[330 + start]);
+        for run in 0..2 {
+            report(&mut gathered, run, ReportedStatus::Ok, &[330 + run]);
         }
         assert!(!gathered.in_excess());
-        assert_eq!(gathered.finish()[0].starts, [[330], [331]]);
+        assert_eq!(gathered.finish()[0].runs, [[330], [331]]);
     }
 
     #[test]
     fn one_failed_start_fails_the_path() {
         let mut gathered = Gathered::new(&[1], 2);
-        walked(&mut gathered, 0, WireStatus::Failed, &[]);
-        walked(&mut gathered, 1, WireStatus::Ok, &[330]);
+        report(&mut gathered, 0, ReportedStatus::Failed, &[]);
+        report(&mut gathered, 1, ReportedStatus::Ok, &[330]);
         let [outcome] = &gathered.finish()[..] else { panic!() };
-        assert_eq!(outcome.status, Status::Failed("lost its way".to_owned()));
-        assert!(outcome.starts.is_empty());
+        assert_eq!(outcome.status, PathStatus::Failed("lost its way".to_owned()));
+        assert!(outcome.runs.is_empty());
     }
 
     #[test]
     fn a_start_that_never_came_fails_the_path() {
         let mut gathered = Gathered::new(&[1], 2);
-        walked(&mut gathered, 0, WireStatus::Ok, &[330]);
-        let failed = Status::Failed("heard from 1 of 2 starts".to_owned());
+        report(&mut gathered, 0, ReportedStatus::Ok, &[330]);
+        let failed = PathStatus::Failed("heard from 1 of 2 runs".to_owned());
         assert_eq!(gathered.finish()[0].status, failed);
     }
 
     #[test]
     fn fewer_samples_than_windows_fail_the_path() {
         let mut gathered = Gathered::new(&[3], 1);
-        walked(&mut gathered, 0, WireStatus::Ok, &[5]);
-        let failed = Status::Failed("1 samples of a start's 3 windows".to_owned());
+        report(&mut gathered, 0, ReportedStatus::Ok, &[5]);
+        let failed = PathStatus::Failed("1 samples of a run's 3 windows".to_owned());
         assert_eq!(gathered.finish()[0].status, failed);
     }
 
     #[test]
     fn what_the_plan_does_not_have_is_excess() {
-        for (start, path) in [(0, 1), (1, 0), (2, 0)] {
+        for (run, path) in [(0, 1), (1, 0), (2, 0)] {
             let mut gathered = Gathered::new(&[2], 2);
-            gathered.begin(place(start, path));
-            gathered.status(place(start, path), WireStatus::Ok, "");
-            assert!(gathered.in_excess(), "start {start}, path {path}");
+            gathered.begin(place(run, path));
+            gathered.status(place(run, path), ReportedStatus::Ok, "");
+            assert!(gathered.in_excess(), "start {run}, path {path}");
         }
         let mut gathered = Gathered::new(&[1], 1);
-        walked(&mut gathered, 0, WireStatus::Ok, &[1, 2]);
+        report(&mut gathered, 0, ReportedStatus::Ok, &[1, 2]);
         assert!(gathered.in_excess());
     }
 
@@ -241,7 +236,7 @@ mod tests {
         gathered.begin(place(0, 1));
         assert!(gathered.in_excess(), "begun before the last one's outcome");
         let mut gathered = Gathered::new(&[1], 2);
-        walked(&mut gathered, 0, WireStatus::Ok, &[1]);
+        report(&mut gathered, 0, ReportedStatus::Ok, &[1]);
         gathered.begin(place(0, 0));
         assert!(gathered.in_excess(), "begun twice");
     }
@@ -249,7 +244,7 @@ mod tests {
     #[test]
     fn an_outcome_without_its_beginning_is_excess() {
         let mut gathered = Gathered::new(&[1], 1);
-        gathered.status(place(0, 0), WireStatus::Ok, "");
+        gathered.status(place(0, 0), ReportedStatus::Ok, "");
         assert!(gathered.in_excess());
     }
 }

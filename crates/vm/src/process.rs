@@ -39,7 +39,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes the
+    /// Runs QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes the
     /// number beside it.
     pub(crate) fn spawn(
         qemu: &Qemu,
@@ -67,7 +67,7 @@ impl Process {
         Self::start(&mut command).map_err(host)
     }
 
-    /// Starts `command` as the leader of a process group.
+    /// Runs `command` as the leader of a process group.
     pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
         // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
         let leader = command.process_group(0).spawn()?;

@@ -178,6 +178,13 @@ impl Qemu {
         .collect()
     }
 
+    /// What tells this QEMU from any other: its version, and the file's place, size and age.
+    pub fn description(&self) -> String {
+        let file = std::fs::metadata(&self.path).ok();
+        let facts = file.map(|file| (file.len(), file.modified().ok()));
+        format!("{} {} {facts:?}", self.version, self.path.display())
+    }
+
     /// What it lacks of the things that exact runs need, if anything. One that can't even list its
     /// machines has another fault, and says so itself.
     pub(crate) fn lacking(&self) -> Option<QemuError> {

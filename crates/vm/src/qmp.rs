@@ -12,7 +12,7 @@ const MAX_LINE: usize = 1 << 20;
 
 /// Something that QEMU said.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum QmpMessage {
     /// The answer to a command.
     Return(Value),
     /// A command's failure, in QEMU's words.
@@ -42,7 +42,7 @@ impl Lines {
     }
 
     /// The next thing said; greetings and unreadable lines are passed over.
-    pub(crate) fn next_said(&mut self) -> Option<Said> {
+    pub(crate) fn next_message(&mut self) -> Option<QmpMessage> {
         while let Some(end) = self.0.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.0.drain(..=end).collect();
             if let Some(said) = serde_json::from_slice(&line).ok().and_then(interpret) {
@@ -53,15 +53,17 @@ impl Lines {
     }
 }
 
-fn interpret(mut message: Value) -> Option<Said> {
+fn interpret(mut message: Value) -> Option<QmpMessage> {
     if let Some(value) = message.get_mut("return") {
-        return Some(Said::Return(value.take()));
+        return Some(QmpMessage::Return(value.take()));
     }
     if let Some(error) = message.get("error") {
-        return Some(Said::Error(error["desc"].as_str().unwrap_or("no reason given").to_owned()));
+        return Some(QmpMessage::Error(
+            error["desc"].as_str().unwrap_or("no reason given").to_owned(),
+        ));
     }
     let name = message.get("event")?.as_str()?.to_owned();
-    Some(Said::Event { name, data: message["data"].take() })
+    Some(QmpMessage::Event { name, data: message["data"].take() })
 }
 
 /// Sends a command, with a descriptor beside it if it takes one.
@@ -95,18 +97,18 @@ mod tests {
         lines.extend(
             b"{\"QMP\": {}}\r\n{\"return\": {}}\r\n{\"error\": {\"desc\": \"no\"}}\r\n{\"ev",
         );
-        assert_eq!(lines.next_said(), Some(Said::Return(json!({}))));
-        assert_eq!(lines.next_said(), Some(Said::Error("no".to_owned())));
-        assert_eq!(lines.next_said(), None);
+        assert_eq!(lines.next_message(), Some(QmpMessage::Return(json!({}))));
+        assert_eq!(lines.next_message(), Some(QmpMessage::Error("no".to_owned())));
+        assert_eq!(lines.next_message(), None);
         lines.extend(b"ent\": \"STOP\"}\n");
-        let stop = Said::Event { name: "STOP".to_owned(), data: Value::Null };
-        assert_eq!(lines.next_said(), Some(stop));
+        let stop = QmpMessage::Event { name: "STOP".to_owned(), data: Value::Null };
+        assert_eq!(lines.next_message(), Some(stop));
     }
 
     #[test]
     fn nonsense_is_passed_over() {
         let mut lines = Lines::default();
         lines.extend(b"\x00\xff\n[]\n{\"event\": 7}\n");
-        assert_eq!(lines.next_said(), None);
+        assert_eq!(lines.next_message(), None);
     }
 }

@@ -1,6 +1,8 @@
-//! One path, recorded: the guest is restored once more, with the recorder plugin, and walks its first
-//! start as it did when it was measured, up to the path.
+//! Paths, recorded: the guest is restored once more, with the recorder plugin, and does its first
+//! perturbed run as it did when it was measured, up to the last of the paths.
 
+use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
@@ -11,6 +13,7 @@ use serde_json::json;
 
 use crate::{
     Initramfs, PathOutcome, Progress, Request, Settings, VmError,
+    agent_run::{AgentEvent, AgentRun},
     cache::{Corrupt, key},
     error::Step,
     guest::{Extra, Guest},
@@ -18,20 +21,16 @@ use crate::{
     machine::fd,
     measure::{boot, snapshot},
     memory_file::memory_file,
+    outcome::Gathered,
     plugin,
     snapshot::Snapshot,
-    walk::{Heard, Walk},
 };
 
-/// What to record of a path.
+/// Bounds on what is recorded of each path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recording {
-    /// The path's index in [`Suite::Exact`].
-    pub path: usize,
-    /// Windows that the probe walks before the first that it samples.
+pub struct RecordingLimits {
+    /// Windows that the probe runs before the first that it samples.
     pub skip: u64,
-    /// Windows to record.
-    pub take: u64,
     /// Bytes after which recording stops.
     pub bytes: u64,
     /// Instructions after which a window counts as one that never ends.
@@ -43,60 +42,101 @@ pub struct Recording {
 pub struct Recorded<R> {
     /// What the reader of the trace made of it.
     pub trace: R,
-    /// What came of the path in the start that was recorded: its samples by the guest's own clock.
+    /// What came of the path in the run that was recorded: its samples by the guest's own clock.
     pub outcome: PathOutcome,
 }
 
-/// Records one path of the first start. `read` is handed the trace as it comes, on a thread of its
-/// own; it should read to the end, and what it returns is handed back. A path before this one that
-/// kills the kernel is left out, as when the kernel is measured; then `read` is called anew.
-pub fn record<R: Send>(
+/// What is recorded, and for whom.
+struct Job<'a, F> {
+    plan: Plan,
+    limits: RecordingLimits,
+    /// Indexes in [`Suite::Exact`], in the order in which the plan runs them.
+    paths: Vec<usize>,
+    read: &'a F,
+}
+
+/// Records paths of the first run, all in one guest: what came of each, in the order of `paths`, which
+/// are indexes in [`Suite::Exact`].
+///
+/// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the end, and
+/// what it returns is handed back. A path that kills the kernel is left out, as when the kernel is
+/// measured; then the others are recorded, and read, anew.
+///
+/// # Errors
+/// For all paths, what stands in the way of all; for one, that the kernel died in it.
+pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
-    recording: Recording,
-    mut read: impl FnMut(File) -> R + Send,
-) -> Result<Recorded<R>, VmError> {
-    let mut plan = Plan::new(Suite::Exact, request.starts);
+    paths: &[usize],
+    limits: RecordingLimits,
+    read: F,
+) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
+    let mut plan = Plan::new(Suite::Exact, request.runs);
+    let mut lost: HashMap<usize, VmError> = HashMap::new();
     loop {
-        let error = match record_once(request, &plan, recording, &mut read) {
-            Err(error) => error,
-            recorded => return recorded,
-        };
-        match error.in_path() {
-            Some(index) if index != recording.path && may_lose(&plan, index) => {
-                let note = format!("{error}; recording without it");
-                (request.progress)(Progress::Note(&note));
-                plan = plan.without(index);
+        let mut wanted: Vec<usize> =
+            paths.iter().copied().filter(|path| !lost.contains_key(path)).collect();
+        wanted.sort_by_key(|path| plan.before(*path));
+        wanted.dedup();
+        let job = Job { plan: plan.clone(), limits, paths: wanted, read: &read };
+        match record_once(request, &job) {
+            Ok(mut recorded) => {
+                let one = |path| match recorded.remove(path) {
+                    Some(recorded) => Ok(recorded),
+                    None => Err(lost.remove(path).unwrap_or(VmError::Interrupted)),
+                };
+                return Ok(paths.iter().map(one).collect());
             }
-            _ => return Err(error),
+            Err(error) => match error.in_path() {
+                Some(index) if may_lose(&plan, index) => {
+                    let note = format!("{error}; recording without it");
+                    (request.progress)(Progress::Note(&note));
+                    plan = plan.without(index);
+                    lost.insert(index, error);
+                }
+                _ => return Err(error),
+            },
+        }
+        if paths.iter().all(|path| lost.contains_key(path)) {
+            return Ok(paths.iter().filter_map(|path| lost.remove(path)).map(Err).collect());
         }
     }
 }
 
-fn record_once<R: Send>(
+fn record_once<R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
-    plan: &Plan,
-    recording: Recording,
-    read: impl FnOnce(File) -> R + Send,
-) -> Result<Recorded<R>, VmError> {
-    let snapshot = snapshot(request, &Initramfs::new(plan))?;
-    let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-    let (trace, writer) = pipe.map_err(|error| VmError::Host {
-        what: "making a pipe for the trace",
-        source: error.into(),
-    })?;
-    let extra = Extra {
-        files: vec![
-            (fd::PLUGIN, OwnedFd::from(plugin::for_qemu(request.qemu)?)),
-            (fd::TRACE, writer),
-        ],
-        arguments: plugin_arguments(recording, plan),
-    };
+    job: &Job<'_, F>,
+) -> Result<HashMap<usize, Recorded<R>>, VmError> {
+    let snapshot = snapshot(request, &Initramfs::new(&job.plan))?;
+    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin::for_qemu(request.qemu)?))];
+    let mut traces = Vec::new();
+    for number in (fd::TRACE..).take(job.paths.len()) {
+        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+        let (trace, writer) = pipe.map_err(|error| VmError::Host {
+            what: "making a pipe for the trace",
+            source: error.into(),
+        })?;
+        files.push((number, writer));
+        traces.push(File::from(trace));
+    }
+    let extra = Extra { files, arguments: plugin_arguments(job) };
     std::thread::scope(|scope| {
-        let reader = scope.spawn(move || read(File::from(trace)));
-        let outcome = walk_once(request, &snapshot, plan, extra, recording.path);
-        // The guest is gone, and with it the pipe's other end: the reader comes to an end.
-        let trace = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok(Recorded { trace, outcome: outcome? })
+        let paths = job.paths.iter().zip(traces);
+        let readers: Vec<_> = paths
+            .map(|(path, trace)| (*path, scope.spawn(move || (job.read)(*path, trace))))
+            .collect();
+        let gathered = run_once(request, &snapshot, job, extra);
+        // The guest is gone, and with it the pipes' other ends: the readers come to an end.
+        let traces = readers.into_iter().map(|(path, reader)| {
+            (path, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let traces: Vec<_> = traces.collect();
+        let outcomes = gathered?.first_run().into_iter().enumerate();
+        let mut outcomes: HashMap<usize, PathOutcome> = outcomes.collect();
+        let recorded = traces.into_iter().filter_map(|(path, trace)| {
+            let outcome = outcomes.remove(&path)?;
+            Some((path, Recorded { trace, outcome }))
+        });
+        Ok(recorded.collect())
     })
 }
 
@@ -110,29 +150,32 @@ fn refused(error: VmError) -> VmError {
     }
 }
 
-/// Runs a guest until the path with this index has been walked once; what came of it.
-fn walk_once(
+/// Runs a guest until all wanted paths have been run once; what came of them.
+fn run_once<F>(
     request: &Request<'_>,
     snapshot: &Snapshot,
-    plan: &Plan,
+    job: &Job<'_, F>,
     extra: Extra,
-    path: usize,
-) -> Result<PathOutcome, VmError> {
+) -> Result<Gathered, VmError> {
     let guest = snapshot.restore(request, extra).map_err(refused)?;
-    let mut walk = Walk::resume(request, guest, plan)?;
-    while !matches!(walk.hear()?, Heard::Done) && !walk.has_walked(path) {}
-    Ok(walk.into_gathered().first_start(path))
+    let mut run = AgentRun::resume(request, guest, &job.plan)?;
+    while !matches!(run.hear()?, AgentEvent::Done)
+        && !job.paths.iter().all(|path| run.has_run(*path))
+    {}
+    Ok(run.into_gathered())
 }
 
-fn plugin_arguments(recording: Recording, plan: &Plan) -> Vec<String> {
-    let Recording { path, skip, take, bytes, most } = recording;
-    // The recorder counts path marks, one an execution. A path that is left out has none: then
-    // nothing is recorded.
-    let path = plan.before(path).unwrap_or(usize::MAX);
+fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
+    let RecordingLimits { skip, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
-    let trace = fd::TRACE;
-    let plugin =
-        format!("{file},fd={trace},path={path},skip={skip},take={take},bytes={bytes},most={most}");
+    let mut plugin = format!("{file},skip={skip},bytes={bytes},most={most}");
+    for (path, number) in job.paths.iter().zip(fd::TRACE..) {
+        // The recorder counts path markers, one an execution. A path that is left out has none.
+        let marker = job.plan.before(*path).unwrap_or(usize::MAX);
+        let take = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
+        // Writing to a String can't fail.
+        let _ = write!(plugin, ",path={marker},fd={number},take={take}");
+    }
     vec!["-plugin".to_owned(), plugin]
 }
 
@@ -158,7 +201,7 @@ fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
     key(&["symbols", sha256, qemu, &settings.fingerprint()], ".symbols")
 }
 
-/// Boots a guest that walks no path: the kernel need not survive them all to have symbols.
+/// Boots a guest that runs no path: the kernel need not survive them all to have symbols.
 fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let nothing = Plan::new(Suite::Exact, 0);
@@ -167,10 +210,10 @@ fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, arguments: vec![] };
-    let mut walk = Walk::resume(request, snapshot.restore(request, extra)?, &nothing)?;
-    while walk.hear()? != Heard::Done {}
-    copy_symbols(&mut walk.guest)?;
-    drop(walk);
+    let mut run = AgentRun::resume(request, snapshot.restore(request, extra)?, &nothing)?;
+    while run.hear()? != AgentEvent::Done {}
+    copy_symbols(&mut run.guest)?;
+    drop(run);
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)

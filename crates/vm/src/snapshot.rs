@@ -5,7 +5,7 @@
 //! | 0      | 8     | `PMSNAP01`                                                   |
 //! | 8      | 4     | CRC-32 of everything from offset 16 on                       |
 //! | 12     | 4     | length of the description                                    |
-//! | 16     | n     | description: JSON, [`About`]'s fields                        |
+//! | 16     | n     | description: JSON, [`Description`]'s fields                        |
 //! | 16 + n |       | QEMU's migration stream                                      |
 //!
 //! QEMU writes and reads the stream through a pipe, which one of our threads drains or fills: a pipe is
@@ -38,14 +38,14 @@ const MAX_ABOUT: u32 = 4096;
 
 /// What must be known of the kernel to restore it without its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct Description {
     /// Its release, as its image says.
     pub(crate) release: Option<String>,
     /// What it was started by: a restored machine has the same.
     pub(crate) firmware: Firmware,
 }
 
-impl About {
+impl Description {
     fn to_json(&self) -> String {
         let own = self.firmware == Firmware::Own;
         json!({ "release": self.release, "own_firmware": own }).to_string()
@@ -65,14 +65,18 @@ pub(crate) struct Snapshot {
     file: File,
     stream: u64,
     /// What it is of.
-    pub(crate) about: About,
+    pub(crate) about: Description,
     /// Its name in the cache, if it came from there.
     pub(crate) cached_as: Option<String>,
 }
 
 impl Snapshot {
     /// Saves the paused guest into `file`, which must be empty, and ends it.
-    pub(crate) fn save(mut guest: Guest, mut file: File, about: About) -> Result<Self, VmError> {
+    pub(crate) fn save(
+        mut guest: Guest,
+        mut file: File,
+        about: Description,
+    ) -> Result<Self, VmError> {
         guest.begin(Step::Save);
         let text = about.to_json();
         let stream = HEADER + text.len() as u64;
@@ -99,7 +103,12 @@ impl Snapshot {
         file.seek(SeekFrom::Start(HEADER))?;
         file.read_exact(&mut about)?;
         let stream = HEADER + u64::from(length);
-        Ok(About::from_json(&about).map(|about| Self { file, stream, about, cached_as: None }))
+        Ok(Description::from_json(&about).map(|about| Self {
+            file,
+            stream,
+            about,
+            cached_as: None,
+        }))
     }
 
     /// Removes it from the cache; false if it didn't come from there, and so was just made.
@@ -228,8 +237,8 @@ fn checksum(file: &mut File) -> std::io::Result<u32> {
 mod tests {
     use super::*;
 
-    fn about() -> About {
-        About { release: Some("6.1.0".to_owned()), firmware: Firmware::Own }
+    fn about() -> Description {
+        Description { release: Some("6.1.0".to_owned()), firmware: Firmware::Own }
     }
 
     fn saved(stream: &[u8]) -> File {

@@ -37,11 +37,11 @@ pub use payload::{PayloadError, Reader, Writer};
 pub enum Kind {
     /// The guest is set up and waits to be resumed.
     Ready = 1,
-    /// A perturbed start begins to walk one path: should the kernel die now, this path did it.
+    /// A perturbed run begins to walk one path: should the kernel die now, this path did it.
     Begin = 2,
     /// What came of one path in one start: status, reason, checks and every sample.
     Outcome = 3,
-    /// All starts are done; the guest has nothing more to say.
+    /// All runs are done; the guest has nothing more to say.
     Done = 4,
     /// The agent itself can't go on; the text says why.
     Abort = 5,

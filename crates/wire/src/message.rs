@@ -4,9 +4,9 @@ use crate::{HEADER, Kind, PayloadError, RawFrame, Reader, Writer, seal};
 
 /// Most paths a plan may have, and so the bound on a path's index.
 pub const MAX_PATHS: u64 = 256;
-/// Most perturbed starts of one run.
-pub const MAX_STARTS: u64 = 1024;
-/// Most samples of one path in one start.
+/// Most perturbed runs of one run.
+pub const MAX_RUNS: u64 = 1024;
+/// Most samples of one path in one run.
 pub const MAX_SAMPLES: u64 = 1024;
 /// Most checks that a probe reports.
 pub const MAX_CHECKS: u64 = 8;
@@ -14,7 +14,7 @@ pub const MAX_CHECKS: u64 = 8;
 /// How a probe ended, as numbers on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Status {
+pub enum OutcomeStatus {
     /// It walked its path in every window and proved it.
     Ok = 0,
     /// This kernel can't walk the path; the reason says why.
@@ -23,18 +23,18 @@ pub enum Status {
     Failed = 2,
 }
 
-impl Status {
+impl OutcomeStatus {
     /// The status with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
         [Self::Ok, Self::Unsupported, Self::Failed].into_iter().find(|s| *s as u8 == number)
     }
 }
 
-/// Which path in which start.
+/// Which path in which run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The perturbed start, from 0.
-    pub start: u64,
+    /// The perturbed run, from 0.
+    pub run: u64,
     /// The path's index in the plan, from 0.
     pub path: u64,
 }
@@ -50,7 +50,7 @@ pub fn plain<'a>(buffer: &'a mut [u8], kind: Kind, text: &[u8]) -> Option<&'a [u
 /// A [`Kind::Begin`] frame.
 pub fn begin(buffer: &mut [u8], place: Place) -> Option<&[u8]> {
     let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
-    writer.integer(place.start);
+    writer.integer(place.run);
     writer.integer(place.path);
     let length = writer.finish()?;
     seal(buffer, Kind::Begin, length)
@@ -91,7 +91,7 @@ pub struct Outcome<'a, C> {
     /// Where it belongs.
     pub place: Place,
     /// How the probe ended.
-    pub status: Status,
+    pub status: OutcomeStatus,
     /// Why not ok; empty otherwise.
     pub reason: &'a [u8],
     /// (name, value) of what the probe noticed.
@@ -106,7 +106,7 @@ where
     C: ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
 {
     let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
-    writer.integer(outcome.place.start);
+    writer.integer(outcome.place.run);
     writer.integer(outcome.place.path);
     writer.integer(outcome.status as u64);
     writer.text(outcome.reason);
@@ -123,7 +123,7 @@ where
 /// Receives what an [`Kind::Outcome`] frame says, field by field.
 pub trait OutcomeSink {
     /// Place, status and reason; comes first.
-    fn status(&mut self, place: Place, status: Status, reason: &str);
+    fn status(&mut self, place: Place, status: OutcomeStatus, reason: &str);
     /// One check.
     fn check(&mut self, name: &str, value: &str);
     /// One sample.
@@ -151,7 +151,8 @@ pub fn read_outcome(frame: &RawFrame<'_>, sink: &mut impl OutcomeSink) -> Result
     let mut reader = Reader::new(frame.payload);
     let place = read_place(&mut reader)?;
     let number = reader.integer(u64::from(u8::MAX))?;
-    let status = u8::try_from(number).ok().and_then(Status::from_u8).ok_or(PayloadError::Range)?;
+    let status =
+        u8::try_from(number).ok().and_then(OutcomeStatus::from_u8).ok_or(PayloadError::Range)?;
     sink.status(place, status, reader.text()?);
     for _ in 0..reader.integer(MAX_CHECKS)? {
         sink.check(reader.text()?, reader.text()?);
@@ -161,9 +162,9 @@ pub fn read_outcome(frame: &RawFrame<'_>, sink: &mut impl OutcomeSink) -> Result
 }
 
 fn read_place(reader: &mut Reader<'_>) -> Result<Place, PayloadError> {
-    let start = reader.integer(MAX_STARTS - 1)?;
+    let run = reader.integer(MAX_RUNS - 1)?;
     let path = reader.integer(MAX_PATHS - 1)?;
-    Ok(Place { start, path })
+    Ok(Place { run, path })
 }
 
 #[cfg(test)]
@@ -173,13 +174,13 @@ mod tests {
 
     #[derive(Default, Debug, PartialEq)]
     struct Seen {
-        status: Option<(Place, Status, String)>,
+        status: Option<(Place, OutcomeStatus, String)>,
         checks: Vec<(String, String)>,
         samples: Vec<u64>,
     }
 
     impl OutcomeSink for Seen {
-        fn status(&mut self, place: Place, status: Status, reason: &str) {
+        fn status(&mut self, place: Place, status: OutcomeStatus, reason: &str) {
             self.status = Some((place, status, reason.to_owned()));
         }
         fn check(&mut self, name: &str, value: &str) {
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    const PLACE: Place = Place { start: 7, path: 41 };
+    const PLACE: Place = Place { run: 7, path: 41 };
 
     #[test]
     fn an_outcome_is_read_back() {
@@ -199,7 +200,7 @@ mod tests {
         let samples = [330, 330, 331];
         let said = Outcome {
             place: PLACE,
-            status: Status::Ok,
+            status: OutcomeStatus::Ok,
             reason: b"",
             checks: checks.into_iter(),
             samples: &samples,
@@ -207,7 +208,7 @@ mod tests {
         let frame = next_frame(outcome(&mut buffer, said).unwrap()).unwrap().unwrap();
         let mut seen = Seen::default();
         read_outcome(&frame, &mut seen).unwrap();
-        assert_eq!(seen.status, Some((PLACE, Status::Ok, String::new())));
+        assert_eq!(seen.status, Some((PLACE, OutcomeStatus::Ok, String::new())));
         assert_eq!(seen.checks, [("entry".to_owned(), "syscall".to_owned())]);
         assert_eq!(seen.samples, samples);
     }
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn a_start_beyond_the_bound_is_refused() {
         let mut buffer = [0; 64];
-        let place = Place { start: MAX_STARTS, path: 0 };
+        let place = Place { run: MAX_RUNS, path: 0 };
         let frame = next_frame(begin(&mut buffer, place).unwrap()).unwrap().unwrap();
         assert_eq!(read_begin(&frame), Err(PayloadError::Range));
     }

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! suite exact
-//! starts 8
+//! runs 8
 //! skip 17
 //! ```
 //!
 //! The first two lines are always there, in this order: which [`Suite`] is executed, and in how
-//! many perturbed runs (each a fresh start of the agent). Each further line names the index of a
+//! many perturbed runs (each a fresh run of the agent). Each further line names the index of a
 //! path that is left out, because the kernel died in it before. Every line ends in a newline.
 //!
 //! Only a plan that is exactly so is taken: the agent refuses any other, and says why.
@@ -16,7 +16,7 @@ use core::fmt;
 
 use pathmeter_catalogue::{Path, Round, Suite};
 
-use crate::message::{MAX_PATHS, MAX_STARTS};
+use crate::message::{MAX_PATHS, MAX_RUNS};
 
 /// Longest text of a plan, in bytes: room for a line a path.
 pub const MAX_PLAN: usize = 4096;
@@ -27,21 +27,21 @@ const WORDS: usize = 4;
 const _: () = assert!(WORDS as u64 * 64 == MAX_PATHS);
 const _: () = assert!(Suite::Exact.paths().len() as u64 <= MAX_PATHS);
 const _: () = assert!(Suite::Elapsed.paths().len() as u64 <= MAX_PATHS);
-const _: () = assert!("suite elapsed\n".len() + "starts 1024\n".len() + 256 * 9 <= MAX_PLAN);
+const _: () = assert!("suite elapsed\n".len() + "runs 1024\n".len() + 256 * 9 <= MAX_PLAN);
 
 /// What to execute, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     suite: Suite,
-    starts: u32,
+    runs: u32,
     skip: [u64; WORDS],
 }
 
 impl Plan {
-    /// Every path of `suite`, each in `starts` perturbed runs; the agent takes at most
-    /// [`MAX_STARTS`] of them.
-    pub const fn new(suite: Suite, starts: u32) -> Self {
-        Self { suite, starts, skip: [0; WORDS] }
+    /// Every path of `suite`, each in `runs` perturbed runs; the agent takes at most
+    /// [`MAX_RUNS`] of them.
+    pub const fn new(suite: Suite, runs: u32) -> Self {
+        Self { suite, runs, skip: [0; WORDS] }
     }
 
     /// The same without the path with this index. An index that the suite has not changes nothing.
@@ -59,8 +59,8 @@ impl Plan {
     }
 
     /// Perturbed runs.
-    pub fn starts(&self) -> u32 {
-        self.starts
+    pub fn runs(&self) -> u32 {
+        self.runs
     }
 
     /// Whether the path with this index is left out.
@@ -82,8 +82,8 @@ impl Plan {
     /// The order of execution: round by round, in each the perturbed runs, in each the paths.
     pub fn order(&self) -> impl Iterator<Item = Execution> {
         self.suite.rounds().flat_map(move |round| {
-            (0..self.starts).flat_map(move |start| {
-                self.in_round(round).map(move |(path, _)| Execution { start, path })
+            (0..self.runs).flat_map(move |run| {
+                self.in_round(round).map(move |(path, _)| Execution { run, path })
             })
         })
     }
@@ -107,9 +107,9 @@ impl Plan {
         let (line, name) = field(lines.next(), "suite")?;
         let suite = Suite::ALL.into_iter().find(|suite| suite.name().as_bytes() == name);
         let suite = suite.ok_or(PlanError::Suite { line })?;
-        let (line, starts) = field(lines.next(), "starts")?;
-        let starts = number(starts).filter(|starts| u64::from(*starts) <= MAX_STARTS);
-        let mut plan = Self::new(suite, starts.ok_or(PlanError::Number { line })?);
+        let (line, runs) = field(lines.next(), "runs")?;
+        let runs = number(runs).filter(|runs| u64::from(*runs) <= MAX_RUNS);
+        let mut plan = Self::new(suite, runs.ok_or(PlanError::Number { line })?);
         for given in lines {
             let (line, index) = field(Some(given), "skip")?;
             let index = number(index).and_then(|index| usize::try_from(index).ok());
@@ -124,7 +124,7 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "suite {}", self.suite.name())?;
-        writeln!(f, "starts {}", self.starts)?;
+        writeln!(f, "runs {}", self.runs)?;
         self.skipped().try_for_each(|index| writeln!(f, "skip {index}"))
     }
 }
@@ -133,7 +133,7 @@ impl fmt::Display for Plan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Execution {
     /// The perturbed run, from 0; each round has them all.
-    pub start: u32,
+    pub run: u32,
     /// The path's index in the suite.
     pub path: usize,
 }
@@ -165,14 +165,14 @@ pub enum PlanError {
     Cut,
     /// It ends before the line that begins with this.
     Missing {
-        /// `suite` or `starts`.
+        /// `suite` or `runs`.
         name: &'static str,
     },
     /// A line does not begin with what must stand there.
     Line {
         /// Its number, from 1.
         line: usize,
-        /// `suite`, `starts` or `skip`.
+        /// `suite`, `runs` or `skip`.
         name: &'static str,
     },
     /// The suite is none of [`Suite::ALL`].
@@ -235,8 +235,8 @@ mod tests {
     fn a_line_without_its_number_is_refused_rather_than_a_panic() {
         let numbers = ["suite exact\nstarts \n", "suite exact\nstarts 8\nskip \n"];
         assert_eq!(numbers.map(read), [2, 3].map(|line| Err(PlanError::Number { line })));
-        assert_eq!(read("suite exact\nstarts\n"), Err(PlanError::Line { line: 2, name: "starts" }));
-        assert_eq!(read("starts\n"), Err(PlanError::Line { line: 1, name: "suite" }));
+        assert_eq!(read("suite exact\nstarts\n"), Err(PlanError::Line { line: 2, name: "runs" }));
+        assert_eq!(read("runs\n"), Err(PlanError::Line { line: 1, name: "suite" }));
     }
 
     #[test]
@@ -244,9 +244,9 @@ mod tests {
         let paths = Suite::Exact.paths().len();
         let skip = format!("suite exact\nstarts 8\nskip {paths}\n");
         assert_eq!(read(&skip), Err(PlanError::Number { line: 3 }));
-        for starts in ["1025", "4294967296", "-1", "+1", "0x1", "1 ", "١"] {
-            let text = format!("suite exact\nstarts {starts}\n");
-            assert_eq!(read(&text), Err(PlanError::Number { line: 2 }), "{starts}");
+        for runs in ["1025", "4294967296", "-1", "+1", "0x1", "1 ", "١"] {
+            let text = format!("suite exact\nstarts {runs}\n");
+            assert_eq!(read(&text), Err(PlanError::Number { line: 2 }), "{runs}");
         }
         assert!(read("suite exact\nstarts 1024\n").is_ok());
     }
@@ -255,7 +255,7 @@ mod tests {
     fn what_is_missing_foreign_or_too_long_is_refused() {
         assert_eq!(read(""), Err(PlanError::Cut));
         assert_eq!(read("suite exact"), Err(PlanError::Cut));
-        assert_eq!(read("suite exact\n"), Err(PlanError::Missing { name: "starts" }));
+        assert_eq!(read("suite exact\n"), Err(PlanError::Missing { name: "runs" }));
         assert_eq!(read("suite slow\nstarts 1\n"), Err(PlanError::Suite { line: 1 }));
         let empty_line = "suite exact\nstarts 1\n\nskip 1\n";
         assert_eq!(read(empty_line), Err(PlanError::Line { line: 3, name: "skip" }));
@@ -267,7 +267,7 @@ mod tests {
         let plan = Plan::new(Suite::Exact, 2);
         let order: Vec<Execution> = plan.order().collect();
         assert_eq!(order.len(), 2 * Suite::Exact.paths().len());
-        assert_eq!(order[0], Execution { start: 0, path: 0 });
+        assert_eq!(order[0], Execution { run: 0, path: 0 });
         let round = |execution: &Execution| Suite::Exact.paths()[execution.path].kind.round();
         let busy = order.iter().take_while(|execution| round(execution) == Round::Busy).count();
         assert!(order[busy..].iter().all(|execution| round(execution) == Round::Idle));
@@ -305,7 +305,7 @@ mod tests {
     fn any_plan() -> impl Strategy<Value = Plan> {
         let skip = prop::collection::vec(0..Suite::Exact.paths().len(), 0..60);
         (prop::sample::select(Suite::ALL.to_vec()), 0..=1024_u32, skip).prop_map(
-            |(suite, starts, skip)| skip.into_iter().fold(Plan::new(suite, starts), Plan::without),
+            |(suite, runs, skip)| skip.into_iter().fold(Plan::new(suite, runs), Plan::without),
         )
     }
 

@@ -1,11 +1,11 @@
 //! A small measurement to vary.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses some of these helpers")]
 
-use pathmeter_model::{Check, Identity, Measurement, PathResult, ResultSchema, Subject, Unit};
+use pathmeter_model::{Check, Configuration, Measurement, PathResult, ResultSchema, Subject, Unit};
 
 pub(crate) const INSTRUCTIONS: Unit = Unit::Instructions;
 
-/// A path with the same samples in two starts.
+/// A path with the same samples in two runs.
 pub(crate) fn path(name: &str, samples: &[u64]) -> PathResult {
     PathResult::ok(name, INSTRUCTIONS, &[samples.to_vec(), samples.to_vec()], vec![])
 }
@@ -18,7 +18,7 @@ pub(crate) fn check(name: &str) -> PathResult {
 
 /// A measurement of the kernel in the file `name`.
 pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
-    let identity = Identity {
+    let configuration = Configuration {
         clock: INSTRUCTIONS,
         image_sha256: "a0".repeat(32),
         release: Some("6.1.0-18-cloud-amd64".into()),
@@ -26,14 +26,22 @@ pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
+        firmware_sha256: None,
+        portable: false,
         agent_sha256: "b1".repeat(32),
         initramfs_sha256: "c2".repeat(32),
-        starts: 2,
+        runs: 2,
         memory_mib: 256,
         cpus: 1,
     };
     let schema = ResultSchema::V1;
-    Measurement { schema, subject: Subject::kernel_image(name), identity, paths, notes: vec![] }
+    Measurement {
+        schema,
+        subject: Subject::kernel_image(name),
+        configuration,
+        paths,
+        notes: vec![],
+    }
 }
 
 /// A measurement with a path of every status.

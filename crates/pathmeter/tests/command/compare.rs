@@ -1,6 +1,6 @@
 //! Comparing result files: tables, refusals, selection.
 
-use crate::results::{base, bimodal, dearer, measured_otherwise, unchanged};
+use crate::results::{base, bimodal, measured_otherwise, more_expensive, unchanged};
 use crate::scene::Scene;
 
 const COMPARE: &[&str] = &["compare", "base.json", "new.json"];
@@ -11,7 +11,7 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 #[test]
 fn a_row_a_path_and_a_summary() {
-    let ran = Scene::with(&base(), &dearer()).run(COMPARE);
+    let ran = Scene::with(&base(), &more_expensive()).run(COMPARE);
     insta::assert_snapshot!(ran.stdout);
     assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
 }
@@ -25,7 +25,7 @@ fn a_result_file_is_a_subject_of_measure() {
 
 #[test]
 fn only_what_is_asked_for_is_shown() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let ran =
         scene.run(&with(&["--only", "switch.*,syscall.getppid", "--only", "flags.isolation"]));
     assert!(ran.stdout.contains("4 paths: 2 same, 1 higher, 1 lower"), "{}", ran.stdout);
@@ -36,7 +36,7 @@ fn only_what_is_asked_for_is_shown() {
 
 #[test]
 fn a_pattern_without_a_path_is_a_usage_error_that_names_close_ones() {
-    let ran = Scene::with(&base(), &dearer()).run(&with(&["--only", "switch.yeild"]));
+    let ran = Scene::with(&base(), &more_expensive()).run(&with(&["--only", "switch.yeild"]));
     insta::assert_snapshot!(ran.stderr);
     assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""));
 }
@@ -58,7 +58,7 @@ fn across_compares_them_all_the_same_and_says_what_differs() {
 
 #[test]
 fn changes_below_the_threshold_are_the_same() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let ran = scene.run(&with(&["--threshold", "1.5"]));
     assert!(ran.stdout.contains("3 same, 1 lower"), "{}", ran.stdout);
     assert!(scene.run(&with(&["--threshold", "5%"])).stdout.contains("4 same, 1 unsupported"));

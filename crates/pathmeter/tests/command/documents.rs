@@ -42,7 +42,7 @@ fn a_comparison_is_valid_by_its_schema() {
 fn the_schemas_refuse_what_lacks_a_field() {
     let scene = Scene::with(&base(), &base());
     let mut document = parsed(&scene.read("base.json"));
-    document.as_object_mut().unwrap().remove("identity");
+    document.as_object_mut().unwrap().remove("configuration");
     assert!(!faults("pathmeter.result-1.json", &document).is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! Help, generated texts, usage errors and colours.
 
-use crate::results::{base, dearer};
+use crate::results::{base, more_expensive};
 use crate::scene::Scene;
 
 #[test]
@@ -78,7 +78,7 @@ fn paths_are_a_table() {
 
 #[test]
 fn colours_are_for_terminals_unless_asked_for() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let coloured = |more: &[&str]| {
         let arguments = [&["compare", "base.json", "new.json"], more].concat();
         scene.run(&arguments).stdout.contains('\x1b')

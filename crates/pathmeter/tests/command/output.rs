@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::process::{Command, Stdio};
 
-use crate::results::{base, dearer};
+use crate::results::{base, more_expensive};
 use crate::scene::Scene;
 
 const COMPARE: &[&str] = &["compare", "base.json", "new.json"];
 
 #[test]
 fn the_file_gets_the_document_and_stdout_the_table() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let ran = scene.run(&[COMPARE, &["-o", "out.json"]].concat());
     assert!(ran.stdout.starts_with("base  "));
     assert!(scene.read("out.json").starts_with(r#"{"schema":"pathmeter.comparison/1""#));
@@ -19,7 +19,7 @@ fn the_file_gets_the_document_and_stdout_the_table() {
 
 #[test]
 fn with_json_the_file_gets_all_there_is() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let ran = scene.run(&[COMPARE, &["--json", "-o", "out.json"]].concat());
     assert_eq!(ran.stdout, "");
     assert_eq!(scene.run(&[COMPARE, &["--json"]].concat()).stdout, scene.read("out.json"));
@@ -27,7 +27,7 @@ fn with_json_the_file_gets_all_there_is() {
 
 #[test]
 fn a_written_result_is_a_subject_again() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     scene.run(&["measure", "new.json", "-o", "again.json", "--only", "switch.*"]);
     let ran = scene.run(&["compare", "again.json", "new.json", "--only", "switch.*"]);
     assert!(ran.stdout.ends_with("2 paths: 2 same\n"), "{}", ran.stdout);
@@ -35,7 +35,7 @@ fn a_written_result_is_a_subject_again() {
 
 #[test]
 fn a_full_disk_is_exit_code_3_and_named() {
-    let scene = Scene::with(&base(), &dearer());
+    let scene = Scene::with(&base(), &more_expensive());
     let ran = scene.run(&[COMPARE, &["-o", "/dev/full"]].concat());
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("writing /dev/full: No space left on device"), "{}", ran.stderr);

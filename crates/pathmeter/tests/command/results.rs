@@ -1,6 +1,6 @@
 //! Results, each named by its state.
 
-use pathmeter_model::{Identity, Measurement, PathResult, ResultSchema, Subject, Unit};
+use pathmeter_model::{Configuration, Measurement, PathResult, ResultSchema, Subject, Unit};
 
 const INSTRUCTIONS: Unit = Unit::Instructions;
 
@@ -9,7 +9,7 @@ fn path(name: &str, samples: &[u64]) -> PathResult {
 }
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
-    let identity = Identity {
+    let configuration = Configuration {
         clock: INSTRUCTIONS,
         image_sha256: "a0".repeat(32),
         release: Some(release.into()),
@@ -17,14 +17,16 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
+        firmware_sha256: None,
+        portable: false,
         agent_sha256: "b1".repeat(32),
         initramfs_sha256: "c2".repeat(32),
-        starts: 2,
+        runs: 2,
         memory_mib: 128,
         cpus: 1,
     };
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, identity, paths, notes: vec![] }
+    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
 }
 
 /// What the others differ from.
@@ -45,11 +47,11 @@ pub(crate) fn unchanged() -> Measurement {
 }
 
 /// One path costs more, by 1 %, and one less.
-pub(crate) fn dearer() -> Measurement {
-    let mut dearer = unchanged();
-    dearer.paths[1] = path("switch.yield", &[3333, 3333, 3333]);
-    dearer.paths[2] = path("switch.pipe", &[11_000, 11_000, 11_000]);
-    dearer
+pub(crate) fn more_expensive() -> Measurement {
+    let mut more_expensive = unchanged();
+    more_expensive.paths[1] = path("switch.yield", &[3333, 3333, 3333]);
+    more_expensive.paths[2] = path("switch.pipe", &[11_000, 11_000, 11_000]);
+    more_expensive
 }
 
 /// One path costs less, the others the same.
@@ -73,10 +75,10 @@ pub(crate) fn leaking() -> Measurement {
     leaking
 }
 
-/// The same numbers, by another QEMU and in more starts.
+/// The same numbers, by another QEMU and in more runs.
 pub(crate) fn measured_otherwise() -> Measurement {
     let mut other = unchanged();
-    other.identity.qemu = "9.0.0".into();
-    other.identity.starts = 4;
+    other.configuration.qemu = "9.0.0".into();
+    other.configuration.runs = 4;
     other
 }

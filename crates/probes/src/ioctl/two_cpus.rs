@@ -23,7 +23,7 @@ use crate::{
         windows::walk,
     },
     lab,
-    report::Report,
+    report::ProbeReport,
     task::{self, Board, Partner},
 };
 
@@ -35,14 +35,14 @@ const PAUSES: u32 = 2 * LOOKS - 1;
 
 const _: () = assert!((PAUSES + 1).is_power_of_two());
 
-pub(super) fn native(report: &mut Report) -> Outcome {
+pub(super) fn native(report: &mut ProbeReport) -> Outcome {
     contended(report, Target::poll_native, |report, target, learnt| {
         let mut pauses = pause_before_each();
         walk(report, target, target.native, learnt, &mut pauses, Target::native_by)
     })
 }
 
-pub(super) fn int80(report: &mut Report) -> Outcome {
+pub(super) fn int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
         let mut pauses = pause_before_each();
@@ -50,7 +50,7 @@ pub(super) fn int80(report: &mut Report) -> Outcome {
     })
 }
 
-pub(super) fn entry(report: &mut Report) -> Outcome {
+pub(super) fn entry(report: &mut ProbeReport) -> Outcome {
     supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
         compat32::walk(report, target, learnt, PAUSES)
@@ -69,9 +69,9 @@ fn pause_before_each() -> impl FnMut() {
 
 /// Walks while a partner on CPU 1 calls, and tells what came of the lock.
 fn contended(
-    report: &mut Report,
+    report: &mut ProbeReport,
     poll: fn(&Target, u32) -> usize,
-    walk: impl FnOnce(&mut Report, &Target, u32) -> Outcome,
+    walk: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
 ) -> Outcome {
     let (target, second) = target::devices()?;
     task::fifo()?;
@@ -139,7 +139,7 @@ fn await_turn(board: &Board) -> Outcome {
 
 /// Proves that each window, the warm-up's among them, took the lock or none did, and tells the
 /// counts of both CPUs.
-fn tell(report: &mut Report, counts: &[lab::LockCounts]) -> Outcome {
+fn tell(report: &mut ProbeReport, counts: &[lab::LockCounts]) -> Outcome {
     let (taken, windows) = (counts[0].acquired, report.walks() as u64);
     prove!(taken == 0 || taken == windows, "the lock was taken {taken} times in {windows} windows");
     let values = counts.iter().flat_map(|cpu| [cpu.acquired, cpu.contended, cpu.spins, cpu.waited]);

@@ -4,7 +4,7 @@ use crate::{
     clock,
     failure::{Outcome, prove},
     ioctl::target::{self, Request, Target},
-    report::Report,
+    report::ProbeReport,
 };
 
 /// `prepare`, then one ioctl a window by `call`, its answer proved in each, beginning behind
@@ -13,7 +13,7 @@ use crate::{
 /// Compiled once for each `call`, so that with two CPUs and with one the windows are the same code.
 #[inline(never)]
 pub(super) fn walk(
-    report: &mut Report,
+    report: &mut ProbeReport,
     target: &Target,
     request: Request,
     learnt: u32,

@@ -15,7 +15,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, broken, prove, unsupported},
     lab::{self, SoftirqRecord},
-    report::Report,
+    report::ProbeReport,
     softirq::spin::spin,
     task::sleep,
 };
@@ -30,19 +30,19 @@ const ROUNDS: usize = 12;
 const MOMENT: u64 = 20_000;
 const MOMENTS: usize = 500;
 
-pub(super) fn timer_user(report: &mut Report) -> Outcome {
+pub(super) fn timer_user(report: &mut ProbeReport) -> Outcome {
     timer(report, lab::IN_USER, || {
         spin();
         Ok(())
     })
 }
 
-pub(super) fn timer_idle(report: &mut Report) -> Outcome {
+pub(super) fn timer_idle(report: &mut ProbeReport) -> Outcome {
     timer(report, lab::IN_IDLE, || sleep(TICK + STEP))
 }
 
 /// Waits of the TIMER softirqs that CPU 0's ticks raised in `context` during rounds of `round`.
-fn timer(report: &mut Report, context: u16, round: impl Fn() -> Outcome) -> Outcome {
+fn timer(report: &mut ProbeReport, context: u16, round: impl Fn() -> Outcome) -> Outcome {
     forget()?;
     for _ in 0..ROUNDS {
         let begin = clock::stamp();
@@ -64,7 +64,7 @@ fn timer(report: &mut Report, context: u16, round: impl Fn() -> Outcome) -> Outc
     unsupported!("only {seen} of {} softirqs came in {ROUNDS} rounds", report.windows())
 }
 
-pub(super) fn net_rx(report: &mut Report) -> Outcome {
+pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
     forget()?;
     report.walk(|| {
         prove!(lab::raise_softirq(lab::NET_RX).is_ok(), "the lab refuses to raise NET_RX");
@@ -74,21 +74,21 @@ pub(super) fn net_rx(report: &mut Report) -> Outcome {
     })
 }
 
-pub(super) fn net_rx_user(report: &mut Report) -> Outcome {
+pub(super) fn net_rx_user(report: &mut ProbeReport) -> Outcome {
     armed(report, lab::IN_USER, |instructions| {
         clock::busy(instructions);
         Ok(())
     })
 }
 
-pub(super) fn net_rx_idle(report: &mut Report) -> Outcome {
+pub(super) fn net_rx_idle(report: &mut ProbeReport) -> Outcome {
     armed(report, lab::IN_IDLE, sleep)
 }
 
 /// The device armed in each window; `pass` lets a time pass that ends a tick's period behind the
 /// raise. Should the tick be handled at that very moment, so that it is what is interrupted, the
 /// window is walked again, a step later.
-fn armed(report: &mut Report, context: u16, pass: impl Fn(u64) -> Outcome) -> Outcome {
+fn armed(report: &mut ProbeReport, context: u16, pass: impl Fn(u64) -> Outcome) -> Outcome {
     forget()?;
     report.walk(|| {
         for _ in 0..ROUNDS {

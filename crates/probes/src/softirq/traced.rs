@@ -13,7 +13,7 @@
 use crate::{
     clock,
     failure::{Failure, Outcome, broken, prove, unsupported},
-    report::Report,
+    report::ProbeReport,
     socket::{
         AF_INET, AF_UNIX, SOCK_DGRAM, bind, connect, loopback_up, set_receive_timeout, socket,
     },
@@ -31,12 +31,12 @@ const NET_RX: &str = "vec=3 ";
 /// Rounds after which a path that was never walked is given up.
 const ROUNDS: usize = 12;
 
-pub(super) fn timer_user(report: &mut Report) -> Outcome {
+pub(super) fn timer_user(report: &mut ProbeReport) -> Outcome {
     let own = sys::getpid().unwrap_or(0);
     timer(report, |event| event.hard_irq && event.pid as usize == own, spin)
 }
 
-pub(super) fn timer_idle(report: &mut Report) -> Outcome {
+pub(super) fn timer_idle(report: &mut ProbeReport) -> Outcome {
     timer(report, |event| event.hard_irq && event.pid == 0, doze)
 }
 
@@ -46,7 +46,11 @@ fn doze() {
 }
 
 /// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
-fn timer(report: &mut Report, counts: impl Fn(&Event<'_>) -> bool, round: impl Fn()) -> Outcome {
+fn timer(
+    report: &mut ProbeReport,
+    counts: impl Fn(&Event<'_>) -> bool,
+    round: impl Fn(),
+) -> Outcome {
     let tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(report)?;
     let _partner = Partner::process(arm_timers()?)?;
@@ -65,7 +69,7 @@ struct Watch {
 
 /// Records waits whose raise `counts`, over rounds of `round`, until there are enough.
 fn gather(
-    report: &mut Report,
+    report: &mut ProbeReport,
     mut watch: Watch,
     counts: impl Fn(&Event<'_>) -> bool,
     round: impl Fn() -> Result<(), Failure>,
@@ -107,7 +111,7 @@ fn arm_timers() -> Result<impl FnOnce(), Failure> {
     })
 }
 
-pub(super) fn net_rx(report: &mut Report) -> Outcome {
+pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
     let tracer = Tracer::new(&[ENTRY, RAISE])?;
     let recording = recording_cost(report)?;
     let socket = datagram_socket()?;
@@ -161,7 +165,7 @@ const SENDS: usize = 5;
 
 /// What recording one event of this kind costs: the sends' cost with the raise event recorded, less
 /// that with only the entry event. Each send raises `NET_RX` once. Leaves both events enabled.
-fn recording_cost(report: &mut Report) -> Result<u64, Failure> {
+fn recording_cost(report: &mut ProbeReport) -> Result<u64, Failure> {
     let socket = datagram_socket()?;
     let both = middle_send(socket)?;
     tracefs::set(RAISE, false)?;

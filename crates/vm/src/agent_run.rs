@@ -1,4 +1,4 @@
-//! A running guest: what its agent says while it walks the plan, start by start.
+//! A running guest: what its agent says while it runs the plan, run by run.
 
 use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, RawFrame, message};
@@ -10,27 +10,27 @@ use crate::{
 
 /// What was heard of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum AgentEvent {
     /// A path is begun.
     Begin,
-    /// The path with this index has been walked once more.
+    /// The path with this index has been run once more.
     Outcome(usize),
-    /// All starts are done.
+    /// All runs are done.
     Done,
 }
 
 /// A running guest, and what came of its paths so far.
-pub(crate) struct Walk<'a> {
+pub(crate) struct AgentRun<'a> {
     request: &'a Request<'a>,
     suite: Suite,
     of: u64,
     pub(crate) guest: Guest,
     gathered: Gathered,
-    start: u64,
+    run: u64,
 }
 
-impl<'a> Walk<'a> {
-    /// Lets the guest run, which is paused at READY and has `plan` to walk.
+impl<'a> AgentRun<'a> {
+    /// Lets the guest run, which is paused at READY and has `plan` to run.
     pub(crate) fn resume(
         request: &'a Request<'a>,
         mut guest: Guest,
@@ -40,32 +40,32 @@ impl<'a> Walk<'a> {
         guest.resume()?;
         let windows = plan.suite().paths().iter().map(|path| path.kind.samples());
         let windows: Vec<u32> = windows.collect();
-        let gathered = Gathered::new(&windows, plan.starts());
-        let of = u64::from(plan.starts()) * windows.len() as u64;
-        Ok(Self { request, suite: plan.suite(), of, guest, gathered, start: 0 })
+        let gathered = Gathered::new(&windows, plan.runs());
+        let of = u64::from(plan.runs()) * windows.len() as u64;
+        Ok(Self { request, suite: plan.suite(), of, guest, gathered, run: 0 })
     }
 
     /// Waits for what the agent says next.
-    pub(crate) fn hear(&mut self) -> Result<Heard, VmError> {
+    pub(crate) fn hear(&mut self) -> Result<AgentEvent, VmError> {
         let gathered = &mut self.gathered;
         match self.guest.next_frame(|frame| interpret(frame, gathered))? {
             Frame::Begin(place) => {
                 let step = self.announce(place);
-                // The limit holds for each start anew.
-                if place.start == self.start {
+                // The limit holds for each run anew.
+                if place.run == self.run {
                     self.guest.step = step;
                 } else {
-                    self.start = place.start;
+                    self.run = place.run;
                     self.guest.begin(step);
                 }
-                Ok(Heard::Begin)
+                Ok(AgentEvent::Begin)
             }
             Frame::Outcome => {
                 let step = std::mem::replace(&mut self.guest.step, Step::Run);
                 let index = if let Step::Path { index, .. } = step { index } else { usize::MAX };
-                Ok(Heard::Outcome(index))
+                Ok(AgentEvent::Outcome(index))
             }
-            Frame::Done => Ok(Heard::Done),
+            Frame::Done => Ok(AgentEvent::Done),
             Frame::Abort(reason) => Err(self.guest.gave_up(reason)),
             Frame::Wrong(what) => Err(self.guest.not_the_protocol(what)),
         }
@@ -74,14 +74,14 @@ impl<'a> Walk<'a> {
     fn announce(&self, place: message::Place) -> Step {
         let index = usize::try_from(place.path).unwrap_or(usize::MAX);
         let name = path_name(self.suite, index);
-        let done = self.gathered.walks();
-        (self.request.progress)(Progress::Walking { path: name, done, of: self.of });
+        let done = self.gathered.done();
+        (self.request.progress)(Progress::Running { path: name, done, of: self.of });
         Step::Path { index, name: name.to_owned() }
     }
 
-    /// Whether the path with this index has been walked at least once.
-    pub(crate) fn has_walked(&self, index: usize) -> bool {
-        self.gathered.has_walked(index)
+    /// Whether the path with this index has been run at least once.
+    pub(crate) fn has_run(&self, index: usize) -> bool {
+        self.gathered.has_run(index)
     }
 
     /// What came of all paths.

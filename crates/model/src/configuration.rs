@@ -1,6 +1,6 @@
-//! The identity of a result: everything that its samples depend on.
+//! The configuration of a result: everything that its samples depend on.
 //!
-//! Same identity, same exact numbers, on any machine. Two results may be compared when they differ
+//! Same configuration, same exact numbers, on any machine. Two results may be compared when they differ
 //! in the kernel and in nothing else; whatever else differs is named.
 
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::Unit;
 /// must not pass for equal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Identity {
+pub struct Configuration {
     /// The unit of the timestamps.
     pub clock: Unit,
     /// Hash of the kernel image as given.
@@ -31,12 +31,20 @@ pub struct Identity {
     pub machine: String,
     /// The version of QEMU.
     pub qemu: String,
+    /// SHA-256 of the bundled firmware that started the kernel; null if QEMU's own did, since the
+    /// kernel has no PVH entry.
+    #[serde(default)]
+    pub firmware_sha256: Option<String>,
+    /// Whether the same samples are to be expected of every QEMU that is tested: CPU, machine and
+    /// firmware are the fixed ones. Then QEMU's version is no reason to refuse a comparison.
+    #[serde(default)]
+    pub portable: bool,
     /// Hash of the agent that is /init in the guest.
     pub agent_sha256: String,
     /// Hash of the whole initramfs.
     pub initramfs_sha256: String,
-    /// Number of perturbed starts measured.
-    pub starts: u32,
+    /// Number of perturbed runs measured.
+    pub runs: u32,
     /// The guest's memory, in MiB.
     pub memory_mib: u32,
     /// The guest's CPUs; results that don't say were measured with one.
@@ -48,9 +56,9 @@ fn one() -> u32 {
     1
 }
 
-/// A field in which two identities differ.
+/// A field in which two configurations differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IdentityDifference {
+pub struct ConfigurationDifference {
     /// The field's name in the result document.
     pub field: String,
     /// Its value in the base.
@@ -59,26 +67,42 @@ pub struct IdentityDifference {
     pub new: String,
 }
 
-impl fmt::Display for IdentityDifference {
+impl fmt::Display for ConfigurationDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {:?} in base, {:?} in new", self.field, self.base, self.new)
     }
 }
 
-impl Identity {
+impl Configuration {
     /// The fields other than the kernel in which `self`, the base, differs from `new`, in the order
     /// of the document. Empty means that the two can be compared.
-    pub fn differences(&self, new: &Self) -> Vec<IdentityDifference> {
+    ///
+    /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are compared.
+    pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
         let sides = self.conditions().into_iter().zip(new.conditions());
         sides
             .filter(|((_, base), (_, new))| base != new)
-            .map(|((field, base), (_, new))| IdentityDifference { field: field.into(), base, new })
+            .filter(|((field, _), _)| !self.may_differ(new, field))
+            .map(|((field, base), (_, new))| ConfigurationDifference {
+                field: field.into(),
+                base,
+                new,
+            })
             .collect()
+    }
+
+    /// Whether the two can be compared although they differ in `field`.
+    fn may_differ(&self, new: &Self, field: &str) -> bool {
+        match field {
+            "qemu" => self.portable && new.portable,
+            "firmware_sha256" => self.firmware_sha256.is_none() || new.firmware_sha256.is_none(),
+            _ => false,
+        }
     }
 
     /// All fields but those of the kernel itself. Taken apart whole, so that a field added above
     /// can't be forgotten here.
-    fn conditions(&self) -> [(&'static str, String); 10] {
+    fn conditions(&self) -> [(&'static str, String); 11] {
         let Self {
             image_sha256: _,
             release: _,
@@ -87,9 +111,11 @@ impl Identity {
             cpu,
             machine,
             qemu,
+            firmware_sha256,
+            portable: _, // decides what a difference of QEMU's versions means
             agent_sha256,
             initramfs_sha256,
-            starts,
+            runs,
             memory_mib,
             cpus,
         } = self;
@@ -99,9 +125,10 @@ impl Identity {
             ("cpu", cpu.clone()),
             ("machine", machine.clone()),
             ("qemu", qemu.clone()),
+            ("firmware_sha256", firmware_sha256.clone().unwrap_or_default()),
             ("agent_sha256", agent_sha256.clone()),
             ("initramfs_sha256", initramfs_sha256.clone()),
-            ("starts", starts.to_string()),
+            ("runs", runs.to_string()),
             ("memory_mib", memory_mib.to_string()),
             ("cpus", cpus.to_string()),
         ]
@@ -112,8 +139,8 @@ impl Identity {
 mod tests {
     use super::*;
 
-    fn identity() -> Identity {
-        Identity {
+    fn configuration() -> Configuration {
+        Configuration {
             clock: Unit::Instructions,
             image_sha256: "aa".into(),
             release: Some("6.1.0".into()),
@@ -121,9 +148,11 @@ mod tests {
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),
+            firmware_sha256: Some("dd".into()),
+            portable: false,
             agent_sha256: "bb".into(),
             initramfs_sha256: "cc".into(),
-            starts: 8,
+            runs: 8,
             memory_mib: 256,
             cpus: 1,
         }
@@ -131,14 +160,14 @@ mod tests {
 
     #[test]
     fn another_kernel_is_no_difference() {
-        let new = Identity { image_sha256: "dd".into(), release: None, ..identity() };
-        assert_eq!(identity().differences(&new), []);
+        let new = Configuration { image_sha256: "dd".into(), release: None, ..configuration() };
+        assert_eq!(configuration().differences(&new), []);
     }
 
     #[test]
     fn every_field_but_the_kernels_is_compared() {
-        let fields = serde_json::to_value(identity()).unwrap();
-        let names: Vec<&str> = identity().conditions().iter().map(|&(name, _)| name).collect();
+        let fields = serde_json::to_value(configuration()).unwrap();
+        let names: Vec<&str> = configuration().conditions().iter().map(|&(name, _)| name).collect();
         for field in fields.as_object().unwrap().keys() {
             let of_kernel = ["image_sha256", "release"].contains(&field.as_str());
             assert_eq!(names.contains(&field.as_str()), !of_kernel, "{field}");
@@ -147,19 +176,19 @@ mod tests {
 
     #[test]
     fn an_older_identity_is_of_one_cpu() {
-        let mut older = serde_json::to_value(identity()).unwrap();
+        let mut older = serde_json::to_value(configuration()).unwrap();
         older.as_object_mut().unwrap().remove("cpus");
-        assert_eq!(serde_json::from_value::<Identity>(older).unwrap(), identity());
+        assert_eq!(serde_json::from_value::<Configuration>(older).unwrap(), configuration());
     }
 
     #[test]
     fn what_differs_is_named_with_both_values() {
-        let new = Identity { qemu: "8.0.0".into(), starts: 4, ..identity() };
+        let new = Configuration { qemu: "8.0.0".into(), runs: 4, ..configuration() };
         let said: Vec<String> =
-            identity().differences(&new).iter().map(ToString::to_string).collect();
+            configuration().differences(&new).iter().map(ToString::to_string).collect();
         assert_eq!(
             said,
-            [r#"qemu: "7.2.22" in base, "8.0.0" in new"#, r#"starts: "8" in base, "4" in new"#]
+            [r#"qemu: "7.2.22" in base, "8.0.0" in new"#, r#"runs: "8" in base, "4" in new"#]
         );
     }
 }

@@ -1,0 +1,188 @@
+//! Recorded paths: the guest is restored once more, the recorder writes down every instruction of the
+//! paths' windows, and the decoder makes the call tree of the most frequent one of each. Its total is
+//! checked against what the guest's own clock counted in the same windows.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, SourceFrame};
+use pathmeter_trace::{
+    Location, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
+};
+use pathmeter_vm::{PathOutcome, PathStatus, Progress, Recorded};
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::selection;
+use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+
+/// A path that has windows to record.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordablePath<'a> {
+    name: &'a str,
+    /// In the exact suite.
+    index: usize,
+}
+
+impl<'a> RecordablePath<'a> {
+    /// # Errors
+    /// There is no such path, or it has no window to record.
+    pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
+        Ok(Self { name, index: selection::one_path(name)? })
+    }
+}
+
+/// The only one of `results`.
+pub(crate) fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<T, Failure> {
+    let missing = || Failure::System {
+        doing: "recording",
+        error: std::io::Error::other("nothing was recorded"),
+    };
+    results.into_iter().next().unwrap_or_else(|| Err(missing()))
+}
+
+/// Records `paths` in one guest: of each the window that stands for all; `names` gives names to
+/// addresses.
+///
+/// # Errors
+/// For all paths, what stands in the way of all.
+pub(crate) fn recorded(
+    session: &Session,
+    image: &Image,
+    paths: &[RecordablePath<'_>],
+    names: &(impl Resolve + Sync),
+    progress: Report<'_>,
+) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
+    let recorded = session.record(image, &indexes, progress, |_, trace| decode(trace, names))?;
+    let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
+        let recorded = recorded?;
+        let (name, sha256) = (image.subject().name, image.sha256().to_owned());
+        let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
+        checked(window, &recorded.trace, &recorded.outcome, image.cpus())
+            .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
+    };
+    Ok(paths.iter().zip(recorded).map(window).collect())
+}
+
+/// The recorder must have seen what the guest's clock counted: the total shown is one of the samples.
+fn checked(
+    window: Option<SubjectWindow>,
+    recording: &Recording,
+    outcome: &PathOutcome,
+    cpus: u32,
+) -> Result<SubjectWindow, String> {
+    match &outcome.status {
+        PathStatus::Ok => {}
+        PathStatus::Unsupported(reason) | PathStatus::Failed(reason) => return Err(reason.clone()),
+    }
+    if let Some(fault) = &recording.fault {
+        return Err(fault.to_string());
+    }
+    let window = window.ok_or_else(|| why_none(recording))?;
+    let total = window.window.total;
+    let samples = outcome.runs.iter().flatten();
+    if samples.clone().any(|sample| *sample == total) {
+        return Ok(window);
+    }
+    let clock: Vec<_> = samples.take(5).collect();
+    let said = format!("{total} instructions were recorded, but the clock said {clock:?}");
+    // The clock counts what every CPU executes, the recorder is on one.
+    let others = if cpus > 1 {
+        "; the samples hold what the other CPUs executed meanwhile, which no call tree of one has"
+    } else {
+        ""
+    };
+    Err(said + others)
+}
+
+/// Why no window of a recording can stand for all.
+fn why_none(recording: &Recording) -> String {
+    match recording.stop {
+        Some(Stop::WindowLimit) => {
+            format!("a window did not end within {LONGEST_WINDOW} instructions")
+        }
+        Some(Stop::ByteLimit) => {
+            format!("no window ended within {} MiB of recording", MOST_TRACED >> 20)
+        }
+        _ if recording.windows.interrupted > 0 => "an interrupt came in every window".to_owned(),
+        _ => "no window was recorded whole".to_owned(),
+    }
+}
+
+/// Names of addresses: the kernel's symbols, with inlined functions and lines where there is DWARF.
+pub(crate) struct Names {
+    symbols: Option<Symbols>,
+    /// Looked at by one thread at a time.
+    debug: Option<Mutex<DebugInfo>>,
+}
+
+impl Names {
+    /// Those of `image`, with the debug information of `vmlinux` or of a build folder.
+    ///
+    /// # Errors
+    /// The vmlinux can't be used, or the kernel's symbols not be had.
+    pub(crate) fn new(
+        session: &Session,
+        image: &Image,
+        vmlinux: Option<&Path>,
+        progress: Report<'_>,
+    ) -> Result<Self, Failure> {
+        let debug = match vmlinux {
+            Some(path) => Some(debug_info(path, image).map_err(Failure::DebugInfo)?),
+            None => debug_info_beside(image, progress),
+        };
+        let text = session.symbols(image, progress)?;
+        let symbols = Symbols::parse(&text).map_err(|error| {
+            let note = format!("no symbols: {error}; addresses are shown instead");
+            progress(Progress::Note(&note));
+        });
+        Ok(Self { symbols: symbols.ok(), debug: debug.map(Mutex::new) })
+    }
+
+    /// What the DWARF says of `address`, the called function first.
+    fn frames(&self, address: u64) -> impl Iterator<Item = SourceFrame> {
+        let frames = self
+            .debug
+            .as_ref()
+            .map(|debug| debug.lock().unwrap_or_else(PoisonError::into_inner).frames(address));
+        let frames = frames.unwrap_or_default();
+        frames.into_iter().rev()
+    }
+}
+
+/// Reads a vmlinux, which must be of the kernel in `image`.
+fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
+    let debug = DebugInfo::open(vmlinux)?;
+    let release = image.load().ok().and_then(|kernel| kernel.release);
+    release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;
+    Ok(debug)
+}
+
+/// The same of the vmlinux in a build folder, if that is what the user named. Nobody asked for it,
+/// so nothing is said if it has no debug information, and only noted if it can't be used.
+fn debug_info_beside(image: &Image, progress: Report<'_>) -> Option<DebugInfo> {
+    match debug_info(&image.vmlinux()?, image) {
+        Ok(debug) => return Some(debug),
+        Err(DebugInfoError { fault: Fault::NoDwarf, .. }) => {}
+        Err(error) => progress(Progress::Note(&format!("no source lines: {error}"))),
+    }
+    None
+}
+
+impl Resolve for Names {
+    fn resolve(&self, address: u64) -> Option<Location<'_>> {
+        self.symbols.as_ref()?.resolve(address)
+    }
+
+    fn inlined(&self, address: u64) -> Vec<String> {
+        let inlined = self.frames(address).filter(|frame| frame.inlined);
+        inlined.filter_map(|frame| frame.function).collect()
+    }
+
+    fn lines(&self, address: u64) -> Vec<SourceLine> {
+        let line = |frame: SourceFrame| Some(SourceLine { file: frame.file?, line: frame.line? });
+        // All or none: each stands for one function.
+        self.frames(address).map(line).collect::<Option<_>>().unwrap_or_default()
+    }
+}

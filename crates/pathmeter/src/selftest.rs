@@ -1,0 +1,71 @@
+//! The self-test: whether this QEMU counts exactly and can record, tried on the lab kernel.
+//!
+//! `doctor` runs it, and so does a session whose QEMU is none of the tested versions, once.
+
+use pathmeter_model::{Measurement, Status};
+use pathmeter_trace::NoSymbols;
+use pathmeter_vm::{Interrupt, Qemu};
+
+use crate::cli::GuestArgs;
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::recording::{RecordablePath, only, recorded};
+use crate::session::{Report, Session};
+
+/// The path that is recorded: short, and every kernel has it.
+const RECORDED: &str = "syscall.getppid";
+
+/// A session for the lab kernel, without a cache.
+pub(crate) struct SelfTest {
+    session: Session,
+}
+
+impl SelfTest {
+    /// Of this QEMU.
+    pub(crate) fn new(qemu: Qemu, interrupt: Interrupt) -> Self {
+        let args = GuestArgs { perturb: 2, timeout: 60, no_cache: true, ..GuestArgs::default() };
+        Self { session: Session::new(qemu, None, &args, interrupt) }
+    }
+
+    /// Measures the lab kernel twice: what was found.
+    ///
+    /// # Errors
+    /// It can't be measured, or not twice alike.
+    pub(crate) fn clock(&self, progress: Report<'_>) -> Result<String, Failure> {
+        let lab = Image::open("lab".as_ref())?;
+        let [first, second] = [(); 2].map(|()| self.session.measure(&lab, progress));
+        let (first, second) = (first?, second?);
+        match differing(&first, &second) {
+            None => {
+                let measured = first.paths.iter().filter(|path| path.status == Status::Ok).count();
+                Ok(format!("exact: {measured} paths of the lab kernel, twice the same"))
+            }
+            Some(path) => Err(failed(format!(
+                "the lab kernel's {path} read differently the second time: this QEMU does not count exactly"
+            ))),
+        }
+    }
+
+    /// Records a path of the lab kernel: what was found.
+    ///
+    /// # Errors
+    /// This QEMU can't record, or what it records is not what its clock counts.
+    pub(crate) fn recorder(&self, progress: Report<'_>) -> Result<String, Failure> {
+        let lab = Image::open("lab".as_ref())?;
+        let path = RecordablePath::find(RECORDED)?;
+        let windows = recorded(&self.session, &lab, &[path], &NoSymbols, progress)?;
+        let window = only(windows)?;
+        let total = window.window.total;
+        Ok(format!("works: {total} instructions of {RECORDED}, as the clock counts them"))
+    }
+}
+
+/// A path that the two did not measure alike.
+fn differing<'a>(first: &'a Measurement, second: &Measurement) -> Option<&'a str> {
+    let pairs = first.paths.iter().zip(&second.paths);
+    pairs.filter(|(a, b)| a != b).map(|(a, _)| a.path.as_str()).next()
+}
+
+fn failed(what: String) -> Failure {
+    Failure::SelfTest { what }
+}

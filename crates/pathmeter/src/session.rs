@@ -1,0 +1,253 @@
+//! A session: QEMU, the cache and the guest's settings, found out once, and everything that is measured
+//! with them.
+//!
+//! Contract: a result from the cache and one just measured are the same document, but for the
+//! subject's name, which is always the one given now.
+
+use std::fs::File;
+use std::thread;
+use std::time::Duration;
+
+use pathmeter_catalogue::{self as catalogue, Suite, WARMUP};
+use pathmeter_model::{
+    Check, Configuration, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Unit,
+};
+use pathmeter_vm::{
+    AGENT, Cache, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, MeasuredKernel, PathOutcome,
+    PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits, Request, Settings, VmError,
+};
+
+use crate::cli::GuestArgs;
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::paths::unit;
+use crate::results::{self, Found, Key, sha256};
+
+/// Told how far a measurement is.
+pub(crate) type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
+
+/// Everything that a measurement needs but the kernel.
+pub(crate) struct Session {
+    qemu: Qemu,
+    cache: Option<Cache>,
+    settings: Settings,
+    runs: u32,
+    limit: Duration,
+    interrupt: Interrupt,
+    agent_sha256: String,
+    initramfs_sha256: String,
+}
+
+/// What a thread returned; if it panicked, so does this one.
+pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+impl Session {
+    /// With a QEMU and a cache that were found already, and settings from the command line.
+    pub(crate) fn new(
+        qemu: Qemu,
+        cache: Option<Cache>,
+        args: &GuestArgs,
+        interrupt: Interrupt,
+    ) -> Self {
+        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, args.perturb));
+        Self {
+            qemu,
+            cache,
+            settings: args.settings(),
+            runs: args.perturb,
+            limit: args.limit(),
+            interrupt,
+            agent_sha256: sha256(AGENT),
+            initramfs_sha256: sha256(initramfs.as_bytes()),
+        }
+    }
+
+    /// Measures `image`, or finds its result in the cache.
+    pub(crate) fn measure(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, Failure> {
+        let name = self.result_name(image);
+        if let Some(result) = self.cached(&name, progress) {
+            return Ok(Measurement { subject: image.subject(), ..result });
+        }
+        let measured = self.with_request(image, progress, pathmeter_vm::measure)?;
+        let result = self.document(image, measured);
+        if let Some(cache) = &self.cache {
+            results::keep(cache, &name, &result).map_err(|error| image.failure(error.into()))?;
+        }
+        Ok(result)
+    }
+
+    fn cached(&self, name: &str, progress: Report<'_>) -> Option<Measurement> {
+        let cache = self.cache.as_ref()?;
+        match results::find(cache, name) {
+            Found::Whole(result) => Some(*result),
+            Found::Nothing => None,
+            Found::Corrupt => {
+                let file = cache.folder().join(name);
+                let note = format!("{} was corrupt; measuring again", file.display());
+                progress(Progress::Note(&note));
+                None
+            }
+        }
+    }
+
+    fn result_name(&self, image: &Image) -> String {
+        let key = Key {
+            image_sha256: image.sha256(),
+            qemu: &self.qemu.version,
+            guest: &image.settings(&self.settings).fingerprint(),
+            initramfs_sha256: &self.initramfs_sha256,
+            agent_sha256: &self.agent_sha256,
+        };
+        key.file()
+    }
+
+    /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
+    pub(crate) fn measure_elapsed(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Vec<PathOutcome>, Failure> {
+        self.with_request(image, progress, pathmeter_vm::measure_elapsed)
+    }
+
+    /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each trace
+    /// what it will.
+    pub(crate) fn record<R: Send>(
+        &self,
+        image: &Image,
+        paths: &[usize],
+        progress: Report<'_>,
+        read: impl Fn(usize, File) -> R + Sync,
+    ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
+        let limits =
+            RecordingLimits { skip: u64::from(WARMUP), bytes: MOST_TRACED, most: LONGEST_WINDOW };
+        let recorded = self.with_request(image, progress, |request| {
+            pathmeter_vm::record(request, paths, limits, read)
+        })?;
+        let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
+        Ok(recorded.into_iter().map(named).collect())
+    }
+
+    /// The kernel's symbols, as its `/proc/kallsyms` has them.
+    pub(crate) fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+        self.with_request(image, progress, pathmeter_vm::symbols)
+    }
+
+    fn with_request<R>(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+        act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
+    ) -> Result<R, Failure> {
+        let request = Request {
+            qemu: &self.qemu,
+            kernel: Kernel { sha256: image.sha256().to_owned(), load: &|| image.load() },
+            settings: &image.settings(&self.settings),
+            runs: self.runs,
+            cache: self.cache.as_ref(),
+            limit: self.limit,
+            interrupt: &self.interrupt,
+            progress,
+        };
+        act(&request).map_err(|error| image.failure(error))
+    }
+
+    fn document(&self, image: &Image, measured: MeasuredKernel) -> Measurement {
+        let conditions = image.conditions(&self.settings);
+        let own = measured.firmware == Firmware::Own;
+        let configuration = Configuration {
+            clock: Unit::Instructions,
+            image_sha256: image.sha256().to_owned(),
+            release: image.release(measured.release),
+            command_line: conditions.command_line(),
+            machine: conditions.machine().to_owned(),
+            qemu: self.qemu.version.clone(),
+            firmware_sha256: own.then(|| sha256(FIRMWARE)),
+            portable: own && conditions.is_portable() && self.qemu.is_tested(),
+            agent_sha256: self.agent_sha256.clone(),
+            initramfs_sha256: measured.initramfs_sha256,
+            runs: self.runs,
+            memory_mib: conditions.memory_mib,
+            cpus: conditions.cpus,
+            cpu: conditions.cpu,
+        };
+        let paths = Suite::Exact.paths().iter().zip(measured.paths);
+        Measurement {
+            schema: ResultSchema::V1,
+            subject: image.subject(),
+            configuration,
+            paths: paths.map(|(path, outcome)| path_result(path, outcome)).collect(),
+            notes: measured.notes,
+        }
+    }
+}
+
+/// Bytes of a trace after which recording stops: a hundred times those of the longest path.
+pub(crate) const MOST_TRACED: u64 = 1 << 30;
+/// Instructions after which a window counts as one that never ends.
+pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
+
+/// One path's row. What a document may not say of a path that is ok makes it failed: the guest is
+/// not believed.
+fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
+    let (name, unit) = (path.name, unit(path.kind));
+    let PathOutcome { status, checks, runs } = outcome;
+    let samples = || runs.iter().flatten();
+    let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
+    match &status {
+        PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
+        PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
+        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() => {
+            PathResult::failed(name, unit, "the agent said ok and sent no samples")
+        }
+        PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
+            PathResult::failed(name, unit, "a sample is out of bounds")
+        }
+        PathStatus::Ok => PathResult::ok(name, unit, &runs, checks),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(runs: &[&[u64]]) -> PathOutcome {
+        let runs = runs.iter().map(|run| run.to_vec()).collect();
+        PathOutcome {
+            status: PathStatus::Ok,
+            checks: vec![("entry".into(), "sysenter".into())],
+            runs,
+        }
+    }
+
+    fn result(runs: &[&[u64]]) -> PathResult {
+        path_result(&Suite::Exact.paths()[0], outcome(runs))
+    }
+
+    #[test]
+    fn samples_and_checks_are_kept() {
+        let result = result(&[&[330, 331], &[330]]);
+        assert_eq!((result.samples, result.samples_per_run), (vec![330, 331, 330], vec![2, 1]));
+        assert_eq!(result.checks[0].value, "sysenter");
+    }
+
+    #[test]
+    fn an_ok_that_no_document_may_hold_is_a_failure() {
+        for runs in [&[&[][..]][..], &[&[1, u64::MAX][..]][..]] {
+            assert_eq!(result(runs).status, pathmeter_model::Status::Failed);
+        }
+    }
+
+    #[test]
+    fn a_check_needs_no_samples() {
+        let (_, path) = Suite::Exact.find("flags.isolation").unwrap();
+        let result = path_result(path, outcome(&[&[]]));
+        assert_eq!((result.status, result.unit), (pathmeter_model::Status::Ok, Unit::Check));
+    }
+}
