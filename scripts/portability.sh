@@ -4,10 +4,13 @@
 #   portability.sh [-s] PATHMETER ROOTS BASE NEW [ROOT...]
 #
 # Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of the
-# kernels BASE and NEW, one explanation, one experiment. Then NEW's counts on every path, and the lab
-# kernel's, must be those of the QEMU on PATH. With -s (short) there is no explanation, and only the
-# lab kernel's counts are looked at. Nothing cached is used, and nothing is kept. A
-# step that fails shows what it printed; the others are run all the same, and the script fails.
+# kernels BASE and NEW, one explanation, one experiment. Then every sample of BASE, NEW and the lab
+# kernel must be the one that the QEMU on PATH gives, and the results must be comparable. With -s (short)
+# there is no explanation, and only the lab kernel is looked at. Nothing cached is used, and nothing is
+# kept. A step that fails shows what it printed; the others are run all the same, and the script fails.
+#
+# The long form makes the table of docs/exactness.md: it must be the one that is there, or is put there
+# with PATHMETER_BLESS=1.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -37,20 +40,50 @@ step() {
 	[ "$verdict" = ok ] || tail -n 50 "$work/log" | sed 's/^/    /'
 }
 
-# counts ROOT QEMU: what the kernel and the lab kernel cost under it, as documents.
+# measure ROOT QEMU: the subjects' results under it.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
-counts() {
-	[ -n "$short" ] || "$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json" || return
-	"$pathmeter" measure --qemu "$2" lab --json -o "$work/$1-lab.json"
+measure() {
+	for subject in $subjects; do
+		"$pathmeter" measure --qemu "$2" "$(file_of "$subject")" --json -o "$work/$1-$subject.json" ||
+			return
+	done
 }
 
-# equal FILE FILE: no path is higher either way round, and none is unsupported in one of them only.
-# `--across`: the versions of QEMU differ.
+# shellcheck disable=SC2317,SC2329 # `measure` calls it
+file_of() {
+	case $1 in
+	base) echo "$base" ;;
+	new) echo "$new" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# samples FILE: all that a result, which is one line, has from its paths on.
+samples() {
+	sed 's/.*"paths":\[//' "$1"
+}
+
+# same ROOT SUBJECT: its samples are those of the QEMU on PATH, and the two results are comparable.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
-equal() {
-	"$pathmeter" compare "$1" "$2" --across --check || return
-	"$pathmeter" compare "$2" "$1" --across --check >"$work/table" || return
-	! grep -E ' unsupported +(base|new): ' "$work/table"
+same() {
+	samples "$work/here-$2.json" >"$work/left" && samples "$work/$1-$2.json" >"$work/right"
+	[ -s "$work/left" ] && cmp "$work/left" "$work/right" || return
+	"$pathmeter" compare "$work/here-$2.json" "$work/$1-$2.json" --check
+}
+
+# column ROOT QEMU: what the table shows of it: its version, then a line for each subject.
+column() {
+	"$2" --version | sed -n 's/.*version \([0-9.]*\).*/QEMU \1/p'
+	for subject in $subjects; do
+		if [ "$1" = here ]; then
+			ok=$(grep -o '"status":"ok"' "$work/here-$subject.json" | wc -l)
+			echo "$ok paths"
+		elif same "$1" "$subject" >/dev/null 2>&1; then
+			echo 'the same samples'
+		else
+			echo 'differs'
+		fi
+	done
 }
 
 try() {
@@ -60,9 +93,36 @@ try() {
 	step "$root" compare "$pathmeter" compare --qemu "$qemu" "$base" "$new"
 	[ -n "$short" ] || step "$root" explain "$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
 	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" vgetcpu-2007
-	step "$root" measure counts "$root" "$qemu"
-	[ -n "$short" ] || step "$root" kernel equal "$work/here.json" "$work/$root.json"
-	step "$root" lab equal "$work/here-lab.json" "$work/$root-lab.json"
+	step "$root" measure measure "$root" "$qemu"
+	for subject in $subjects; do
+		step "$root" "same $subject" same "$root" "$subject"
+	done
+	column "$root" "$qemu" >"$work/$root.column"
+}
+
+# table ROOT...: what docs/exactness.md shows, between its marks.
+# shellcheck disable=SC2317,SC2329 # `step` runs it
+table() {
+	printf '%s\n' subject "$(basename "$base")" "$(basename "$new")" lab >"$work/rows"
+	cp "$work/rows" "$work/table"
+	for column in here "$@"; do
+		paste -d '|' "$work/table" "$work/$column.column" >"$work/wider"
+		mv "$work/wider" "$work/table"
+	done
+	sed 's/|/ | /g; s/^/| /; s/$/ |/' "$work/table" | sed '1{p;s/[^|]/-/g}'
+}
+
+# check_table ROOT...: the table in the document is this one.
+# shellcheck disable=SC2317,SC2329 # `step` runs it
+check_table() {
+	table "$@" >"$work/shown"
+	awk -v table="$work/shown" '
+	/<!-- portability: end/ { inside = 0 }
+	!inside { print }
+	/<!-- portability: begin/ { inside = 1; while ((getline line < table) > 0) print line }
+	' "$document" >"$work/document"
+	[ "${PATHMETER_BLESS:-}" != 1 ] || cp "$work/document" "$document"
+	diff "$document" "$work/document"
 }
 
 short=
@@ -73,6 +133,9 @@ shift 4
 [ $# -ge 1 ] || set -- backports trixie sid
 "$here/roots.sh" "$roots" "$@"
 
+subjects='base new lab'
+[ -z "$short" ] || subjects=lab
+document=$here/../docs/exactness.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
@@ -80,8 +143,10 @@ export XDG_CACHE_HOME="$work/cache"
 failed=0
 here_qemu=$(command -v qemu-system-x86_64) || die "no qemu-system-x86_64 on PATH"
 "$here_qemu" --version | head -n 1
-step here measure counts here "$here_qemu"
+step here measure measure here "$here_qemu"
+column here "$here_qemu" >"$work/here.column"
 for name in "$@"; do
 	try "$name"
 done
+[ -n "$short" ] || step here table check_table "$@"
 exit "$failed"
