@@ -67,12 +67,12 @@ fn a_frame_that_claims_four_gibibytes() {
 
 #[test]
 fn garbage_in_the_middle_of_a_path() {
-    unmeasured("garbage-in-path", &["walking syscall.getppid: ", "the protocol port carried"]);
+    unmeasured("garbage-in-path", &["running syscall.getppid: ", "the protocol port carried"]);
 }
 
 #[test]
 fn a_path_begun_for_ever() {
-    unmeasured("begins-forever", &["walking syscall.getppid: ", "the plan doesn't have"]);
+    unmeasured("begins-forever", &["running syscall.getppid: ", "the plan doesn't have"]);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn costs_only_stat(variant: &str, words: &str) {
         scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "10", "--json"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
-    run.assert_said(&["walking file.stat: ", words]);
+    run.assert_said(&["running file.stat: ", words]);
     let [(name, reason)] = with_status(&result, "failed")[..] else {
         panic!("not one failed: {:?}", with_status(&result, "failed"));
     };

@@ -63,14 +63,14 @@ fn without_symbols_addresses_are_shown_and_add_up() {
 fn a_path_that_hangs_is_named() {
     let kernel = built("hangs-in-stat");
     let run = explain("file.stat", &kernel, &["--timeout", "5"]);
-    run.assert_unmeasured(&["hangs-in-stat.bzImage: walking file.stat: not done after 5 s"]);
+    run.assert_unmeasured(&["hangs-in-stat.bzImage: running file.stat: not done after 5 s"]);
     run.assert_said(&["--timeout SECONDS"]);
 }
 
 #[test]
 fn a_path_in_which_the_kernel_panics_is_named() {
     let run = explain("file.stat", &built("panics-in-stat"), &[]);
-    run.assert_unmeasured(&["panics-in-stat.bzImage: walking file.stat: Kernel panic"]);
+    run.assert_unmeasured(&["panics-in-stat.bzImage: running file.stat: Kernel panic"]);
     run.assert_said(&["the end of the guest's console:"]);
 }
 

@@ -262,9 +262,7 @@ fn no_such_path<T>() -> Cell<T> {
 fn unmeasured<T>(failure: Failure, failures: &mut Vec<Failure>) -> Result<Cell<T>, Failure> {
     match failure {
         Failure::UnsupportedHere { reason, .. } => Ok(Cell::Unsupported(reason)),
-        Failure::Interrupted | Failure::Kernel { error: VmError::Recorder { .. }, .. } => {
-            Err(failure)
-        }
+        Failure::Interrupted | Failure::Host(VmError::Recorder { .. }) => Err(failure),
         failure => {
             let cell = Cell::Failed(reason(&failure));
             failures.push(failure);
@@ -345,7 +343,7 @@ mod tests {
         assert_eq!(cell.reason(), Some("starting QEMU: no memory"));
         assert_eq!(failures.len(), 1);
         let recorder = VmError::Recorder { how: "too old".to_owned() };
-        for failure in [Failure::Interrupted, broken(recorder)] {
+        for failure in [Failure::Interrupted, Failure::Host(recorder)] {
             assert!(unmeasured::<Measured>(failure, &mut failures).is_err());
         }
         assert_eq!(failures.len(), 1);

@@ -45,6 +45,10 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let Some(against) = against else {
         return Ok(Explain::new(only(side.windows(&session, &[path])?)?, None));
     };
+    if against.name() == path.name() {
+        let window = only(side.windows(&session, &[path])?)?;
+        return Ok(Explain::new(window.clone(), Some(window)));
+    }
     let mut windows = side.windows(&session, &[against, path])?.into_iter();
     let (base, new) = (windows.next(), windows.next());
     Ok(Explain::new(only(base)?, Some(only(new)?)))

@@ -56,13 +56,17 @@ pub(crate) fn deliver(
     };
     print(comparison_table(&comparison, screen.style()))?;
     let paths: Vec<_> = changed(&comparison).collect();
+    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
     let explained = if paths.is_empty() {
-        vec![]
+        Ok(vec![])
     } else {
         let board = Board::new(screen);
-        explain::differences(session, [(base, None), (new, None)], &paths, &board)?
+        explain::differences(session, [(base, None), (new, None)], &paths, &board)
     };
-    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
+    let explained = match explained {
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
+    };
     for explain in explained {
         match explain {
             Ok(explain) => {

@@ -135,6 +135,10 @@ impl Failure {
     pub(crate) fn measuring(subject: &Path, error: VmError) -> Self {
         match error {
             VmError::Interrupted => Self::Interrupted,
+            // These would be the same for every kernel.
+            error @ (VmError::Qemu(_) | VmError::Recorder { .. } | VmError::Cache(_)) => {
+                Self::Host(error)
+            }
             error => Self::Kernel { subject: subject.to_owned(), error },
         }
     }
@@ -150,6 +154,8 @@ impl Failure {
         if failures.iter().any(|failure| matches!(failure, Self::Interrupted)) {
             return Self::Interrupted;
         }
+        // What stands in the way of both sides is told once.
+        failures.dedup_by_key(|failure| failure.to_string());
         if failures.len() == 1 { failures.remove(0) } else { Self::Several(failures) }
     }
 

@@ -30,6 +30,11 @@ impl<'a> RecordablePath<'a> {
     pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
         Ok(Self { name, index: selection::one_path(name)? })
     }
+
+    /// As `pathmeter paths` lists it.
+    pub(crate) fn name(self) -> &'a str {
+        self.name
+    }
 }
 
 /// The only one of `results`.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::process::{Process, read_available};
 
@@ -75,7 +76,11 @@ pub(crate) fn ask(
             return Err(AskError::Silent);
         }
         let mut watched: Vec<_> = outputs.iter().filter_map(Output::watched).collect();
-        poll(&mut watched, Some(&TICK)).map_err(std::io::Error::from)?;
+        match poll(&mut watched, Some(&TICK)) {
+            // A signal is the session's business, which looks at its flag.
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(std::io::Error::from(error).into()),
+        }
     }
 }
 
