@@ -17,13 +17,13 @@ pub struct ImageError {
     /// The file, as the caller named it.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: ImageFault,
 }
 
 /// What is wrong with a kernel file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ImageFault {
     /// The file isn't there, or may not be read.
     #[error("cannot open: {0}; check the path and its permissions")]
     Open(io::Error),
@@ -150,7 +150,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl ImageFault {
     /// Binds the fault to the file it was found in.
     pub(crate) fn at(self, path: &std::path::Path) -> ImageError {
         ImageError { path: path.to_owned(), fault: self }

@@ -16,10 +16,10 @@ mod tarball;
 pub(crate) use archive::HEAD_BYTES;
 pub(crate) use found::Package;
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::Source;
 
-type Extract = fn(Source) -> Result<Package, Fault>;
+type Extract = fn(Source) -> Result<Package, ImageFault>;
 
 /// How a file that begins with `head` is unpacked, if it may be a package.
 pub(crate) fn reader(head: &[u8]) -> Option<Extract> {

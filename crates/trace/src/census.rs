@@ -13,11 +13,11 @@ macro_rules! slow {
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
         )]
-        pub enum Slow {
+        pub enum SlowInstruction {
             $($(#[$doc])* #[serde(rename = $word)] $name,)*
         }
 
-        impl Slow {
+        impl SlowInstruction {
             /// All kinds, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 

@@ -28,7 +28,7 @@ mod symbols;
 mod tree;
 mod window;
 
-pub use census::Slow;
+pub use census::SlowInstruction;
 pub use difference::{
     Change, Difference, FootprintDifference, FunctionDifference, NodeDifference, Side, difference,
 };
@@ -39,4 +39,4 @@ pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{
     Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
 };
-pub use tree::{Census, Counts, Function, Kind, LineCounts, Node, SourceLine, WindowTree};
+pub use tree::{Census, Counts, Function, NodeKind, LineCounts, Node, SourceLine, WindowTree};

@@ -12,7 +12,7 @@ use crate::{
     program::Program,
     reader::{Item, Reader, Stop, TraceError},
     symbols::Resolve,
-    tree::{Census, Counts, Function, Kind, LineCounts, Node, WindowTree, add_census},
+    tree::{Census, Counts, Function, NodeKind, LineCounts, Node, WindowTree, add_census},
     window::Window,
 };
 
@@ -283,7 +283,7 @@ fn without_idle<'a>(
 
 fn unattributed(tree: &WindowTree) -> u64 {
     // By kind: a hostile symbol table may give the anchor's name to a function.
-    let is_anchor = |node: &Node| node.kind == Kind::Unattributed;
+    let is_anchor = |node: &Node| node.kind == NodeKind::Unattributed;
     let inclusive = tree.inclusive();
     let anchors = tree.nodes.iter().zip(inclusive).filter(|(node, _)| is_anchor(node));
     anchors.map(|(_, sum)| sum).sum()

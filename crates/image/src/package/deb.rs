@@ -12,7 +12,7 @@ use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE};
 use super::found::Package;
 use super::holder;
 use crate::codec;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::{Source, too_large};
 
 /// How an `ar` archive begins.
@@ -35,7 +35,7 @@ struct Member {
 }
 
 /// Takes the kernel out of the package.
-pub(super) fn extract(source: Source) -> Result<Package, Fault> {
+pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
     const PART: &str = "data.tar of the package";
     let total = source.bytes;
     let mut reader = source.into_reader();
@@ -52,16 +52,16 @@ pub(super) fn extract(source: Source) -> Result<Package, Fault> {
 fn seek_data_member(
     reader: &mut BufReader<File>,
     total: u64,
-) -> Result<(Option<Member>, Member), Fault> {
+) -> Result<(Option<Member>, Member), ImageFault> {
     let (mut position, mut control) = (MAGIC.len() as u64, None);
-    reader.read_exact(&mut [0; MAGIC.len()]).map_err(Fault::Read)?;
+    reader.read_exact(&mut [0; MAGIC.len()]).map_err(ImageFault::Read)?;
     loop {
         let start = position + MEMBER_HEADER_BYTES as u64;
-        Fault::unless_fits("a member header of the package", start, total)?;
+        ImageFault::unless_fits("a member header of the package", start, total)?;
         let mut header = [0; MEMBER_HEADER_BYTES];
-        reader.read_exact(&mut header).map_err(Fault::Read)?;
+        reader.read_exact(&mut header).map_err(ImageFault::Read)?;
         let member = Member { start, size: member_size(&header)? };
-        Fault::unless_fits("a member of the package", start + member.size, total)?;
+        ImageFault::unless_fits("a member of the package", start + member.size, total)?;
         let name = &header[MEMBER_NAME];
         if name.starts_with(DATA_MEMBER) {
             return Ok((control, member));
@@ -71,17 +71,17 @@ fn seek_data_member(
         }
         let skip = member.size + member.size % 2; // members begin at even offsets
         position = start + skip;
-        reader.seek_relative(skip.cast_signed()).map_err(Fault::Read)?;
+        reader.seek_relative(skip.cast_signed()).map_err(ImageFault::Read)?;
     }
 }
 
 /// At most ten digits, so that sums with it can't overflow.
-fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, Fault> {
+fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, ImageFault> {
     let digits = std::str::from_utf8(&header[MEMBER_SIZE]).ok();
     let size = digits.and_then(|digits| digits.trim_end().parse().ok());
     match size {
         Some(size) if &header[MEMBER_END] == b"`\n" => Ok(size),
-        _ => Err(Fault::Malformed("a member header of the package is invalid")),
+        _ => Err(ImageFault::Malformed("a member header of the package is invalid")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::{ReadFault, read_exactly, too_large};
 use crate::limits::MAX_KERNEL_BYTES;
 use crate::text;
@@ -87,15 +87,15 @@ impl Found {
     pub(super) fn kernel(
         self,
         holder: impl FnOnce(Option<String>) -> Option<String>,
-    ) -> Result<Package, Fault> {
+    ) -> Result<Package, ImageFault> {
         if let Some(vmlinuz) = self.vmlinuz {
             return Ok(Package { vmlinuz, config: self.config });
         }
         let holder = holder(self.metadata);
         Err(if self.debug_symbols {
-            Fault::DebugPackage { holder }
+            ImageFault::DebugPackage { holder }
         } else {
-            Fault::NoKernelInPackage { holder }
+            ImageFault::NoKernelInPackage { holder }
         })
     }
 }

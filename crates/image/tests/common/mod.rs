@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use pathmeter_image::{Fault, ImageError, KernelImage};
+use pathmeter_image::{ImageFault, ImageError, KernelImage};
 
 pub(crate) const VMLINUX: &[u8] = include_bytes!("../fixtures/vmlinux.elf");
 pub(crate) const CONFIG: &str = include_str!("../fixtures/config");
@@ -237,11 +237,11 @@ pub(crate) fn load(bytes: &[u8]) -> Result<KernelImage, ImageError> {
 }
 
 /// The fault that loading `bytes` ends with; its message must name the file and a next step.
-pub(crate) fn fault(bytes: &[u8]) -> Fault {
+pub(crate) fn fault(bytes: &[u8]) -> ImageFault {
     fault_of(&OnDisk::new(bytes))
 }
 
-pub(crate) fn fault_of(file: &OnDisk) -> Fault {
+pub(crate) fn fault_of(file: &OnDisk) -> ImageFault {
     let error = file.load().unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with(&format!("{}: ", file.path().display())), "{message}");
