@@ -76,8 +76,10 @@ fn changed_symbols_are_asked_for_again() {
         let broken = scene.cached_file(".symbols");
         harm(&broken);
         let second = explain();
-        second
-            .assert_printed(&[&broken.display().to_string(), "was corrupt; asking the kernel again"]);
+        second.assert_printed(&[
+            &broken.display().to_string(),
+            "was corrupt; asking the kernel again",
+        ]);
         let third = explain();
         assert_eq!([&second.stdout, &third.stdout], [&first.succeeded().stdout; 2]);
         assert!(!third.stderr.contains("note"), "{}", third.stderr);

@@ -67,7 +67,10 @@ impl Vmlinux {
     pub(crate) fn section(&self, name: &'static str) -> Result<Arc<[u8]>, DebugInfoFault> {
         let Some(range) = self.range(name) else { return Ok(Arc::new([])) };
         if range.uncompressed_size > MAX_SECTION_BYTES {
-            return Err(DebugInfoFault::TooLarge { section: name, limit_mib: MAX_SECTION_BYTES >> 20 });
+            return Err(DebugInfoFault::TooLarge {
+                section: name,
+                limit_mib: MAX_SECTION_BYTES >> 20,
+            });
         }
         let end = range.offset.checked_add(range.compressed_size);
         if end.is_none_or(|end| end > self.bytes) {
@@ -103,7 +106,7 @@ fn begins_as_elf(file: &File) -> Result<bool, DebugInfoFault> {
     Ok(head == MAGIC)
 }
 
-/// The parser takes 64-bit little-endian files only, and says of others that they are damaged.
+/// The parser takes 64-bit little-endian files only, and reports others as damaged.
 fn not_readable(error: object::Error) -> DebugInfoFault {
     DebugInfoFault::malformed(&format!("{error} (or not 64-bit little-endian)"))
 }

@@ -68,7 +68,7 @@ pub enum DebugInfoFault {
     },
     /// Lines of one kernel would be shown for the addresses of another.
     #[error(
-        "made for another kernel: it says `{has}`, measured was `{measured}`; \
+        "made for another kernel: its banner is `{has}`, measured was `{measured}`; \
          give the vmlinux of the very same build"
     )]
     OtherKernel {

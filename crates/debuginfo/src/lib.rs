@@ -66,7 +66,7 @@ pub struct SourceFrame {
     pub inlined: bool,
 }
 
-/// What a vmlinux says of the kernel's addresses.
+/// What a vmlinux holds about the kernel's addresses.
 pub struct DebugInfo {
     context: Context<Bytes>,
     roots: Roots,
@@ -110,7 +110,7 @@ impl DebugInfo {
     }
 
     /// The functions at `address`, innermost first: those inlined there, then the one that was
-    /// called. Empty where the file says nothing; at most [`MAX_FRAMES`].
+    /// called. Empty where the file has nothing; at most [`MAX_FRAMES`].
     pub fn frames(&self, address: u64) -> Vec<SourceFrame> {
         // The lookup asks for the range up to the next address.
         if address == u64::MAX {
@@ -156,7 +156,11 @@ fn read(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
 
 fn check_sections(vmlinux: &Vmlinux) -> Result<(), DebugInfoFault> {
     let needed = [SectionId::DebugInfo, SectionId::DebugAbbrev, SectionId::DebugLine];
-    if needed.iter().all(|id| vmlinux.has(id.name())) { Ok(()) } else { Err(DebugInfoFault::NoDwarf) }
+    if needed.iter().all(|id| vmlinux.has(id.name())) {
+        Ok(())
+    } else {
+        Err(DebugInfoFault::NoDwarf)
+    }
 }
 
 /// The first units, enough to know all by; those that can't be read are passed over.

@@ -254,7 +254,9 @@ pub enum ExperimentError {
         metric: Metric,
     },
     /// It is about a check that is not shown.
-    #[error("the expectation {statement:?} is about {check:?}, which `checks` of `checks_of` lacks")]
+    #[error(
+        "the expectation {statement:?} is about {check:?}, which `checks` of `checks_of` lacks"
+    )]
     CheckNotShown {
         /// The expectation in words.
         statement: String,
@@ -339,7 +341,8 @@ impl Experiment {
     ) -> Result<(), ExperimentError> {
         self.check_subject(&place.subject, statement)?;
         let path = paths.iter().find(|path| path.label == place.path);
-        let path = path.ok_or_else(|| unknown(format!("the expectation {statement:?}"), &place.path))?;
+        let path =
+            path.ok_or_else(|| unknown(format!("the expectation {statement:?}"), &place.path))?;
         if path.is_for(&place.subject) {
             return Ok(());
         }

@@ -14,10 +14,12 @@ mod observed;
 mod report;
 
 pub use definition::{
-    Expectation, Experiment, ExperimentError, ExperimentPath, CellPlace, Published, PublishedRow, Rule,
-    ExperimentSubject,
+    CellPlace, Expectation, Experiment, ExperimentError, ExperimentPath, ExperimentSubject,
+    Published, PublishedRow, Rule,
 };
 pub use observed::{
-    ObservedCell, Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCheck,
+    Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCell, ObservedCheck,
 };
-pub use report::{ExperimentReport, JudgedExpectation, ExpectationOutcome, ReportSchema, report_schema};
+pub use report::{
+    ExpectationOutcome, ExperimentReport, JudgedExpectation, ReportSchema, report_schema,
+};

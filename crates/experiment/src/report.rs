@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    definition::{Expectation, Experiment, ExperimentPath, CellPlace, Rule},
-    observed::{ObservedCell, ExactCell, Metric, Observed},
+    definition::{CellPlace, Expectation, Experiment, ExperimentPath, Rule},
+    observed::{ExactCell, Metric, Observed, ObservedCell},
 };
 
 /// The name and version of the document.
@@ -77,14 +77,23 @@ impl ExperimentReport {
     /// is, or if a measurement failed.
     pub fn verdict(&self) -> ExpectationOutcome {
         let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
-        let failed =
-            self.observed.cells.iter().flatten().any(|cell| matches!(cell, ObservedCell::Failed(_)));
-        let unmeasured = if failed { ExpectationOutcome::Inconclusive } else { ExpectationOutcome::Holds };
+        let failed = self
+            .observed
+            .cells
+            .iter()
+            .flatten()
+            .any(|cell| matches!(cell, ObservedCell::Failed(_)));
+        let unmeasured =
+            if failed { ExpectationOutcome::Inconclusive } else { ExpectationOutcome::Holds };
         exact.fold(unmeasured, ExpectationOutcome::max)
     }
 }
 
-fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (ExpectationOutcome, String) {
+fn judged(
+    experiment: &Experiment,
+    observed: &Observed,
+    rule: &Rule,
+) -> (ExpectationOutcome, String) {
     let seen = match rule {
         Rule::Difference { left, right, metric, right_metric, at_least, at_most } => {
             let value = |place, metric| value(experiment, observed, place, metric);

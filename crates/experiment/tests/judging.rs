@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use pathmeter_experiment::{
-    ObservedCell, Elapsed, ElapsedCell, ExactCell, Experiment, ExperimentError, ExperimentReport,
-    ExpectationOutcome, Measured, Metric, Observed, ObservedCheck,
+    Elapsed, ElapsedCell, ExactCell, ExpectationOutcome, Experiment, ExperimentError,
+    ExperimentReport, Measured, Metric, Observed, ObservedCell, ObservedCheck,
 };
 
 const TEXT: &str = r#"
@@ -185,7 +185,10 @@ fn unsupported_means_all_of_its_paths() {
     assert_eq!(judge(rule, cell(1), cell(1)).0, ExpectationOutcome::Fails);
     // One path that runs is enough.
     let old = rule.replace("new", "old");
-    assert_eq!(judge(&old, ObservedCell::Unsupported("no".into()), cell(1)).0, ExpectationOutcome::Fails);
+    assert_eq!(
+        judge(&old, ObservedCell::Unsupported("no".into()), cell(1)).0,
+        ExpectationOutcome::Fails
+    );
     // What failed might have run.
     let failed = ObservedCell::Failed("it died".into());
     assert_eq!(judge(rule, cell(1), failed), (ExpectationOutcome::Inconclusive, "it died".into()));
@@ -204,13 +207,19 @@ fn the_verdict_is_the_worst_that_the_exact_clock_says() {
         report(alone, cell(1), ObservedCell::Failed("it died".into())).verdict(),
         ExpectationOutcome::Inconclusive
     );
-    assert_eq!(report(alone, cell(10), ObservedCell::Failed("it died".into())).verdict(), ExpectationOutcome::Fails);
+    assert_eq!(
+        report(alone, cell(10), ObservedCell::Failed("it died".into())).verdict(),
+        ExpectationOutcome::Fails
+    );
 }
 
 #[test]
 fn what_the_host_says_decides_nothing() {
     let mut report = report(&ratio("new", "new", "at_least_percent = 101"), cell(1), cell(1));
-    assert_eq!((report.judged[0].outcome, report.judged[0].exact), (ExpectationOutcome::Fails, false));
+    assert_eq!(
+        (report.judged[0].outcome, report.judged[0].exact),
+        (ExpectationOutcome::Fails, false)
+    );
     assert_eq!(report.verdict(), ExpectationOutcome::Holds);
     report.judged[0].exact = true;
     assert_eq!(report.verdict(), ExpectationOutcome::Fails);

@@ -7,7 +7,7 @@
 //! └ payload_offset  payload, payload_length bytes: the packed vmlinux
 //! ```
 //!
-//! Contract: bounds-checked; a [`Header`] exists only if the file is as long as it says.
+//! Contract: bounds-checked; a [`Header`] exists only if the file is as long as the header claims.
 //! Source: Linux `Documentation/arch/x86/boot.rst`, whose field names are kept.
 
 use crate::elf;
@@ -78,7 +78,7 @@ impl Header {
         let length = u64::from(u32_at(bytes, PAYLOAD_LENGTH)?);
         ImageFault::unless_fits("the payload of the bzImage", start + length, has)?;
         if length == 0 {
-            return Err(ImageFault::Malformed("the bzImage says that it has no payload"));
+            return Err(ImageFault::Malformed("the bzImage's header gives no payload"));
         }
         let kernel_version = usize::from(u16_at(bytes, KERNEL_VERSION)?);
         let (payload_start, payload_end) = (index(start), index(start + length));

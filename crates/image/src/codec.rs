@@ -132,10 +132,10 @@ impl Codec {
         match got.cmp(&size) {
             std::cmp::Ordering::Equal => Ok(()),
             std::cmp::Ordering::Less => {
-                Err(invalid(format!("{got} bytes came out where the image says {size}")))
+                Err(invalid(format!("{got} bytes came out where the image gives {size}")))
             }
             std::cmp::Ordering::Greater => {
-                Err(invalid(format!("more came out than the {size} bytes the image says")))
+                Err(invalid(format!("more came out than the {size} bytes that the image gives")))
             }
         }
     }

@@ -4,7 +4,7 @@
 //! functions answer `false` for what can't be read.
 //!
 //! Sources: the System V ABI's "Object Files" chapters; Xen `public/elfnote.h`; Linux
-//! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which looks for the same note.
+//! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which searches for the same note.
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, PT_LOAD, PT_NOTE, ProgramHeader64};
@@ -97,7 +97,8 @@ fn machine_name(machine: u16) -> String {
 }
 
 fn segments(bytes: &[u8]) -> Result<&[Segment], ImageFault> {
-    let header = Header::parse(bytes).map_err(|_| ImageFault::Malformed("the ELF header is invalid"))?;
+    let header =
+        Header::parse(bytes).map_err(|_| ImageFault::Malformed("the ELF header is invalid"))?;
     let table = u64::from(header.e_phnum.get(LittleEndian)) * size_of::<Segment>() as u64;
     let end = header.e_phoff.get(LittleEndian).saturating_add(table);
     ImageFault::unless_fits("the ELF program header table", end, bytes.len() as u64)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{ImageFault, ImageError};
+use crate::error::{ImageError, ImageFault};
 use crate::limits::MAX_FILE_BYTES;
 use crate::tree;
 

@@ -1,4 +1,4 @@
-//! What a file is that is no kernel, told by magic numbers, so that the error says more than "no".
+//! What a file that is no kernel is instead, by magic numbers, so that the error can name it.
 //!
 //! Sources: Linux `Documentation/arch/arm64/booting.rst`,
 //! `Documentation/arch/riscv/boot-image-header.rst`, `arch/loongarch/kernel/head.S`,
@@ -53,7 +53,9 @@ pub(crate) fn describe(bytes: &[u8]) -> ImageFault {
         return ImageFault::OtherArchitecture(name.to_owned());
     }
     let seems = look_up(bytes, &OTHER_KINDS).or_else(|| guess(bytes));
-    ImageFault::NotAKernel(seems.map_or_else(|| LooksLike::Bytes(first_bytes(bytes)), LooksLike::Known))
+    ImageFault::NotAKernel(
+        seems.map_or_else(|| LooksLike::Bytes(first_bytes(bytes)), LooksLike::Known),
+    )
 }
 
 fn look_up(bytes: &[u8], table: &[(usize, &[u8], &'static str)]) -> Option<&'static str> {

@@ -3,7 +3,7 @@
 //! Taken are a bzImage with any of Linux's payload compressions, an uncompressed x86-64 vmlinux, a
 //! unified kernel image, the package of a kernel (`.deb`, `.rpm`, `.pkg.tar.zst`, `.apk`), and the
 //! folder in which a kernel was built. Where the vmlinux carries a PVH note, it is what [`load`]
-//! gives back: QEMU enters it directly, which skips the decompressor in the guest. Otherwise the
+//! gives back: QEMU enters it directly, which skips the decompressor in the guest. Else the
 //! bzImage is given back as it was.
 //!
 //! Contract: every byte read is untrusted. No input makes this crate panic, and none makes it hold
@@ -33,15 +33,15 @@ mod uki;
 use std::fmt;
 use std::path::Path;
 
-pub use error::{ImageFault, ImageError, LooksLike};
+pub use error::{ImageError, ImageFault, LooksLike};
 pub use file::hash_file;
 pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 pub use tree::vmlinux_of;
 
-/// A kernel, ready to boot, and what its file says of it.
+/// A kernel, ready to boot, and what its file states about it.
 ///
 /// `release`, `banner` and `config` are the file's own words: printable ASCII the first two, of
-/// bounded length all three, and otherwise unverified.
+/// all three of bounded length, but not verified.
 #[derive(Debug)]
 pub struct KernelImage {
     /// The kernel's release, as `uname -r` prints it: `6.1.0-56-cloud-amd64`.

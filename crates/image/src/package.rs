@@ -3,7 +3,7 @@
 //!
 //! Contract: streams, and stops at the kernel: in most packages it stands within the first few
 //! files, so a Debian package of 70 MB costs what its first 8 MB cost. Nothing else is unpacked
-//! unless there is no kernel; then the package's own words say which one has it (`holder`).
+//! unless there is no kernel; then the package's own metadata tells which one has it (`holder`).
 
 mod archive;
 mod deb;

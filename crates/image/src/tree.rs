@@ -1,7 +1,7 @@
 //! A folder in which a kernel was built, as a kernel file.
 //!
-//! Source: Linux `Documentation/kbuild/kbuild.rst` (`O=`) and `arch/x86/Makefile`, which say where
-//! a build leaves its files.
+//! Source: Linux `Documentation/kbuild/kbuild.rst` (`O=`) and `arch/x86/Makefile`, which define
+//! where a build leaves its files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

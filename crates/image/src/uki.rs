@@ -11,7 +11,7 @@ use crate::error::ImageFault;
 const MAGIC: &[u8] = b"MZ";
 const SECTION: &[u8] = b".linux";
 
-/// The kernel in `image`, if that is a unified kernel image; otherwise `image` itself.
+/// The kernel in `image`, if that is a unified kernel image; else `image` itself.
 pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, ImageFault> {
     let Some((offset, size)) = section(&image) else { return Ok(image) };
     let end = u64::from(offset) + u64::from(size);

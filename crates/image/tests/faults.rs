@@ -244,7 +244,10 @@ fn damage_inside_any_payload_fails_to_unpack() {
         let size = &whole[whole.len() - 4..];
         let cut = [&whole[..whole.len() / 2], size].concat();
         let fault = fault(&bzimage(&cut));
-        assert!(matches!(fault, ImageFault::Decompression { codec, .. } if codec == name), "{fault:?}");
+        assert!(
+            matches!(fault, ImageFault::Decompression { codec, .. } if codec == name),
+            "{fault:?}"
+        );
     }
 }
 
@@ -280,7 +283,7 @@ fn a_package_without_kernel_says_so() {
     assert!(matches!(fault, ImageFault::NoKernelInPackage { holder: None }), "{fault:?}");
 }
 
-/// The package that `bytes` says the kernel is in.
+/// The package that has the kernel, by the metadata in `bytes`.
 fn holder(bytes: &[u8]) -> String {
     match fault(bytes) {
         ImageFault::NoKernelInPackage { holder: Some(holder) }
@@ -305,18 +308,18 @@ fn a_package_without_kernel_names_the_one_that_has_it() {
 #[test]
 fn an_rpm_package_without_kernel_names_the_one_of_its_build() {
     let core = "kernel-core-6.8.5-301.fc40.x86_64";
-    let said = |name, needs| {
+    let named = |name, needs| {
         rpm_saying(
             &[(1000, name), (1001, &["6.8.5"]), (1002, &["301.fc40"]), (1049, needs)],
             &cpio(&[("./usr/lib/debug/lib/modules/6.8.5/vmlinux", b"symbols")]),
         )
     };
-    let error = fault(&said(&["kernel"], &["kernel-modules-uname-r", "kernel-core-uname-r"]));
+    let error = fault(&named(&["kernel"], &["kernel-modules-uname-r", "kernel-core-uname-r"]));
     assert_eq!(
         error.to_string(),
         format!("this package holds debug symbols; give {core}, which has the kernel")
     );
-    assert_eq!(holder(&said(&["kernel-debuginfo"], &["kernel-debuginfo-common"])), core);
+    assert_eq!(holder(&named(&["kernel-debuginfo"], &["kernel-debuginfo-common"])), core);
 }
 
 #[test]
@@ -352,7 +355,10 @@ fn what_is_too_large_is_not_read() {
     header.set_size((512 << 20) + 1);
     header.set_cksum();
     let fault = fault(&deb("data.tar", header.as_bytes()));
-    assert!(matches!(fault, ImageFault::TooLarge { part: "vmlinuz in the package", .. }), "{fault:?}");
+    assert!(
+        matches!(fault, ImageFault::TooLarge { part: "vmlinuz in the package", .. }),
+        "{fault:?}"
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn whole_files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Packages that say who has the kernel.
+/// Packages that name the package with the kernel.
 fn without_kernel() -> [Vec<u8>; 3] {
     let control = tar(&[("./control", b"Package: linux-image-1\nDepends: linux-binary-1\n")]);
     let tags: &[(u32, &[&str])] = &[

@@ -4,7 +4,7 @@
 //! comparison of the two is meaningful. The caller should have nothing else running meanwhile.
 
 use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
-use pathmeter_experiment::{ObservedCell, Elapsed, ElapsedCell};
+use pathmeter_experiment::{Elapsed, ElapsedCell, ObservedCell};
 use pathmeter_vm::{PathOutcome, PathStatus, Progress, host_cpus};
 
 use crate::failure::Failure;
@@ -22,7 +22,9 @@ pub(crate) fn measure(
     let names = Suite::Elapsed.paths().iter().map(|path| path.name);
     if host_cpus() < 2 {
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
-        return Ok(names.map(|name| (name, ObservedCell::Unsupported(reason.to_owned()))).collect());
+        return Ok(names
+            .map(|name| (name, ObservedCell::Unsupported(reason.to_owned())))
+            .collect());
     }
     let outcomes = session.measure_elapsed(image, progress)?;
     Ok(names.zip(outcomes.iter().map(cell)).collect())
@@ -97,7 +99,10 @@ mod tests {
     fn a_path_that_has_no_samples_says_why() {
         let outcome = |status| PathOutcome { status, checks: vec![], runs: vec![] };
         let why = || "one CPU".to_owned();
-        assert_eq!(cell(&outcome(PathStatus::Unsupported(why()))), ObservedCell::Unsupported(why()));
+        assert_eq!(
+            cell(&outcome(PathStatus::Unsupported(why()))),
+            ObservedCell::Unsupported(why())
+        );
         assert_eq!(cell(&outcome(PathStatus::Failed(why()))), ObservedCell::Failed(why()));
         assert!(matches!(cell(&outcome(PathStatus::Ok)), ObservedCell::Failed(_)));
     }

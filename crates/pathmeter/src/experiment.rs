@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use pathmeter_experiment::{
-    ObservedCell, ElapsedCell, ExactCell, Experiment, ExperimentReport, ExpectationOutcome, Measured, Observed,
-    ObservedCheck, ExperimentPath, ExperimentSubject,
+    ElapsedCell, ExactCell, ExpectationOutcome, Experiment, ExperimentPath, ExperimentReport,
+    ExperimentSubject, Measured, Observed, ObservedCell, ObservedCheck,
 };
 use pathmeter_model::{Measurement, PathResult, Status};
 use pathmeter_report::experiment_page;
@@ -248,8 +248,9 @@ fn cells<T>(
     subject: &ExperimentSubject,
     mut cell: impl FnMut(&ExperimentPath) -> Result<ObservedCell<T>, Failure>,
 ) -> Result<Vec<ObservedCell<T>>, Failure> {
-    let cell =
-        |path: &ExperimentPath| if path.is_for(&subject.label) { cell(path) } else { Ok(ObservedCell::NotAsked) };
+    let cell = |path: &ExperimentPath| {
+        if path.is_for(&subject.label) { cell(path) } else { Ok(ObservedCell::NotAsked) }
+    };
     paths.iter().map(cell).collect()
 }
 
@@ -259,7 +260,10 @@ fn no_such_path<T>() -> ObservedCell<T> {
 
 /// The cell of what could not be measured, the failure kept for later. What would meet every other cell
 /// too ends the run: an interrupt, and a recorder that QEMU does not take.
-fn unmeasured<T>(failure: Failure, failures: &mut Vec<Failure>) -> Result<ObservedCell<T>, Failure> {
+fn unmeasured<T>(
+    failure: Failure,
+    failures: &mut Vec<Failure>,
+) -> Result<ObservedCell<T>, Failure> {
     match failure {
         Failure::UnsupportedHere { reason, .. } => Ok(ObservedCell::Unsupported(reason)),
         Failure::Interrupted | Failure::Kernel { error: VmError::Recorder { .. }, .. } => {
@@ -353,8 +357,12 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_verdicts() {
-        let codes =
-            [ExpectationOutcome::Holds, ExpectationOutcome::Fails, ExpectationOutcome::Inconclusive].map(|v| exit(v) as u8);
+        let codes = [
+            ExpectationOutcome::Holds,
+            ExpectationOutcome::Fails,
+            ExpectationOutcome::Inconclusive,
+        ]
+        .map(|v| exit(v) as u8);
         assert_eq!(codes, [0, 1, 3]);
     }
 }

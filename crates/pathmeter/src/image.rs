@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_image::{Boot, ImageFault, ImageError, KernelImage};
+use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
 use pathmeter_vm::{Settings, VmError};
 

@@ -1,8 +1,10 @@
-//! An experiment as one page: symptom, the source's results, ours, and whether the expectations hold.
+//! An experiment as one page: symptom, the source's results, ours, and whether the expectations
+//! hold.
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    ObservedCell, Elapsed, Experiment, ExperimentReport, JudgedExpectation, ExpectationOutcome, Measured, Metric,
+    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, JudgedExpectation, Measured, Metric,
+    ObservedCell,
 };
 use textwrap::Options;
 
@@ -56,8 +58,7 @@ fn published(experiment: &Experiment, style: Style) -> String {
     let published = &experiment.published;
     let mut table = table(&published.columns);
     for row in &published.rows {
-        table
-            .row([row.label.as_str().into()].into_iter().chain(row.values.iter().map(Cell::from)));
+        table.row([row.label.as_str().into()].into_iter().chain(row.values.iter().map(Cell::from)));
     }
     heading(&format!("published: {}", published.unit), style) + &table.render(style)
 }
@@ -99,7 +100,11 @@ fn numbers(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     heading(metric.heading(), style) + &table.render(style) + &reasons(report, metric, style)
 }
 
-fn observed(report: &ExperimentReport, subject: usize, path: usize) -> Option<&ObservedCell<Measured>> {
+fn observed(
+    report: &ExperimentReport,
+    subject: usize,
+    path: usize,
+) -> Option<&ObservedCell<Measured>> {
     report.observed.cells.get(subject)?.get(path)
 }
 
@@ -238,14 +243,14 @@ fn times(elapsed: &Elapsed) -> [Cell; 4] {
 
 fn expectations(judged: &[JudgedExpectation], style: Style) -> String {
     let line = |judged: &JudgedExpectation| {
-        let (mark, paint) = match judged.outcome {
+        let (word, paint) = match judged.outcome {
             ExpectationOutcome::Holds => ("yes ", AnsiColor::Green.on_default()),
             ExpectationOutcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
             ExpectationOutcome::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
         };
         let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
         let text = wrapped("    ", &format!("{} ({}{host})", judged.statement, judged.seen), style);
-        style.paint(mark, paint) + text.get(mark.len()..).unwrap_or_default()
+        style.paint(word, paint) + text.get(word.len()..).unwrap_or_default()
     };
     heading("expected results", style) + &judged.iter().map(line).collect::<String>()
 }
@@ -350,8 +355,10 @@ at_least_percent = 140
 
     #[test]
     fn why_there_are_no_results_stands_below() {
-        let page =
-            page(ObservedCell::Failed("it died".into()), ObservedCell::Unsupported("one CPU".into()));
+        let page = page(
+            ObservedCell::Failed("it died".into()),
+            ObservedCell::Unsupported("one CPU".into()),
+        );
         assert_eq!(below(&page, "instructions").last(), Some(&"two: it died"));
         let elapsed = below(&page, "ns a call");
         assert_eq!(elapsed[1..], ["two  native  unsupported", "two: one CPU"]);

@@ -7,15 +7,15 @@ use pathmeter_report::{
     FlameError, Least, Limits, Style, callgrind, explanation, flame_graph, folded_stacks,
 };
 use pathmeter_trace::{
-    Census, Counts, Explain, Footprint, Function, NodeKind, LineCounts, Node, RecordedWindows, SlowInstruction,
-    SourceLine, SubjectWindow, WindowTree,
+    Census, Counts, Explain, Footprint, Function, LineCounts, Node, NodeKind, RecordedWindows,
+    SlowInstruction, SourceLine, SubjectWindow, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
 const ALL: Limits = Limits { depth: None, least: Least::Instructions(0) };
 
-/// What a test tells of a node: parent, function, kind, instructions.
+/// What a test gives of a node: parent, function, kind, instructions.
 type Row = (Option<u32>, &'static str, NodeKind, u64);
 
 const BASE: [Row; 8] = [
@@ -245,7 +245,7 @@ fn own_costs(profile: &str) -> u64 {
     lines.windows(2).filter(is_own).filter_map(cost).sum()
 }
 
-/// What a person sees of a box who points at it.
+/// The text shown for a box under the mouse pointer.
 fn boxes(svg: &str) -> Vec<&str> {
     let titles = svg.split("<title>").skip(1);
     titles.filter_map(|rest| rest.split_once("</title>")).map(|(title, _)| title).collect()
@@ -280,8 +280,10 @@ fn nothing_executed_is_nothing_to_draw() {
 
 #[test]
 fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
-    let evil: [Row; 2] =
-        [(None, "[task 1]", NodeKind::Task, 1), (Some(0), "a;b\n\x1b[31m<script> 7", NodeKind::Call, 5)];
+    let evil: [Row; 2] = [
+        (None, "[task 1]", NodeKind::Task, 1),
+        (Some(0), "a;b\n\x1b[31m<script> 7", NodeKind::Call, 5),
+    ];
     let explain = Explain::new(subject("<b>&\x1b", &evil), None);
     let texts = [explanation(&explain, ALL, PLAIN), folded_stacks(&explain)];
     assert!(texts.iter().all(|text| !text.contains('\x1b')), "{texts:?}");

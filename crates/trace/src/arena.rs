@@ -145,7 +145,13 @@ impl Arena {
     }
 
     /// The instruction that `node` executed at `moment` did not complete.
-    pub(crate) fn take_back(&mut self, node: u32, moment: Moment, slow: Option<SlowInstruction>, rep: bool) {
+    pub(crate) fn take_back(
+        &mut self,
+        node: u32,
+        moment: Moment,
+        slow: Option<SlowInstruction>,
+        rep: bool,
+    ) {
         let tentative = moment == self.now();
         let draft = &mut self.nodes[node as usize];
         let tally = if tentative { &mut draft.tentative } else { &mut draft.settled };

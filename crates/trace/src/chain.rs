@@ -106,7 +106,7 @@ impl Chain {
     /// Goes into `node`, until `end`.
     pub(crate) fn push(&mut self, end: End, node: u32) {
         if self.frames.len() == MAX_FRAMES {
-            // No kernel gets here. Later returns find no frame and say so.
+            // No kernel gets here. Later returns find no frame and report it.
             self.frames.clear();
         }
         self.frames.push(CallFrame { end, parent: self.node, entered: node, switched: false });

@@ -10,11 +10,11 @@ use crate::{census::SlowInstruction, reader::Instruction};
 /// How control goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// To the instruction behind it.
+    /// To the instruction after it.
     Next,
     /// To `target`.
     Jump,
-    /// To `target` or to the instruction behind it.
+    /// To `target` or to the instruction after it.
     Branch,
     /// Anywhere, nothing stored.
     JumpIndirect,
@@ -101,7 +101,7 @@ fn flow(taken: &iced_x86::Instruction) -> Flow {
             Flow::Enter
         }
         FlowControl::Call if is_near(taken) => Flow::Call,
-        // vmcall and the like: the hypervisor's business, and execution goes on behind.
+        // vmcall and the like: the hypervisor's business, and execution goes on after it.
         FlowControl::Call if taken.op_count() == 0 => Flow::Next,
         FlowControl::Call | FlowControl::IndirectCall => Flow::CallIndirect,
         FlowControl::Interrupt if taken.code() == Iced::Int_imm8 => Flow::Enter,

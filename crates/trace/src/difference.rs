@@ -138,8 +138,9 @@ pub fn difference(base: &WindowTree, new: &WindowTree) -> Difference {
 
 fn census(base: &Census, new: &Census) -> BTreeMap<SlowInstruction, i64> {
     let count = |census: &Census, slow| census.get(&slow).copied().unwrap_or_default();
-    let differences =
-        SlowInstruction::ALL.iter().map(|slow| (*slow, minus(count(new, *slow), count(base, *slow))));
+    let differences = SlowInstruction::ALL
+        .iter()
+        .map(|slow| (*slow, minus(count(new, *slow), count(base, *slow))));
     differences.filter(|(_, difference)| *difference != 0).collect()
 }
 

@@ -1,7 +1,7 @@
 //! How control goes from one instruction to the next, and what that does to the call tree.
 //!
 //! The kind of the first instruction explains where the second stands: next in line, a jump's
-//! target, behind a call that stored its return address. What that doesn't explain is an interrupt
+//! target, after a call that stored its return address. What that doesn't explain is an interrupt
 //! or an exception, told apart by the entry's name or, without, by whether the first instruction
 //! completed. It is then kept with the entry: where it leads to shows when the entry returns.
 //! The rules for stacks are in `chain.rs`.
@@ -20,7 +20,7 @@ use crate::{
 const MAX_PARKED: usize = 64;
 /// Longest chain of tail calls that is searched for a function to return to.
 const MAX_TAIL_CALLS: usize = 64;
-/// A call to no further than this behind itself is a trick (RSB stuffing), not a function's entry.
+/// A call to no further than this after itself is a trick (RSB stuffing), not a function's entry.
 const TRICK_BYTES: u64 = 16;
 
 impl Window {
@@ -97,7 +97,7 @@ impl Window {
     fn enter(&mut self, program: &mut Program<'_>, latest: Latest, number: u32, kind: NodeKind) {
         self.interrupts += u64::from(kind == NodeKind::Interrupt);
         let before = program.instructions[latest.number as usize];
-        // An exception right behind a return to user code comes from there.
+        // An exception right after a return to user code comes from there.
         let leaves = matches!(before.code.flow, Flow::SystemReturn | Flow::InterruptReturn)
             && self.current.entry_from_kernel().is_none();
         let (entry, from) = if leaves {

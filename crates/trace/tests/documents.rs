@@ -9,7 +9,8 @@ use std::path::Path;
 
 use common::*;
 use pathmeter_trace::{
-    Change, Difference, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree, difference, explain_schema,
+    Change, Difference, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree, difference,
+    explain_schema,
 };
 use proptest::prelude::*;
 use serde_json::Value;

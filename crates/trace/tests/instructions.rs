@@ -58,7 +58,7 @@ const MET: [(&[u8], SlowInstruction); 44] = [
     (&[0x0f, 0x31], SlowInstruction::Rdtsc),
 ];
 
-/// Look like one of those, and are none: xchg of registers, mov from cr3, cmpxchg without lock.
+/// Similar to those, but none of them: xchg of registers, mov from cr3, cmpxchg without lock.
 const NOT_MET: [&[u8]; 3] = [&[0x91], &[0x0f, 0x20, 0xd8], &[0x0f, 0xb1, 0x08]];
 
 fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
@@ -66,7 +66,7 @@ fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
     whole(&bytes, &names()).representative.unwrap()
 }
 
-/// What the census of a window says in which `code` is executed, the closing stamp left out.
+/// The census of a window in which `code` is executed, without the closing stamp.
 fn census_of(code: &[u8]) -> Census {
     let mut census = window(|w| {
         w.at(USER, code);

@@ -359,7 +359,10 @@ fn patched_code_is_counted_as_it_stood() {
     }));
     assert_eq!(tree.census[&SlowInstruction::Popf], 1);
     assert_eq!(drawn(&tree)[3..], ["   a call 4"]);
-    assert_eq!(tree.functions.iter().find(|of| of.name == "a").unwrap().census[&SlowInstruction::Popf], 1);
+    assert_eq!(
+        tree.functions.iter().find(|of| of.name == "a").unwrap().census[&SlowInstruction::Popf],
+        1
+    );
 }
 
 #[test]
@@ -401,7 +404,7 @@ fn the_footprint_is_the_median_of_the_windows_alike() {
     let recording = whole(&writer.stop(), &names());
     let tree = recording.representative.unwrap();
     assert_eq!((tree.window, tree.total, recording.totals[&tree.total]), (0, 83, 4));
-    // Of 1, 2, 3 and 9 the lower middle one; the functions are of the window shown.
+    // Of 1, 2, 3 and 9 the lower middle one; the functions are those of the window shown.
     let footprint = tree.footprint;
     assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
     assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));

@@ -28,7 +28,7 @@ pub(super) enum Format {
 }
 
 /// Searches an archive of `format`, which may be packed. `other` is the fault for what begins
-/// otherwise, of its first bytes as they are in the package.
+/// else, of its first bytes as they are in the package.
 pub(super) fn search(
     data: impl BufRead,
     format: Format,
@@ -91,7 +91,7 @@ fn in_plain(error: io::Error) -> ImageFault {
 
 fn search_tar(input: impl Read, found: &mut Found) -> Result<bool, ReadFault> {
     let mut archive = tar::Archive::new(input);
-    // The archives in an apk are laid end to end, and may each have their end mark.
+    // The archives in an apk are laid end to end, and may each have their end marker.
     archive.set_ignore_zeros(true);
     // Raw: extensions for long names, which no kernel's path needs, would be held in memory.
     for entry in archive.entries()?.raw(true) {

@@ -1,5 +1,5 @@
 //! A Debian package: an `ar` archive whose member `data.tar.*` holds the files, and `control.tar.*`
-//! before it what the package says of itself.
+//! before it the package's metadata.
 //!
 //! Contract: of `data.tar.*` at most [`MAX_ARCHIVE_BYTES`] are read, and as many unpacked.
 //!
@@ -18,7 +18,7 @@ use crate::file::{Source, too_large};
 /// How an `ar` archive begins.
 pub(super) const MAGIC: &[u8] = b"!<arch>\n";
 
-// The 60 bytes before each member: name, mtime, uid, gid, mode (not used), size, end mark.
+// The 60 bytes before each member: name, mtime, uid, gid, mode (not used), size, end marker.
 const MEMBER_HEADER_BYTES: usize = 60;
 const MEMBER_NAME: std::ops::Range<usize> = 0..16;
 const MEMBER_SIZE: std::ops::Range<usize> = 48..58;
@@ -48,7 +48,7 @@ pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
     found.kernel(|_| holder::by_control(&control_text(&mut reader, control?)?))
 }
 
-/// Moves to the first byte of `data.tar.*`; says where that is, and where `control.tar.*` was.
+/// Moves to the first byte of `data.tar.*`; returns where that is, and where `control.tar.*` was.
 fn seek_data_member(
     reader: &mut BufReader<File>,
     total: u64,
@@ -85,7 +85,7 @@ fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, ImageFault> {
     }
 }
 
-/// The file `control`. A package in which it can't be read is one that says nothing of itself.
+/// The file `control`. A package in which it can't be read is one without metadata.
 fn control_text(reader: &mut BufReader<File>, member: Member) -> Option<String> {
     reader.seek(SeekFrom::Start(member.start)).ok()?;
     let input = reader.take(member.size);

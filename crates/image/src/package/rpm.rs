@@ -1,4 +1,4 @@
-//! An RPM package: a lead, two headers (signatures, then what the package says of itself), and the
+//! An RPM package: a lead, two headers (signatures, then the package's metadata), and the
 //! files in a packed cpio archive.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! Contract: headers are passed over; only if there is no kernel the second is read, and of it at
 //! most [`MAX_STORE_BYTES`].
 //!
-//! Not by the crate `rpm`: it allocates what a header says without a bound, holds the whole
+//! Not by the crate `rpm`: it allocates what a header claims without a bound, holds the whole
 //! payload to unpack it, and brings forty crates. Not taken are payloads of 4 GiB and more, whose
 //! cpio headers have no names (`07070X`); no kernel is in one.
 //!
@@ -89,7 +89,7 @@ impl Header {
         Ok(Self { start, entries, store_bytes, end })
     }
 
-    /// What the package says of itself, as far as it can be read.
+    /// The package's metadata, as far as it can be read.
     fn names(&self, reader: &mut BufReader<File>) -> Option<RpmNames> {
         if self.store_bytes > MAX_STORE_BYTES {
             return None;

@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use pathmeter_image::{ImageFault, ImageError, KernelImage};
+use pathmeter_image::{ImageError, ImageFault, KernelImage};
 
 pub(crate) const VMLINUX: &[u8] = include_bytes!("../fixtures/vmlinux.elf");
 pub(crate) const CONFIG: &str = include_str!("../fixtures/config");
@@ -114,7 +114,7 @@ pub(crate) fn package_files(vmlinuz: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// An RPM package with this payload and nothing said of itself.
+/// An RPM package with this payload and no metadata.
 pub(crate) fn rpm(payload: &[u8]) -> Vec<u8> {
     rpm_saying(&[], payload)
 }
@@ -160,7 +160,7 @@ pub(crate) fn core_files(vmlinuz: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// Alpine's package: three tar archives, each a gzip stream, the first two without an end mark.
+/// Alpine's package: three tar archives, each a gzip stream, the first two without an end marker.
 pub(crate) fn apk(metadata: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
     let cut = |files: &[(&str, &[u8])]| {
         let mut whole = tar(files);

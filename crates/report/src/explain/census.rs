@@ -18,7 +18,8 @@ pub(super) fn census_table(tree: &WindowTree, style: Style) -> String {
         ("of these", Align::Right),
         ("in", Align::Left),
     ]);
-    let mut kinds: Vec<(SlowInstruction, u64)> = tree.census.iter().map(|(&slow, &met)| (slow, met)).collect();
+    let mut kinds: Vec<(SlowInstruction, u64)> =
+        tree.census.iter().map(|(&slow, &met)| (slow, met)).collect();
     kinds.sort_by_key(|&(_, met)| Reverse(met));
     for (slow, met) in kinds {
         let mut word = slow.word();
