@@ -1,7 +1,7 @@
 # pathmeter's chores: `make help` lists them.
 #
 # Kernels to compare and to test with are kept in the user's cache folder and made once. What is
-# missing of the distribution's packages is installed when root, and named otherwise. Cargo must be
+# missing of the distribution's packages is installed when root, else named. Cargo must be
 # there: Rust 1.88 or newer, with rustfmt and clippy.
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
@@ -84,7 +84,7 @@ soak: cargo fixtures ## the tests' long forms, on every variant of the test kern
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
-bench: cargo kernels ## measure the figures of docs/performance.md
+bench: cargo kernels ## take the measurements of docs/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES)
 	$(CARGO) build --release --locked -p pathmeter
 	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \

@@ -5,7 +5,7 @@
 #
 # What was found worth trying again is kept in corpus/, and the next run begins with it. Input that
 # made a target panic, hang or eat memory is kept in crashes/; it is tried first, and so fails every
-# run, until the cause is mended.
+# run, until the cause is fixed.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,7 +13,7 @@ programs=${CARGO_TARGET_DIR:-target}/x86_64-unknown-linux-gnu/release
 seconds=${1:?'usage: fuzz/run.sh SECONDS [TARGET]...'}
 shift
 
-# fuzz TARGET: says what was covered, or what failed and how to see it again.
+# fuzz TARGET: prints what was covered, or what failed and how to see it again.
 fuzz() {
 	local program=$programs/$1 log=$programs/$1.log input
 	mkdir -p "corpus/$1" "crashes/$1"
@@ -31,7 +31,7 @@ fuzz() {
 	if [ -n "$input" ]; then
 		printf 'to see it again: (cd fuzz && %s %s)\n' "$program" "$input" >&2
 	else
-		printf 'all that it said is in %s\n' "$(realpath "$log")" >&2
+		printf 'its whole output is in %s\n' "$(realpath "$log")" >&2
 	fi
 	return 1
 }

@@ -23,7 +23,7 @@ now() {
 	date +%s%N
 }
 
-# step ROOT NAME COMMAND...: runs it, and says how it ended and how long it took.
+# step ROOT NAME COMMAND...: runs it, and prints how it ended and how long it took.
 step() {
 	root=$1 name=$2
 	shift 2

@@ -3,7 +3,7 @@
  * Documentation/driver-api/early-userspace/buffer-format.rst).
  *
  * The archive comes from outside: every length in it is checked against what is there, and a
- * damaged one is a panic that says what and where. Files' bytes are left where they are.
+ * damaged one is a panic that names what and where. Files' bytes are left where they are.
  */
 #include "file.h"
 #include "printk.h"

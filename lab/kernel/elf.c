@@ -67,7 +67,7 @@ struct elf32_segment {
 _Static_assert(sizeof(struct elf64_header) == 64 && sizeof(struct elf64_segment) == 56, "ELF");
 _Static_assert(sizeof(struct elf32_header) == 52 && sizeof(struct elf32_segment) == 32, "ELF");
 
-/* What both kinds say. */
+/* What both kinds hold. */
 struct elf {
 	const u8 *file;
 	u64 size; /* bytes */

@@ -3,7 +3,8 @@
  *
  * A task that ends lets go of its memory, files and ports, leaves the lists, and switches away for
  * the last time; the next task on that CPU frees it. The process stays as a zombie, a group without
- * tasks, until its parent has asked for its status, or says by SIGCHLD's action that it never will.
+ * tasks, until its parent has asked for its status, or declares by SIGCHLD's action that it never
+ * will.
  *
  * Sources: wait(2), exit_group(2), prctl(2); Linux kernel/exit.c.
  */

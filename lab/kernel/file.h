@@ -28,7 +28,7 @@
 struct file;
 struct node;
 
-/* Buffers are user addresses where nothing else is said. Any may be NULL: -EINVAL, or -ENOTTY for
+/* Buffers are user addresses unless noted. Any may be NULL: -EINVAL, or -ENOTTY for
  * ioctl. */
 struct file_operations {
 	i64 (*read)(struct file *file, u64 buffer, u64 count, u64 *position);

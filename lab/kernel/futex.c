@@ -1,5 +1,5 @@
 /*
- * futex(2): waiting for a word of user memory to change, and waking who waits.
+ * futex(2): waiting for a word of user memory to change, and waking the waiters.
  *
  * A word is known by a key: in shared memory its physical address, elsewhere address space and
  * address, since a private page may be copied to another place while someone waits. Tasks that wait

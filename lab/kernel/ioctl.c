@@ -1,5 +1,5 @@
 /*
- * ioctl(2) under the policies `ioctl` and `compat-ioctl`; see ioctl.h.
+ * ioctl(2) with the mechanisms `ioctl` and `compat-ioctl`; see ioctl.h.
  *
  * Each way is a function of file, command and argument; sys_ioctl() and compat_ioctl() call the one
  * that was chosen. Of the table of commands, writers are kept apart by a lock; readers take the big
@@ -14,7 +14,7 @@
 #include "bkl.h"
 #include "grace.h"
 #include "page.h"
-#include "policy.h"
+#include "variants.h"
 #include "printk.h"
 #include "syscall.h"
 #include "syscalls.h"
@@ -91,7 +91,7 @@ __attribute__((used)) static i64 compat_entry(struct file *file, u32 command, u6
 /* ---- compat-ioctl=hash-*: the global table. ---- */
 
 #define BUCKETS 256
-#define POISON 0x6c61626672656564ul /* not canonical: who goes there faults */
+#define POISON 0x6c61626672656564ul /* not canonical: an access faults */
 
 struct translation {
 	struct translation *next;
@@ -144,14 +144,14 @@ static i64 compat_hash_bkl(struct file *file, u32 command, u64 argument)
 
 static bool table_is_used(void)
 {
-	return policies.compat_ioctl == COMPAT_IOCTL_HASH_BKL ||
-	       policies.compat_ioctl == COMPAT_IOCTL_HASH_UNLOCKED;
+	return variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL ||
+	       variants.compat_ioctl == COMPAT_IOCTL_HASH_UNLOCKED;
 }
 
 /* Against other writers, and against readers where they take the big kernel lock. */
 static void lock_table(void)
 {
-	if (policies.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
+	if (variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
 		bkl_lock();
 	spin_lock(&table_lock);
 }
@@ -159,7 +159,7 @@ static void lock_table(void)
 static void unlock_table(void)
 {
 	spin_unlock(&table_lock);
-	if (policies.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
+	if (variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
 		bkl_unlock();
 }
 
@@ -188,7 +188,7 @@ i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner)
 	return -EBUSY;
 }
 
-/* With the table locked: what was taken out, its own `next` left for who stands on it; or NULL. */
+/* With the table locked: returns what was taken out, its own `next` left for readers; or NULL. */
 static struct translation *take_out(u32 command)
 {
 	struct translation **place = &buckets[bucket_of(command)], *t;
@@ -211,7 +211,7 @@ i64 compat_ioctl_unregister(u32 command)
 	unlock_table();
 	if (!t)
 		return -ENOENT;
-	if (policies.compat_ioctl == COMPAT_IOCTL_HASH_UNLOCKED)
+	if (variants.compat_ioctl == COMPAT_IOCTL_HASH_UNLOCKED)
 		grace_wait();
 	*t = (struct translation){ (void *)POISON, (ioctl_handler)POISON, 0 };
 	kfree(t);
@@ -292,15 +292,15 @@ static void fill_table(void)
 {
 	u32 own = registered_count();
 
-	for (u32 n = 0; own + n < policies.compat_ioctl_handlers; n++)
+	for (u32 n = 0; own + n < variants.compat_ioctl_handlers; n++)
 		register_foreign(foreign_command(n));
-	for (u32 n = 0; n < policies.compat_ioctl_collisions; n++)
+	for (u32 n = 0; n < variants.compat_ioctl_collisions; n++)
 		register_foreign(LABDEV_COLLISION(n));
 }
 
-void ioctl_apply_policy(void)
+void ioctl_apply_variant(void)
 {
-	bool told = policies.compat_ioctl == COMPAT_IOCTL_FLAG;
+	bool told = variants.compat_ioctl == COMPAT_IOCTL_FLAG;
 	const ioctl_handler native[][2] = {
 		[IOCTL_BKL] = { native_bkl, native_told_bkl },
 		[IOCTL_UNLOCKED] = { native_unlocked, native_told },
@@ -308,13 +308,13 @@ void ioctl_apply_policy(void)
 	const ioctl_handler compat[] = {
 		[COMPAT_IOCTL_HASH_BKL] = compat_hash_bkl,
 		[COMPAT_IOCTL_HASH_UNLOCKED] = compat_hash_unlocked,
-		[COMPAT_IOCTL_FLAG] = policies.ioctl == IOCTL_BKL ? compat_told_bkl : compat_told,
+		[COMPAT_IOCTL_FLAG] = variants.ioctl == IOCTL_BKL ? compat_told_bkl : compat_told,
 		[COMPAT_IOCTL_ENTRY] = compat_entry,
 	};
 
-	static_call_patch(native_unlocked, native[policies.ioctl][told]);
-	static_call_patch(compat_entry, compat[policies.compat_ioctl]);
-	if (policies.ioctl == IOCTL_BKL || policies.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
+	static_call_patch(native_unlocked, native[variants.ioctl][told]);
+	static_call_patch(compat_entry, compat[variants.compat_ioctl]);
+	if (variants.ioctl == IOCTL_BKL || variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
 		static_call_patch(schedule_plain, schedule_bkl);
 	if (table_is_used())
 		fill_table();

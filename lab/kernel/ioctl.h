@@ -1,8 +1,8 @@
 /*
  * ioctl(2): from the descriptor to the driver, for 64-bit and for 32-bit programs.
  *
- * Policy `ioctl` says whether the native call runs under the big kernel lock; policy `compat-ioctl`
- * how a 32-bit program's call finds its way:
+ * The variant of `ioctl` decides whether the native call runs under the big kernel lock; that of
+ * `compat-ioctl` decides how a 32-bit program's call finds its handler:
  *
  *   hash-bkl       its number is looked up in a global table, and what is registered there is
  *                  called, all under the big kernel lock: Linux until 2.6.10
@@ -23,21 +23,21 @@ typedef i64 (*ioctl_handler)(struct file *file, u32 command, u64 argument);
 
 /*
  * Under hash-bkl and hash-unlocked: from now on `handler` serves 32-bit programs' calls with that
- * number, whatever file they are for; so it must look whether the file is its own, and hand over to
- * ioctl_native() if not. 0, -ENOMEM, or -EBUSY if the number has a handler, which `owner`, named in
- * a message, must live with. Under the other policies nobody asks the table: 0, and nothing is
- * done.
+ * number, whatever file they are for; so it must check whether the file is its own, and hand over
+ * to ioctl_native() if not. Returns 0, -ENOMEM, or -EBUSY if the number already has a handler; then
+ * a message names `owner`. Under the other variants the table is not used: returns 0, and does
+ * nothing.
  */
 i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner);
 /* After it no new call finds the number; one that has found it may still be at work. Only for
  * kernel threads. 0, or -ENOENT if it was not registered. */
 i64 compat_ioctl_unregister(u32 command);
-/* As the 64-bit call does it under the policies, -ENOTTY included. */
+/* As the 64-bit call does it in this boot's variant, -ENOTTY included. */
 i64 ioctl_native(struct file *file, u32 command, u64 argument);
 
-/* Patches the calls, and registers the commands of drivers that the lab has not:
+/* Patches the calls, and registers the commands of drivers that the lab lacks:
  * `compat-ioctl-handlers` and `compat-ioctl-collisions`. After the real ones are registered. */
-void ioctl_apply_policy(void);
+void ioctl_apply_variant(void);
 /* `test.ioctl-churn`: starts a thread that registers and unregisters for ever. */
 void ioctl_start_churn(void);
 

@@ -2,15 +2,15 @@
  * /dev/labdev and /dev/labdev1: a driver whose ioctl does what most do. It checks the number, then
  * how the file was opened, takes the device's semaphore, copies a structure in or out.
  *
- * Numbers are checked first, so that a wrong one is -ENOTTY under every policy `compat-ioctl`, also
- * where the table of registered commands has the say. The rule about the open mode is that of the
+ * Numbers are checked first, so that a wrong one is -ENOTTY under every variant of `compat-ioctl`,
+ * also where the table of registered commands decides. The rule about the open mode is that of the
  * driver in the thread of 2004: commands without direction are administration, and need the file
  * open for writing; the others need it open for reading. Its error was -EPERM; here it is -EBADF,
- * which is what Linux says of a descriptor open in the wrong mode (read(2), write(2), and by ioctl
- * FICLONE).
+ * which is what Linux returns for a descriptor open in the wrong mode (read(2), write(2), and by
+ * ioctl FICLONE).
  *
- * The two devices share no state, so that two tasks, each on its own, share only what the policies
- * `ioctl` and `compat-ioctl` have them share. An open file's data is its device.
+ * The two devices share no state, so that two tasks, each on its own, share only what the variants
+ * of `ioctl` and `compat-ioctl` make them share. An open file's data is its device.
  */
 #include "labdev.h"
 #include "../uapi/labdev.h"

@@ -1,4 +1,4 @@
-/* Two drivers that are all ioctl: uapi/labdev.h says what they do. */
+/* Two drivers that are all ioctl: uapi/labdev.h describes what they do. */
 #ifndef LAB_LABDEV_H
 #define LAB_LABDEV_H
 

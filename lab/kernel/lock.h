@@ -17,7 +17,7 @@
 
 struct spinlock {
 	u16 owner; /* ticket now served */
-	u16 next;  /* ticket for the next who comes */
+	u16 next;  /* ticket for the next that comes */
 };
 
 #define SPINLOCK_INIT { 0, 0 }

@@ -14,7 +14,7 @@ struct lock_class;
 void lockdep_take(struct spinlock *lock, const struct lock_class **class, const char *file,
 		  const char *text);
 void lockdep_drop(struct spinlock *lock);
-/* Nothing is held: who sleeps or takes a mutex must not. */
+/* Asserts that nothing is held: before code that sleeps or takes a mutex. */
 void lockdep_assert_none(const char *file, int line);
 /* From here on; this CPU's GS is set. */
 void lockdep_start(void);

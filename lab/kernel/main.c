@@ -10,7 +10,7 @@
 #include "file.h"
 #include "ioctl.h"
 #include "page.h"
-#include "policy.h"
+#include "variants.h"
 #include "printk.h"
 #include "sched.h"
 #include "softirq.h"
@@ -60,15 +60,15 @@ static void start_first_task(void)
 }
 
 /* Patches text and sets up CPU 0; before text_protect(). */
-static void policies_apply(void)
+static void variants_apply(void)
 {
 	getcpu_check_cpu();
 	alternatives_apply();
-	flags_apply_policy();
-	iobitmap_apply_policy();
-	vdso_apply_policy();
-	softirq_apply_policy();
-	ioctl_apply_policy();
+	flags_apply_variant();
+	iobitmap_apply_variant();
+	vdso_apply_variant();
+	softirq_apply_variant();
+	ioctl_apply_variant();
 }
 
 _Noreturn void kernel_main(u64 start_info)
@@ -84,7 +84,7 @@ _Noreturn void kernel_main(u64 start_info)
 	idt_init();
 	boot_read(start_info);
 	cpu_detect();
-	policy_parse(boot_info.command_line);
+	variants_parse(boot_info.command_line);
 	getcpu_check_room();
 	cpu_init();
 	paging_init();
@@ -94,8 +94,8 @@ _Noreturn void kernel_main(u64 start_info)
 	sched_init_cpu(cpu);
 	files_init();
 	softirq_test_init();
-	policies_apply();
-	policy_print();
+	variants_apply();
+	variants_print();
 	text_protect();
 	virtio_net_init();
 	smp_start_others();

@@ -2,7 +2,7 @@
  * Address spaces as a whole: made, forked, switched to, freed; and the changes that programs make
  * to them. Check first, then act: a change that can't be made leaves all as it was.
  *
- * Linux's mm/mmap.c says what the calls mean; where Linux would change the part of a range that
+ * Linux's mm/mmap.c defines what the calls mean; where Linux would change the part of a range that
  * stands before a hole, this refuses.
  */
 #include "../x86/x86.h"

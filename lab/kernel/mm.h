@@ -63,7 +63,7 @@ void mm_get(struct mm *mm);
 /* Frees everything when the last user goes. A task that leaves its own sets current->mm before. */
 void mm_put(struct mm *mm);
 /* Loads CR3 and notes the CPU; called by the switch too. NULL, for a kernel thread: no user memory,
- * so whoever frees an address space need not ask which idle CPU is still in it. */
+ * so code that frees an address space need not ask which idle CPU is still in it. */
 void mm_activate(struct mm *mm);
 
 extern u64 kernel_root; /* physical: the top table without a user half (paging.c) */

@@ -52,7 +52,7 @@ u64 areas_gap(struct mm *mm, u64 length, u64 floor, u64 ceiling);
 u64 *pte_find(const struct mm *mm, u64 address, u64 *next);
 /* The same, tables made as needed; NULL: no memory. */
 u64 *pte_make(struct mm *mm, u64 address);
-/* Entry for a page of an area with these flags. Writable only if the caller says so. */
+/* Entry for a page of an area with these flags. Writable only if the caller asks for it. */
 u64 pte_value(u64 phys, u32 area_flags, bool write);
 /* Takes the pages out of [start, end), from all TLBs, then lets go of them. */
 void pages_drop(struct mm *mm, u64 start, u64 end);

@@ -1,7 +1,8 @@
 /*
  * Memory that processes share over fork (MAP_SHARED and MAP_ANONYMOUS): its pages belong to an
- * object of their own, so that whoever touches one first, everyone finds the same. Pages come at
- * the first touch here too, and go with the last area that shows any part of the object.
+ * object of their own, so that all processes find the same page, no matter which touches it first.
+ * Pages come at the first touch here too, and go with the last area that shows any part of the
+ * object.
  */
 #include "mm_private.h"
 

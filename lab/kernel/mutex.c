@@ -1,9 +1,9 @@
 /*
  * Waiting for a mutex; see mutex.h.
  *
- * Who waits leaves MUTEX_WAITED_FOR in it, whether it finds the mutex free or not, so that its
- * holder wakes all who wait. Who got it that way may wake nobody later, which is harmless; so is a
- * waiter that a signal took away.
+ * A waiter leaves MUTEX_WAITED_FOR in it, whether it finds the mutex free or not, so that its
+ * holder wakes all waiters. A holder that got it that way may later wake nobody, which is harmless;
+ * so is a waiter that a signal took away.
  */
 #include "mutex.h"
 

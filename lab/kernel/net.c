@@ -7,7 +7,7 @@
  * the device writes.
  *
  * The address is that which QEMU's user network gives its first guest. IPv4 options and fragments
- * are not answered, nor is an echo server: two would never stop (RFC 862 does not say so; CERT
+ * are not answered, nor is an echo server: two would never stop (RFC 862 does not mention it; CERT
  * CA-1996-01 does).
  *
  * Sources: RFC 826 (ARP), 791 (IPv4), 768 (UDP), 1071 (checksums), 862 (echo).

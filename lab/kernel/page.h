@@ -33,7 +33,7 @@ struct page {
 
 _Static_assert(sizeof(struct page) == 32, "0.8 % of all memory");
 
-/* Zero is what a page inside a block says. */
+/* Zero for a page inside a block. */
 enum page_use { PAGE_INSIDE, PAGE_FREE, PAGE_BLOCK, PAGE_OBJECTS };
 
 /* Usable memory, told once at boot, page-aligned, already in the direct map. Its first part holds

@@ -4,8 +4,8 @@
  * Whose is what: a run queue's lock covers its lists, and `state`, `cpu`, `on_cpu`, `queued`,
  * `level` and `affinity` of the tasks that belong to it, that is whose `cpu` it is; but a task
  * sets its own state to sleep without it. The lock is held across the switch: the next task lets
- * go of it. A task that is runnable, on no queue and on no CPU is in the hands of who took it
- * from there, until that one has put it where its affinity lets it run (place()).
+ * go of it. A task that is runnable, on no queue and on no CPU belongs to the code that took it
+ * from there, until that code has put it where its affinity lets it run (place()).
  *
  * The idle tasks are ordinary ones in the last level, so a next one is always found.
  *
@@ -20,7 +20,7 @@
 #include "../x86/percpu.h"
 #include "../x86/x86.h"
 #include "page.h"
-#include "policy.h"
+#include "variants.h"
 #include "printk.h"
 #include "softirq.h"
 #include "syscall.h"
@@ -67,7 +67,7 @@ static inline void remove(struct runqueue *rq, struct task *task)
 		rq->ready[task->level / LEVELS_PER_WORD] &= ~(1ul << task->level % LEVELS_PER_WORD);
 }
 
-/* Makes the CPU look for a better task soon. An interrupt that is on its way already will do. */
+/* Makes the CPU check for a better task soon. An interrupt that is on its way already will do. */
 static void ask_to_reschedule(struct percpu *cpu)
 {
 	u32 before = __atomic_fetch_or(&cpu->task->work, WORK_RESCHEDULE, __ATOMIC_SEQ_CST);
@@ -432,8 +432,8 @@ void sched_init_cpu(struct percpu *cpu)
 	idle_init(cpu);
 }
 
-/* Policies `idle` and `idle-check`. Without the check softirqs that wait for someone who looks
- * (softirq.c) are seen as the next task is chosen, and no sooner: 2.4.5's idle loops. */
+/* Mechanisms `idle` and `idle-check`. Without the check pending softirqs (softirq.c) are
+ * only seen when the next task is chosen: 2.4.5's idle loops. */
 static _Noreturn void idle_by_hlt(const u32 reasons)
 {
 	for (;;) {
@@ -458,10 +458,10 @@ static _Noreturn void idle_by_poll(const u32 reasons)
 
 _Noreturn void idle_loop(void)
 {
-	const u32 reasons = WORK_RESCHEDULE | (policies.idle_check ? WORK_SOFTIRQ : 0);
+	const u32 reasons = WORK_RESCHEDULE | (variants.idle_check ? WORK_SOFTIRQ : 0);
 
 	apic_timer_set(0); /* the first tick, at once; it sets the next */
-	if (policies.idle == IDLE_HLT)
+	if (variants.idle == IDLE_HLT)
 		idle_by_hlt(reasons);
 	irq_enable();
 	idle_by_poll(reasons);

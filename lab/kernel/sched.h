@@ -2,7 +2,7 @@
  * Scheduling: a run queue a CPU, fixed priorities, round robin within SCHED_OTHER, no balancing but
  * at fork. A task runs on its CPU until its affinity forbids it.
  *
- * The switch itself is chosen at boot (policy `flags`), as is what it does about I/O bitmaps.
+ * The switch itself is chosen at boot (mechanism `flags`), and so is its work on I/O bitmaps.
  */
 #ifndef LAB_SCHED_H
 #define LAB_SCHED_H
@@ -51,7 +51,7 @@ void wait_prepare(struct wait_queue *queue);
 void wait_finish(struct wait_queue *queue);
 void wake_up_all(struct wait_queue *queue);
 
-/* In switch.S, one for each policy `flags`; they end in finish_switch(). */
+/* In switch.S, one for each variant of `flags`; they end in finish_switch(). */
 void switch_save(struct task *prev, struct task *next);
 void switch_constant(struct task *prev, struct task *next);
 void switch_iopl_only(struct task *prev, struct task *next);

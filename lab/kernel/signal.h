@@ -88,7 +88,7 @@ void signal_force(u32 number, int code, u64 address);
 /* Whether a signal waits that the current task would take now. */
 bool signal_pending(void);
 /* Before return to user mode, interrupts on: takes one signal, builds its frame, or ends the
- * process. Restarts the interrupted system call, or not, as its result says (-ERESTART*). */
+ * process. Restarts the interrupted system call, or not, as its result asks (-ERESTART*). */
 void signal_deliver(struct regs *regs);
 
 /* Results of interrupted calls, never seen by programs (Linux include/linux/errno.h): they are made

@@ -1,7 +1,8 @@
 /*
  * Softirqs: raising them, running them by turns, the thread for what is too much, and the records.
  *
- * Who looks for a raised one is noted as it is raised, so that nobody else pays (policy `softirq`):
+ * As one is raised, it is noted which code has to check for it, so that no other code pays for the
+ * check (mechanism `softirq`):
  *
  *                   note                          is seen by
  *   syscall-return  WORK_SOFTIRQ of the current   return from system calls and exceptions, schedule()
@@ -14,7 +15,7 @@
  *
  * syscall-return is how Linux 2.4.5 left interrupts of the local APIC: do_IRQ(), for all others,
  * the tick among them, looked once, and left what was raised again meanwhile. irq-return is its
- * fix; the other half of that is the policy `idle-check`. Neither had a thread: here the limit
+ * fix; the other half of that is the mechanism `idle-check`. Neither had a thread: here the limit
  * below goes for them, too.
  *
  * Nothing has a lock: pending bits, stamps and notes are the CPU's own, changed with interrupts
@@ -27,7 +28,7 @@
 #include "../x86/patch.h"
 #include "../x86/usercopy.h"
 #include "../x86/x86.h"
-#include "policy.h"
+#include "variants.h"
 #include "printk.h"
 #include "sched.h"
 #include "syscall.h"
@@ -57,7 +58,7 @@ static void wake_thread(struct percpu *cpu)
 		wake_up_task(cpu->ksoftirqd);
 }
 
-/* Key of a static call: notes who has to look. Interrupts are off. This one is irq-exit's. */
+/* Key of a static call: notes which code has to check. Interrupts are off. For irq-exit. */
 void softirq_note(struct percpu *cpu, u64 softirq);
 void softirq_note(struct percpu *cpu, u64 softirq)
 {
@@ -105,9 +106,9 @@ void raise_softirq(u32 softirq)
 /* ---- Records: of each CPU the last RECORDS runs. ---- */
 
 /*
- * Only the CPU writes, softirqs don't nest, so a record needs no lock. Who reads another CPU's
- * copies a record, then looks whether it has been overwritten meanwhile: the CPU fills the place of
- * record `head` before it counts it.
+ * Only the CPU writes, softirqs don't nest, so a record needs no lock. A reader on another CPU
+ * copies a record, then checks whether it has been overwritten meanwhile: the CPU fills the place
+ * of record `head` before it counts it.
  */
 static struct ring {
 	u64 head;  /* records ever written */
@@ -287,7 +288,7 @@ void softirq_start_threads(void)
 	}
 }
 
-void softirq_apply_policy(void)
+void softirq_apply_variant(void)
 {
 	static void (*const notes[])(struct percpu *, u64) = {
 		[SOFTIRQ_SYSCALL_RETURN] = note_as_work,
@@ -296,7 +297,7 @@ void softirq_apply_policy(void)
 		[SOFTIRQ_THREAD] = note_for_thread,
 	};
 
-	static_call_patch(softirq_note, notes[policies.softirq]);
-	if (policies.softirq == SOFTIRQ_SYSCALL_RETURN)
+	static_call_patch(softirq_note, notes[variants.softirq]);
+	if (variants.softirq == SOFTIRQ_SYSCALL_RETURN)
 		static_call_patch(exit_work, exit_work_but_softirqs);
 }

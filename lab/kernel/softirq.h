@@ -1,6 +1,7 @@
 /*
  * Softirqs: work that interrupts leave for a moment later, done with interrupts on, per CPU, before
- * whatever was interrupted goes on; where exactly is looked for it is the policy `softirq`.
+ * whatever was interrupted goes on. Where exactly the kernel checks for it is the mechanism
+ * `softirq`.
  *
  * A handler runs on the CPU that raised it, never twice at once there, but on several CPUs at once.
  * It is like an interrupt handler in what it may do: it never sleeps, touches no program's memory,
@@ -9,7 +10,7 @@
  * timers.
  *
  * A softirq that is raised while it is pending merges: its handler runs at least once after each
- * raise, and so has to look for all work that there is.
+ * raise, and so has to do all work that there is.
  */
 #ifndef LAB_SOFTIRQ_H
 #define LAB_SOFTIRQ_H
@@ -31,16 +32,17 @@ static inline void local_bh_disable(void)
 	barrier();
 }
 
-/* Runs what came meanwhile, where the policy says so. Interrupts are on, or softirqs still off. */
+/* Runs what came meanwhile, if the variant has it run here. Interrupts are on, or softirqs still
+ * off. */
 void local_bh_enable(void);
 
 /* Runs what is pending, by turns, within bounds; leaves the rest to the CPU's thread. Interrupts
- * are off, and off again on return. For those who look: the end of an interrupt, schedule(), … */
+ * are off, and off again on return. For the code that checks: an interrupt's end, schedule(), … */
 void softirq_run(void);
 /* WORK_SOFTIRQ of the current task: runs what is pending and clears it. Interrupts are off. */
 void softirq_work(void);
 
-void softirq_apply_policy(void);
+void softirq_apply_variant(void);
 void softirq_start_threads(void); /* ksoftirqd of each CPU online */
 /* Copies records of all CPUs to a program; LAB_SOFTIRQ_TAKE. */
 i64 lab_softirq_take(u64 argument);

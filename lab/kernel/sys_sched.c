@@ -100,7 +100,7 @@ static i64 set_affinity(u64 pid, u64 mask)
 	return result;
 }
 
-/* Masks are as long as the caller says; of one longer than needed the rest has no meaning. */
+/* Masks are as long as the caller gives; of one longer than needed the rest has no meaning. */
 i64 sys_sched_setaffinity(u64 pid, u64 size, u64 mask)
 {
 	u64 wanted = 0;

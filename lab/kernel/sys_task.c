@@ -1,5 +1,5 @@
 /*
- * System calls about who one is, about scheduling, limits, and what fits nowhere else.
+ * System calls about user and group ids, about scheduling, limits, and what fits nowhere else.
  *
  * There is one user, root, and one session. Limits other than the stack's are told, not enforced.
  */

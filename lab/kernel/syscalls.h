@@ -112,7 +112,7 @@ i64 compat_gettimeofday(u64 time, u64 zone);
 i64 compat_time(u64 out);
 i64 compat_setitimer(u64 which, u64 value, u64 old);
 
-/* Who one is, limits, and what is left: sys_task.c */
+/* User and group ids, limits, and what is left: sys_task.c */
 i64 sys_getpid(void);
 i64 sys_getppid(void);
 i64 sys_gettid(void);

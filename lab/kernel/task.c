@@ -279,7 +279,7 @@ static int inherit_group(struct task *child, struct group *from, u64 flags)
 	return group->actions ? 0 : -ENOMEM;
 }
 
-/* Memory, files, ports, process: shared or copied as `flags` say. What was taken when it fails is
+/* Memory, files, ports, process: shared or copied as `flags` ask. What was taken when it fails is
  * let go by discard(). */
 static int inherit_resources(struct task *child, struct task *parent, u64 flags)
 {

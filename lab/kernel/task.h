@@ -2,8 +2,9 @@
  * Tasks: threads and processes, as Linux sees them. A process is a group of tasks (tgid) that share
  * memory, files and signal handlers; the group's first task is its leader.
  *
- * A task is freed as soon as it has ended, whoever waits for it: what wait4(2) tells is kept in the
- * group. No task frees the stack that it runs on: finish_switch() does, on the next one's.
+ * A task is freed as soon as it has ended, even if its parent waits for it: what wait4(2) reports
+ * is kept in the group. No task frees the stack that it runs on: finish_switch() does, on the next
+ * one's.
  */
 #ifndef LAB_TASK_H
 #define LAB_TASK_H
@@ -17,7 +18,7 @@
 #define WORK_SIGNAL 2u
 #define WORK_IO_BITMAP 4u /* iobitmap=lazy: the TSS must be made this task's before user mode */
 #define WORK_FRAME 8u     /* sigreturn or exec changed the registers: all are restored, by iret */
-#define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: look for pending ones on the way out */
+#define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: run pending ones on the way out */
 
 #ifndef __ASSEMBLER__
 #include "../x86/percpu.h"
@@ -120,7 +121,7 @@ struct group {
 	struct wait_queue *child_wait;
 	struct sigaction_table *actions; /* reference-counted: CLONE_SIGHAND */
 	struct signal_pending signals;   /* to any thread */
-	struct spinlock itimer_lock;     /* who sets the timer; plain */
+	struct spinlock itimer_lock;     /* for setting the timer; plain */
 	struct timer itimer;             /* ITIMER_REAL */
 	u64 itimer_interval;             /* TSC; 0: once */
 	bool itimer_armed;

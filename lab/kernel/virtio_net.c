@@ -304,7 +304,7 @@ static void read_mac(void)
 static void card_start(u32 line)
 {
 	if (get(VERSION) != VERSION_1) {
-		printk("network: the card is of before virtio 1.0; QEMU needs "
+		printk("network: the card is older than virtio 1.0; QEMU needs "
 		       "-global virtio-mmio.force-legacy=false\n");
 		card.registers = NULL;
 		return;

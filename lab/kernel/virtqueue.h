@@ -3,8 +3,8 @@
  * caller's buffer n. Not locked: the caller is.
  *
  * The device writes the used ring, and is not believed: it may hand back only what it was given, as
- * many as it was given, and may claim to have written no more than there was room. Otherwise
- * VIRTQUEUE_BROKEN, after which the queue must not be used again.
+ * many as it was given, and may claim to have written no more than there was room. Else the
+ * result is VIRTQUEUE_BROKEN, after which the queue must not be used again.
  *
  * Source: OASIS Virtual I/O Device 1.1, 2.6.
  */

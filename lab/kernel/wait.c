@@ -1,7 +1,7 @@
 /*
- * Wait queues: tasks that sleep until someone says that a condition may have changed.
+ * Wait queues: tasks that sleep until they are told that a condition may have changed.
  *
- * Whoever waits stays in the queue until wait_finish(), woken or not, and must look at its
+ * A waiter stays in the queue until wait_finish(), woken or not, and must check its
  * condition again each time: wake-ups may be spurious. TRICKS.md, "Lost wake-ups", has the
  * argument why none is missed.
  */

@@ -10,7 +10,7 @@
 #define SYS_LAB 500 /* lab(command, argument) */
 
 /* sched_yield(2), then the flags register as the kernel itself has it after the switch: what the
- * task that ran meanwhile left there (policy `flags`). */
+ * task that ran meanwhile left there (mechanism `flags`). */
 #define LAB_YIELD_FLAGS 0
 /* Writes a struct lab_statistics to `argument`; 0 or -EFAULT. */
 #define LAB_STATISTICS 1

@@ -39,7 +39,7 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 #define LABDEV_SET32 LABDEV_IOC(LABDEV_WRITE, 2u, 20u)
 #define LABDEV_WAIT LABDEV_IOC(LABDEV_NONE, 3u, 0u) /* sleeps until LABDEV_WAKE: 0, or -EINTR */
 #define LABDEV_WAKE LABDEV_IOC(LABDEV_NONE, 4u, 0u)
-/* Looks at the device as often as the argument says, as drivers do that wait for theirs by looking:
+/* Looks at the device as often as the argument asks, as drivers do that wait for theirs by looking:
  * on the CPU, and with whatever locks the call has. 0, or -EINVAL beyond LABDEV_MOST_LOOKS. */
 #define LABDEV_POLL LABDEV_IOC(LABDEV_NONE, 5u, 0u)
 #define LABDEV_MOST_LOOKS 1000u

@@ -1,4 +1,4 @@
-/* Which CPU: every way that the kernel offers must say the one that the program was moved to. */
+/* Which CPU: every way that the kernel offers must give the one that the program was moved to. */
 #include "tests.h"
 
 typedef long (*vdso_getcpu)(unsigned *cpu, unsigned *node, void *cache);

@@ -1,6 +1,6 @@
 /*
  * ioctl on /dev/labdev by many at once: the device's semaphore, the big kernel lock and its counts,
- * and two devices that share no more than the policy makes them share.
+ * and two devices that share no more than the variant makes them share.
  */
 #include "ioctls.h"
 
@@ -106,7 +106,7 @@ static uint64_t take_counts(struct lab_bkl *counts)
 	return acquired;
 }
 
-/* Each call that the policy puts under the big kernel lock takes it once, on the caller's CPU. */
+/* Each call that the variant puts under the big kernel lock takes it once, on the caller's CPU. */
 static void expect_counts(ioctl_way way, uint32_t command, int locked)
 {
 	struct lab_bkl counts;
@@ -123,22 +123,23 @@ static void the_big_kernel_lock_counts(void)
 {
 	int bkl = native_is_locked();
 
-	if (policy_is("test.ioctl-churn"))
+	if (variant_is("test.ioctl-churn"))
 		return; /* whose calls are counted too */
 	expect_equal(sys(SYS_LAB, LAB_BKL, NULL), -EFAULT);
 	expect_counts(native, LABDEV_PARAMS, bkl);
 	expect_counts(compat, LABDEV_PARAMS32,
-		      policy_is("compat-ioctl=hash-bkl") || (bkl && policy_is("compat-ioctl=flag")));
+		      variant_is("compat-ioctl=hash-bkl") ||
+			      (bkl && variant_is("compat-ioctl=flag")));
 }
 
-/* Who sleeps drops it, and takes it again. */
+/* A task that sleeps drops it, and takes it again. */
 static void the_big_kernel_lock_is_dropped_to_sleep(void)
 {
 	struct lab_bkl counts;
 	long fd = open_device(O_RDWR);
 	uint64_t slept;
 
-	if (policy_is("test.ioctl-churn"))
+	if (variant_is("test.ioctl-churn"))
 		return;
 	do { /* until the signal comes as it sleeps */
 		take_counts(&counts);
@@ -189,7 +190,7 @@ static void two_devices_are_two(void)
 }
 
 /* CALLS of PARAMS, half the 32-bit way, from when both are here. Each must give the serial after
- * the last one, and none may sleep, as who waits for the semaphore does. */
+ * the last one, and none may sleep, as a task that waits for the semaphore does. */
 static void call_alone(const char *name, volatile uint32_t *here)
 {
 	long fd = open_named(name, O_RDWR);
@@ -211,7 +212,7 @@ static void call_alone(const char *name, volatile uint32_t *here)
 }
 
 /* Two tasks on two CPUs, each on its own device, share the big kernel lock or nothing. */
-static void two_devices_share_only_the_policys_lock(void)
+static void two_devices_share_only_the_variants_lock(void)
 {
 	volatile uint32_t *here = map_pages(4096, MAP_SHARED);
 	struct lab_bkl counts;
@@ -229,15 +230,16 @@ static void two_devices_share_only_the_policys_lock(void)
 	call_alone("/dev/labdev", here);
 	expect(exited(wait_for(pid), 0));
 	acquired = take_counts(&counts);
-	if (!policy_is("test.ioctl-churn") && !native_is_locked() && !policy_is("compat-ioctl=hash-bkl"))
+	if (!variant_is("test.ioctl-churn") && !native_is_locked() &&
+	    !variant_is("compat-ioctl=hash-bkl"))
 		expect_equal(acquired, 0);
 }
 
 /* Two tasks on two CPUs take the lock for different devices until one has found it taken three
- * times: for that, take_counts() says, it waited. Under the exact clock a CPU may run for
+ * times: for that it waited, as take_counts() checks. Under the exact clock a CPU may run for
  * milliseconds before it is the other's turn, so how many calls that takes is not
  * known beforehand. */
-static void who_finds_the_big_kernel_lock_taken_waits(void)
+static void a_task_that_finds_the_big_kernel_lock_taken_waits(void)
 {
 	const char *const names[] = { "/dev/labdev", "/dev/labdev1" };
 	uint64_t pause[2] = { 0, 5000000 }, begin = now_ns(), contended = 0;
@@ -274,7 +276,7 @@ const struct test ioctl_lock_tests[] = {
 	{ "ioctl.bkl-counts", the_big_kernel_lock_counts },
 	{ "ioctl.bkl-sleep", the_big_kernel_lock_is_dropped_to_sleep },
 	{ "ioctl.two-devices", two_devices_are_two },
-	{ "ioctl.own-device", two_devices_share_only_the_policys_lock },
-	{ "ioctl.bkl-waits", who_finds_the_big_kernel_lock_taken_waits },
+	{ "ioctl.own-device", two_devices_share_only_the_variants_lock },
+	{ "ioctl.bkl-waits", a_task_that_finds_the_big_kernel_lock_taken_waits },
 	{ 0 },
 };

@@ -69,7 +69,7 @@ static void any_name_with_its_numbers_is_the_device(void)
 	expect_equal(native(fd, LABDEV_PARAMS, &params), 0); /* open, though nameless */
 }
 
-/* ---- Errors: the same for both kinds of programs, under every policy. ---- */
+/* ---- Errors: the same for both kinds of programs, under every variant. ---- */
 
 /* Direction, size, type and number all count. `own`: PARAMS as this way has it. */
 static void wrong_numbers(ioctl_way way, uint32_t own, uint32_t other_way)
@@ -269,7 +269,7 @@ static void a_signal_ends_the_sleep(void)
 	sys(SYS_nanosleep, pause, NULL);
 	expect_equal(sys(SYS_kill, pid, SIGKILL), 0);
 	expect(killed(wait_for(pid), SIGKILL));
-	expect_equal(native(fd, LABDEV_PARAMS, &params), 0); /* whoever held what let go of it */
+	expect_equal(native(fd, LABDEV_PARAMS, &params), 0); /* all holders let go */
 }
 
 /* ---- The table of registered commands. ---- */
@@ -280,7 +280,7 @@ static void registering_goes_on_under_load(void)
 	long fd = open_device(O_RDWR), pid;
 	unsigned changes = 0, last = 0;
 
-	if (!policy_is("test.ioctl-churn") || !table_is_used())
+	if (!variant_is("test.ioctl-churn") || !table_is_used())
 		return;
 	pid = sys(SYS_fork);
 	if (pid == 0) {
@@ -389,7 +389,7 @@ static void a_collision_costs_an_instruction_or_more(void)
 	uint64_t first, last;
 
 	if (!option("test.exact", 0) || !table_is_used() || collisions < 2 ||
-	    policy_is("test.ioctl-churn"))
+	    variant_is("test.ioctl-churn"))
 		return;
 	last = cost(compat, fd, LABDEV_COLLISION(0), -ENOTTY);
 	first = cost(compat, fd, LABDEV_COLLISION(collisions - 1), -ENOTTY);

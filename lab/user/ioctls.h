@@ -1,5 +1,5 @@
 /*
- * What the tests of ioctl share: the two ways to call, the policies that matter to them, the
+ * What the tests of ioctl share: the two ways to call, the variants that matter to them, the
  * devices. Static buffers lie below 4 GiB, as int 0x80 needs them.
  */
 #ifndef LAB_USER_IOCTLS_H
@@ -34,19 +34,19 @@ static inline long compat(long fd, uint32_t command, const volatile void *argume
 
 typedef long (*ioctl_way)(long fd, uint32_t command, const volatile void *argument);
 
-static inline int policy_is(const char *word)
+static inline int variant_is(const char *word)
 {
 	return strstr(command_line(), word) != NULL;
 }
 
 static inline int native_is_locked(void)
 {
-	return policy_is(" ioctl=bkl") || !memcmp(command_line(), "ioctl=bkl", 9);
+	return variant_is(" ioctl=bkl") || !memcmp(command_line(), "ioctl=bkl", 9);
 }
 
 static inline int table_is_used(void)
 {
-	return policy_is("compat-ioctl=hash-");
+	return variant_is("compat-ioctl=hash-");
 }
 
 static inline long open_named(const char *name, int flags)

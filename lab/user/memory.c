@@ -160,7 +160,7 @@ static void fill_all(void *unused)
 	}
 }
 
-/* Who takes all memory is killed, and the rest goes on. */
+/* A process that takes all memory is killed, and the others go on. */
 static void greed_ends(void)
 {
 	int status = in_child(fill_all, NULL);

@@ -2,7 +2,7 @@
  * I/O ports: every program may use just what it asked for, whatever other programs may, before and
  * after switches, forks, execs and exits, on every CPU.
  *
- * Some workers, each with ports of its own, do as the test tells them through pipes; a model says
+ * Some workers, each with ports of its own, do as the test tells them through pipes; a model holds
  * what each may access. The test has ports of its own too: else every switch would come from or go
  * to a task without. A step changes something or moves a worker to another CPU, then some workers
  * try some ports. A bit left over from another task would show as an access allowed that the model

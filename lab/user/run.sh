@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh OUT short|long: boots the tests under every boot-time variant, and says of each boot what came
-# of it. With QEMU=PROGRAM by that QEMU.
+# run.sh OUT short|long: boots the tests under every boot-time variant, and reports the outcome of
+# each boot. With QEMU=PROGRAM by that QEMU.
 #
-# Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two boots
-# at a time. The short form is CI's; the long one has more steps and forks, and a minute of random
-# system calls a boot.
+# Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two
+# boots at a time. The short form is CI's; the long one has more steps and forks, and a minute of
+# random system calls a boot.
 set -u
 out=$1 form=$2
 kernel=$out/kernel.elf
@@ -67,8 +67,8 @@ tests() {
 		"$1" "$2" "$cpu" "$limit" tests "$3 $sizes $clocked"
 }
 
-# says NAME PATTERN PROGRAM WORDS
-says() {
+# prints NAME PATTERN PROGRAM WORDS
+prints() {
 	launch "$1" "$2" 1 "$exact" max 60 "$3" "$4"
 }
 
@@ -139,7 +139,8 @@ for words in "" flags=save flags=constant flags=iopl-only; do
 	tests 1 "$exact" "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
 done
 tests 2 "$exact" ""
-# Softirqs: who runs them, and what an idle CPU looks at. Polling fills its time with instructions.
+# Softirqs: which code runs them, and what an idle CPU checks. Polling fills its time with
+# instructions.
 for words in softirq=syscall-return softirq=irq-return softirq=thread; do
 	tests 1 "$exact" "$words"
 	long tests 2 "$parallel" "$words"
@@ -161,20 +162,20 @@ done
 for words in compat-ioctl=hash-unlocked "ioctl=bkl compat-ioctl=hash-bkl" compat-ioctl=entry; do
 	tests 4 "$parallel" "$words test.ioctl-churn test.only=ioctl."
 done
-says "two drivers can't have one number" '^lab: ioctl 0x80144c01 .*labtwin.*EBUSY' \
+prints "two drivers can't have one number" '^lab: ioctl 0x80144c01 .*labtwin.*EBUSY' \
 	tests "compat-ioctl=hash-bkl test.only=ioctl.twin"
-says "and can without a table" '^all 1 tests passed' tests test.only=ioctl.twin
+prints "and can without a table" '^all 1 tests passed' tests test.only=ioctl.twin
 # A kernel that checks the order of its locks; its costs mean nothing.
 kernel=$out/debug/kernel.elf
 tests 1 "$parallel" ""
 tests 4 "$parallel" ""
 tests 4 "$parallel" "ioctl=bkl compat-ioctl=hash-unlocked test.ioctl-churn test.only=ioctl."
-says "locks taken the wrong way round are told" \
+prints "locks taken the wrong way round are told" \
 	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' tests test.lock-order
 kernel=$out/kernel.elf
 
-says "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
-says "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy
+prints "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
+prints "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy
 launch "rdpid is refused on a CPU without it" '^lab: unsupported here: .*rdpid' \
 	1 "$exact" max,-rdpid 60 tests getcpu=rdpid
 if interprets rdpid; then
@@ -184,9 +185,9 @@ if interprets rdpid; then
 else
 	echo "--    no getcpu=rdpid: this QEMU's interpreter has no rdpid"
 fi
-says "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
-says "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
-says "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
+prints "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
+prints "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
+prints "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
 # The network: QEMU's own, and frames of every badness.
 for words in "" softirq=syscall-return softirq=irq-return softirq=thread; do
 	network frames 1 "$exact" "$words"
@@ -197,7 +198,7 @@ network udp 2 "$parallel" ""
 kernel=$out/debug/kernel.elf
 network frames 2 "$parallel" ""
 kernel=$out/kernel.elf
-says "a wrong place of a device is refused" '^lab: bad command line: virtio_mmio' \
+prints "a wrong place of a device is refused" '^lab: bad command line: virtio_mmio' \
 	tests virtio_mmio.device=512@0x1000:12
 fuzz 1 1 ""
 fuzz 4 2 ""

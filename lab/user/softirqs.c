@@ -1,5 +1,5 @@
 /*
- * Softirqs: how long one waits that an interrupt raised, under each policy; that idle CPUs see it;
+ * Softirqs: how long one waits that an interrupt raised, under each variant; that idle CPUs see it;
  * that none is lost or run twice; that too many become a thread's.
  *
  * Times are exact, and most is proved, only under the instruction-counting clock (`test.exact=1`).
@@ -10,7 +10,7 @@
 #define TICK 4000000ul /* TSC, at 1 GHz and 250 Hz */
 #define RECORDS 4096
 #define LONG_GAP 40 /* two stamps of spin()'s are never as far apart, unless it was interrupted */
-#define LATE 2000   /* no policy that looks takes so long */
+#define LATE 2000   /* longer than any variant that checks */
 #define SLICE (5 * TICK)
 
 static struct lab_softirq_record records[RECORDS];
@@ -83,17 +83,17 @@ static unsigned await(unsigned softirq, unsigned runs)
 	return count;
 }
 
-static int policy(const char *word)
+static int variant_is(const char *word)
 {
 	const char *found = strstr(command_line(), word);
 
 	return found && found[strlen(word)] <= ' ';
 }
 
-/* The default is what no word says. */
-static int policy_irq_exit(void)
+/* It is the default, without a word for it. */
+static int variant_irq_exit(void)
 {
-	return !strstr(command_line(), "softirq=") || policy("softirq=irq-exit");
+	return !strstr(command_line(), "softirq=") || variant_is("softirq=irq-exit");
 }
 
 /* ---- A program that only looks at the time, and so sees when it was interrupted. ---- */
@@ -158,7 +158,7 @@ static void raised_in_user_mode(void)
 {
 	struct random random = { 7 };
 	struct bounds bounds = { ~0ul, 0 };
-	int at_once = policy_irq_exit() || policy("softirq=irq-return");
+	int at_once = variant_irq_exit() || variant_is("softirq=irq-return");
 	unsigned seen = 0;
 
 	expect_equal(pin(0), 0);
@@ -185,11 +185,11 @@ static void raised_in_user_mode(void)
 	if (!option("test.exact", 0))
 		return;
 	expect(seen >= 10);
-	if (policy_irq_exit())
+	if (variant_irq_exit())
 		expect(bounds.most <= 60);
-	if (policy("softirq=syscall-return"))
+	if (variant_is("softirq=syscall-return"))
 		expect(bounds.most > TICK / 2 && bounds.most < TICK + LATE);
-	if (policy("softirq=thread"))
+	if (variant_is("softirq=thread"))
 		expect(bounds.least > TICK);
 }
 
@@ -209,9 +209,9 @@ static void raised_between_system_calls(void)
 	}
 	print("      the same, with a system call each 5,000 instructions: %lu to %lu\n", bounds.least,
 	      bounds.most);
-	if (policy("softirq=syscall-return"))
+	if (variant_is("softirq=syscall-return"))
 		expect(bounds.most > 4000 && bounds.most < 5000 + LATE);
-	else if (!policy("softirq=thread"))
+	else if (!variant_is("softirq=thread"))
 		expect(bounds.most < LATE);
 }
 
@@ -231,7 +231,7 @@ static void raised_beside_an_ordinary_program(void)
 		widen(&bounds, record.entered - record.raised);
 	}
 	print("      the same, without, in SCHED_OTHER: %lu to %lu\n", bounds.least, bounds.most);
-	expect(bounds.most < (policy("softirq=thread") ? SLICE + LATE : TICK + LATE));
+	expect(bounds.most < (variant_is("softirq=thread") ? SLICE + LATE : TICK + LATE));
 }
 
 static void raised_in_a_system_call(void)
@@ -247,7 +247,7 @@ static void raised_in_a_system_call(void)
 	record = find(LAB_NET_TX, await(LAB_NET_TX, 1));
 	expect_equal(record->context, LAB_IN_KERNEL);
 	expect(before < record->raised && record->raised < after);
-	if (!policy("softirq=thread"))
+	if (!variant_is("softirq=thread"))
 		expect(record->entered < after);
 }
 
@@ -259,12 +259,13 @@ static void raised_in_a_system_call(void)
  */
 static void idle_sees_it(void)
 {
-	/* Polling takes its time, so that no tick fits; then it is the end of the sleep that helps. */
-	uint64_t sleep = policy("idle=poll") ? 50000 : 5000000, last = ~0ul >> 1, longest = 0,
+	/* Polling takes its time, so that no tick fits; then it is the end of the sleep that helps.
+	 * */
+	uint64_t sleep = variant_is("idle=poll") ? 50000 : 5000000, last = ~0ul >> 1, longest = 0,
 		 dropped = 0;
 	unsigned idle = 0, kernel = 0, lost = 0, skipped = 0, repeated = 0, odd;
-	int blind = policy("idle-check=off") &&
-		    (policy("softirq=syscall-return") || policy("softirq=irq-return"));
+	int blind = variant_is("idle-check=off") &&
+		    (variant_is("softirq=syscall-return") || variant_is("softirq=irq-return"));
 
 	if (!option("test.exact", 0))
 		return;
@@ -281,9 +282,10 @@ static void idle_sees_it(void)
 		expect(record != NULL);
 		if (record->context == LAB_IN_USER)
 			continue;
-		/* Each comes an instruction later than the last; or at the end of a stretch with interrupts
-		 * off: in idle, after the switch to it, the longest is from `cli` to `hlt`. If the tick was
-		 * in the way, or QEMU moved the idle CPU's clock too far, it comes once more. */
+		/* Each comes an instruction later than the last; or at the end of a stretch with
+		 * interrupts off: in idle, after the switch to it, the longest is from `cli` to
+		 * `hlt`. If the tick was in the way, or QEMU moved the idle CPU's clock too far, it
+		 * comes once more. */
 		step = record->raised - armed;
 		odd = idle > 1 && (step < last || step > last + 6);
 		if (odd && !repeated++) {
@@ -436,9 +438,9 @@ static void the_thread_takes_what_is_too_much(void)
 	for (unsigned i = 0; i < count; i++)
 		together += records[i].softirq == LAB_HI && gap && gap_of(records[i].entered) == gap;
 	/* Before the interrupt returned, as many rounds as are allowed. */
-	if (option("test.exact", 0) && (policy_irq_exit() || policy("softirq=irq-return")))
+	if (option("test.exact", 0) && (variant_irq_exit() || variant_is("softirq=irq-return")))
 		expect_equal(together, 10);
-	if (option("test.exact", 0) && policy("softirq=thread"))
+	if (option("test.exact", 0) && variant_is("softirq=thread"))
 		expect_equal(together, 0);
 }
 

@@ -14,7 +14,7 @@ extern const struct test port_tests[], flag_tests[], cpu_tests[], fpu_tests[], p
 	memory_tests[], signal_tests[], hostile_tests[], schedule_tests[], compat_tests[],
 	softirq_tests[], ioctl_tests[], ioctl_lock_tests[];
 
-/* The kernel's command line, with every boot's policies and `test.` words. */
+/* The kernel's command line, with every boot's variants and `test.` words. */
 const char *command_line(void);
 /* The number after `word=` on it, or `fallback`. */
 long option(const char *word, long fallback);

@@ -102,7 +102,7 @@ void apic_timer_set(u64 deadline)
 	i64 cycles = deadline - read_tsc();
 	u64 counts;
 
-	/* Far deadlines come in steps: whoever is called too early sets the timer again. */
+	/* Far deadlines come in steps: code that is called too early sets the timer again. */
 	cycles = min(max(cycles, 0l), (i64)UINT32_MAX);
 	counts = ((u64)cycles * apic_per_tsc) >> 32;
 	/* A count of 0 would stop the timer. */

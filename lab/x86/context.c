@@ -4,7 +4,7 @@
  *
  * Sources: Intel SDM volume 3, 3.4.4 (FS and GS), volume 1, 10.5 (FXSAVE).
  */
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/syscall.h"
 #include "../kernel/task.h"
 #include "x86.h"
@@ -71,7 +71,7 @@ struct first_frame {
 void task_first_frame(struct task *task, void (*body)(void *), void *argument)
 {
 	struct first_frame *frame = container_of(task_regs(task), struct first_frame, regs);
-	bool flags_on_stack = policies.flags == FLAGS_SAVE || policies.flags == FLAGS_CONSTANT;
+	bool flags_on_stack = variants.flags == FLAGS_SAVE || variants.flags == FLAGS_CONSTANT;
 
 	frame->rip = (u64)ret_from_fork;
 	frame->rbp = 0;

@@ -88,7 +88,7 @@ static inline u64 irq_save(void)
 	return flags;
 }
 
-/* Policy `irq-restore`: popf, or a test, a branch and sti. */
+/* Mechanism `irq-restore`: popf, or a test, a branch and sti. */
 static inline void irq_restore(u64 flags)
 {
 	__asm__ volatile(ALTERNATIVE("push %0; popfq", "testl $0x200, %k0; jz 9f; sti; 9:",

@@ -19,8 +19,8 @@
  * The fast paths don't reload rbx, rbp and r12 to r15: a C function preserves them. Handlers that
  * change registers (exec, sigreturn) set WORK_FRAME, which makes the slow path reload all.
  *
- * Flags (policy `flags`): `syscall` clears what MSR_FMASK says. Gates clear TF, NT, RF and IF but
- * keep DF and AC, hence cld, and clac where AC means that the kernel may touch user memory.
+ * Flags (mechanism `flags`): `syscall` clears the flags in MSR_FMASK. Gates clear TF, NT, RF and IF
+ * but keep DF and AC, hence cld, and clac where AC means that the kernel may touch user memory.
  * sysenter clears only IF; sysexit restores nothing: sysenter_clean_flags and sysexit_load_flags,
  * below.
  *
@@ -312,7 +312,7 @@ entry_sysenter_end:
 	jmp	0b
 
 /*
- * The two keys of flags=entry-clean; in the other policies the calls are nops, and a program's NT
+ * The two keys of flags=entry-clean; in the other variants the calls are nops, and a program's NT
  * and AC go into the kernel, and some task's come out. No register is changed; interrupts are
  * off.
  */
@@ -353,8 +353,8 @@ entry_spurious:
 	iretq				/* no end of interrupt: Intel SDM volume 3, 11.9 */
 
 /*
- * At the end of an interrupt softirqs run if the one who raised them noted that this is the place
- * (softirq.c). The way to user mode is return_to_user's, but for the policy softirq=syscall-return.
+ * At the end of an interrupt softirqs run if raising them noted that this is the place
+ * (softirq.c). The way to user mode is return_to_user's, except in softirq=syscall-return.
  */
 .macro CALL_HANDLER from
 	movl	$\from, %gs:PERCPU_IRQ_CONTEXT

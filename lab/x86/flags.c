@@ -1,8 +1,9 @@
 /*
- * Who keeps a program's flags out of the kernel and of other programs: variant `flags`. Here a form
- * is chosen; the forms are in switch.S (the switches) and entry.S (the fast 32-bit path).
+ * How a program's flags are kept out of the kernel and of other programs: mechanism `flags`. Here
+ * the variant is chosen; the forms are in switch.S (the switches) and entry.S (the fast 32-bit
+ * path).
  */
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/sched.h"
 #include "cpu.h"
 #include "patch.h"
@@ -15,12 +16,12 @@ u64 flags_syscall_mask(void)
 {
 	u64 always = FLAG_TF | FLAG_IF | FLAG_DF | FLAG_RF;
 
-	if (policies.flags == FLAGS_ENTRY_CLEAN)
+	if (variants.flags == FLAGS_ENTRY_CLEAN)
 		return always | FLAG_IOPL | FLAG_NT | FLAG_AC | FLAG_ID;
 	return always;
 }
 
-void flags_apply_policy(void)
+void flags_apply_variant(void)
 {
 	static void (*const switches[])(struct task *, struct task *) = {
 		[FLAGS_SAVE] = switch_save,
@@ -29,8 +30,8 @@ void flags_apply_policy(void)
 		[FLAGS_ENTRY_CLEAN] = switch_plain,
 	};
 
-	static_call_patch(switch_plain, switches[policies.flags]);
-	if (policies.flags != FLAGS_ENTRY_CLEAN) {
+	static_call_patch(switch_plain, switches[variants.flags]);
+	if (variants.flags != FLAGS_ENTRY_CLEAN) {
 		static_call_patch(sysenter_clean_flags, NULL);
 		static_call_patch(sysexit_load_flags, NULL);
 	}

@@ -2,7 +2,7 @@
  * Which CPU am I on? Where each CPU keeps its number for programs, and getcpu(2).
  *
  * The number is cpu << node-bits | node, the encoding of Dean Gaudet's patch of January 2007. Its
- * places, by policy `getcpu`:
+ * places, by variant of `getcpu`:
  *
  *   syscall  none: the kernel is asked
  *   cpuid    none: the initial APIC id (leaf 1) is looked up in a table of the data page
@@ -13,10 +13,10 @@
  *            limit is as good
  *   sldt     LDT selector: an empty LDT's descriptor stands that many entries after the GDT's own
  *
- * Segment and TSC_AUX are set in every policy, as the patch kept them: a program may read them.
+ * Segment and TSC_AUX are set in every variant, as the patch kept them: a program may read them.
  *
  * What follows the GDT's own entries becomes loadable by a program that guesses a selector, so
- * a limit beyond the table must only uncover descriptors that say "not present": gdt_spare is
+ * a limit beyond the table must only uncover descriptors that are "not present": gdt_spare is
  * zeroes, but for the one LDT of sldt, which no program can load. See TRICKS.md, "Numbers in
  * limits".
  *
@@ -25,7 +25,7 @@
  *
  * Sources: Intel SDM volume 3, 3.5 (descriptor tables), 7.2.3 (LDT descriptor in 64-bit mode).
  */
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/printk.h"
 #include "../kernel/syscall.h"
 #include "x86.h"
@@ -49,7 +49,7 @@ _Static_assert(GETCPU_SLDT_ROOM + 1 <= GDT_SPARE, "a descriptor takes two entrie
 /* How many numbers the method's place holds; 0: as many as a register. */
 static u32 room(void)
 {
-	switch (policies.getcpu) {
+	switch (variants.getcpu) {
 	case GETCPU_LSL:
 		return GETCPU_LSL_ROOM;
 	case GETCPU_SIDT:
@@ -66,37 +66,37 @@ static u32 room(void)
 /* The patch's range checks of 2007, made at boot: sidt, else lsl, else none. */
 void getcpu_check_room(void)
 {
-	u32 numbers = policies.max_cpus << policies.node_bits;
+	u32 numbers = variants.max_cpus << variants.node_bits;
 
-	if (policies.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
+	if (variants.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
 		printk("lab: %u numbers do not fit the IDT's limit: getcpu=lsl instead of sidt\n",
 		       numbers);
-		policies.getcpu = GETCPU_LSL;
+		variants.getcpu = GETCPU_LSL;
 	}
 	if (room() && numbers > room()) {
 		printk("lab: bad command line: getcpu=%s has room for %u numbers, and "
 		       "max-cpus << node-bits is %u\n",
-		       policy_word(&policies.getcpu), room(), numbers);
+		       variant_name(&variants.getcpu), room(), numbers);
 		machine_exit(1);
 	}
 }
 
 static _Noreturn void unsupported(const char *reason)
 {
-	printk("lab: unsupported here: getcpu=%s: %s\n", policy_word(&policies.getcpu), reason);
+	printk("lab: unsupported here: getcpu=%s: %s\n", variant_name(&variants.getcpu), reason);
 	machine_exit(1);
 }
 
 void getcpu_check_cpu(void)
 {
-	bool hidden = policies.getcpu == GETCPU_SGDT || policies.getcpu == GETCPU_SIDT ||
-		      policies.getcpu == GETCPU_SLDT;
+	bool hidden = variants.getcpu == GETCPU_SGDT || variants.getcpu == GETCPU_SIDT ||
+		      variants.getcpu == GETCPU_SLDT;
 
-	if (policies.getcpu == GETCPU_RDTSCP && !cpu_features.rdtscp)
+	if (variants.getcpu == GETCPU_RDTSCP && !cpu_features.rdtscp)
 		unsupported("the CPU has no rdtscp");
-	if (policies.getcpu == GETCPU_RDPID && !cpu_features.rdpid)
+	if (variants.getcpu == GETCPU_RDPID && !cpu_features.rdpid)
 		unsupported("the CPU has no rdpid");
-	if (hidden && policies.umip && cpu_features.umip)
+	if (hidden && variants.umip && cpu_features.umip)
 		unsupported("UMIP keeps the instruction from programs; boot with umip=off");
 }
 
@@ -104,7 +104,7 @@ void getcpu_check_cpu(void)
 
 static u32 cpu_value(const struct percpu *cpu)
 {
-	return cpu->number << policies.node_bits | cpu->node;
+	return cpu->number << variants.node_bits | cpu->node;
 }
 
 static void load_gdt(const struct percpu *cpu, u16 limit)
@@ -129,17 +129,17 @@ void getcpu_init_cpu(struct percpu *cpu)
 	u32 value;
 
 	/* Neighbouring numbers on different nodes, as firmware often has it. */
-	cpu->node = cpu->number % (1u << policies.node_bits);
+	cpu->node = cpu->number % (1u << variants.node_bits);
 	value = cpu_value(cpu);
 	desc_set_cpunode(cpu, value);
 	if (cpu_features.rdtscp || cpu_features.rdpid)
 		write_msr(MSR_TSC_AUX, value);
 	vdso_set_cpu_value(cpu->apic_id, value);
-	if (policies.getcpu == GETCPU_SIDT)
+	if (variants.getcpu == GETCPU_SIDT)
 		desc_set_idt_limit(GETCPU_IDT_LIMIT + value);
-	else if (policies.getcpu == GETCPU_SGDT)
+	else if (variants.getcpu == GETCPU_SGDT)
 		load_gdt(cpu, GETCPU_GDT_LIMIT + value);
-	else if (policies.getcpu == GETCPU_SLDT)
+	else if (variants.getcpu == GETCPU_SLDT)
 		load_ldt(cpu, value);
 }
 

@@ -3,7 +3,7 @@
  *
  * The CPU looks a port up in the TSS of the CPU it is: a clear bit allows it. Tasks have bitmaps of
  * their own, 8 KiB each, and there is one TSS a CPU, so between two tasks the TSS must be brought
- * up to date. Policy `iobitmap` says when and how much:
+ * up to date. The variant of `iobitmap` decides when and how much:
  *
  *   full-copy  Linux 2.6.8: the switch copies all of next's bitmap; without one it moves the base
  *              beyond the TSS's limit, which denies all ports.
@@ -26,7 +26,7 @@
  * come between the steps here, and why a stale bit can't be used: TRICKS.md, "I/O bitmaps".
  */
 #include "../kernel/page.h"
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/syscall.h"
 #include "../kernel/task.h"
 #include "x86.h"
@@ -99,7 +99,7 @@ void iobitmap_switch(struct task *prev, struct task *next)
 		__atomic_or_fetch(&next->work, WORK_IO_BITMAP, __ATOMIC_RELAXED);
 }
 
-/* Policy lazy, WORK_IO_BITMAP set: makes the TSS this task's. */
+/* In variant lazy, with WORK_IO_BITMAP set: makes the TSS this task's. */
 void iobitmap_exit_to_user(void)
 {
 	struct percpu *cpu = this_cpu();
@@ -121,16 +121,16 @@ void iobitmap_exit_to_user(void)
 /* ---- What a change of the current task's own bitmap does. ---- */
 
 /* `old_bytes`: how far the TSS may hold clear bits of the bitmap as it was. Without a bitmap the
- * TSS must deny at once in every policy: the switch away from such a task leaves it alone. */
+ * TSS must deny at once in every variant: the switch away from such a task leaves it alone. */
 static void tss_update(u32 old_bytes)
 {
 	const struct io_bitmap *bitmap = current->io_bitmap;
 
-	if (policies.iobitmap == IOBITMAP_FULL_COPY)
+	if (variants.iobitmap == IOBITMAP_FULL_COPY)
 		switch_full_copy(bitmap);
-	else if (policies.iobitmap == IOBITMAP_LAZY && bitmap)
+	else if (variants.iobitmap == IOBITMAP_LAZY && bitmap)
 		__atomic_or_fetch(&current->work, WORK_IO_BITMAP, __ATOMIC_RELAXED);
-	else if (policies.iobitmap == IOBITMAP_LAZY)
+	else if (variants.iobitmap == IOBITMAP_LAZY)
 		tss()->io_bitmap_base = TSS_IO_BITMAP_INVALID;
 	else if (bitmap)
 		copy_words(tss()->io_bitmap, bitmap->bits, max(old_bytes, bitmap->bytes));
@@ -213,8 +213,8 @@ i64 sys_ioperm(u64 from, u64 count, u64 on)
 	return 0;
 }
 
-/* The kernel's own IOPL: means nothing to the kernel, but policies `flags` other than entry-clean
- * may carry it to user mode or compare it at the next switch. */
+/* The kernel's own IOPL: means nothing to the kernel, but variants of `flags` other than
+ * entry-clean may carry it to user mode or compare it at the next switch. */
 static void set_kernel_iopl(u64 iopl)
 {
 	u64 flags = (read_flags() & ~(u64)FLAG_IOPL) | iopl;
@@ -231,7 +231,7 @@ i64 sys_iopl(u64 level)
 		return -EINVAL;
 	regs->rflags = (regs->rflags & ~(u64)FLAG_IOPL) | iopl;
 	current->eflags = iopl | FLAG_ONE;
-	if (policies.flags != FLAGS_ENTRY_CLEAN)
+	if (variants.flags != FLAGS_ENTRY_CLEAN)
 		set_kernel_iopl(iopl);
 	return 0;
 }
@@ -251,7 +251,7 @@ void iobitmap_drop(struct task *task)
 	struct io_bitmap *bitmap = task->io_bitmap;
 
 	task->eflags = FLAG_ONE;
-	if (task == current && policies.flags != FLAGS_ENTRY_CLEAN)
+	if (task == current && variants.flags != FLAGS_ENTRY_CLEAN)
 		set_kernel_iopl(0);
 	if (!bitmap)
 		return;
@@ -265,11 +265,11 @@ void iobitmap_drop(struct task *task)
 void iobitmap_init_cpu(struct percpu *cpu)
 {
 	memset(cpu->tss.io_bitmap, 0xff, sizeof(cpu->tss.io_bitmap));
-	cpu->tss.io_bitmap_base = policies.iobitmap == IOBITMAP_TRACKED ? TSS_IO_BITMAP_VALID
+	cpu->tss.io_bitmap_base = variants.iobitmap == IOBITMAP_TRACKED ? TSS_IO_BITMAP_VALID
 									: TSS_IO_BITMAP_INVALID;
 }
 
-void iobitmap_apply_policy(void)
+void iobitmap_apply_variant(void)
 {
 	static void (*const functions[])(struct task *, struct task *) = {
 		[IOBITMAP_FULL_COPY] = iobitmap_switch_full_copy,
@@ -277,6 +277,6 @@ void iobitmap_apply_policy(void)
 		[IOBITMAP_LAZY] = iobitmap_switch,
 	};
 
-	static_call_patch(iobitmap_switch, functions[policies.iobitmap]);
+	static_call_patch(iobitmap_switch, functions[variants.iobitmap]);
 	iobitmap_init_cpu(this_cpu());
 }

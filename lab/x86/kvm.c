@@ -1,8 +1,8 @@
 /*
- * Says so where programs can't run. A KVM without hardware below it interprets its guests, and such
- * a one was seen to do programs' calls of the kernel wrong: `syscall` stays in ring 3, so that the
- * kernel's first instruction faults as if the program had jumped there, and `int` is an invalid
- * opcode. Boot, interrupts, faults and several CPUs work.
+ * Reports a KVM under which programs can't run. A KVM without hardware below it interprets its
+ * guests, and one such was seen to do programs' calls of the kernel wrong: `syscall` stays in ring
+ * 3, so that the kernel's first instruction faults as if the program had jumped there, and `int` is
+ * an invalid opcode. Boot, interrupts, faults and several CPUs work.
  */
 #include "x86.h"
 #include "usercopy.h"

@@ -3,7 +3,7 @@
  * CPU that runs, before text is made read-only; nothing that is rewritten runs meanwhile.
  */
 #include "patch.h"
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/printk.h"
 #include "cpu.h"
 
@@ -77,7 +77,7 @@ static u64 chosen_features(void)
 {
 	u64 chosen = 0;
 
-	if (policies.irq_restore == IRQ_RESTORE_STI_IF)
+	if (variants.irq_restore == IRQ_RESTORE_STI_IF)
 		chosen |= 1ul << ALTERNATIVE_STI_IF;
 	if (cpu_features.smap)
 		chosen |= 1ul << ALTERNATIVE_SMAP;

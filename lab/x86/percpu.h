@@ -49,7 +49,7 @@ struct percpu {
 	struct task *task; /* that runs: `current` */
 	u64 kstack;      /* top of the current task's kernel stack */
 	u64 user_rsp;    /* scratch of the syscall entry */
-	u32 softirq_look; /* the end of an interrupt is to look for softirqs */
+	u32 softirq_look; /* the end of an interrupt must check for softirqs */
 	u32 irq_context;  /* IRQ_FROM_*, or 0 */
 	u32 softirq_pending;  /* bit n: softirq n was raised, and its run has not begun */
 	u32 softirq_disabled; /* they run now, or are not to run: how often nested */

@@ -2,8 +2,8 @@
  * Signal frames of 64-bit programs; see sigframe.h.
  *
  * Nothing that comes back in a frame is believed: segments are the program's own, flags only those
- * that it may set itself, the instruction pointer is one of user space (iret would fault in the
- * kernel otherwise), reserved bits of mxcsr are cleared (fxrstor would).
+ * that it may set itself, the instruction pointer is one of user space (else iret would fault in
+ * the kernel), reserved bits of mxcsr are cleared (fxrstor would).
  */
 #include "sigframe.h"
 

@@ -1,7 +1,7 @@
 /*
  * Several CPUs: starting them, and the interrupts that they send each other.
  *
- * QEMU's firmware configuration says how many there are, which saves reading ACPI's or Intel's MP
+ * QEMU's firmware configuration tells how many there are, which saves reading ACPI's or Intel's MP
  * tables; one broadcast of INIT and start-up starts them all (Intel SDM volume 3, 9.4.4.1; QEMU,
  * docs/specs/fw_cfg.rst). Each takes the next number when it arrives and finds its stack by it.
  *
@@ -124,8 +124,8 @@ void smp_reschedule_interrupt(void)
 }
 
 /*
- * Flushing other CPUs' TLBs: one request at a time. Whoever waits here, for the lock or for the
- * others, has interrupts on and so serves the request of the one before; see TRICKS.md, "Waiting
+ * Flushing other CPUs' TLBs: one request at a time. A CPU that waits here, for the lock or for
+ * the others, has interrupts on and so serves the request before its own; see TRICKS.md, "Waiting
  * for TLB flushes".
  */
 static struct {

@@ -1,5 +1,5 @@
 /*
- * The switch from one kernel stack to another, in four forms (policy `flags`).
+ * The switch from one kernel stack to another, one form per variant of `flags`.
  *
  *	void switch_FORM(struct task *prev, struct task *next);
  *

@@ -2,9 +2,9 @@
  * Code that the kernel gives to programs: the vDSO with __vdso_getcpu, and the page by which 32-bit
  * programs enter the kernel.
  *
- * Of the sixteen getcpu images in vdso/ the one that the policies name is copied to a page at boot,
- * where node-bits is written into its instructions; then it never changes. All programs share that
- * page and the data page after it, read-only. The kernel writes the data page through its own
+ * Of the sixteen getcpu images in vdso/ the one that the variants choose is copied to a page at
+ * boot, where node-bits is written into its instructions; then it never changes. All programs share
+ * that page and the data page after it, read-only. The kernel writes the data page through its own
  * mapping: the tick counter at each tick of CPU 0, and the CPUs' numbers as they start.
  *
  * Sources: vdso(7); Linux arch/x86/entry/vdso/. TRICKS.md, "The cache of getcpu", for its races.
@@ -12,7 +12,7 @@
 #include "vdso.h"
 #include "../kernel/mm.h"
 #include "../kernel/page.h"
-#include "../kernel/policy.h"
+#include "../kernel/variants.h"
 #include "../kernel/printk.h"
 #include "../kernel/time.h"
 #include "x86.h"
@@ -70,7 +70,7 @@ static void patch_node_bits(void)
 	const struct vdso_patches *patches =
 		(const void *)(image + ELF64_HEADER_SIZE +
 			       VDSO_PROGRAM_HEADERS * ELF64_PROGRAM_HEADER_SIZE);
-	u8 bits = policies.node_bits;
+	u8 bits = variants.node_bits;
 	u32 mask = (1u << bits) - 1;
 
 	patch(&patches->shift, &bits, sizeof(bits));
@@ -85,9 +85,9 @@ static const u8 *vsyscall32_form(void)
 	return cpu_features.sysenter ? vsyscall32_sysenter : vsyscall32_int80;
 }
 
-void vdso_apply_policy(void)
+void vdso_apply_variant(void)
 {
-	const struct vdso_image *chosen = &vdso_images[policies.getcpu][policies.getcpu_cache];
+	const struct vdso_image *chosen = &vdso_images[variants.getcpu][variants.getcpu_cache];
 
 	image = page_alloc_zeroed(1);
 	vsyscall32 = page_alloc_zeroed(0);

@@ -14,10 +14,10 @@ struct boot_info {
 extern struct boot_info boot_info;
 
 void boot_read(u64 start_info_phys);   /* fills boot_info, adds memory ranges */
-void cpu_detect(void);                 /* features; before policies are read */
-/* Under a KVM that can't run programs: says so and ends, if this fault of a program shows it. */
+void cpu_detect(void);                 /* features; before variants are read */
+/* If this fault shows a KVM that can't run programs: reports that and ends the machine. */
 void kvm_check_fault(const struct regs *regs, u64 vector, u64 address);
-void cpu_init(void);                   /* CR0/CR4, EFER, syscall MSRs by policy: each CPU */
+void cpu_init(void);                   /* CR0/CR4, EFER, the variant's syscall MSRs: each CPU */
 void paging_init(void);                /* direct map and image, final permissions but for text */
 void text_protect(void);               /* text becomes read-only: patching is over */
 u64 paging_new_root(void);             /* top table with the kernel's half; 0 without memory */
@@ -49,11 +49,11 @@ void task_first_frame(struct task *task, void (*body)(void *), void *argument);
 void segments_load(struct task *task);
 /* The selectors that the CPU has now, into the current task's structure. */
 void segments_save(struct task *task);
-/* entry.S: what the 32-bit fast path does about flags; policies other than entry-clean patch both
+/* entry.S: what the 32-bit fast path does about flags; variants other than entry-clean patch both
  * to nothing. Static calls from assembly, not to be called. */
 void sysenter_clean_flags(void);
 void sysexit_load_flags(void);
-/* iobitmap.c; see its head for the three policies. */
+/* iobitmap.c; see its head for the three variants. */
 /* Static call key (lazy); called only if one of the two has a bitmap. */
 void iobitmap_switch(struct task *prev, struct task *next);
 void iobitmap_exit_to_user(void);                                    /* lazy: WORK_IO_BITMAP */
@@ -61,16 +61,16 @@ i64 sys_ioperm(u64 from, u64 count, u64 on);
 i64 sys_iopl(u64 level);
 int iobitmap_fork(struct task *child, struct task *parent);          /* 0 or -ENOMEM */
 void iobitmap_drop(struct task *task);           /* exit and exec: no port, IOPL 0 for its eflags */
-void iobitmap_apply_policy(void);
+void iobitmap_apply_variant(void);
 void iobitmap_init_cpu(struct percpu *cpu);                          /* its TSS denies all ports */
 
-/* vdso.c: maps the chosen getcpu page; returns what AT_SYSINFO_EHDR shall say, or 0. */
+/* vdso.c: maps the chosen getcpu page; returns the value for AT_SYSINFO_EHDR, or 0. */
 u64 vdso_map(struct mm *mm);
 u64 vdso_map_compat(struct mm *mm, u64 *sysinfo);                     /* AT_SYSINFO of 32-bit programs */
-void vdso_apply_policy(void);
+void vdso_apply_variant(void);
 void vdso_tick(void);                                                /* CPU 0's tick: jiffies page */
-/* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by policy IDT or
- * GDT limit or LDT. On that CPU, its tables loaded; vdso_apply_policy() calls it on the first. */
+/* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by variant IDT or
+ * GDT limit or LDT. On that CPU, its tables loaded; vdso_apply_variant() calls it on the first. */
 void getcpu_init_cpu(struct percpu *cpu);
 i64 sys_getcpu(u64 cpu, u64 node, u64 cache);
 /* Stops the boot if the way that was asked for can't hold max-cpus numbers, but sidt
@@ -80,7 +80,7 @@ void getcpu_check_room(void);
 void getcpu_check_cpu(void);
 /* flags.c: flags that `syscall` clears on entry (MSR_FMASK), by variant `flags`. */
 u64 flags_syscall_mask(void);
-void flags_apply_policy(void);
+void flags_apply_variant(void);
 
 /* trap.c: does the work noted for the current task, before user mode. exit_work() is also the key
  * of a static call, on the ways out of interrupts: the other leaves softirqs alone. Interrupts are

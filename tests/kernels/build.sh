@@ -101,7 +101,7 @@ configure() {
 	check_obeyed "$here/config/$1.config"
 }
 
-# check_obeyed FRAGMENT: kconfig drops in silence what it can't satisfy; this says so.
+# check_obeyed FRAGMENT: kconfig drops in silence what it can't satisfy; this reports it.
 check_obeyed() {
 	awk '
 	!/^(# )?CONFIG_/ { next }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The paths that no Linux walks here, in the order of all: those that need devices of the lab
+/// The paths that no Linux can run here, in the order of all: those that need devices of the lab
 /// kernel, and an instruction that no CPU of QEMU 7.2's interpreter has.
 pub const NOT_ON_LINUX: &[&str] = &[
     "ioctl.native+2cpu",

@@ -13,12 +13,12 @@ pub fn built(variant: &str) -> String {
     file("PATHMETER_TEST_KERNELS", &format!("{variant}.bzImage"))
 }
 
-/// The kernel of `tests/kernels/fake` that does what its name says.
+/// A kernel of `tests/kernels/fake`; its name tells what it does.
 pub fn fake(name: &str) -> String {
     file("PATHMETER_FAKES", &format!("{name}.elf"))
 }
 
-/// Whether the long forms of the tests run; says so if not.
+/// Whether the long forms of the tests run; prints a line if not.
 pub fn soak() -> bool {
     let soak = env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1");
     if !soak {

@@ -17,7 +17,7 @@
 
 #![allow(clippy::missing_panics_doc, reason = "a test that cannot go on shall end")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
-#![allow(clippy::print_stdout, reason = "it says what a test leaves out")]
+#![allow(clippy::print_stdout, reason = "it prints what a test leaves out")]
 
 mod binary;
 mod document;

@@ -22,7 +22,7 @@ pub struct Run {
     pub code: i32,
     /// What it printed.
     pub stdout: String,
-    /// What it said besides.
+    /// What it printed on stderr.
     pub stderr: String,
     /// How long it took.
     pub elapsed: Duration,
@@ -42,15 +42,15 @@ impl Run {
         self
     }
 
-    /// It must have ended with exit code 3, printed nothing, and said all `words`.
+    /// It must have ended with exit code 3, printed nothing on stdout and all `words` on stderr.
     pub fn assert_unmeasured(&self, words: &[&str]) {
         assert_eq!((self.code, &self.stdout[..]), (3, ""), "{}", self.stderr);
-        self.assert_said(&["pathmeter: error: "]);
-        self.assert_said(words);
+        self.assert_printed(&["pathmeter: error: "]);
+        self.assert_printed(words);
     }
 
-    /// It must have said all `words` on stderr.
-    pub fn assert_said(&self, words: &[&str]) {
+    /// It must have printed all `words` on stderr.
+    pub fn assert_printed(&self, words: &[&str]) {
         for word in words {
             assert!(self.stderr.contains(word), "{word:?} is not in:\n{}", self.stderr);
         }
@@ -95,8 +95,8 @@ impl Running {
         }
     }
 
-    /// Waits until it has said `words` on stderr.
-    pub fn until_said(&mut self, words: &str) {
+    /// Waits until it has printed `words` on stderr.
+    pub fn until_printed(&mut self, words: &str) {
         let stderr = self.stderr.path().to_owned();
         self.until(words, || fs::read_to_string(&stderr).unwrap().contains(words));
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::explain::WITHOUT_PLUGINS;
 use crate::results::assert_valid;
 
-/// What `path` does in Debian's cloud kernel otherwise than `base`.
+/// How `path` in Debian's cloud kernel differs from `base`.
 fn against(path: &str, base: &str) -> Value {
     let scene = Scene::warm();
     let explain = scene.run(&["explain", path, &debian("cloud"), "--against", base, "--json"]);
@@ -115,7 +115,7 @@ fn what_cannot_be_set_against_is_refused_before_anything_runs() {
     let refused = |arguments: &[&str], words: &[&str]| {
         let run = scene.run(&[&["explain", "file.stat", &base], arguments].concat());
         assert_eq!(run.code, 2, "{}", run.stderr);
-        run.assert_said(words);
+        run.assert_printed(words);
     };
     refused(&["--against", "flags.isolation"], &["flags.isolation has no window to record"]);
     refused(&["--against", "file.stats"], &["did you mean file.stat"]);
@@ -172,7 +172,7 @@ fn a_path_before_which_the_kernel_dies_is_explained_and_the_broken_one_is_not() 
     let (base, panics) = (built("base"), built("panics-in-stat"));
     let scene = Scene::warm();
     let run = scene.run(&["explain", "flags.popf", &base, &panics, "--json"]);
-    run.assert_said(&["running file.stat: ", "recording without it"]);
+    run.assert_printed(&["running file.stat: ", "recording without it"]);
     assert_eq!(run.json()["difference"]["total"], 0);
     let only = ["--only", "file.stat,flags.popf", "--explain", "--json"];
     let run = scene.run(&[&["compare", &base, &panics][..], &only].concat());

@@ -1,4 +1,4 @@
-//! The cache: what is broken is noticed, said and made again; it may be shared, and done without.
+//! The cache: what is broken is noticed, reported and made again. It may be shared, or missing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ fn cut_in_half(file: &Path) {
 }
 
 /// Measures, breaks the kept file of this kind, and measures again: the same result, and a note
-/// that says `words`; and then again, without a note.
+/// with `words`; and then again, without a note.
 fn remade(kind: &str, harm: fn(&Path), words: &str) {
     let scene = Scene::cold();
     let first = measure(&scene);
@@ -39,7 +39,7 @@ fn remade(kind: &str, harm: fn(&Path), words: &str) {
     }
     harm(&broken);
     let second = measure(&scene);
-    second.assert_said(&[&broken.display().to_string(), words]);
+    second.assert_printed(&[&broken.display().to_string(), words]);
     assert_identical(&second.json(), &first.json());
     let third = measure(&scene);
     assert_identical(&third.json(), &second.json());
@@ -76,8 +76,10 @@ fn changed_symbols_are_asked_for_again() {
         let broken = scene.cached_file(".symbols");
         harm(&broken);
         let second = explain();
-        second
-            .assert_said(&[&broken.display().to_string(), "was corrupt; asking the kernel again"]);
+        second.assert_printed(&[
+            &broken.display().to_string(),
+            "was corrupt; asking the kernel again",
+        ]);
         let third = explain();
         assert_eq!([&second.stdout, &third.stdout], [&first.succeeded().stdout; 2]);
         assert!(!third.stderr.contains("note"), "{}", third.stderr);

@@ -55,7 +55,7 @@ fn an_output_that_does_not_fit_costs_no_other() {
     let outputs = ["--svg", "small/stat.svg", "--callgrind", "small/missing/stat.callgrind"];
     let run = run_with_disk(&scene, "small", "4k", &[&arguments[..], &outputs[..2]].concat());
     assert_eq!(run.code, 3, "{}", run.stderr);
-    run.assert_said(&["writing small/stat.svg: No space left on device", "make room there"]);
+    run.assert_printed(&["writing small/stat.svg: No space left on device", "make room there"]);
     assert!(!run.stderr.contains("\nsmall/"), "left: {}", run.stderr);
     assert!(run.stdout.contains("path      file.stat"), "the tables all the same");
     let folded = std::fs::read_to_string(scene.path("stat.folded")).unwrap();

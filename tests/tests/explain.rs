@@ -89,7 +89,7 @@ fn the_same_explanation_every_time() {
 }
 
 /// A file that is built like the vmlinux of a kernel whose `getppid` runs into a function that was
-/// inlined there. Only its lines and addresses are asked for; with a banner it says whose it is.
+/// inlined there. Only its lines and addresses are asked for; a banner names the kernel it belongs to.
 const GETPPID: &str = r#"
 #line 1 "kernel/sys.c"
 static inline __attribute__((always_inline)) void read_parent(void)
@@ -172,11 +172,11 @@ fn a_path_without_windows_is_refused_before_anything_runs() {
     for path in ["flags.isolation", "softirq.net-rx"] {
         let run = scene.run(&["explain", path, &debian("cloud")]);
         assert_eq!(run.code, 2, "{}", run.stderr);
-        run.assert_said(&["has no window to record"]);
+        run.assert_printed(&["has no window to record"]);
     }
     let run = scene.run(&["explain", "switch.yeild", &debian("cloud")]);
     assert_eq!(run.code, 2);
-    run.assert_said(&["did you mean switch.yield"]);
+    run.assert_printed(&["did you mean switch.yield"]);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_qemu_without_plugins_still_measures() {
     let base = built("base");
     let run = scene.run(&["explain", "file.stat", &base, "--qemu", qemu, "--perturb", "1"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    run.assert_said(&["does not take the recorder plugin", "invalid option", "7.2 or newer"]);
+    run.assert_printed(&["does not take the recorder plugin", "invalid option", "7.2 or newer"]);
     let run = scene.run(&["measure", &base, "--qemu", qemu, "--perturb", "1"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
 }

@@ -1,5 +1,5 @@
-//! Files that can't be measured: exit code 3, and a message that names the file, says what it is
-//! and what to do.
+//! Files that can't be measured: exit code 3, and a message that names the file, what it is and
+//! what to do.
 
 use std::fs;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use pathmeter_e2e::{Scene, built};
 /// Nothing boots, so it is quick; this is many times what it takes.
 const SOON: Duration = Duration::from_secs(30);
 
-/// Measures a file of these bytes: the error must name it and say `words`.
+/// Measures a file of these bytes: the error must name it and contain `words`.
 fn refused(name: &str, bytes: &[u8], words: &[&str]) {
     let scene = Scene::cold();
     scene.write(name, bytes);

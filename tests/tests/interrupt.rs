@@ -6,7 +6,7 @@ use std::time::Duration;
 use pathmeter_e2e::{Running, Scene, built, debian, fake};
 use rustix::process::Signal;
 
-/// From the first steps over reading images and booting to walking paths.
+/// From the first steps over reading images and booting to running paths.
 const MOMENTS_MS: [u64; 5] = [50, 300, 1000, 2000, 4000];
 
 /// Runs a comparison that takes minutes.
@@ -45,10 +45,10 @@ fn a_service_manager_ends_it_likewise() {
 
 #[test]
 fn in_each_phase_ctrl_c_says_so_in_one_line() {
-    for phase in ["reading the image", "booting", "walking the paths"] {
+    for phase in ["reading the image", "booting", "running the paths"] {
         let scene = Scene::cold();
         let mut running = start(&scene);
-        running.until_said(phase);
+        running.until_printed(phase);
         running.signal(Signal::INT);
         assert_interrupted(&scene, running);
     }
@@ -57,13 +57,13 @@ fn in_each_phase_ctrl_c_says_so_in_one_line() {
 #[test]
 fn an_explanation_ends_in_each_phase_and_on_both_sides() {
     // Each hangs in its phase until the signal comes.
-    let phases = [("booting", fake("hangs")), ("walking the paths", built("hangs-in-stat"))];
+    let phases = [("booting", fake("hangs")), ("running the paths", built("hangs-in-stat"))];
     for (phase, kernel) in phases {
         for against in [&["--against", "file.stat"][..], &[&kernel], &[]] {
             let scene = Scene::cold();
             let arguments = ["explain", "file.stat", &kernel];
             let mut running = scene.start(&[&arguments[..], against].concat());
-            running.until_said(phase);
+            running.until_printed(phase);
             // A guest for each kernel; two paths of one kernel share one.
             let guests = if against == [&kernel] { 2 } else { 1 };
             running.until("its guests run", || scene.guests().len() == guests);

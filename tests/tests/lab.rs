@@ -51,7 +51,7 @@ fn the_lab_is_the_floor() {
 }
 
 #[test]
-fn two_policies_are_compared_as_two_kernels_are() {
+fn two_variants_are_compared_as_two_kernels_are() {
     let scene = Scene::warm();
     let (base, new) = ("lab:iobitmap=full-copy", "lab:iobitmap=lazy");
     let comparison = scene.run(&["compare", base, new, "--json"]).json();
@@ -80,14 +80,14 @@ fn a_leak_is_a_failed_check() {
 }
 
 #[test]
-fn a_wrong_policy_is_answered_with_the_right_ones() {
+fn a_wrong_variant_is_answered_with_the_right_ones() {
     let scene = Scene::cold();
     let run = scene.run(&["measure", "lab:iobitmap=eager"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
-    run.assert_said(&["iobitmap", "full-copy", "tracked", "lazy"]);
+    run.assert_printed(&["iobitmap", "full-copy", "tracked", "lazy"]);
     let run = scene.run(&["measure", "lab:iobitmp=lazy"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
-    run.assert_said(&["iobitmp", "iobitmap", "getcpu"]);
+    run.assert_printed(&["iobitmp", "iobitmap", "getcpu"]);
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn what_the_cpu_lacks_is_unsupported_here() {
     let scene = Scene::cold();
     let run = scene.run(&["measure", "lab:getcpu=rdpid"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
-    run.assert_said(&["lab:getcpu=rdpid", "unsupported here", "rdpid"]);
-    run.assert_said(&["rdpid"]);
+    run.assert_printed(&["lab:getcpu=rdpid", "unsupported here", "rdpid"]);
+    run.assert_printed(&["rdpid"]);
 }
 
 #[test]
@@ -166,11 +166,11 @@ fn one_and_two_cpus_are_different_conditions() {
     let scene = Scene::warm();
     let refused = scene.run(&["compare", "lab", "lab:cpus=2", "--perturb", "2"]);
     assert_eq!((refused.code, &refused.stdout[..]), (2, ""));
-    refused.assert_said(&["cpus: \"1\" in base, \"2\" in new", "--across"]);
+    refused.assert_printed(&["cpus: \"1\" in base, \"2\" in new", "--across"]);
     for words in ["cpus=0", "cpus=3", "cpus=two", "cpus=1,cpus=2"] {
         let run = scene.run(&["measure", &format!("lab:{words}")]);
         assert_eq!(run.code, 2, "{}", run.stderr);
-        run.assert_said(&[words, "cpus=2"]);
+        run.assert_printed(&[words, "cpus=2"]);
     }
 }
 
@@ -179,7 +179,7 @@ fn a_window_of_two_cpus_is_not_explained() {
     let scene = Scene::warm();
     let run = scene.run(&["explain", "ioctl.native+2cpu", "lab:cpus=2"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
-    run.assert_said(&["ioctl.native+2cpu has no window to record", "both CPUs"]);
+    run.assert_printed(&["ioctl.native+2cpu has no window to record", "both CPUs"]);
 }
 
 #[test]
@@ -206,10 +206,10 @@ fn an_experiment_is_a_page_with_the_sources_figures_beside_ours() {
     let scene = Scene::warm();
     let run = scene.run(&["experiment", "ioperm-2004"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for said in ["symptom", "10563", "2503", "full-copy", "what must come out", "yes ", "cycles"] {
-        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    for words in ["symptom", "10563", "2503", "full-copy", "expected results", "yes ", "cycles"] {
+        assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     let run = scene.run(&["experiment", "ioperm"]);
     assert_eq!(run.code, 2);
-    run.assert_said(&["ioperm-2004"]);
+    run.assert_printed(&["ioperm-2004"]);
 }

@@ -73,7 +73,7 @@ fn one_of_an_untested_version_is_tried_once() {
     let arguments = ["measure", &built("base"), "--perturb", "1", "--qemu", &qemu];
     let note = "QEMU 99.1.0 is not among the tested versions";
     let first = scene.run(&arguments);
-    first.succeeded().assert_said(&[note]);
+    first.succeeded().assert_printed(&[note]);
     assert!(!scene.run(&arguments).succeeded().stderr.contains(note));
 }
 
@@ -141,12 +141,12 @@ fn one_that_lacks_a_library_is_quoted() {
     run.assert_unmeasured(&["could not say its version", "libslirp.so.0: cannot open"]);
 }
 
-/// Kills QEMU once the command has said `phase`.
+/// Kills QEMU once the command has printed `phase`.
 fn killed_while(phase: &str) {
     let scene = Scene::cold();
     let kernel = debian("cloud");
     let mut running = scene.start(&["measure", &kernel, "--perturb", "64"]);
-    running.until_said(phase);
+    running.until_printed(phase);
     running.until("QEMU runs", || !scene.guests().is_empty());
     for guest in scene.guests() {
         let guest = Pid::from_raw(i32::try_from(guest).unwrap()).unwrap();
@@ -165,5 +165,5 @@ fn one_killed_during_boot() {
 
 #[test]
 fn one_killed_while_it_measures() {
-    killed_while("walking the paths");
+    killed_while("running the paths");
 }

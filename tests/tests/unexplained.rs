@@ -1,4 +1,4 @@
-//! `explain` where something is missing, wrong or dies: what can be said is said, and the rest is an
+//! `explain` where something is missing, wrong or dies: what is known is printed, and the rest is an
 //! error that names the kernel and the path.
 
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn without_symbols_addresses_are_shown_and_add_up() {
         (built("base"), &hidden, "kernel.kptr_restrict=0"),
     ] {
         let run = explain("syscall.getppid", &kernel, more);
-        run.assert_said(&["note: ", "no symbols: ", words, "addresses are shown instead"]);
+        run.assert_printed(&["note: ", "no symbols: ", words, "addresses are shown instead"]);
         let explain = run.json();
         let functions = functions(&explain);
         let addresses = functions.iter().filter(|(name, _)| name.starts_with("0xffffffff8"));
@@ -64,21 +64,21 @@ fn a_path_that_hangs_is_named() {
     let kernel = built("hangs-in-stat");
     let run = explain("file.stat", &kernel, &["--timeout", "5"]);
     run.assert_unmeasured(&["hangs-in-stat.bzImage: running file.stat: not done after 5 s"]);
-    run.assert_said(&["--timeout SECONDS"]);
+    run.assert_printed(&["--timeout SECONDS"]);
 }
 
 #[test]
 fn a_path_in_which_the_kernel_panics_is_named() {
     let run = explain("file.stat", &built("panics-in-stat"), &[]);
     run.assert_unmeasured(&["panics-in-stat.bzImage: running file.stat: Kernel panic"]);
-    run.assert_said(&["the end of the guest's console:"]);
+    run.assert_printed(&["the end of the guest's console:"]);
 }
 
 #[test]
 fn a_kernel_that_dies_in_one_path_is_explained_in_the_others() {
-    for (name, said) in [("syscall.getppid", false), ("flags.popf", true)] {
+    for (name, noted) in [("syscall.getppid", false), ("flags.popf", true)] {
         let run = explain(name, &built("panics-in-stat"), &["--json"]);
-        assert_eq!(run.stderr.contains("recording without it"), said, "{name}: {}", run.stderr);
+        assert_eq!(run.stderr.contains("recording without it"), noted, "{name}: {}", run.stderr);
         let base = explain(name, &built("base"), &["--json"]).json();
         assert_eq!(run.json()["base"]["window"]["total"], base["base"]["window"]["total"]);
     }
@@ -98,7 +98,10 @@ fn a_result_is_no_kernel_to_explain() {
     let refused = |arguments: &[&str]| {
         let run = scene.run(arguments);
         assert_eq!(run.code, 2, "{}", run.stderr);
-        run.assert_said(&["base.json: a result does not hold a kernel", "name the kernel image"]);
+        run.assert_printed(&[
+            "base.json: a result does not hold a kernel",
+            "name the kernel image",
+        ]);
     };
     refused(&["explain", "file.stat", "base.json"]);
     refused(&["explain", "file.stat", &base, "base.json"]);

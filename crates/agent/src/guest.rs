@@ -1,6 +1,6 @@
 //! What the guest needs before it can be measured, and how it ends.
 //!
-//! Nothing here is fatal but the pinning: a probe that misses a file system says so itself.
+//! Nothing here is fatal but the pinning: a probe that misses a file system reports it itself.
 
 use pathmeter_probes::{
     sys::{self, CStr, flag},

@@ -71,6 +71,6 @@ pub(crate) fn at_an_exact_state(port: u16, value: u8) {
 
 /// Writes `value` to the I/O port that pauses the guest; the caller holds the privilege.
 pub(crate) fn somewhere(port: u16, value: u8) {
-    // SAFETY: the instruction touches no memory, and the device behind the port none of ours.
+    // SAFETY: the instruction touches no memory, and the device at the port none of ours.
     unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
 }

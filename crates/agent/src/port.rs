@@ -72,7 +72,7 @@ impl Port {
         }
     }
 
-    /// Says where the kernel's symbols are.
+    /// Reports where the kernel's symbols are.
     pub(crate) fn send_symbols(&mut self, memory: message::Memory) {
         if let Some(frame) = message::symbols(&mut self.frame, memory) {
             put(self.way, frame);
@@ -123,7 +123,7 @@ impl Port {
     }
 }
 
-/// Says on the console what went wrong, for the case that the port can't be reached.
+/// Prints on the console what went wrong, for the case that the port can't be reached.
 pub(crate) fn complain(text: &[u8]) {
     if let Ok(console) = sys::open(CStr::new(b"/dev/console\0"), flag::O_WRONLY, 0) {
         for part in [&b"pathmeter agent: "[..], text, &b"\n"[..]] {

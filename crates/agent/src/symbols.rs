@@ -12,8 +12,8 @@ use crate::port::Port;
 /// Memory is mapped in steps of this, as the text needs it.
 const STEP: usize = 1 << 20;
 
-/// Reads the symbols, tells the host where they are, and pauses. An empty range says that there are
-/// none to be had.
+/// Reads the symbols, tells the host where they are, and pauses. An empty range means that there
+/// are none to be had.
 pub(crate) fn offer(port: &mut Port) {
     let memory = read().unwrap_or(Memory { address: 0, length: 0 });
     port.send_symbols(memory);

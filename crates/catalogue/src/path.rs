@@ -54,7 +54,7 @@ impl Kind {
             Self::Check => Err("it is a check, which passes or fails and has none"),
             Self::SoftirqWait(_) => Err("softirqs are measured by the kernel's own records"),
             Self::TwoCpus(_) => {
-                Err("its samples hold what both CPUs executed, and a call tree is of one")
+                Err("its samples count what both CPUs executed, and a call tree shows one")
             }
             Self::Batches(_) => Err("it is measured in elapsed time, batch by batch"),
         }

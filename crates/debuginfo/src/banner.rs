@@ -1,4 +1,4 @@
-//! The line by which a vmlinux says what it is: `Linux version …`.
+//! The line with which a vmlinux identifies itself: `Linux version …`.
 //!
 //! Contract: only printable ASCII of bounded length leaves this file.
 //!

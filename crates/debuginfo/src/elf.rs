@@ -19,7 +19,7 @@ use object::{
     Object as _, ObjectKind, ObjectSection as _, ReadCache,
 };
 
-use crate::error::Fault;
+use crate::error::DebugInfoFault;
 
 /// The largest section read, unpacked. The largest of a distribution's kernel has 400 MiB.
 const MAX_SECTION_BYTES: u64 = 2 << 30;
@@ -37,17 +37,17 @@ pub(crate) struct Vmlinux {
 
 impl Vmlinux {
     /// Opens the file and reads its section headers.
-    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn open(path: &Path) -> Result<Self, DebugInfoFault> {
         // Asked before opening, since opening a pipe could block for ever.
-        if !fs::metadata(path).map_err(Fault::Open)?.is_file() {
-            return Err(Fault::NotAFile);
+        if !fs::metadata(path).map_err(DebugInfoFault::Open)?.is_file() {
+            return Err(DebugInfoFault::NotAFile);
         }
-        let file = File::open(path).map_err(Fault::Open)?;
-        let bytes = file.metadata().map_err(Fault::Open)?.len();
+        let file = File::open(path).map_err(DebugInfoFault::Open)?;
+        let bytes = file.metadata().map_err(DebugInfoFault::Open)?.len();
         if !begins_as_elf(&file)? {
-            return Err(Fault::NotElf);
+            return Err(DebugInfoFault::NotElf);
         }
-        let cache = ReadCache::new(file.try_clone().map_err(Fault::Open)?);
+        let cache = ReadCache::new(file.try_clone().map_err(DebugInfoFault::Open)?);
         let elf = ElfFile64::<LittleEndian, _>::parse(&cache).map_err(not_readable)?;
         check_kind(elf.architecture(), elf.kind())?;
         let sections = elf.sections().filter_map(|section| {
@@ -64,14 +64,17 @@ impl Vmlinux {
     }
 
     /// The section's bytes, unpacked; none at all if there is no such section.
-    pub(crate) fn section(&self, name: &'static str) -> Result<Arc<[u8]>, Fault> {
+    pub(crate) fn section(&self, name: &'static str) -> Result<Arc<[u8]>, DebugInfoFault> {
         let Some(range) = self.range(name) else { return Ok(Arc::new([])) };
         if range.uncompressed_size > MAX_SECTION_BYTES {
-            return Err(Fault::TooLarge { section: name, limit_mib: MAX_SECTION_BYTES >> 20 });
+            return Err(DebugInfoFault::TooLarge {
+                section: name,
+                limit_mib: MAX_SECTION_BYTES >> 20,
+            });
         }
         let end = range.offset.checked_add(range.compressed_size);
         if end.is_none_or(|end| end > self.bytes) {
-            return Err(Fault::malformed(&format!("section {name} ends beyond the file")));
+            return Err(DebugInfoFault::malformed(&format!("section {name} ends beyond the file")));
         }
         let stored = self.read(range.offset, range.compressed_size)?;
         if range.format == CompressionFormat::None {
@@ -79,7 +82,7 @@ impl Vmlinux {
         }
         let uncompressed_size = range.uncompressed_size;
         let data = CompressedData { format: range.format, data: &stored, uncompressed_size };
-        data.decompress().map(Arc::from).map_err(|error| Fault::malformed(&error))
+        data.decompress().map(Arc::from).map_err(|error| DebugInfoFault::malformed(&error))
     }
 
     fn range(&self, name: &str) -> Option<CompressedFileRange> {
@@ -87,34 +90,34 @@ impl Vmlinux {
     }
 
     /// `size` bytes from `offset`, which the caller has seen to lie in the file.
-    fn read(&self, offset: u64, size: u64) -> Result<Arc<[u8]>, Fault> {
-        let size = usize::try_from(size).map_err(|error| Fault::malformed(&error))?;
+    fn read(&self, offset: u64, size: u64) -> Result<Arc<[u8]>, DebugInfoFault> {
+        let size = usize::try_from(size).map_err(|error| DebugInfoFault::malformed(&error))?;
         let mut bytes: Arc<[u8]> = iter::repeat_n(0, size).collect();
         if let Some(room) = Arc::get_mut(&mut bytes) {
-            self.file.read_exact_at(room, offset).map_err(Fault::Read)?;
+            self.file.read_exact_at(room, offset).map_err(DebugInfoFault::Read)?;
         }
         Ok(bytes)
     }
 }
 
-fn begins_as_elf(file: &File) -> Result<bool, Fault> {
+fn begins_as_elf(file: &File) -> Result<bool, DebugInfoFault> {
     let mut head = Vec::with_capacity(MAGIC.len());
-    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(Fault::Read)?;
+    file.take(MAGIC.len() as u64).read_to_end(&mut head).map_err(DebugInfoFault::Read)?;
     Ok(head == MAGIC)
 }
 
-/// The parser takes 64-bit little-endian files only, and says of others that they are damaged.
-fn not_readable(error: object::Error) -> Fault {
-    Fault::malformed(&format!("{error} (or not 64-bit little-endian)"))
+/// The parser takes 64-bit little-endian files only, and reports others as damaged.
+fn not_readable(error: object::Error) -> DebugInfoFault {
+    DebugInfoFault::malformed(&format!("{error} (or not 64-bit little-endian)"))
 }
 
-fn check_kind(architecture: Architecture, kind: ObjectKind) -> Result<(), Fault> {
+fn check_kind(architecture: Architecture, kind: ObjectKind) -> Result<(), DebugInfoFault> {
     if architecture != Architecture::X86_64 {
-        return Err(Fault::NotAKernel("made for another processor"));
+        return Err(DebugInfoFault::NotAKernel("made for another processor"));
     }
     match kind {
         ObjectKind::Executable | ObjectKind::Dynamic => Ok(()),
         // Its addresses are not known before it is loaded or linked.
-        _ => Err(Fault::NotAKernel("an object file or module")),
+        _ => Err(DebugInfoFault::NotAKernel("an object file or module")),
     }
 }

@@ -15,13 +15,13 @@ pub struct DebugInfoError {
     /// The file, as the caller named it.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: DebugInfoFault,
 }
 
 /// What is wrong with a file of debug information.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum DebugInfoFault {
     /// The file isn't there, or may not be read.
     #[error("cannot open: {0}; check the path and its permissions")]
     Open(io::Error),
@@ -68,7 +68,7 @@ pub enum Fault {
     },
     /// Lines of one kernel would be shown for the addresses of another.
     #[error(
-        "made for another kernel: it says `{has}`, measured was `{measured}`; \
+        "made for another kernel: its banner is `{has}`, measured was `{measured}`; \
          give the vmlinux of the very same build"
     )]
     OtherKernel {
@@ -79,7 +79,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl DebugInfoFault {
     /// Binds the fault to the file it was found in.
     pub(crate) fn at(self, path: &Path) -> DebugInfoError {
         DebugInfoError { path: path.to_owned(), fault: self }

@@ -24,7 +24,7 @@ use addr2line::Context;
 use gimli::{AbbreviationsCacheStrategy, Dwarf, EndianArcSlice, LittleEndian, SectionId, Unit};
 
 use elf::Vmlinux;
-pub use error::{DebugInfoError, Fault};
+pub use error::{DebugInfoError, DebugInfoFault};
 use roots::Roots;
 
 /// The most frames given for one address; the deepest inlining in a kernel is about 20.
@@ -66,7 +66,7 @@ pub struct SourceFrame {
     pub inlined: bool,
 }
 
-/// What a vmlinux says of the kernel's addresses.
+/// What a vmlinux holds about the kernel's addresses.
 pub struct DebugInfo {
     context: Context<Bytes>,
     roots: Roots,
@@ -84,7 +84,7 @@ impl DebugInfo {
     /// Reads the vmlinux at `path`.
     ///
     /// # Errors
-    /// [`DebugInfoError`] names the file, what is wrong and what to do: see [`Fault`].
+    /// [`DebugInfoError`] names the file, what is wrong and what to do: see [`DebugInfoFault`].
     pub fn open(path: &Path) -> Result<Self, DebugInfoError> {
         read(path).map_err(|fault| fault.at(path))
     }
@@ -98,19 +98,19 @@ impl DebugInfo {
     /// kernel, known by its banner or else its release. A file without banner is believed.
     ///
     /// # Errors
-    /// [`Fault::OtherKernel`] if the two differ.
+    /// [`DebugInfoFault::OtherKernel`] if the two differ.
     pub fn check_kernel(&self, path: &Path, measured: &str) -> Result<(), DebugInfoError> {
         match &self.banner {
             Some(has) if !banner::agrees(has, measured) => {
                 let measured = measured.to_owned();
-                Err(Fault::OtherKernel { has: has.clone(), measured }.at(path))
+                Err(DebugInfoFault::OtherKernel { has: has.clone(), measured }.at(path))
             }
             _ => Ok(()),
         }
     }
 
     /// The functions at `address`, innermost first: those inlined there, then the one that was
-    /// called. Empty where the file says nothing; at most [`MAX_FRAMES`].
+    /// called. Empty where the file has nothing; at most [`MAX_FRAMES`].
     pub fn frames(&self, address: u64) -> Vec<SourceFrame> {
         // The lookup asks for the range up to the next address.
         if address == u64::MAX {
@@ -141,7 +141,7 @@ impl DebugInfo {
     }
 }
 
-fn read(path: &Path) -> Result<DebugInfo, Fault> {
+fn read(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
     let vmlinux = Vmlinux::open(path)?;
     check_sections(&vmlinux)?;
     let banner = banner::find(&vmlinux.section(".rodata")?);
@@ -150,13 +150,17 @@ fn read(path: &Path) -> Result<DebugInfo, Fault> {
     let units = first_units(&dwarf);
     check_whole(&units)?;
     let roots = Roots::of(&units);
-    let context = Context::from_dwarf(dwarf).map_err(|error| Fault::malformed(&error))?;
+    let context = Context::from_dwarf(dwarf).map_err(|error| DebugInfoFault::malformed(&error))?;
     Ok(DebugInfo { context, roots, banner })
 }
 
-fn check_sections(vmlinux: &Vmlinux) -> Result<(), Fault> {
+fn check_sections(vmlinux: &Vmlinux) -> Result<(), DebugInfoFault> {
     let needed = [SectionId::DebugInfo, SectionId::DebugAbbrev, SectionId::DebugLine];
-    if needed.iter().all(|id| vmlinux.has(id.name())) { Ok(()) } else { Err(Fault::NoDwarf) }
+    if needed.iter().all(|id| vmlinux.has(id.name())) {
+        Ok(())
+    } else {
+        Err(DebugInfoFault::NoDwarf)
+    }
 }
 
 /// The first units, enough to know all by; those that can't be read are passed over.
@@ -167,12 +171,12 @@ fn first_units(dwarf: &Dwarf<Bytes>) -> Vec<Unit<Bytes>> {
 }
 
 /// Refuses a kernel whose functions are in `.dwo` files: it would give lines and no names.
-fn check_whole(units: &[Unit<Bytes>]) -> Result<(), Fault> {
+fn check_whole(units: &[Unit<Bytes>]) -> Result<(), DebugInfoFault> {
     let is_skeleton = |unit: &Unit<Bytes>| unit.dwo_id.is_some();
-    if units.iter().any(is_skeleton) { Err(Fault::SplitDwarf) } else { Ok(()) }
+    if units.iter().any(is_skeleton) { Err(DebugInfoFault::SplitDwarf) } else { Ok(()) }
 }
 
-fn load(vmlinux: &Vmlinux, id: SectionId) -> Result<Bytes, Fault> {
+fn load(vmlinux: &Vmlinux, id: SectionId) -> Result<Bytes, DebugInfoFault> {
     let wanted = WANTED.contains(&id);
     let bytes = if wanted { vmlinux.section(id.name())? } else { [].into() };
     Ok(Bytes::new(bytes, LittleEndian))

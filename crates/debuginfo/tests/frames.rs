@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, SourceFrame};
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use proptest::prelude::*;
 
 const CLI: u64 = 0xffff_ffff_8100_0000;
@@ -19,7 +19,7 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-fn fault(name: &str) -> Fault {
+fn fault(name: &str) -> DebugInfoFault {
     DebugInfo::open(&fixture(name)).unwrap_err().fault
 }
 
@@ -70,7 +70,7 @@ fn lines_of_another_build_are_refused() {
     assert!(kernel.check_kernel(&path, "6.1.0-fixture (builder@host) #1 SMP").is_ok());
     for other in [&BANNER.replace("#1", "#2"), "6.1.0-other"] {
         let error = kernel.check_kernel(&path, other).unwrap_err();
-        assert!(matches!(error.fault, Fault::OtherKernel { .. }), "{error}");
+        assert!(matches!(error.fault, DebugInfoFault::OtherKernel { .. }), "{error}");
     }
 }
 
@@ -79,11 +79,11 @@ fn files_without_lines_say_how_to_get_them() {
     let stripped = DebugInfo::open(&fixture("vmlinux.stripped")).unwrap_err().to_string();
     assert!(stripped.contains("CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y"), "{stripped}");
     assert!(stripped.contains("-dbg package"), "{stripped}");
-    assert!(matches!(fault("vmlinux.split"), Fault::SplitDwarf));
-    assert!(matches!(fault("module.ko"), Fault::NotAKernel("an object file or module")));
-    assert!(matches!(fault("main.c"), Fault::NotElf));
-    assert!(matches!(fault("."), Fault::NotAFile));
-    assert!(matches!(fault("absent"), Fault::Open(_)));
+    assert!(matches!(fault("vmlinux.split"), DebugInfoFault::SplitDwarf));
+    assert!(matches!(fault("module.ko"), DebugInfoFault::NotAKernel("an object file or module")));
+    assert!(matches!(fault("main.c"), DebugInfoFault::NotElf));
+    assert!(matches!(fault("."), DebugInfoFault::NotAFile));
+    assert!(matches!(fault("absent"), DebugInfoFault::Open(_)));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_section_that_claims_to_unpack_to_more_than_memory_is_refused() {
         packed[at + 8..at + 16].copy_from_slice(&(1_u64 << 40).to_le_bytes());
     }
     let error = open_bytes(&packed).unwrap_err();
-    assert!(matches!(error.fault, Fault::TooLarge { limit_mib: 2048, .. }), "{error}");
+    assert!(matches!(error.fault, DebugInfoFault::TooLarge { limit_mib: 2048, .. }), "{error}");
 }
 
 proptest! {

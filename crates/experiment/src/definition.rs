@@ -23,39 +23,39 @@ pub struct Experiment {
     pub cause: String,
     /// What was proposed.
     pub cure: String,
-    /// The figures that the source gives, as it gives them.
+    /// The source's own results, as it gives them.
     pub published: Published,
     /// The kernels, each by its subject.
     #[serde(rename = "subject")]
-    pub subjects: Vec<SubjectOf>,
-    /// The paths walked in each.
+    pub subjects: Vec<ExperimentSubject>,
+    /// The paths run in each.
     #[serde(rename = "path")]
-    pub paths: Vec<PathOf>,
+    pub paths: Vec<ExperimentPath>,
     /// What is shown of each path, a table each.
     pub metrics: Vec<Metric>,
-    /// Paths walked once more without the exact clock, by one CPU and by two at once.
+    /// Paths run once more without the exact clock, by one CPU and by two at once.
     #[serde(default)]
-    pub elapsed: Vec<PathOf>,
+    pub elapsed: Vec<ExperimentPath>,
     /// A path whose checks are shown, for each subject that has them.
     #[serde(default)]
     pub checks_of: Option<String>,
     /// Which of its checks.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// What must come out.
+    /// The expected results.
     #[serde(rename = "expect")]
     pub expectations: Vec<Expectation>,
-    /// What the columns can show and can't, a line each.
+    /// What the columns can and can't show, a line each.
     pub caveats: Vec<String>,
 }
 
-/// Figures of the source.
+/// Results of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// Their unit, and on which machine, as far as the source says.
+    /// Their unit and the machine, as far as the source gives them.
     pub unit: String,
-    /// Headings behind the first column.
+    /// Headings after the first column.
     pub columns: Vec<String>,
     /// The rows.
     #[serde(rename = "row")]
@@ -68,17 +68,17 @@ pub struct Published {
 pub struct PublishedRow {
     /// What the row is about.
     pub label: String,
-    /// A figure for each column.
-    pub figures: Vec<String>,
+    /// A value for each column.
+    pub values: Vec<String>,
 }
 
 /// A kernel of the experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SubjectOf {
+pub struct ExperimentSubject {
     /// A short name, used as a heading and in expectations.
     pub label: String,
-    /// The subject, as on the command line: `lab:policy=value,…`.
+    /// The subject, as on the command line: `lab:mechanism=variant,…`.
     pub subject: String,
     /// What it stands for, such as `before` or `the cure`.
     pub role: String,
@@ -87,7 +87,7 @@ pub struct SubjectOf {
 /// A path of the experiment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct PathOf {
+pub struct ExperimentPath {
     /// A short name, used as a heading and in expectations.
     pub label: String,
     /// The path's name.
@@ -97,7 +97,7 @@ pub struct PathOf {
     pub subjects: Vec<String>,
 }
 
-impl PathOf {
+impl ExperimentPath {
     /// Whether it is for the subject with this label.
     pub fn is_for(&self, subject: &str) -> bool {
         self.subjects.is_empty() || self.subjects.iter().any(|label| label == subject)
@@ -107,18 +107,18 @@ impl PathOf {
 /// One cell of the experiment's tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct CellPlace {
     /// The subject's label.
     pub subject: String,
     /// The path's label.
     pub path: String,
 }
 
-/// Something that must come out.
+/// An expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {
-    /// It in words.
-    pub says: String,
+    /// The expectation in words.
+    pub statement: String,
     /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
@@ -130,15 +130,15 @@ pub struct Expectation {
 pub enum Rule {
     /// `at_least` ≤ `left` − `right` ≤ `at_most`; without `right`, of `left` alone.
     Difference {
-        /// The cell that is looked at.
-        left: Place,
-        /// The cell that is taken away.
+        /// The cell that is judged.
+        left: CellPlace,
+        /// The cell that is subtracted.
         #[serde(default)]
-        right: Option<Place>,
+        right: Option<CellPlace>,
         /// What is compared.
         #[serde(default)]
         metric: Metric,
-        /// What is taken away, if that is another one.
+        /// The metric of the subtracted cell, if it is another one.
         #[serde(default)]
         right_metric: Option<Metric>,
         /// Least difference, in the metric's unit.
@@ -165,13 +165,13 @@ pub enum Rule {
         at_most: Option<i64>,
     },
     /// What two CPUs at once need for a call against one alone, in `left` against that in `right`, is
-    /// within these bounds, in percent. The host's to say, not the exact clock's: it decides no exit
-    /// code, and tells nothing where two CPUs hinder each other in `right`, too.
+    /// within these bounds, in percent. The host's time, not the exact clock's: it decides no exit
+    /// code, and is inconclusive where two CPUs hinder each other in `right`, too.
     ElapsedRatio {
-        /// The cell of `elapsed` that is looked at.
-        left: Place,
+        /// The cell of `elapsed` that is judged.
+        left: CellPlace,
         /// The one that it is divided by: the control, in which two CPUs should share nothing.
-        right: Place,
+        right: CellPlace,
         /// Least quotient.
         #[serde(default)]
         at_least_percent: Option<u32>,
@@ -187,7 +187,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Whether the exact clock says what it judges, so that it comes out alike on every host.
+    /// Whether it judges by the exact clock, and so gives the same result on every host.
     pub fn exact(&self) -> bool {
         !matches!(self, Self::ElapsedRatio { .. })
     }
@@ -220,44 +220,46 @@ pub enum ExperimentError {
         /// The name.
         name: String,
     },
-    /// A label stands twice.
-    #[error("the label {0:?} stands twice")]
-    Twice(String),
-    /// A row of figures has not one for each column.
-    #[error("the row {0:?} has not a figure for each column")]
-    Ragged(String),
-    /// It has no bound, so it holds always.
+    /// Two entries have the same label.
+    #[error("two entries have the label {0:?}")]
+    DuplicateLabel(String),
+    /// A row lacks a value for a column, or has too many.
+    #[error("the row {0:?} needs exactly one value for each column")]
+    RowLength(String),
+    /// It has no bound, so it always holds.
     #[error("the expectation {0:?} can't fail")]
     Unbounded(String),
-    /// Its least is above its most, so it holds never.
+    /// Its least is above its most, so it never holds.
     #[error("the expectation {0:?} can't hold: its least is above its most")]
-    Crossed(String),
-    /// It wants a text and a number at once.
+    EmptyRange(String),
+    /// It expects a text and a number at once.
     #[error("the expectation {0:?} has a value and bounds")]
-    TwoForms(String),
+    ValueAndBounds(String),
     /// It is about a cell that is left empty.
-    #[error("the expectation {says:?} is about {path:?} in {subject:?}, which it is not for")]
+    #[error("the expectation {statement:?} is about {path:?} in {subject:?}, which it is not for")]
     NotAsked {
         /// The expectation in words.
-        says: String,
+        statement: String,
         /// The path's label.
         path: String,
         /// The subject's label.
         subject: String,
     },
     /// It is about something that is not shown.
-    #[error("the expectation {says:?} is about {metric:?}, which `metrics` does not list")]
+    #[error("the expectation {statement:?} is about {metric:?}, which `metrics` does not list")]
     NotShown {
         /// The expectation in words.
-        says: String,
+        statement: String,
         /// What it is about.
         metric: Metric,
     },
     /// It is about a check that is not shown.
-    #[error("the expectation {says:?} is about {check:?}, which `checks` of `checks_of` lacks")]
+    #[error(
+        "the expectation {statement:?} is about {check:?}, which `checks` of `checks_of` lacks"
+    )]
     CheckNotShown {
         /// The expectation in words.
-        says: String,
+        statement: String,
         /// The check's name.
         check: String,
     },
@@ -278,73 +280,74 @@ impl Experiment {
         unique(self.elapsed.iter().map(|path| &path.label))?;
         self.paths.iter().chain(&self.elapsed).try_for_each(|path| self.check_path(path))?;
         let columns = self.published.columns.len();
-        if let Some(row) = self.published.rows.iter().find(|row| row.figures.len() != columns) {
-            return Err(ExperimentError::Ragged(row.label.clone()));
+        if let Some(row) = self.published.rows.iter().find(|row| row.values.len() != columns) {
+            return Err(ExperimentError::RowLength(row.label.clone()));
         }
         self.expectations.iter().try_for_each(|expectation| self.check_expectation(expectation))
     }
 
-    fn check_path(&self, path: &PathOf) -> Result<(), ExperimentError> {
+    fn check_path(&self, path: &ExperimentPath) -> Result<(), ExperimentError> {
         let stranger = path.subjects.iter().find(|label| self.subject_index(label).is_none());
         let in_what = || format!("the path {:?}", path.label);
         stranger.map_or(Ok(()), |label| Err(unknown(in_what(), label)))
     }
 
     fn check_expectation(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
-        let says = &expectation.says;
-        check_bounds(&expectation.rule, says)?;
+        let statement = &expectation.statement;
+        check_bounds(&expectation.rule, statement)?;
         match &expectation.rule {
             Rule::Difference { left, right, metric, right_metric, .. } => {
-                self.check_metric(*metric, says)?;
-                right_metric.iter().try_for_each(|metric| self.check_metric(*metric, says))?;
+                self.check_metric(*metric, statement)?;
+                right_metric.iter().try_for_each(|metric| self.check_metric(*metric, statement))?;
                 let mut places = [left].into_iter().chain(right);
-                places.try_for_each(|place| self.check_place(place, &self.paths, says))
+                places.try_for_each(|place| self.check_place(place, &self.paths, statement))
             }
             Rule::ElapsedRatio { left, right, .. } => [left, right]
                 .into_iter()
-                .try_for_each(|place| self.check_place(place, &self.elapsed, says)),
+                .try_for_each(|place| self.check_place(place, &self.elapsed, statement)),
             Rule::Check { subject, check, .. } => {
-                self.check_shown(check, says)?;
-                self.check_subject(subject, says)
+                self.check_shown(check, statement)?;
+                self.check_subject(subject, statement)
             }
-            Rule::Unsupported { subject } => self.check_subject(subject, says),
+            Rule::Unsupported { subject } => self.check_subject(subject, statement),
         }
     }
 
-    fn check_shown(&self, check: &str, says: &str) -> Result<(), ExperimentError> {
+    fn check_shown(&self, check: &str, statement: &str) -> Result<(), ExperimentError> {
         if self.checks_of.is_some() && self.checks.iter().any(|shown| shown == check) {
             return Ok(());
         }
-        let (says, check) = (says.to_owned(), check.to_owned());
-        Err(ExperimentError::CheckNotShown { says, check })
+        let (statement, check) = (statement.to_owned(), check.to_owned());
+        Err(ExperimentError::CheckNotShown { statement, check })
     }
 
-    fn check_metric(&self, metric: Metric, says: &str) -> Result<(), ExperimentError> {
+    fn check_metric(&self, metric: Metric, statement: &str) -> Result<(), ExperimentError> {
         if self.metrics.contains(&metric) {
             return Ok(());
         }
-        Err(ExperimentError::NotShown { says: says.to_owned(), metric })
+        Err(ExperimentError::NotShown { statement: statement.to_owned(), metric })
     }
 
-    fn check_subject(&self, label: &str, says: &str) -> Result<(), ExperimentError> {
+    fn check_subject(&self, label: &str, statement: &str) -> Result<(), ExperimentError> {
         let found = self.subject_index(label).map(drop);
-        found.ok_or_else(|| unknown(format!("the expectation {says:?}"), label))
+        found.ok_or_else(|| unknown(format!("the expectation {statement:?}"), label))
     }
 
     fn check_place(
         &self,
-        place: &Place,
-        paths: &[PathOf],
-        says: &str,
+        place: &CellPlace,
+        paths: &[ExperimentPath],
+        statement: &str,
     ) -> Result<(), ExperimentError> {
-        self.check_subject(&place.subject, says)?;
+        self.check_subject(&place.subject, statement)?;
         let path = paths.iter().find(|path| path.label == place.path);
-        let path = path.ok_or_else(|| unknown(format!("the expectation {says:?}"), &place.path))?;
+        let path =
+            path.ok_or_else(|| unknown(format!("the expectation {statement:?}"), &place.path))?;
         if path.is_for(&place.subject) {
             return Ok(());
         }
-        let Place { subject, path } = place.clone();
-        Err(ExperimentError::NotAsked { says: says.to_owned(), path, subject })
+        let CellPlace { subject, path } = place.clone();
+        Err(ExperimentError::NotAsked { statement: statement.to_owned(), path, subject })
     }
 
     /// Whether anything is shown that only a recording tells.
@@ -359,16 +362,16 @@ impl Experiment {
 }
 
 /// Refuses a rule that can't both hold and fail, by its bounds or its value.
-fn check_bounds(rule: &Rule, says: &str) -> Result<(), ExperimentError> {
+fn check_bounds(rule: &Rule, statement: &str) -> Result<(), ExperimentError> {
     let free = matches!(rule, Rule::Check { value: Some(_), .. } | Rule::Unsupported { .. });
     let error = match rule.bounds() {
         [None, None] if free => return Ok(()),
         [None, None] => ExperimentError::Unbounded,
-        _ if free => ExperimentError::TwoForms,
-        [Some(least), Some(most)] if least > most => ExperimentError::Crossed,
+        _ if free => ExperimentError::ValueAndBounds,
+        [Some(least), Some(most)] if least > most => ExperimentError::EmptyRange,
         _ => return Ok(()),
     };
-    Err(error(says.to_owned()))
+    Err(error(statement.to_owned()))
 }
 
 fn unknown(in_what: String, name: &str) -> ExperimentError {
@@ -379,7 +382,7 @@ fn unique<'a>(labels: impl Iterator<Item = &'a String>) -> Result<(), Experiment
     let mut seen = BTreeSet::new();
     for label in labels {
         if !seen.insert(label) {
-            return Err(ExperimentError::Twice(label.clone()));
+            return Err(ExperimentError::DuplicateLabel(label.clone()));
         }
     }
     Ok(())

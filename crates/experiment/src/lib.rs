@@ -1,11 +1,11 @@
-//! Experiments: subjects × paths × what must come out, as data; pure.
+//! Experiments: subjects × paths × expected results, as data; pure.
 //!
 //! - [`Experiment::parse`] reads one from TOML (`experiments/*.toml`) and checks that all it refers to
 //!   is there.
 //! - [`Observed`] is what was measured for it, cell by cell; [`ExperimentReport`] puts both together and judges
 //!   every expectation.
 //!
-//! An instruction count is not a cycle: the figures that a thread published stand beside ours, never
+//! An instruction count is not a cycle: the results that a thread published stand beside ours, never
 //! in one column with them.
 #![forbid(unsafe_code)]
 
@@ -14,10 +14,12 @@ mod observed;
 mod report;
 
 pub use definition::{
-    Expectation, Experiment, ExperimentError, PathOf, Place, Published, PublishedRow, Rule,
-    SubjectOf,
+    CellPlace, Expectation, Experiment, ExperimentError, ExperimentPath, ExperimentSubject,
+    Published, PublishedRow, Rule,
 };
 pub use observed::{
-    Cell, Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCheck,
+    Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCell, ObservedCheck,
 };
-pub use report::{ExperimentReport, Judged, Judgement, ReportSchema, report_schema};
+pub use report::{
+    ExpectationOutcome, ExperimentReport, JudgedExpectation, ReportSchema, report_schema,
+};

@@ -57,7 +57,7 @@ pub struct Measured {
     pub code_lines: Option<u64>,
     /// See [`Metric::RepBytes`].
     pub rep_bytes: Option<u64>,
-    /// Slow instructions by name, without those never met.
+    /// SlowInstruction instructions by name, without those never met.
     pub census: Option<BTreeMap<String, u64>>,
 }
 
@@ -111,14 +111,14 @@ pub struct Elapsed {
     pub high_percent: u64,
 }
 
-/// What came of one path in one subject.
+/// The result of one path in one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "CellOf{T}")]
-pub enum Cell<T> {
-    /// It was walked.
+#[schemars(rename = "ObservedCellOf{T}")]
+pub enum ObservedCell<T> {
+    /// It ran.
     Measured(T),
-    /// It can't be walked here, and why.
+    /// It can't run here, and why.
     Unsupported(String),
     /// It was tried and failed, and how.
     Failed(String),
@@ -126,8 +126,8 @@ pub enum Cell<T> {
     NotAsked,
 }
 
-impl<T> Cell<T> {
-    /// Why there are no figures, if there should be.
+impl<T> ObservedCell<T> {
+    /// Why there are no results, if there should be.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Unsupported(reason) | Self::Failed(reason) => Some(reason),
@@ -137,11 +137,11 @@ impl<T> Cell<T> {
 }
 
 /// A cell of the exact tables.
-pub type ExactCell = Cell<Measured>;
+pub type ExactCell = ObservedCell<Measured>;
 /// A cell of the table of elapsed times.
-pub type ElapsedCell = Cell<Elapsed>;
+pub type ElapsedCell = ObservedCell<Elapsed>;
 
-/// What a check of a subject said.
+/// The value of a subject's check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedCheck {
     /// The check's name.

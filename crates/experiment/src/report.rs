@@ -4,8 +4,8 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    definition::{Expectation, Experiment, PathOf, Place, Rule},
-    observed::{Cell, ExactCell, Metric, Observed},
+    definition::{CellPlace, Expectation, Experiment, ExperimentPath, Rule},
+    observed::{ExactCell, Metric, Observed, ObservedCell},
 };
 
 /// The name and version of the document.
@@ -30,20 +30,20 @@ pub struct ExperimentReport {
     pub experiment: Experiment,
     /// What was measured.
     pub observed: Observed,
-    /// What came of each expectation, in the experiment's order.
-    pub judged: Vec<Judged>,
+    /// The outcome of each expectation, in the experiment's order.
+    pub judged: Vec<JudgedExpectation>,
 }
 
 /// An expectation, judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedExpectation {
     /// The expectation in words.
-    pub says: String,
-    /// Whether the exact clock said so, alike on every host; else it decides nothing.
+    pub statement: String,
+    /// Whether it is by the exact clock, the same on every host; else it decides nothing.
     pub exact: bool,
     /// Whether it came true.
-    pub outcome: Judgement,
-    /// The figures that it was judged by.
+    pub outcome: ExpectationOutcome,
+    /// The values that it was judged by.
     pub seen: String,
 }
 
@@ -52,10 +52,10 @@ pub struct Judged {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Judgement {
+pub enum ExpectationOutcome {
     /// It did.
     Holds,
-    /// What it is about was not measured, or not so that it tells.
+    /// What it is about was not measured, or the values don't decide it.
     Inconclusive,
     /// It did not.
     Fails,
@@ -67,24 +67,33 @@ impl ExperimentReport {
         let judge = |expectation: &Expectation| {
             let (outcome, seen) = judged(&experiment, &observed, &expectation.rule);
             let exact = expectation.rule.exact();
-            Judged { says: expectation.says.clone(), exact, outcome, seen }
+            JudgedExpectation { statement: expectation.statement.clone(), exact, outcome, seen }
         };
         let judged = experiment.expectations.iter().map(judge).collect();
         Self { schema: ReportSchema::V1, experiment, observed, judged }
     }
 
-    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is inconclusive
-    /// with one or if anything failed that was to be measured.
-    pub fn verdict(&self) -> Judgement {
+    /// The whole, by the exact clock alone: fails if one expectation fails; is inconclusive if one
+    /// is, or if a measurement failed.
+    pub fn verdict(&self) -> ExpectationOutcome {
         let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
-        let failed =
-            self.observed.cells.iter().flatten().any(|cell| matches!(cell, Cell::Failed(_)));
-        let unmeasured = if failed { Judgement::Inconclusive } else { Judgement::Holds };
-        exact.fold(unmeasured, Judgement::max)
+        let failed = self
+            .observed
+            .cells
+            .iter()
+            .flatten()
+            .any(|cell| matches!(cell, ObservedCell::Failed(_)));
+        let unmeasured =
+            if failed { ExpectationOutcome::Inconclusive } else { ExpectationOutcome::Holds };
+        exact.fold(unmeasured, ExpectationOutcome::max)
     }
 }
 
-fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Judgement, String) {
+fn judged(
+    experiment: &Experiment,
+    observed: &Observed,
+    rule: &Rule,
+) -> (ExpectationOutcome, String) {
     let seen = match rule {
         Rule::Difference { left, right, metric, right_metric, at_least, at_most } => {
             let value = |place, metric| value(experiment, observed, place, metric);
@@ -111,18 +120,18 @@ fn judged(experiment: &Experiment, observed: &Observed, rule: &Rule) -> (Judgeme
             Ok(unsupported(row.into_iter().flatten()))
         }
     };
-    seen.unwrap_or_else(|reason| (Judgement::Inconclusive, reason))
+    seen.unwrap_or_else(|reason| (ExpectationOutcome::Inconclusive, reason))
 }
 
-fn told(holds: bool) -> Judgement {
-    if holds { Judgement::Holds } else { Judgement::Fails }
+fn told(holds: bool) -> ExpectationOutcome {
+    if holds { ExpectationOutcome::Holds } else { ExpectationOutcome::Fails }
 }
 
 /// The number in a cell, or why there is none.
 fn value(
     experiment: &Experiment,
     observed: &Observed,
-    place: &Place,
+    place: &CellPlace,
     metric: Metric,
 ) -> Result<u64, String> {
     let measured = found(experiment, &experiment.paths, &observed.cells, place)?;
@@ -130,39 +139,39 @@ fn value(
 }
 
 /// What two CPUs need for calls in percent of what one needs, or why that is not known.
-fn percent(experiment: &Experiment, observed: &Observed, place: &Place) -> Result<u64, String> {
+fn percent(experiment: &Experiment, observed: &Observed, place: &CellPlace) -> Result<u64, String> {
     found(experiment, &experiment.elapsed, &observed.elapsed, place).map(|elapsed| elapsed.percent)
 }
 
 /// What was measured at `place`, where `rows` has a cell for each of `paths`.
 fn found<'a, T>(
     experiment: &Experiment,
-    paths: &[PathOf],
-    rows: &'a [Vec<Cell<T>>],
-    place: &Place,
+    paths: &[ExperimentPath],
+    rows: &'a [Vec<ObservedCell<T>>],
+    place: &CellPlace,
 ) -> Result<&'a T, String> {
     let row = experiment.subject_index(&place.subject).and_then(|row| rows.get(row));
     let column = paths.iter().position(|path| path.label == place.path);
     let cell = row.zip(column).and_then(|(row, column)| row.get(column));
     match cell {
-        Some(Cell::Measured(measured)) => Ok(measured),
+        Some(ObservedCell::Measured(measured)) => Ok(measured),
         cell => {
-            let reason = cell.and_then(Cell::reason).unwrap_or("not measured");
+            let reason = cell.and_then(ObservedCell::reason).unwrap_or("not measured");
             Err(format!("{}, {}: {reason}", place.subject, place.path))
         }
     }
 }
 
 /// One path that runs is enough to fail, and one that failed can't tell.
-fn unsupported<'a>(cells: impl Iterator<Item = &'a ExactCell>) -> (Judgement, String) {
+fn unsupported<'a>(cells: impl Iterator<Item = &'a ExactCell>) -> (ExpectationOutcome, String) {
     let each = cells.filter_map(|cell| match cell {
-        Cell::Measured(_) => Some((Judgement::Fails, "it runs")),
-        Cell::Failed(reason) => Some((Judgement::Inconclusive, reason)),
-        Cell::Unsupported(reason) => Some((Judgement::Holds, reason)),
-        Cell::NotAsked => None,
+        ObservedCell::Measured(_) => Some((ExpectationOutcome::Fails, "it runs")),
+        ObservedCell::Failed(reason) => Some((ExpectationOutcome::Inconclusive, reason)),
+        ObservedCell::Unsupported(reason) => Some((ExpectationOutcome::Holds, reason)),
+        ObservedCell::NotAsked => None,
     });
     let worst = each.max_by_key(|(outcome, _)| *outcome);
-    let (outcome, seen) = worst.unwrap_or((Judgement::Inconclusive, "not measured"));
+    let (outcome, seen) = worst.unwrap_or((ExpectationOutcome::Inconclusive, "not measured"));
     (outcome, seen.to_owned())
 }
 
@@ -171,7 +180,7 @@ fn difference(
     right: Option<u64>,
     at_least: Option<i64>,
     at_most: Option<i64>,
-) -> (Judgement, String) {
+) -> (ExpectationOutcome, String) {
     let (left, right) = (i128::from(left), right.map(i128::from));
     let difference = left - right.unwrap_or(0);
     let holds = at_least.is_none_or(|least| difference >= i128::from(least))
@@ -189,7 +198,7 @@ fn bounded(
     value: &str,
     at_least: Option<i64>,
     at_most: Option<i64>,
-) -> Result<(Judgement, String), String> {
+) -> Result<(ExpectationOutcome, String), String> {
     let number: u64 = value.parse().map_err(|_| format!("{value:?} is no number"))?;
     Ok(difference(number, None, at_least, at_most))
 }
@@ -198,7 +207,7 @@ fn quotient(
     [left, right]: [Result<u64, String>; 2],
     at_least: Option<u32>,
     at_most: Option<u32>,
-) -> Result<(Judgement, String), String> {
+) -> Result<(ExpectationOutcome, String), String> {
     let (left, right) = (left?, right?);
     if right > MOST_OF_CONTROL {
         let right = factor(right.into());

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use pathmeter_experiment::{
-    Cell, Elapsed, ElapsedCell, ExactCell, Experiment, ExperimentError, ExperimentReport,
-    Judgement, Measured, Metric, Observed, ObservedCheck,
+    Elapsed, ElapsedCell, ExactCell, ExpectationOutcome, Experiment, ExperimentError,
+    ExperimentReport, Measured, Metric, Observed, ObservedCell, ObservedCheck,
 };
 
 const TEXT: &str = r#"
@@ -32,7 +32,7 @@ elapsed = [{ label = "ioctl", path = "ioctl.native+2cpu" }]
 [published]
 unit = "cycles"
 columns = ["before"]
-row = [{ label = "P4", figures = ["1"] }]
+row = [{ label = "P4", values = ["1"] }]
 "#;
 
 fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
@@ -40,12 +40,12 @@ fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
 }
 
 fn cell(instructions: u64) -> ExactCell {
-    Cell::Measured(Measured::new(instructions, instructions.saturating_add(9)))
+    ObservedCell::Measured(Measured::new(instructions, instructions.saturating_add(9)))
 }
 
 fn elapsed(percent: u64) -> ElapsedCell {
     let (low_percent, high_percent) = (percent - 1, percent + 1);
-    Cell::Measured(Elapsed { one_ns: 90, two_ns: 180, percent, low_percent, high_percent })
+    ObservedCell::Measured(Elapsed { one_ns: 90, two_ns: 180, percent, low_percent, high_percent })
 }
 
 /// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes thrice
@@ -53,14 +53,14 @@ fn elapsed(percent: u64) -> ElapsedCell {
 fn report(expectation: &str, old: ExactCell, new: ExactCell) -> ExperimentReport {
     let check = |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
     let observed = Observed {
-        cells: vec![vec![old, cell(7)], vec![new, Cell::NotAsked]],
+        cells: vec![vec![old, cell(7)], vec![new, ObservedCell::NotAsked]],
         elapsed: vec![vec![elapsed(300)], vec![elapsed(100)]],
         checks: vec![vec![check("NT", "leaks"), check("spins", "17")], vec![]],
     };
     ExperimentReport::new(with(expectation).unwrap(), observed)
 }
 
-fn judge(expectation: &str, old: ExactCell, new: ExactCell) -> (Judgement, String) {
+fn judge(expectation: &str, old: ExactCell, new: ExactCell) -> (ExpectationOutcome, String) {
     let judged = report(expectation, old, new).judged.remove(0);
     (judged.outcome, judged.seen)
 }
@@ -76,10 +76,10 @@ at_most = 10
 #[test]
 fn a_difference_holds_within_its_bounds_ends_included() {
     for (new, outcome) in [
-        (94, Judgement::Fails),
-        (95, Judgement::Holds),
-        (110, Judgement::Holds),
-        (111, Judgement::Fails),
+        (94, ExpectationOutcome::Fails),
+        (95, ExpectationOutcome::Holds),
+        (110, ExpectationOutcome::Holds),
+        (111, ExpectationOutcome::Fails),
     ] {
         assert_eq!(judge(BOUNDED, cell(100), cell(new)).0, outcome, "{new}");
     }
@@ -94,13 +94,13 @@ fn large_numbers_are_seen_in_groups_of_three_digits() {
 
 #[test]
 fn what_was_not_measured_tells_nothing() {
-    let (outcome, seen) = judge(BOUNDED, cell(100), Cell::Failed("it died".into()));
-    assert_eq!((outcome, &seen[..]), (Judgement::Inconclusive, "new, yield: it died"));
+    let (outcome, seen) = judge(BOUNDED, cell(100), ObservedCell::Failed("it died".into()));
+    assert_eq!((outcome, &seen[..]), (ExpectationOutcome::Inconclusive, "new, yield: it died"));
 }
 
 #[test]
 fn the_largest_counts_do_not_wrap() {
-    assert_eq!(judge(BOUNDED, cell(u64::MAX), cell(0)).0, Judgement::Fails);
+    assert_eq!(judge(BOUNDED, cell(u64::MAX), cell(0)).0, ExpectationOutcome::Fails);
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn the_worst_case_is_held_against_the_median() {
     );
     assert_eq!(
         judge(&rule, cell(100), cell(1)),
-        (Judgement::Fails, "109 - 100 = 9; at most 0 expected".into())
+        (ExpectationOutcome::Fails, "109 - 100 = 9; at most 0 expected".into())
     );
 }
 
-fn check(subject: &str, check: &str, form: &str) -> (Judgement, String) {
+fn check(subject: &str, check: &str, form: &str) -> (ExpectationOutcome, String) {
     let rule = "rule = \"check\"\n";
     let text = format!("{rule}subject = \"{subject}\"\ncheck = \"{check}\"\n{form}");
     judge(&text, cell(1), cell(1))
@@ -124,19 +124,19 @@ fn check(subject: &str, check: &str, form: &str) -> (Judgement, String) {
 
 #[test]
 fn a_check_holds_with_its_value() {
-    assert_eq!(check("old", "NT", "value = \"leaks\"").0, Judgement::Holds);
-    assert_eq!(check("old", "NT", "value = \"kept out\"").0, Judgement::Fails);
-    assert_eq!(check("new", "NT", "value = \"leaks\"").0, Judgement::Inconclusive);
+    assert_eq!(check("old", "NT", "value = \"leaks\"").0, ExpectationOutcome::Holds);
+    assert_eq!(check("old", "NT", "value = \"kept out\"").0, ExpectationOutcome::Fails);
+    assert_eq!(check("new", "NT", "value = \"leaks\"").0, ExpectationOutcome::Inconclusive);
 }
 
 #[test]
 fn or_within_its_bounds_if_it_is_a_number() {
     let spins = |form| check("old", "spins", form).0;
-    assert_eq!(spins("at_least = 17\nat_most = 17"), Judgement::Holds);
-    assert_eq!(spins("at_least = 18"), Judgement::Fails);
-    assert_eq!(spins("at_most = 16"), Judgement::Fails);
+    assert_eq!(spins("at_least = 17\nat_most = 17"), ExpectationOutcome::Holds);
+    assert_eq!(spins("at_least = 18"), ExpectationOutcome::Fails);
+    assert_eq!(spins("at_most = 16"), ExpectationOutcome::Fails);
     let text = check("old", "NT", "at_least = 0");
-    assert_eq!(text, (Judgement::Inconclusive, "\"leaks\" is no number".into()));
+    assert_eq!(text, (ExpectationOutcome::Inconclusive, "\"leaks\" is no number".into()));
 }
 
 fn ratio(left: &str, right: &str, bounds: &str) -> String {
@@ -152,10 +152,10 @@ fn two_cpus_against_one_are_compared_between_subjects() {
     let (outcome, seen) = judged("at_least_percent = 140");
     assert_eq!(
         (outcome, &seen[..]),
-        (Judgement::Holds, "3.00 / 1.00 = 3.00; at least 1.40 expected")
+        (ExpectationOutcome::Holds, "3.00 / 1.00 = 3.00; at least 1.40 expected")
     );
-    assert_eq!(judged("at_least_percent = 301").0, Judgement::Fails);
-    assert_eq!(judged("at_most_percent = 299").0, Judgement::Fails);
+    assert_eq!(judged("at_least_percent = 301").0, ExpectationOutcome::Fails);
+    assert_eq!(judged("at_most_percent = 299").0, ExpectationOutcome::Fails);
     assert!(with(&rule("")).is_err());
     assert!(with(&rule("at_least_percent = 1").replace("ioctl", "yield")).is_err());
 }
@@ -168,9 +168,9 @@ fn a_control_that_two_cpus_slow_down_tells_nothing() {
         observed.elapsed[1] = vec![elapsed(control)];
         ExperimentReport::new(with(&rule).unwrap(), observed).judged.remove(0)
     };
-    assert_eq!(judged(150).outcome, Judgement::Holds);
+    assert_eq!(judged(150).outcome, ExpectationOutcome::Holds);
     let busy = judged(151);
-    assert_eq!(busy.outcome, Judgement::Inconclusive);
+    assert_eq!(busy.outcome, ExpectationOutcome::Inconclusive);
     assert_eq!(
         busy.seen,
         "the control took 1.51 times as long: this host had not two CPUs to spare"
@@ -180,40 +180,49 @@ fn a_control_that_two_cpus_slow_down_tells_nothing() {
 #[test]
 fn unsupported_means_all_of_its_paths() {
     let rule = "rule = \"unsupported\"\nsubject = \"new\"";
-    let unsupported = Cell::Unsupported("no rdpid".into());
-    assert_eq!(judge(rule, cell(1), unsupported), (Judgement::Holds, "no rdpid".into()));
-    assert_eq!(judge(rule, cell(1), cell(1)).0, Judgement::Fails);
+    let unsupported = ObservedCell::Unsupported("no rdpid".into());
+    assert_eq!(judge(rule, cell(1), unsupported), (ExpectationOutcome::Holds, "no rdpid".into()));
+    assert_eq!(judge(rule, cell(1), cell(1)).0, ExpectationOutcome::Fails);
     // One path that runs is enough.
     let old = rule.replace("new", "old");
-    assert_eq!(judge(&old, Cell::Unsupported("no".into()), cell(1)).0, Judgement::Fails);
+    assert_eq!(
+        judge(&old, ObservedCell::Unsupported("no".into()), cell(1)).0,
+        ExpectationOutcome::Fails
+    );
     // What failed might have run.
-    let failed = Cell::Failed("it died".into());
-    assert_eq!(judge(rule, cell(1), failed), (Judgement::Inconclusive, "it died".into()));
+    let failed = ObservedCell::Failed("it died".into());
+    assert_eq!(judge(rule, cell(1), failed), (ExpectationOutcome::Inconclusive, "it died".into()));
 }
 
 #[test]
 fn the_verdict_is_the_worst_that_the_exact_clock_says() {
     let verdict = |new| report(BOUNDED, cell(100), new).verdict();
-    assert_eq!(verdict(cell(100)), Judgement::Holds);
-    assert_eq!(verdict(cell(0)), Judgement::Fails);
-    assert_eq!(verdict(Cell::Unsupported("no".into())), Judgement::Inconclusive);
+    assert_eq!(verdict(cell(100)), ExpectationOutcome::Holds);
+    assert_eq!(verdict(cell(0)), ExpectationOutcome::Fails);
+    assert_eq!(verdict(ObservedCell::Unsupported("no".into())), ExpectationOutcome::Inconclusive);
     // What nobody expects anything of has to be measured all the same.
     let alone =
         "rule = \"difference\"\nleft = { subject = \"old\", path = \"yield\" }\nat_most = 9";
     assert_eq!(
-        report(alone, cell(1), Cell::Failed("it died".into())).verdict(),
-        Judgement::Inconclusive
+        report(alone, cell(1), ObservedCell::Failed("it died".into())).verdict(),
+        ExpectationOutcome::Inconclusive
     );
-    assert_eq!(report(alone, cell(10), Cell::Failed("it died".into())).verdict(), Judgement::Fails);
+    assert_eq!(
+        report(alone, cell(10), ObservedCell::Failed("it died".into())).verdict(),
+        ExpectationOutcome::Fails
+    );
 }
 
 #[test]
 fn what_the_host_says_decides_nothing() {
     let mut report = report(&ratio("new", "new", "at_least_percent = 101"), cell(1), cell(1));
-    assert_eq!((report.judged[0].outcome, report.judged[0].exact), (Judgement::Fails, false));
-    assert_eq!(report.verdict(), Judgement::Holds);
+    assert_eq!(
+        (report.judged[0].outcome, report.judged[0].exact),
+        (ExpectationOutcome::Fails, false)
+    );
+    assert_eq!(report.verdict(), ExpectationOutcome::Holds);
     report.judged[0].exact = true;
-    assert_eq!(report.verdict(), Judgement::Fails);
+    assert_eq!(report.verdict(), ExpectationOutcome::Fails);
 }
 
 #[test]
@@ -223,11 +232,11 @@ fn an_expectation_that_cannot_fail_or_hold_is_refused() {
     let check = "rule = \"check\"\nsubject = \"old\"\ncheck = \"NT\"";
     assert_eq!(with(check), Err(ExperimentError::Unbounded("it".into())));
     let both = format!("{check}\nvalue = \"1\"\nat_most = 1");
-    assert_eq!(with(&both), Err(ExperimentError::TwoForms("it".into())));
+    assert_eq!(with(&both), Err(ExperimentError::ValueAndBounds("it".into())));
     let ratio = ratio("old", "new", "");
     for (rule, unit) in [(text, ""), (check, ""), (&ratio, "_percent")] {
         let crossed = format!("{rule}\nat_least{unit} = 3\nat_most{unit} = 2");
-        assert_eq!(with(&crossed), Err(ExperimentError::Crossed("it".into())));
+        assert_eq!(with(&crossed), Err(ExperimentError::EmptyRange("it".into())));
         assert!(with(&crossed.replace('3', "2")).is_ok());
     }
 }
@@ -243,7 +252,7 @@ fn what_is_not_measured_or_shown_is_not_expected() {
     for metric in ["metric", "right_metric"] {
         let error = of("old", &format!("{metric} = \"rep-bytes\"")).unwrap_err();
         let metric = Metric::RepBytes;
-        assert_eq!(error, ExperimentError::NotShown { says: "it".into(), metric });
+        assert_eq!(error, ExperimentError::NotShown { statement: "it".into(), metric });
     }
 }
 
@@ -251,7 +260,7 @@ fn what_is_not_measured_or_shown_is_not_expected() {
 fn a_check_that_is_not_shown_is_not_expected() {
     let rule = "rule = \"check\"\nsubject = \"old\"\ncheck = \"NT\"\nvalue = \"leaks\"";
     let refused = |check: &str| {
-        Err(ExperimentError::CheckNotShown { says: "it".into(), check: check.into() })
+        Err(ExperimentError::CheckNotShown { statement: "it".into(), check: check.into() })
     };
     assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
     let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");

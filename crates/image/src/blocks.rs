@@ -5,7 +5,7 @@
 //! lzop     magic  header  { size u32 BE, packed_size u32 BE, checksums, packed }…  0 u32
 //! ```
 //!
-//! Contract: no block is allocated beyond its format's bound, whatever its header says. Checksums
+//! Contract: no block is allocated beyond its format's bound, whatever its header claims. Checksums
 //! of lzop are passed over, as Linux does: the whole kernel's size is checked instead.
 //!
 //! Sources: Linux `lib/decompress_unlz4.c`, `lib/decompress_unlzo.c`; lz4's `lz4_Frame_format.md`
@@ -159,7 +159,11 @@ impl<R: BufRead> Blocks for Lzop<R> {
         read_packed(&mut self.input, packed_size, &mut self.packed)?;
         out.resize(size, 0);
         let count = lzokay::decompress::decompress(&self.packed, out).map_err(invalid)?;
-        if count == size { Ok(true) } else { Err(invalid("a block is shorter than it says")) }
+        if count == size {
+            Ok(true)
+        } else {
+            Err(invalid("a block is shorter than its header claims"))
+        }
     }
 }
 

@@ -7,11 +7,11 @@
 //! └ payload_offset  payload, payload_length bytes: the packed vmlinux
 //! ```
 //!
-//! Contract: bounds-checked; a [`Header`] exists only if the file is as long as it says.
+//! Contract: bounds-checked; a [`Header`] exists only if the file is as long as the header claims.
 //! Source: Linux `Documentation/arch/x86/boot.rst`, whose field names are kept.
 
 use crate::elf;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::text;
 
 const SETUP_SECTS: usize = 0x1f1;
@@ -58,27 +58,27 @@ pub(crate) fn has_boot_flag(bytes: &[u8]) -> bool {
 }
 
 /// Checks what came out of a payload as if it were a file of its own.
-pub(crate) fn check_payload(vmlinux: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check_payload(vmlinux: &[u8]) -> Result<(), ImageFault> {
     if elf::is_elf(vmlinux) {
         elf::check(vmlinux)
     } else {
-        Err(Fault::Malformed("the payload does not unpack to an ELF file"))
+        Err(ImageFault::Malformed("the payload does not unpack to an ELF file"))
     }
 }
 
 impl Header {
     /// Reads the header of a file that [`has_setup_header`], and checks it against the file.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, Fault> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, ImageFault> {
         let has = bytes.len() as u64;
         check_protocol(bytes)?;
         let setup = setup_bytes(bytes)?;
         let system = u64::from(u32_at(bytes, SYSSIZE)?) * PARAGRAPH_BYTES;
-        Fault::unless_fits("the bzImage", setup + system, has)?;
+        ImageFault::unless_fits("the bzImage", setup + system, has)?;
         let start = setup + u64::from(u32_at(bytes, PAYLOAD_OFFSET)?);
         let length = u64::from(u32_at(bytes, PAYLOAD_LENGTH)?);
-        Fault::unless_fits("the payload of the bzImage", start + length, has)?;
+        ImageFault::unless_fits("the payload of the bzImage", start + length, has)?;
         if length == 0 {
-            return Err(Fault::Malformed("the bzImage says that it has no payload"));
+            return Err(ImageFault::Malformed("the bzImage's header gives no payload"));
         }
         let kernel_version = usize::from(u16_at(bytes, KERNEL_VERSION)?);
         let (payload_start, payload_end) = (index(start), index(start + length));
@@ -86,10 +86,10 @@ impl Header {
     }
 
     /// The packed vmlinux.
-    pub(crate) fn payload<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], Fault> {
+    pub(crate) fn payload<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], ImageFault> {
         bytes
             .get(self.payload_start..self.payload_end)
-            .ok_or(Fault::Malformed("the payload lies outside the bzImage"))
+            .ok_or(ImageFault::Malformed("the payload lies outside the bzImage"))
     }
 
     /// The `kernel_version` string: release, builder, build number and date.
@@ -102,36 +102,36 @@ impl Header {
     }
 }
 
-fn check_protocol(bytes: &[u8]) -> Result<(), Fault> {
+fn check_protocol(bytes: &[u8]) -> Result<(), ImageFault> {
     let version = u16_at(bytes, VERSION)?;
     if version < PROTOCOL_WITH_PAYLOAD {
         let [major, minor] = version.to_be_bytes();
-        return Err(Fault::BootProtocolTooOld { major, minor });
+        return Err(ImageFault::BootProtocolTooOld { major, minor });
     }
     // Between 2.08 and 2.11 only the payload tells; its ELF header is checked once it is unpacked.
     if version >= PROTOCOL_WITH_XLOADFLAGS && u16_at(bytes, XLOADFLAGS)? & XLF_KERNEL_64 == 0 {
-        return Err(Fault::ThirtyTwoBit);
+        return Err(ImageFault::ThirtyTwoBit);
     }
     Ok(())
 }
 
-fn setup_bytes(bytes: &[u8]) -> Result<u64, Fault> {
+fn setup_bytes(bytes: &[u8]) -> Result<u64, ImageFault> {
     let [sectors] = required(bytes, SETUP_SECTS)?;
     let sectors = if sectors == 0 { DEFAULT_SETUP_SECTS } else { sectors };
     Ok((u64::from(sectors) + 1) * SECTOR_BYTES)
 }
 
-fn u16_at(bytes: &[u8], offset: usize) -> Result<u16, Fault> {
+fn u16_at(bytes: &[u8], offset: usize) -> Result<u16, ImageFault> {
     required(bytes, offset).map(u16::from_le_bytes)
 }
 
-fn u32_at(bytes: &[u8], offset: usize) -> Result<u32, Fault> {
+fn u32_at(bytes: &[u8], offset: usize) -> Result<u32, ImageFault> {
     required(bytes, offset).map(u32::from_le_bytes)
 }
 
-fn required<const N: usize>(bytes: &[u8], offset: usize) -> Result<[u8; N], Fault> {
+fn required<const N: usize>(bytes: &[u8], offset: usize) -> Result<[u8; N], ImageFault> {
     let (needs, has) = ((offset + N) as u64, bytes.len() as u64);
-    field(bytes, offset).ok_or(Fault::Truncated { part: "the setup header", needs, has })
+    field(bytes, offset).ok_or(ImageFault::Truncated { part: "the setup header", needs, has })
 }
 
 fn field<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {

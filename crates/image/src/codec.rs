@@ -16,7 +16,7 @@ use ruzstd::decoding::StreamingDecoder;
 
 use crate::blocks::{BlockReader, Lz4Legacy, Lzop};
 use crate::elf;
-use crate::error::{Fault, first_bytes, invalid};
+use crate::error::{ImageFault, first_bytes, invalid};
 use crate::file::{reserve, too_large};
 use crate::limits::{MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 
@@ -90,7 +90,7 @@ pub(crate) fn find(head: &[u8]) -> Option<&'static Codec> {
 }
 
 /// The vmlinux in a bzImage's payload, of at most [`MAX_KERNEL_BYTES`].
-pub(crate) fn unpack(payload: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(crate) fn unpack(payload: &[u8]) -> Result<Vec<u8>, ImageFault> {
     const PART: &str = "the unpacked kernel";
     if elf::is_elf(payload) {
         return Ok(payload.to_vec());
@@ -110,19 +110,19 @@ pub(crate) fn unpack(payload: &[u8]) -> Result<Vec<u8>, Fault> {
 }
 
 /// The fault for data of no known method.
-pub(crate) fn unknown(part: &'static str, head: &[u8]) -> Fault {
-    Fault::UnknownCompression { part, first: first_bytes(head) }
+pub(crate) fn unknown(part: &'static str, head: &[u8]) -> ImageFault {
+    ImageFault::UnknownCompression { part, first: first_bytes(head) }
 }
 
 impl Codec {
     /// A stream of what `input` unpacks to.
-    pub(crate) fn open<'a>(&self, input: impl BufRead + 'a) -> Result<Output<'a>, Fault> {
+    pub(crate) fn open<'a>(&self, input: impl BufRead + 'a) -> Result<Output<'a>, ImageFault> {
         (self.open)(Box::new(input)).map_err(|error| self.failed(&error))
     }
 
     /// The fault for data that this method can't decode.
-    pub(crate) fn failed(&self, reason: &(impl ToString + ?Sized)) -> Fault {
-        Fault::Decompression { codec: self.name, reason: reason.to_string() }
+    pub(crate) fn failed(&self, reason: &(impl ToString + ?Sized)) -> ImageFault {
+        ImageFault::Decompression { codec: self.name, reason: reason.to_string() }
     }
 
     fn read_to_end(&self, packed: &[u8], size: u64, out: &mut Vec<u8>) -> io::Result<()> {
@@ -132,10 +132,10 @@ impl Codec {
         match got.cmp(&size) {
             std::cmp::Ordering::Equal => Ok(()),
             std::cmp::Ordering::Less => {
-                Err(invalid(format!("{got} bytes came out where the image says {size}")))
+                Err(invalid(format!("{got} bytes came out where the image gives {size}")))
             }
             std::cmp::Ordering::Greater => {
-                Err(invalid(format!("more came out than the {size} bytes the image says")))
+                Err(invalid(format!("more came out than the {size} bytes that the image gives")))
             }
         }
     }

@@ -51,7 +51,7 @@ pub enum Entry<'a> {
     },
 }
 
-/// What a header says, beside the fields that are always 0.
+/// A header's contents, without the fields that are always 0.
 #[derive(Default)]
 struct Header<'a> {
     inode: u32,
@@ -66,7 +66,7 @@ struct Header<'a> {
 /// The archive that holds `entries`, ready to be an initramfs.
 ///
 /// # Panics
-/// If a file has 4 GiB or more, which the format can't say.
+/// If a file has 4 GiB or more, which the format can't express.
 pub fn archive(entries: &[Entry<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     for (inode, entry) in (1..).zip(entries) {

@@ -4,13 +4,13 @@
 //! functions answer `false` for what can't be read.
 //!
 //! Sources: the System V ABI's "Object Files" chapters; Xen `public/elfnote.h`; Linux
-//! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which looks for the same note.
+//! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which searches for the same note.
 
 use object::LittleEndian;
 use object::elf::{FileHeader64, PT_LOAD, PT_NOTE, ProgramHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
-use crate::error::{Fault, LooksLike};
+use crate::error::{ImageFault, LooksLike};
 
 const MAGIC: &[u8] = b"\x7fELF";
 
@@ -56,12 +56,12 @@ pub(crate) fn is_elf(bytes: &[u8]) -> bool {
 }
 
 /// An ELF file that is no kernel, for want of both a PVH note and Linux's banner.
-pub(crate) fn not_a_kernel() -> Fault {
-    Fault::NotAKernel(LooksLike::Known("an ELF program or library"))
+pub(crate) fn not_a_kernel() -> ImageFault {
+    ImageFault::NotAKernel(LooksLike::Known("an ELF program or library"))
 }
 
 /// Checks that this is a whole ELF file for x86-64.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageFault> {
     check_machine(bytes)?;
     let segments = segments(bytes)?;
     if !segments.iter().any(|segment| kind(segment) == PT_LOAD.0) {
@@ -76,9 +76,9 @@ pub(crate) fn has_pvh_note(bytes: &[u8]) -> bool {
     segments.iter().any(|segment| holds_pvh_note(segment, bytes))
 }
 
-fn check_machine(bytes: &[u8]) -> Result<(), Fault> {
+fn check_machine(bytes: &[u8]) -> Result<(), ImageFault> {
     let has = bytes.len() as u64;
-    Fault::unless_fits("the ELF header", size_of::<Header>() as u64, has)?;
+    ImageFault::unless_fits("the ELF header", size_of::<Header>() as u64, has)?;
     let pair = [bytes[E_MACHINE], bytes[E_MACHINE + 1]];
     let machine = match bytes[EI_DATA] {
         BIG_ENDIAN => u16::from_be_bytes(pair),
@@ -86,8 +86,8 @@ fn check_machine(bytes: &[u8]) -> Result<(), Fault> {
     };
     match (machine, bytes[EI_CLASS]) {
         (EM_X86_64, CLASS_64) => Ok(()),
-        (EM_X86_64 | EM_386, _) => Err(Fault::ThirtyTwoBit),
-        _ => Err(Fault::OtherArchitecture(machine_name(machine))),
+        (EM_X86_64 | EM_386, _) => Err(ImageFault::ThirtyTwoBit),
+        _ => Err(ImageFault::OtherArchitecture(machine_name(machine))),
     }
 }
 
@@ -96,22 +96,23 @@ fn machine_name(machine: u16) -> String {
     known.map_or_else(|| format!("ELF machine {machine}"), |(_, name)| (*name).to_owned())
 }
 
-fn segments(bytes: &[u8]) -> Result<&[Segment], Fault> {
-    let header = Header::parse(bytes).map_err(|_| Fault::Malformed("the ELF header is invalid"))?;
+fn segments(bytes: &[u8]) -> Result<&[Segment], ImageFault> {
+    let header =
+        Header::parse(bytes).map_err(|_| ImageFault::Malformed("the ELF header is invalid"))?;
     let table = u64::from(header.e_phnum.get(LittleEndian)) * size_of::<Segment>() as u64;
     let end = header.e_phoff.get(LittleEndian).saturating_add(table);
-    Fault::unless_fits("the ELF program header table", end, bytes.len() as u64)?;
+    ImageFault::unless_fits("the ELF program header table", end, bytes.len() as u64)?;
     header
         .program_headers(LittleEndian, bytes)
-        .map_err(|_| Fault::Malformed("the ELF program header table is invalid"))
+        .map_err(|_| ImageFault::Malformed("the ELF program header table is invalid"))
 }
 
-fn check_segment(segment: &Segment, bytes: &[u8]) -> Result<(), Fault> {
+fn check_segment(segment: &Segment, bytes: &[u8]) -> Result<(), ImageFault> {
     if ![PT_LOAD.0, PT_NOTE.0].contains(&kind(segment)) {
         return Ok(());
     }
     let (offset, size) = segment.file_range(LittleEndian);
-    Fault::unless_fits("an ELF segment", offset.saturating_add(size), bytes.len() as u64)
+    ImageFault::unless_fits("an ELF segment", offset.saturating_add(size), bytes.len() as u64)
 }
 
 fn holds_pvh_note(segment: &Segment, bytes: &[u8]) -> bool {

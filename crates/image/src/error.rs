@@ -17,13 +17,13 @@ pub struct ImageError {
     /// The file, as the caller named it.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub fault: Fault,
+    pub fault: ImageFault,
 }
 
 /// What is wrong with a kernel file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ImageFault {
     /// The file isn't there, or may not be read.
     #[error("cannot open: {0}; check the path and its permissions")]
     Open(io::Error),
@@ -70,7 +70,7 @@ pub enum Fault {
     /// A kernel, or an ELF file, for another processor.
     #[error("made for {0}, not x86-64; give the x86-64 (amd64) build of this kernel")]
     OtherArchitecture(String),
-    /// A boot protocol that does not say where the payload is.
+    /// A boot protocol that does not tell where the payload is.
     #[error(
         "boot protocol {major}.{minor:02} is older than 2.08; \
          give Linux 2.6.26 or newer, or its vmlinux built with CONFIG_PVH=y"
@@ -114,7 +114,7 @@ pub enum Fault {
         )
     )]
     NoKernelInPackage {
-        /// The package that has it, where this one says so.
+        /// The package that has it, where this one names it.
         holder: Option<String>,
     },
     /// A package of debug symbols.
@@ -127,7 +127,7 @@ pub enum Fault {
         )
     )]
     DebugPackage {
-        /// The package that has the kernel, where this one says so.
+        /// The package that has the kernel, where this one names it.
         holder: Option<String>,
     },
     /// Larger than anything that is read into memory.
@@ -150,7 +150,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl ImageFault {
     /// Binds the fault to the file it was found in.
     pub(crate) fn at(self, path: &std::path::Path) -> ImageError {
         ImageError { path: path.to_owned(), fault: self }

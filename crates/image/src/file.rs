@@ -10,7 +10,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Fault, ImageError};
+use crate::error::{ImageError, ImageFault};
 use crate::limits::MAX_FILE_BYTES;
 use crate::tree;
 
@@ -35,31 +35,31 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
-        if !fs::metadata(path).map_err(Fault::Open)?.is_file() {
-            return Err(Fault::NotAFile);
+    pub(crate) fn open(path: &Path) -> Result<Self, ImageFault> {
+        if !fs::metadata(path).map_err(ImageFault::Open)?.is_file() {
+            return Err(ImageFault::NotAFile);
         }
-        let file = File::open(path).map_err(Fault::Open)?;
-        let bytes = file.metadata().map_err(Fault::Open)?.len();
-        if bytes == 0 { Err(Fault::Empty) } else { Ok(Self { file, bytes }) }
+        let file = File::open(path).map_err(ImageFault::Open)?;
+        let bytes = file.metadata().map_err(ImageFault::Open)?.len();
+        if bytes == 0 { Err(ImageFault::Empty) } else { Ok(Self { file, bytes }) }
     }
 
     /// The file's first bytes: so many, or all. Leaves the position at the start.
-    pub(crate) fn head(&mut self, bytes: usize) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn head(&mut self, bytes: usize) -> Result<Vec<u8>, ImageFault> {
         let mut head = Vec::with_capacity(bytes);
-        (&self.file).take(bytes as u64).read_to_end(&mut head).map_err(Fault::Read)?;
-        self.file.seek(SeekFrom::Start(0)).map_err(Fault::Read)?;
+        (&self.file).take(bytes as u64).read_to_end(&mut head).map_err(ImageFault::Read)?;
+        self.file.seek(SeekFrom::Start(0)).map_err(ImageFault::Read)?;
         Ok(head)
     }
 
     /// The whole file, which must be small enough for a kernel.
-    pub(crate) fn read_all(self) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn read_all(self) -> Result<Vec<u8>, ImageFault> {
         const CURE: &str = "strip its debug information (strip --strip-debug vmlinux)";
         if self.bytes > MAX_FILE_BYTES {
             return Err(too_large("the file", MAX_FILE_BYTES, CURE));
         }
         read_exactly(self.file, self.bytes, "the file").map_err(|error| match error {
-            ReadFault::Io(error) => Fault::Read(error),
+            ReadFault::Io(error) => ImageFault::Read(error),
             ReadFault::Other(fault) => fault,
         })
     }
@@ -69,7 +69,7 @@ impl Source {
         BufReader::with_capacity(HASH_CHUNK_BYTES, self.file)
     }
 
-    fn hash(mut self) -> Result<String, Fault> {
+    fn hash(mut self) -> Result<String, ImageFault> {
         let mut state = Sha256::new();
         let mut chunk = vec![0; HASH_CHUNK_BYTES];
         loop {
@@ -77,7 +77,7 @@ impl Source {
                 Ok(0) => return Ok(hex(&state.finalize())),
                 Ok(count) => state.update(&chunk[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Fault::Read(error)),
+                Err(error) => return Err(ImageFault::Read(error)),
             }
         }
     }
@@ -86,7 +86,7 @@ impl Source {
 /// Why [`read_exactly`] failed: the stream itself, or what it held.
 pub(crate) enum ReadFault {
     Io(io::Error),
-    Other(Fault),
+    Other(ImageFault),
 }
 
 impl From<io::Error> for ReadFault {
@@ -103,24 +103,24 @@ pub(crate) fn read_exactly(
 ) -> Result<Vec<u8>, ReadFault> {
     let mut out = reserve(part, bytes).map_err(ReadFault::Other)?;
     input.take(bytes).read_to_end(&mut out).map_err(ReadFault::Io)?;
-    Fault::unless_fits(part, bytes, out.len() as u64).map_err(ReadFault::Other)?;
+    ImageFault::unless_fits(part, bytes, out.len() as u64).map_err(ReadFault::Other)?;
     Ok(out)
 }
 
 /// An empty vector with room for `bytes` and the byte by which a reader finds the end; a machine
 /// without the memory is told so instead of being aborted.
-pub(crate) fn reserve(part: &'static str, bytes: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn reserve(part: &'static str, bytes: u64) -> Result<Vec<u8>, ImageFault> {
     let mut out = Vec::new();
     let room = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_add(1);
     match out.try_reserve_exact(room) {
         Ok(()) => Ok(out),
-        Err(_) => Err(Fault::NoMemory { part, needs_mib: bytes >> 20 }),
+        Err(_) => Err(ImageFault::NoMemory { part, needs_mib: bytes >> 20 }),
     }
 }
 
-/// A [`Fault::TooLarge`] for a bound given in bytes.
-pub(crate) fn too_large(part: &'static str, limit_bytes: u64, cure: &'static str) -> Fault {
-    Fault::TooLarge { part, limit_mib: limit_bytes >> 20, cure }
+/// A [`ImageFault::TooLarge`] for a bound given in bytes.
+pub(crate) fn too_large(part: &'static str, limit_bytes: u64, cure: &'static str) -> ImageFault {
+    ImageFault::TooLarge { part, limit_mib: limit_bytes >> 20, cure }
 }
 
 fn hex(digest: &[u8]) -> String {
@@ -140,20 +140,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = File::create(folder.path().join("write-only")).unwrap();
         let mut source = Source { file, bytes: 1 };
-        assert!(matches!(source.head(1), Err(Fault::Read(_))));
-        assert!(matches!(source.hash(), Err(Fault::Read(_))));
+        assert!(matches!(source.head(1), Err(ImageFault::Read(_))));
+        assert!(matches!(source.hash(), Err(ImageFault::Read(_))));
     }
 
     #[test]
     fn a_file_that_shrinks_while_read_is_truncated() {
         let result = read_exactly(&b"abc"[..], 4, "it");
         let Err(ReadFault::Other(fault)) = result else { panic!("not a fault of the data") };
-        assert!(matches!(fault, Fault::Truncated { part: "it", needs: 4, has: 3 }));
+        assert!(matches!(fault, ImageFault::Truncated { part: "it", needs: 4, has: 3 }));
     }
 
     #[test]
     fn memory_that_cannot_be_had_is_a_fault() {
         let fault = reserve("it", u64::MAX).unwrap_err();
-        assert!(matches!(fault, Fault::NoMemory { part: "it", .. }), "{fault:?}");
+        assert!(matches!(fault, ImageFault::NoMemory { part: "it", .. }), "{fault:?}");
     }
 }

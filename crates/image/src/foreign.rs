@@ -1,11 +1,11 @@
-//! What a file is that is no kernel, told by magic numbers, so that the error says more than "no".
+//! What a file that is no kernel is instead, by magic numbers, so that the error can name it.
 //!
 //! Sources: Linux `Documentation/arch/arm64/booting.rst`,
 //! `Documentation/arch/riscv/boot-image-header.rst`, `arch/loongarch/kernel/head.S`,
 //! `drivers/firmware/efi/libstub/zboot-header.S`; each format's own specification for the rest.
 
 use crate::bzimage;
-use crate::error::{Fault, LooksLike, first_bytes};
+use crate::error::{ImageFault, LooksLike, first_bytes};
 
 /// Boot images of other processors: offset, magic, name.
 const OTHER_ARCHITECTURES: [(usize, &[u8], &str); 5] = [
@@ -48,12 +48,14 @@ const OTHER_KINDS: [(usize, &[u8], &str); 20] = [
 const TEXT_SAMPLE_BYTES: usize = 512;
 
 /// The fault for a file that is none of the kinds that can be read.
-pub(crate) fn describe(bytes: &[u8]) -> Fault {
+pub(crate) fn describe(bytes: &[u8]) -> ImageFault {
     if let Some(name) = look_up(bytes, &OTHER_ARCHITECTURES) {
-        return Fault::OtherArchitecture(name.to_owned());
+        return ImageFault::OtherArchitecture(name.to_owned());
     }
     let seems = look_up(bytes, &OTHER_KINDS).or_else(|| guess(bytes));
-    Fault::NotAKernel(seems.map_or_else(|| LooksLike::Bytes(first_bytes(bytes)), LooksLike::Known))
+    ImageFault::NotAKernel(
+        seems.map_or_else(|| LooksLike::Bytes(first_bytes(bytes)), LooksLike::Known),
+    )
 }
 
 fn look_up(bytes: &[u8], table: &[(usize, &[u8], &'static str)]) -> Option<&'static str> {

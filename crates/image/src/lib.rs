@@ -3,7 +3,7 @@
 //! Taken are a bzImage with any of Linux's payload compressions, an uncompressed x86-64 vmlinux, a
 //! unified kernel image, the package of a kernel (`.deb`, `.rpm`, `.pkg.tar.zst`, `.apk`), and the
 //! folder in which a kernel was built. Where the vmlinux carries a PVH note, it is what [`load`]
-//! gives back: QEMU enters it directly, which skips the decompressor in the guest. Otherwise the
+//! gives back: QEMU enters it directly, which skips the decompressor in the guest. Else the
 //! bzImage is given back as it was.
 //!
 //! Contract: every byte read is untrusted. No input makes this crate panic, and none makes it hold
@@ -33,15 +33,15 @@ mod uki;
 use std::fmt;
 use std::path::Path;
 
-pub use error::{Fault, ImageError, LooksLike};
+pub use error::{ImageError, ImageFault, LooksLike};
 pub use file::hash_file;
 pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 pub use tree::vmlinux_of;
 
-/// A kernel, ready to boot, and what its file says of it.
+/// A kernel, ready to boot, and what its file states about it.
 ///
 /// `release`, `banner` and `config` are the file's own words: printable ASCII the first two, of
-/// bounded length all three, and otherwise unverified.
+/// all three of bounded length, but not verified.
 #[derive(Debug)]
 pub struct KernelImage {
     /// The kernel's release, as `uname -r` prints it: `6.1.0-56-cloud-amd64`.
@@ -79,13 +79,13 @@ impl fmt::Debug for Boot {
 /// Reads the kernel file at `path`, or in that build folder, and makes it bootable.
 ///
 /// # Errors
-/// [`ImageError`] names the file, what is wrong and what to do: see [`Fault`] for the cases.
+/// [`ImageError`] names the file, what is wrong and what to do: see [`ImageFault`] for the cases.
 pub fn load(path: &Path) -> Result<KernelImage, ImageError> {
     let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
     open_and_load(&file).map_err(|fault| fault.at(&file))
 }
 
-fn open_and_load(path: &Path) -> Result<KernelImage, Fault> {
+fn open_and_load(path: &Path) -> Result<KernelImage, ImageFault> {
     let mut source = file::Source::open(path)?;
     let Some(extract) = package::reader(&source.head(package::HEAD_BYTES)?) else {
         return from_bytes(source.read_all()?);
@@ -96,7 +96,7 @@ fn open_and_load(path: &Path) -> Result<KernelImage, Fault> {
     Ok(kernel)
 }
 
-fn from_bytes(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+fn from_bytes(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
     // A bzImage is an EFI program, too.
     if elf::is_elf(&bytes) || bzimage::has_setup_header(&bytes) {
         return from_kernel(bytes);
@@ -104,7 +104,7 @@ fn from_bytes(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
     from_kernel(uki::kernel(bytes)?)
 }
 
-fn from_kernel(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+fn from_kernel(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
     if elf::is_elf(&bytes) {
         from_vmlinux(bytes)
     } else if bzimage::has_setup_header(&bytes) {
@@ -114,19 +114,19 @@ fn from_kernel(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
     }
 }
 
-fn from_vmlinux(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+fn from_vmlinux(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
     elf::check(&bytes)?;
     let banner = text::linux_banner(&bytes);
     if !elf::has_pvh_note(&bytes) {
         // Every Linux holds its banner, so without it this is some other program.
-        return Err(banner.map_or_else(elf::not_a_kernel, |_| Fault::NoPvhNote));
+        return Err(banner.map_or_else(elf::not_a_kernel, |_| ImageFault::NoPvhNote));
     }
     let release = banner.as_deref().and_then(text::release_of_banner);
     let config = text::built_in_config(&bytes);
     Ok(KernelImage { release, banner, boot: Boot::Pvh(bytes), config })
 }
 
-fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, Fault> {
+fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
     let header = bzimage::Header::read(&bytes)?;
     let vmlinux = codec::unpack(header.payload(&bytes)?)?;
     bzimage::check_payload(&vmlinux)?;

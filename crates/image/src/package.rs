@@ -3,7 +3,7 @@
 //!
 //! Contract: streams, and stops at the kernel: in most packages it stands within the first few
 //! files, so a Debian package of 70 MB costs what its first 8 MB cost. Nothing else is unpacked
-//! unless there is no kernel; then the package's own words say which one has it (`holder`).
+//! unless there is no kernel; then the package's own metadata tells which one has it (`holder`).
 
 mod archive;
 mod deb;
@@ -16,10 +16,10 @@ mod tarball;
 pub(crate) use archive::HEAD_BYTES;
 pub(crate) use found::Package;
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::Source;
 
-type Extract = fn(Source) -> Result<Package, Fault>;
+type Extract = fn(Source) -> Result<Package, ImageFault>;
 
 /// How a file that begins with `head` is unpacked, if it may be a package.
 pub(crate) fn reader(head: &[u8]) -> Option<Extract> {

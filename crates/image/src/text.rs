@@ -1,4 +1,4 @@
-//! What an unpacked kernel says of itself: banner, release, built-in configuration.
+//! What an unpacked kernel states about itself: banner, release, built-in configuration.
 //!
 //! Contract: only printable ASCII of bounded length leaves this file as a line, so that a kernel
 //! file can't send escapes to a terminal.

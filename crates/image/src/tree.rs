@@ -1,12 +1,12 @@
 //! A folder in which a kernel was built, as a kernel file.
 //!
-//! Source: Linux `Documentation/kbuild/kbuild.rst` (`O=`) and `arch/x86/Makefile`, which say where
-//! a build leaves its files.
+//! Source: Linux `Documentation/kbuild/kbuild.rst` (`O=`) and `arch/x86/Makefile`, which define
+//! where a build leaves its files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 
 /// Where a build leaves the bzImage. `arch/x86_64` links there.
 const BZIMAGE: &str = "arch/x86/boot/bzImage";
@@ -14,12 +14,12 @@ const BZIMAGE: &str = "arch/x86/boot/bzImage";
 const VMLINUX: &str = "vmlinux";
 
 /// The file that is read for `path`: itself, or if it is a build folder, the bzImage in it.
-pub(crate) fn kernel_file(path: &Path) -> Result<Cow<'_, Path>, Fault> {
+pub(crate) fn kernel_file(path: &Path) -> Result<Cow<'_, Path>, ImageFault> {
     if !path.is_dir() {
         return Ok(Cow::Borrowed(path));
     }
     let file = path.join(BZIMAGE);
-    if file.exists() { Ok(Cow::Owned(file)) } else { Err(Fault::NoBuildIn) }
+    if file.exists() { Ok(Cow::Owned(file)) } else { Err(ImageFault::NoBuildIn) }
 }
 
 /// The vmlinux of the build folder `path`, which may hold what source lines come from. None if

@@ -6,18 +6,18 @@
 use object::pe::{ImageDosHeader, ImageNtHeaders64};
 use object::read::pe::ImageNtHeaders as _;
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 
 const MAGIC: &[u8] = b"MZ";
 const SECTION: &[u8] = b".linux";
 
-/// The kernel in `image`, if that is a unified kernel image; otherwise `image` itself.
-pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, Fault> {
+/// The kernel in `image`, if that is a unified kernel image; else `image` itself.
+pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, ImageFault> {
     let Some((offset, size)) = section(&image) else { return Ok(image) };
     let end = u64::from(offset) + u64::from(size);
-    Fault::unless_fits("section .linux of the kernel image", end, image.len() as u64)?;
+    ImageFault::unless_fits("section .linux of the kernel image", end, image.len() as u64)?;
     if size == 0 {
-        return Err(Fault::Malformed("section .linux of the kernel image is empty"));
+        return Err(ImageFault::Malformed("section .linux of the kernel image is empty"));
     }
     // In place: a second copy could be as large as the first.
     image.truncate(offset as usize + size as usize);

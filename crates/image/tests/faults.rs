@@ -6,25 +6,25 @@ use common::{
     OnDisk, PACKED, VMLINUX, apk, bzimage, core_files, cpio, deb, deb_saying, efi, fault, fault_of,
     gzip, payload, put, rpm, rpm_saying, tar, uki, vmlinux_for, vmlinux_without_pvh,
 };
-use pathmeter_image::{Fault, LooksLike, MAX_FILE_BYTES, hash_file, load};
+use pathmeter_image::{ImageFault, LooksLike, MAX_FILE_BYTES, hash_file, load};
 
 fn looks_like(bytes: &[u8]) -> String {
     match fault(bytes) {
-        Fault::NotAKernel(seems) => seems.to_string(),
+        ImageFault::NotAKernel(seems) => seems.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
 fn architecture(bytes: &[u8]) -> String {
     match fault(bytes) {
-        Fault::OtherArchitecture(name) => name,
+        ImageFault::OtherArchitecture(name) => name,
         other => panic!("{other:?}"),
     }
 }
 
 fn truncated_part(bytes: &[u8]) -> &'static str {
     match fault(bytes) {
-        Fault::Truncated { part, needs, has } if needs > has => part,
+        ImageFault::Truncated { part, needs, has } if needs > has => part,
         other => panic!("{other:?}"),
     }
 }
@@ -33,7 +33,7 @@ fn truncated_part(bytes: &[u8]) -> &'static str {
 fn a_missing_file_cannot_be_opened() {
     let path = OnDisk::new(b"x").path().with_file_name("absent");
     for error in [load(&path).unwrap_err(), hash_file(&path).unwrap_err()] {
-        assert!(matches!(error.fault, Fault::Open(_)), "{error}");
+        assert!(matches!(error.fault, ImageFault::Open(_)), "{error}");
         assert!(error.to_string().contains("absent: cannot open"), "{error}");
     }
 }
@@ -41,14 +41,14 @@ fn a_missing_file_cannot_be_opened() {
 #[test]
 fn a_device_is_no_file() {
     let path = "/dev/zero".as_ref();
-    assert!(matches!(load(path).unwrap_err().fault, Fault::NotAFile));
-    assert!(matches!(hash_file(path).unwrap_err().fault, Fault::NotAFile));
+    assert!(matches!(load(path).unwrap_err().fault, ImageFault::NotAFile));
+    assert!(matches!(hash_file(path).unwrap_err().fault, ImageFault::NotAFile));
 }
 
 #[test]
 fn a_folder_in_which_nothing_was_built_says_so() {
     for error in [load("/".as_ref()).unwrap_err(), hash_file("/".as_ref()).unwrap_err()] {
-        assert!(matches!(error.fault, Fault::NoBuildIn));
+        assert!(matches!(error.fault, ImageFault::NoBuildIn));
         assert!(error.to_string().starts_with("/: a folder without arch/x86/boot/bzImage; "));
     }
 }
@@ -64,7 +64,7 @@ fn the_fault_of_a_build_folder_names_the_file_in_it() {
 
 #[test]
 fn an_empty_file_says_so() {
-    assert!(matches!(fault(b""), Fault::Empty));
+    assert!(matches!(fault(b""), ImageFault::Empty));
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn other_kinds_of_file_are_told_by_name() {
     assert!(looks_like(b"ADBd\0\0").contains("Alpine"));
     let unknown = fault(&[0xee, 0x01, 0x02]);
     assert!(
-        matches!(&unknown, Fault::NotAKernel(LooksLike::Bytes(hex)) if hex == "ee 01 02"),
+        matches!(&unknown, ImageFault::NotAKernel(LooksLike::Bytes(hex)) if hex == "ee 01 02"),
         "{unknown:?}"
     );
 }
@@ -110,7 +110,7 @@ fn an_object_file_is_no_kernel() {
 
 #[test]
 fn a_vmlinux_without_pvh_note_asks_for_the_bzimage() {
-    assert!(matches!(fault(&vmlinux_without_pvh()), Fault::NoPvhNote));
+    assert!(matches!(fault(&vmlinux_without_pvh()), ImageFault::NoPvhNote));
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_cut_package_is_truncated() {
     assert_eq!(truncated_part(&package[..97]), "a header of the package");
     let packed = gzip(&core_files(&bzimage(VMLINUX)));
     let cut = fault(&rpm(&packed[..packed.len() / 2]));
-    assert!(matches!(cut, Fault::Decompression { codec: "gzip", .. }), "{cut:?}");
+    assert!(matches!(cut, ImageFault::Decompression { codec: "gzip", .. }), "{cut:?}");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_32_bit_kernel_is_told_by_its_flags_or_its_vmlinux() {
     put(&mut before_flags, 0x206, &0x020b_u16.to_le_bytes());
     put(&mut before_flags, 0x236, &[0, 0]);
     for image in [flags, before_flags, vmlinux_for(1, 3), vmlinux_for(1, 62)] {
-        assert!(matches!(fault(&image), Fault::ThirtyTwoBit));
+        assert!(matches!(fault(&image), ImageFault::ThirtyTwoBit));
     }
 }
 
@@ -191,7 +191,7 @@ fn kernels_of_other_processors_are_told_by_name() {
 fn a_boot_protocol_without_payload_fields_is_too_old() {
     let mut image = bzimage(VMLINUX);
     put(&mut image, 0x206, &0x0207_u16.to_le_bytes());
-    assert!(matches!(fault(&image), Fault::BootProtocolTooOld { major: 2, minor: 7 }));
+    assert!(matches!(fault(&image), ImageFault::BootProtocolTooOld { major: 2, minor: 7 }));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn headers_that_contradict_themselves_are_malformed() {
     let empty = uki(b"");
     let (archive, cpio_cut) = (rpm(&archive), rpm(cpio_cut));
     for bytes in [no_payload, no_entry_size, no_elf, ar, header, archive, cpio_cut, empty] {
-        assert!(matches!(fault(&bytes), Fault::Malformed(_)), "{:?}", fault(&bytes));
+        assert!(matches!(fault(&bytes), ImageFault::Malformed(_)), "{:?}", fault(&bytes));
     }
 }
 
@@ -222,7 +222,7 @@ fn a_payload_that_holds_no_elf_file_is_malformed() {
     let framed = [&[0xb0_u8][..], unpacked].concat(); // an LZ4 block of 11 literals
     let size = u32::try_from(framed.len()).unwrap().to_le_bytes();
     let packed = [b"\x02\x21\x4c\x18", &size[..], &framed, &11_u32.to_le_bytes()].concat();
-    assert!(matches!(fault(&bzimage(&packed)), Fault::Malformed(_)));
+    assert!(matches!(fault(&bzimage(&packed)), ImageFault::Malformed(_)));
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_unknown_compression_shows_the_first_bytes() {
     let in_rpm = rpm(b"\x1b\x01\x02\x03\x04\x05\x06\x07\x08\x09");
     for bytes in [in_image, in_package, in_rpm] {
         let fault = fault(&bytes);
-        let Fault::UnknownCompression { first, .. } = fault else { panic!("{fault:?}") };
+        let ImageFault::UnknownCompression { first, .. } = fault else { panic!("{fault:?}") };
         assert_eq!(first, "1b 01 02 03 04 05 06 07");
     }
 }
@@ -244,7 +244,10 @@ fn damage_inside_any_payload_fails_to_unpack() {
         let size = &whole[whole.len() - 4..];
         let cut = [&whole[..whole.len() / 2], size].concat();
         let fault = fault(&bzimage(&cut));
-        assert!(matches!(fault, Fault::Decompression { codec, .. } if codec == name), "{fault:?}");
+        assert!(
+            matches!(fault, ImageFault::Decompression { codec, .. } if codec == name),
+            "{fault:?}"
+        );
     }
 }
 
@@ -256,7 +259,7 @@ fn a_payload_of_another_size_than_promised_fails_to_unpack() {
             let end = payload.len() - 4;
             put(&mut payload, end, &u32::try_from(wrong).unwrap().to_le_bytes());
             let fault = fault(&bzimage(&payload));
-            assert!(matches!(fault, Fault::Decompression { .. }), "{name}: {fault:?}");
+            assert!(matches!(fault, ImageFault::Decompression { .. }), "{name}: {fault:?}");
         }
     }
 }
@@ -267,7 +270,7 @@ fn a_package_without_kernel_says_so() {
     let packages =
         [deb("data.tar", &files), files.clone(), gzip(&files), rpm(&cpio(&[("a", b"")]))];
     for package in packages {
-        assert!(matches!(fault(&package), Fault::NoKernelInPackage { holder: None }));
+        assert!(matches!(fault(&package), ImageFault::NoKernelInPackage { holder: None }));
     }
     // A folder of that name is no kernel.
     let mut header = tar::Header::new_gnu();
@@ -277,14 +280,14 @@ fn a_package_without_kernel_says_so() {
     header.set_cksum();
     let folder = [&header.as_bytes()[..], &[0; 1024]].concat();
     let fault = fault(&deb("data.tar", &folder));
-    assert!(matches!(fault, Fault::NoKernelInPackage { holder: None }), "{fault:?}");
+    assert!(matches!(fault, ImageFault::NoKernelInPackage { holder: None }), "{fault:?}");
 }
 
-/// The package that `bytes` says the kernel is in.
+/// The package that has the kernel, by the metadata in `bytes`.
 fn holder(bytes: &[u8]) -> String {
     match fault(bytes) {
-        Fault::NoKernelInPackage { holder: Some(holder) }
-        | Fault::DebugPackage { holder: Some(holder) } => holder,
+        ImageFault::NoKernelInPackage { holder: Some(holder) }
+        | ImageFault::DebugPackage { holder: Some(holder) } => holder,
         other => panic!("{other:?}"),
     }
 }
@@ -305,54 +308,57 @@ fn a_package_without_kernel_names_the_one_that_has_it() {
 #[test]
 fn an_rpm_package_without_kernel_names_the_one_of_its_build() {
     let core = "kernel-core-6.8.5-301.fc40.x86_64";
-    let said = |name, needs| {
+    let named = |name, needs| {
         rpm_saying(
             &[(1000, name), (1001, &["6.8.5"]), (1002, &["301.fc40"]), (1049, needs)],
             &cpio(&[("./usr/lib/debug/lib/modules/6.8.5/vmlinux", b"symbols")]),
         )
     };
-    let error = fault(&said(&["kernel"], &["kernel-modules-uname-r", "kernel-core-uname-r"]));
+    let error = fault(&named(&["kernel"], &["kernel-modules-uname-r", "kernel-core-uname-r"]));
     assert_eq!(
         error.to_string(),
         format!("this package holds debug symbols; give {core}, which has the kernel")
     );
-    assert_eq!(holder(&said(&["kernel-debuginfo"], &["kernel-debuginfo-common"])), core);
+    assert_eq!(holder(&named(&["kernel-debuginfo"], &["kernel-debuginfo-common"])), core);
 }
 
 #[test]
 fn a_package_of_debug_symbols_says_so() {
     let files = tar(&[("./usr/lib/debug/boot/vmlinux-6.1.0-fixture", b"symbols")]);
-    assert!(matches!(fault(&deb("data.tar", &files)), Fault::DebugPackage { holder: None }));
+    assert!(matches!(fault(&deb("data.tar", &files)), ImageFault::DebugPackage { holder: None }));
 }
 
 #[test]
 fn the_fault_of_a_kernel_in_a_package_is_the_kernels() {
     let files = common::package_files(&vmlinux_for(2, 183));
-    assert!(matches!(fault(&deb("data.tar", &files)), Fault::OtherArchitecture(_)));
+    assert!(matches!(fault(&deb("data.tar", &files)), ImageFault::OtherArchitecture(_)));
 }
 
 #[test]
 fn what_is_too_large_is_not_read() {
     let file = OnDisk::new(VMLINUX).grown_to(MAX_FILE_BYTES + 1);
-    assert!(matches!(fault_of(&file), Fault::TooLarge { part: "the file", .. }));
+    assert!(matches!(fault_of(&file), ImageFault::TooLarge { part: "the file", .. }));
 
     let mut huge = payload("xz");
     let end = huge.len() - 4;
     put(&mut huge, end, &u32::MAX.to_le_bytes());
-    assert!(matches!(fault(&bzimage(&huge)), Fault::TooLarge { limit_mib: 512, .. }));
+    assert!(matches!(fault(&bzimage(&huge)), ImageFault::TooLarge { limit_mib: 512, .. }));
 
     let mut package = deb("data.tar", b"");
     let size = package.len() - 12;
     put(&mut package, size, b"1073741825");
     let file = OnDisk::new(&package).grown_to(2 << 30);
-    assert!(matches!(fault_of(&file), Fault::TooLarge { limit_mib: 1024, .. }));
+    assert!(matches!(fault_of(&file), ImageFault::TooLarge { limit_mib: 1024, .. }));
 
     let mut header = tar::Header::new_gnu();
     header.set_path("boot/vmlinuz-6.1").unwrap();
     header.set_size((512 << 20) + 1);
     header.set_cksum();
     let fault = fault(&deb("data.tar", header.as_bytes()));
-    assert!(matches!(fault, Fault::TooLarge { part: "vmlinuz in the package", .. }), "{fault:?}");
+    assert!(
+        matches!(fault, ImageFault::TooLarge { part: "vmlinuz in the package", .. }),
+        "{fault:?}"
+    );
 }
 
 #[test]
@@ -364,5 +370,5 @@ fn no_more_than_a_bound_is_unpacked_of_a_package() {
     // The file goes on in zeros, which take no room on the disk.
     let file = OnDisk::new(header.as_bytes()).grown_to((1 << 30) + (1 << 20));
     let fault = fault_of(&file);
-    assert!(matches!(fault, Fault::TooLarge { limit_mib: 1024, .. }), "{fault:?}");
+    assert!(matches!(fault, ImageFault::TooLarge { limit_mib: 1024, .. }), "{fault:?}");
 }

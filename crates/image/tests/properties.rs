@@ -12,7 +12,7 @@ use common::{
     OnDisk, PACKED, VMLINUX, apk, bzimage, core_files, cpio, deb, deb_saying, gzip, package_files,
     payload, rpm, rpm_saying, tar, uki,
 };
-use pathmeter_image::{Fault, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
+use pathmeter_image::{ImageFault, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 use proptest::prelude::*;
 
 /// The system's allocator, which counts the bytes that each thread holds.
@@ -99,7 +99,7 @@ fn whole_files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Packages that say who has the kernel.
+/// Packages that name the package with the kernel.
 fn without_kernel() -> [Vec<u8>; 3] {
     let control = tar(&[("./control", b"Package: linux-image-1\nDepends: linux-binary-1\n")]);
     let tags: &[(u32, &[&str])] = &[
@@ -195,7 +195,7 @@ fn a_huge_tar_name_is_not_held_in_memory() {
     }
     let package = deb("data.tar.gz", &encoder.finish().unwrap());
     assert!(most_held_loading(&package) < 4 << 20);
-    assert!(matches!(common::fault(&package), Fault::NoKernelInPackage { .. }));
+    assert!(matches!(common::fault(&package), ImageFault::NoKernelInPackage { .. }));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn a_huge_cpio_name_is_refused_before_it_is_read() {
     common::put(&mut archive, 94, b"10000000"); // namesize
     let package = rpm(&[archive, vec![b'a'; 1 << 20]].concat());
     assert!(most_held_loading(&package) < 4 << 20);
-    assert!(matches!(common::fault(&package), Fault::Malformed(_)));
+    assert!(matches!(common::fault(&package), ImageFault::Malformed(_)));
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn a_huge_header_of_an_rpm_package_is_not_held_in_memory() {
     let name = "a".repeat(40 << 20);
     let package = rpm_saying(&[(1000, &[&name])], &cpio(&[]));
     assert!(most_held_loading(&package) < 4 << 20);
-    assert!(matches!(common::fault(&package), Fault::NoKernelInPackage { holder: None }));
+    assert!(matches!(common::fault(&package), ImageFault::NoKernelInPackage { holder: None }));
 }
 
 #[test]
@@ -226,5 +226,5 @@ fn a_payload_that_swells_beyond_its_promise_is_dropped_there() {
     common::put(&mut bomb, end, &1000_u32.to_le_bytes());
     let image = bzimage(&bomb);
     assert!(most_held_loading(&image) < 4 << 20);
-    assert!(matches!(common::fault(&image), Fault::Decompression { .. }));
+    assert!(matches!(common::fault(&image), ImageFault::Decompression { .. }));
 }

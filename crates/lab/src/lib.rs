@@ -7,12 +7,12 @@ pub const KERNEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernel.elf")
 /// What the kernel prints before a word on its command line that it does not know, and stops.
 pub const BAD_COMMAND_LINE: &str = "lab: bad command line:";
 
-/// What it prints before the reason why a policy can't be had on this machine, and stops.
+/// What it prints, before the reason, if this machine can't run a variant; then it stops.
 pub const UNSUPPORTED: &str = "lab: unsupported here:";
 
-/// The kernel's command line for the policies of a subject: `a=b,c=d` becomes `a=b c=d`.
-pub fn command_line(policies: &str) -> String {
-    policies.split(',').filter(|policy| !policy.is_empty()).collect::<Vec<_>>().join(" ")
+/// The kernel's command line for the variants of a subject: `a=b,c=d` becomes `a=b c=d`.
+pub fn command_line(variants: &str) -> String {
+    variants.split(',').filter(|variant| !variant.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_are_words_of_the_command_line() {
+    fn variants_are_words_of_the_command_line() {
         assert_eq!(command_line(""), "");
         assert_eq!(command_line("iobitmap=lazy,flags=save"), "iobitmap=lazy flags=save");
     }

@@ -1,8 +1,8 @@
 //! What the probes take for the lab kernel's interface is what the C compiler makes of `lab/uapi/`.
 //!
 //! The probes' side of it is compiled here once more, on a kernel that is a closure: it finds the
-//! fields of what it is passed where the C compiler says that they are. So commands, layouts and
-//! who writes what are compared, not the numbers in two lists.
+//! fields of what it is passed where the C compiler places them. So commands, layouts and
+//! which side writes what are compared, not the numbers in two lists.
 
 use std::{cell::RefCell, path::Path, process::Command};
 
@@ -38,7 +38,7 @@ fn kernel(kernel: impl FnMut(usize, usize, usize) -> sys::Ret + 'static) {
     KERNEL.set(Some(Box::new(kernel)));
 }
 
-/// What the C compiler says of integer expressions about the two headers, in their order.
+/// The C compiler's values of integer expressions about the two headers, in their order.
 fn c<const N: usize>(name: &str, expressions: [&str; N]) -> [usize; N] {
     let uapi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/uapi");
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

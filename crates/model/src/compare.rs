@@ -1,8 +1,8 @@
 //! Two measurements to one comparison.
 //!
-//! This decides which rows there are and what happens to paths that were not measured; what two
-//! sets of samples say is [`pathmeter_stats::judge`]'s to decide. Whether the two may be compared
-//! at all is the caller's question to [`crate::Configuration::differences`].
+//! This decides which rows there are and what happens to paths that were not measured;
+//! [`pathmeter_stats::judge`] decides the verdict of two sets of samples. Whether the two may be
+//! compared at all is the caller's question to [`crate::Configuration::differences`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -71,7 +71,7 @@ impl Row<'_> {
         Some(judgement.map_or(blank.clone(), |judgement| judged(blank, judgement, threshold)))
     }
 
-    /// What keeps the two from being judged: a failure before anything else, since it says that a
+    /// What keeps the two from being judged: a failure before anything else, since it shows that a
     /// kernel does not do what it should.
     fn obstacle(self) -> Option<(Verdict, String)> {
         let (failed, unsupported) = (self.with(Status::Failed), self.with(Status::Unsupported));

@@ -1,4 +1,4 @@
-//! The comparison document, `pathmeter.comparison/1`: what two results say of each path.
+//! The comparison document, `pathmeter.comparison/1`: two results, compared path by path.
 
 use std::fmt;
 
@@ -56,7 +56,7 @@ impl From<&Measurement> for SideInfo {
     }
 }
 
-/// What the two sides say of one path.
+/// The comparison of one path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathComparison {
     /// The path's name.
@@ -71,7 +71,7 @@ pub struct PathComparison {
     pub difference: Option<i64>,
     /// The difference in percent of `base`; null when `base` is null or 0.
     pub percent: Option<f64>,
-    /// What the sets of exact values say.
+    /// The verdict of the sets of exact values.
     pub verdict: Verdict,
     /// Why, for unsupported and broken.
     pub reason: Option<String>,
@@ -88,7 +88,7 @@ impl PathComparison {
     }
 }
 
-/// What a comparison says of one path, in words that hold for any unit.
+/// A comparison's verdict on one path, in words that hold for any unit.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -1,7 +1,7 @@
 //! The configuration of a result: everything that its samples depend on.
 //!
-//! Same configuration, same exact numbers, on any machine. Two results may be compared when they differ
-//! in the kernel and in nothing else; whatever else differs is named.
+//! Same configuration, same exact numbers, on any machine. Two results may be compared when they
+//! differ in the kernel and in nothing else; whatever else differs is named.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Configuration {
     pub clock: Unit,
     /// Hash of the kernel image as given.
     pub image_sha256: String,
-    /// The kernel's release, as `uname -r` says it; null if the image does not tell.
+    /// The kernel's release, as `uname -r` prints it; null if the image does not contain it.
     pub release: Option<String>,
     /// The kernel's command line.
     pub command_line: String,
@@ -47,7 +47,7 @@ pub struct Configuration {
     pub runs: u32,
     /// The guest's memory, in MiB.
     pub memory_mib: u32,
-    /// The guest's CPUs; results that don't say were measured with one.
+    /// The guest's CPUs; results without this field were measured with one.
     #[serde(default = "one")]
     pub cpus: u32,
 }
@@ -77,7 +77,8 @@ impl Configuration {
     /// The fields other than the kernel in which `self`, the base, differs from `new`, in the order
     /// of the document. Empty means that the two can be compared.
     ///
-    /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are compared.
+    /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are
+    /// compared.
     pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
         let sides = self.conditions().into_iter().zip(new.conditions());
         sides
@@ -204,10 +205,10 @@ mod tests {
     #[test]
     fn what_differs_is_named_with_both_values() {
         let new = Configuration { qemu: "8.0.0".into(), runs: 4, ..configuration() };
-        let said: Vec<String> =
+        let texts: Vec<String> =
             configuration().differences(&new).iter().map(ToString::to_string).collect();
         assert_eq!(
-            said,
+            texts,
             [r#"qemu: "7.2.22" in base, "8.0.0" in new"#, r#"runs: "8" in base, "4" in new"#]
         );
     }

@@ -2,7 +2,7 @@
 //!
 //! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
 //!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts nothing.
-//! - [`Comparison`], `pathmeter.comparison/1`: what two measurements say of each path, made by
+//! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.

@@ -59,7 +59,7 @@ impl Subject {
         Self { kind: SubjectKind::KernelImage, name: name.to_owned() }
     }
 
-    /// The lab kernel, named with its policies: `lab:policy=value,…`.
+    /// The lab kernel, named with its variants: `lab:mechanism=variant,…`.
     pub fn lab(name: &str) -> Self {
         Self { kind: SubjectKind::Lab, name: name.to_owned() }
     }
@@ -100,13 +100,13 @@ impl fmt::Display for Unit {
     }
 }
 
-/// Whether a path was walked and proven.
+/// Whether a path ran and was proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The probe walked the path and proved it.
+    /// The probe ran the path and proved it.
     Ok,
-    /// This kernel or CPU can't walk the path.
+    /// This kernel or CPU can't run the path.
     Unsupported,
     /// The path was tried and its proof failed, or the guest died on it.
     Failed,
@@ -129,7 +129,7 @@ pub struct PathResult {
     pub path: String,
     /// What the samples count.
     pub unit: Unit,
-    /// Whether the path was walked and proven.
+    /// Whether the path ran and was proven.
     pub status: Status,
     /// Why there are no samples; null when the status is ok.
     pub reason: Option<String>,
@@ -137,7 +137,7 @@ pub struct PathResult {
     pub samples: Vec<u64>,
     /// How many of the samples each perturbed run gave.
     pub samples_per_run: Vec<u32>,
-    /// What the samples say; null without samples.
+    /// A summary of the samples; null without samples.
     pub estimate: Option<Estimate>,
     /// What the probe proved or noticed.
     #[serde(default)]
@@ -145,7 +145,7 @@ pub struct PathResult {
 }
 
 impl PathResult {
-    /// A path walked and proven, with the samples of each run in `runs` (all empty for a
+    /// A path that ran and was proven, with the samples of each run in `runs` (all empty for a
     /// check). The estimate is made here.
     pub fn ok(path: &str, unit: Unit, runs: &[Vec<u64>], checks: Vec<Check>) -> Self {
         let samples = runs.concat();
@@ -162,7 +162,7 @@ impl PathResult {
         }
     }
 
-    /// A path that this kernel or CPU can't walk, and why.
+    /// A path that this kernel or CPU can't run, and why.
     pub fn unsupported(path: &str, unit: Unit, reason: &str) -> Self {
         Self::without_samples(path, unit, Status::Unsupported, reason)
     }
@@ -200,7 +200,7 @@ pub struct Check {
     pub value: String,
 }
 
-/// What the samples of a path say.
+/// A summary of a path's samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The most frequent value; of equally frequent ones the lowest.

@@ -56,7 +56,7 @@ pub enum ParseError {
         /// The schema that the document names, quoted.
         found: String,
     },
-    /// It says that it is a result, but a field is missing or of another type.
+    /// Its schema is a result's, but a field is missing or of another type.
     #[error("not a whole pathmeter.result/1: {detail}; measure again")]
     Malformed {
         /// What is wrong and where.
@@ -101,7 +101,7 @@ pub enum Inconsistency {
     /// Measured in something else than the result's clock.
     #[error("the unit is not the clock of the result")]
     Unit,
-    /// Not ok, and not said why.
+    /// Not ok, and no reason given.
     #[error("the status is not ok, but there is no reason")]
     NoReason,
 }
@@ -123,7 +123,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     Ok(measurement)
 }
 
-/// Looks at the schema alone, so that a file of another version is called that and not malformed.
+/// Reads the schema alone, so that a file of another version is reported as that, not as malformed.
 fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
     #[derive(Deserialize)]
     struct Header {

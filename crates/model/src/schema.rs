@@ -1,6 +1,6 @@
 //! The JSON schemas of the documents, generated from the types and their comments.
 //!
-//! They describe what pathmeter writes: every field is there, null where there is nothing to say.
+//! They describe what pathmeter writes: every field is there, null where there is no value.
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 

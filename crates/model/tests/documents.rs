@@ -54,11 +54,11 @@ fn a_result_has_the_fields_that_others_read() {
     for field in ["path", "unit", "status", "reason", "samples", "estimate"] {
         assert!(of_path.contains(&field), "{field}");
     }
-    let said = |field: &str| -> Vec<Value> {
+    let values = |field: &str| -> Vec<Value> {
         result["paths"].as_array().unwrap().iter().map(|path| path[field].clone()).collect()
     };
-    assert_eq!(said("status"), ["ok", "ok", "unsupported", "failed"]);
-    assert_eq!(said("unit"), ["instructions", "check", "instructions", "instructions"]);
+    assert_eq!(values("status"), ["ok", "ok", "unsupported", "failed"]);
+    assert_eq!(values("unit"), ["instructions", "check", "instructions", "instructions"]);
     assert_eq!(result["paths"][0]["reason"], Value::Null);
     assert_eq!(result["paths"][1]["estimate"], Value::Null);
 }

@@ -9,8 +9,8 @@ use clap_complete::Shell;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
-/// Perturbed runs unless `--perturb` says otherwise: the sets of exact values of the paths that
-/// have several are stable with it, and a kernel takes a few seconds.
+/// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
+/// that have several, and few enough for a kernel to take seconds.
 const RUNS: u32 = 6;
 /// Most perturbed runs: more samples than a result document may hold would follow.
 const MOST_RUNS: i64 = 512;
@@ -21,13 +21,14 @@ const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
 
 A kernel image boots in QEMU's interpreter, under a clock that counts instructions, with a small \
-program as its init that walks each path and proves that it did. The same image gives the same \
+program as its init that runs each path and proves that it did. The same image gives the same \
 numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is needed. \
 An instruction count is not a time.
 
 A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one (.deb, \
-.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` wrote, or `lab[:policy=value,…]`: the lab kernel that is bundled. Its machine has \
-one CPU, or two with the word cpus=2.";
+.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` \
+wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one CPU, or two with \
+the word cpus=2.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,7 +53,7 @@ Examples:
   pathmeter measure bzImage -o base.json              the table here, the result in a file
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
-  pathmeter measure bzImage --append mitigations=off  the same kernel, booted otherwise";
+  pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -66,7 +67,7 @@ Examples:
 
 const EXPERIMENT_EXAMPLES: &str = "\
 Each experiment is a mailing-list thread on a hidden cost: its symptom, cause, cure and published \
-figures, and the same mechanism in its old and new forms, measured on the lab kernel.
+results, and the same mechanism in its old and new forms, measured on the lab kernel.
 
 Examples:
   pathmeter experiment --list
@@ -75,7 +76,7 @@ Examples:
   pathmeter compare lab:iobitmap=full-copy lab:iobitmap=lazy   the same by hand, all paths
   pathmeter explain switch.yield lab                  the lab kernel's own switch
 
-Exit codes: 0 if everything came out as expected, 1 if not, 3 if a subject could not be measured.";
+Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could not be measured.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -90,8 +91,8 @@ Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
   higher, lower  all values shifted: new costs more, or less
   mode-appeared  new shows a value, often, that base never did
-  unsupported    one of the kernels, or the CPU model, can't walk the path
-  broken         a path was walked wrongly, or the kernel died on it
+  unsupported    one of the kernels, or the CPU model, can't run the path
+  broken         a path ran wrongly, or the kernel died on it
 
 A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
 version of QEMU, the CPU model or the number of runs; --across compares them all the same.";
@@ -158,10 +159,10 @@ pub(crate) struct PathsArgs {
 #[derive(Debug, Args)]
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArgs {
-    /// A kernel image, a result file, or lab[:policy=value,…]
+    /// A kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
-    /// What is put out.
+    /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// How guests run.
@@ -173,7 +174,7 @@ pub(crate) struct MeasureArgs {
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// What to compare against: a kernel image, a result file, or lab[:policy=value,…]
+    /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
     /// What to judge: the same
@@ -193,7 +194,7 @@ pub(crate) struct CompareArgs {
     /// Compare even if more than the kernel differs; the differences are listed
     #[arg(long)]
     pub(crate) across: bool,
-    /// What is put out.
+    /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     /// How guests run.
@@ -201,10 +202,10 @@ pub(crate) struct CompareArgs {
     pub(crate) guest: GuestArgs,
 }
 
-/// What is put out, and where.
+/// What is printed or written, and where.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Put out JSON instead of a table: to stdout, or to the FILE of --output
+    /// Print JSON instead of a table: to stdout, or to the FILE of --output
     #[arg(long)]
     pub(crate) json: bool,
     /// Write the JSON document to FILE; the table still goes to stdout, unless --json is given
@@ -212,8 +213,8 @@ pub(crate) struct OutputArgs {
     pub(crate) output: Option<PathBuf>,
     /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
     ///
-    /// Every run walks all paths nevertheless, so that what a path costs never depends on what
-    /// else was asked for.
+    /// Every run still executes all paths, so that a path's cost never depends on what else was
+    /// asked for.
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }
@@ -257,7 +258,7 @@ pub(crate) struct GuestArgs {
         value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
     )]
     pub(crate) perturb: u32,
-    /// Give a guest up that takes longer to boot, or for one perturbed run
+    /// Give up on a guest that takes longer to boot, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
         value_parser = clap::value_parser!(u64).range(1..=86400)
@@ -271,7 +272,7 @@ pub(crate) struct GuestArgs {
 /// A CPU model, not QEMU's request for a list of them.
 fn cpu_model(model: String) -> Result<String, &'static str> {
     match &model[..] {
-        "help" | "?" => Err("a model is wanted; `qemu-system-x86_64 -cpu help` lists them"),
+        "help" | "?" => Err("give the name of a model; `qemu-system-x86_64 -cpu help` lists them"),
         _ => Ok(model),
     }
 }
@@ -316,7 +317,7 @@ impl GuestArgs {
         Settings { cpu, memory_mib: self.memory, append, ..Settings::default() }
     }
 
-    /// The longest that a boot or a run is waited for.
+    /// The longest wait for a boot or a run.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
@@ -328,24 +329,24 @@ impl GuestArgs {
 pub(crate) struct ExplainArgs {
     /// The path, as `pathmeter paths` names it
     pub(crate) path: String,
-    /// A kernel image, or lab[:policy=value,…]
+    /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Another one: show the functions in which the difference is
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// Another path of the same kernel: show what PATH does otherwise than it
+    /// Another path of the same kernel: show how PATH differs from it
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
     /// The subject's vmlinux with debug information: shows inlined functions and source lines
     ///
-    /// Of a build folder, the vmlinux in it is taken by itself.
+    /// For a build folder, the vmlinux in it is used without this option.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
     /// The same for NEW
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
     pub(crate) new_vmlinux: Option<PathBuf>,
-    /// What is put out.
+    /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: ExplainOutput,
     /// How guests run.
@@ -353,7 +354,7 @@ pub(crate) struct ExplainArgs {
     pub(crate) guest: GuestArgs,
 }
 
-/// What `explain` puts out, and where.
+/// What `explain` prints or writes, and where.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ExplainOutput {
     /// Print JSON (pathmeter.explain/1) instead of tables
@@ -362,13 +363,13 @@ pub(crate) struct ExplainOutput {
     /// Write the JSON document to FILE
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write a flame graph; of two kernels or paths, of their difference
+    /// Write a flame graph; for two kernels or paths, of their difference
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
     /// Write folded stacks, as flame graph tools read them
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) folded: Option<PathBuf>,
-    /// Write a profile in callgrind's format; of two kernels or paths, of the new one
+    /// Write a profile in callgrind's format; for two kernels or paths, of the new one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) callgrind: Option<PathBuf>,
     /// Show so many levels of the call tree
@@ -456,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_holds_the_samples_of_the_most_starts() {
+    fn a_document_holds_the_samples_of_the_most_runs() {
         let most = usize::try_from(MOST_RUNS).unwrap();
         let windows = || Suite::Exact.paths().iter().map(|path| path.kind.samples() as usize);
         assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);

@@ -125,7 +125,7 @@ fn measured_side(session: &Session, image: &Image, line: Line<'_>) -> Result<Mea
     result
 }
 
-/// Numbers that depend on more than the kernel say nothing about the kernel.
+/// Numbers that depend on more than the kernel show nothing about the kernel.
 fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Failure> {
     let differences = base.configuration.differences(&new.configuration);
     if across || differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }

@@ -144,7 +144,7 @@ fn disk() -> Check {
     let folder = Cache::location().unwrap_or_default();
     let about = folder.ancestors().find_map(|folder| rustix::fs::statvfs(folder).ok());
     let Some(about) = about else {
-        return Check::warn("disk", "unknown".into(), "see what `df` says of the cache folder");
+        return Check::warn("disk", "unknown".into(), "run `df` on the cache folder");
     };
     let mib = about.f_bavail.saturating_mul(about.f_frsize) >> 20;
     let found = format!("{mib} MiB free for the cache");
@@ -158,7 +158,7 @@ fn disk() -> Check {
 fn memory() -> Check {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let Some(mib) = available_mib(&text) else {
-        return Check::warn("memory", "unknown".into(), "see what `free` says");
+        return Check::warn("memory", "unknown".into(), "run `free`");
     };
     let found = format!("{mib} MiB available");
     if mib >= LEAST_MEMORY_MIB {

@@ -1,19 +1,19 @@
 //! Elapsed time: what calls take by one CPU alone and by two at once, on the lab kernel.
 //!
-//! It is of this host at this moment: never cached, never an instruction count, and only the two compared
-//! says something. Whoever calls this should have nothing else running meanwhile.
+//! It depends on this host at this moment: never cached, never an instruction count, and only the
+//! comparison of the two is meaningful. The caller should have nothing else running meanwhile.
 
 use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
-use pathmeter_experiment::{Cell, Elapsed, ElapsedCell};
+use pathmeter_experiment::{Elapsed, ElapsedCell, ObservedCell};
 use pathmeter_vm::{PathOutcome, PathStatus, Progress, host_cpus};
 
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::session::Session;
 
-/// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name, what came of
-/// it), in the suite's order. Where the host lets us use only one CPU, two of a guest's take turns, and
-/// no time of theirs is worth the name: then all are unsupported, and nothing is booted.
+/// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name,
+/// result), in the suite's order. Where the host lets us use only one CPU, a guest's two CPUs take
+/// turns, and their times mean nothing: then all are unsupported, and nothing is booted.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
@@ -22,7 +22,9 @@ pub(crate) fn measure(
     let names = Suite::Elapsed.paths().iter().map(|path| path.name);
     if host_cpus() < 2 {
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
-        return Ok(names.map(|name| (name, Cell::Unsupported(reason.to_owned()))).collect());
+        return Ok(names
+            .map(|name| (name, ObservedCell::Unsupported(reason.to_owned())))
+            .collect());
     }
     let outcomes = session.measure_elapsed(image, progress)?;
     Ok(names.zip(outcomes.iter().map(cell)).collect())
@@ -30,18 +32,18 @@ pub(crate) fn measure(
 
 fn cell(outcome: &PathOutcome) -> ElapsedCell {
     match &outcome.status {
-        PathStatus::Unsupported(reason) => Cell::Unsupported(reason.clone()),
-        PathStatus::Failed(reason) => Cell::Failed(reason.clone()),
+        PathStatus::Unsupported(reason) => ObservedCell::Unsupported(reason.clone()),
+        PathStatus::Failed(reason) => ObservedCell::Failed(reason.clone()),
         PathStatus::Ok => match times(&outcome.runs.concat()) {
-            Some(elapsed) => Cell::Measured(elapsed),
-            None => Cell::Failed("a batch took no time, by what the guest said".to_owned()),
+            Some(elapsed) => ObservedCell::Measured(elapsed),
+            None => ObservedCell::Failed("the guest reported a batch that took no time".to_owned()),
         },
     }
 }
 
-/// What nanoseconds of batches say that are by one CPU and by two in turn: times by the fastest batches,
-/// since what disturbs one only adds to it; how much was disturbed, by the pairs' quartiles. None if there
-/// is no pair, or one that can't be: the guest is not believed.
+/// Summarises nanoseconds of batches, by one CPU and by two in turn. The times are the fastest batches,
+/// since a disturbance only adds to one; the pairs' quartiles show how much was disturbed. None if there
+/// is no pair, or an impossible one: the guest is not believed.
 fn times(samples: &[u64]) -> Option<Elapsed> {
     let pairs = || samples.chunks_exact(2).map(|pair| (pair[0], pair[1]));
     if pairs().any(|(one, _)| one == 0) {
@@ -97,8 +99,11 @@ mod tests {
     fn a_path_that_has_no_samples_says_why() {
         let outcome = |status| PathOutcome { status, checks: vec![], runs: vec![] };
         let why = || "one CPU".to_owned();
-        assert_eq!(cell(&outcome(PathStatus::Unsupported(why()))), Cell::Unsupported(why()));
-        assert_eq!(cell(&outcome(PathStatus::Failed(why()))), Cell::Failed(why()));
-        assert!(matches!(cell(&outcome(PathStatus::Ok)), Cell::Failed(_)));
+        assert_eq!(
+            cell(&outcome(PathStatus::Unsupported(why()))),
+            ObservedCell::Unsupported(why())
+        );
+        assert_eq!(cell(&outcome(PathStatus::Failed(why()))), ObservedCell::Failed(why()));
+        assert!(matches!(cell(&outcome(PathStatus::Ok)), ObservedCell::Failed(_)));
     }
 }

@@ -1,8 +1,8 @@
 //! `pathmeter experiment`: a mechanism's old and new form, measured on the lab kernel, as one page.
 //!
-//! Every subject is measured as `measure` does it, and if the page shows what only a recording tells, each
-//! path of the experiment is recorded as `explain` does. A subject or path that can't be had here is a cell
-//! that says so, never a figure; the other pages are printed all the same. Elapsed times come last and one
+//! Every subject is measured as `measure` does it, and if the page shows what only a recording holds, each
+//! path of the experiment is recorded as `explain` does. A subject or path that can't run here is a cell
+//! that states it, never a number; the other pages are printed all the same. Elapsed times come last and one
 //! after another, since each needs two of the host's CPUs; they never decide the exit code.
 
 use std::path::Path;
@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::thread;
 
 use pathmeter_experiment::{
-    Cell, ElapsedCell, ExactCell, Experiment, ExperimentReport, Judgement, Measured, Observed,
-    ObservedCheck, PathOf, SubjectOf,
+    ElapsedCell, ExactCell, ExpectationOutcome, Experiment, ExperimentPath, ExperimentReport,
+    ExperimentSubject, Measured, Observed, ObservedCell, ObservedCheck,
 };
 use pathmeter_model::{Measurement, PathResult, Status};
 use pathmeter_report::experiment_page;
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
         return list(&chosen);
     }
     let guests = Guests { session: setup::session(&args.guest, interrupt::listen()?)?, screen };
-    let mut verdict = Judgement::Holds;
+    let mut verdict = ExpectationOutcome::Holds;
     let mut failures = Vec::new();
     let mut reports = Vec::new();
     for (index, experiment) in chosen.into_iter().enumerate() {
@@ -70,11 +70,11 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     Ok(exit(verdict))
 }
 
-fn exit(verdict: Judgement) -> Exit {
+fn exit(verdict: ExpectationOutcome) -> Exit {
     match verdict {
-        Judgement::Holds => Exit::Done,
-        Judgement::Inconclusive => Exit::Unmeasured,
-        Judgement::Fails => Exit::Worse,
+        ExpectationOutcome::Holds => Exit::Done,
+        ExpectationOutcome::Inconclusive => Exit::Unmeasured,
+        ExpectationOutcome::Fails => Exit::Worse,
     }
 }
 
@@ -162,7 +162,7 @@ impl Guests<'_> {
     fn row(
         &self,
         experiment: &Experiment,
-        subject: &SubjectOf,
+        subject: &ExperimentSubject,
         line: &Line<'_>,
     ) -> Result<Row, Failure> {
         let mut row = Row::default();
@@ -189,11 +189,11 @@ impl Guests<'_> {
     fn record(
         &self,
         image: &Image,
-        paths: &[PathOf],
+        paths: &[ExperimentPath],
         row: &mut Row,
         progress: Report<'_>,
     ) -> Result<(), Failure> {
-        let is_measured = |cell: &ExactCell| matches!(cell, Cell::Measured(_));
+        let is_measured = |cell: &ExactCell| matches!(cell, ObservedCell::Measured(_));
         let cells = row.cells.iter_mut().zip(paths).filter(|(cell, _)| is_measured(cell));
         let (cells, paths): (Vec<_>, Vec<_>) = cells.unzip();
         let found = paths.iter().map(|path| RecordablePath::find(&path.path));
@@ -203,9 +203,9 @@ impl Guests<'_> {
         }
         let windows = recorded(&self.session, image, &found, &NoSymbols, progress)?;
         for (cell, window) in cells.into_iter().zip(windows) {
-            *cell = match (std::mem::replace(cell, Cell::NotAsked), window) {
-                (Cell::Measured(measured), Ok(window)) => {
-                    Cell::Measured(measured.recorded(&window.window))
+            *cell = match (std::mem::replace(cell, ObservedCell::NotAsked), window) {
+                (ObservedCell::Measured(measured), Ok(window)) => {
+                    ObservedCell::Measured(measured.recorded(&window.window))
                 }
                 (cell, Ok(_)) => cell,
                 (_, Err(failure)) => unmeasured(failure, &mut row.failures)?,
@@ -219,12 +219,12 @@ impl Guests<'_> {
     fn elapsed(
         &self,
         experiment: &Experiment,
-        subject: &SubjectOf,
+        subject: &ExperimentSubject,
         line: &Line<'_>,
     ) -> Result<Vec<ElapsedCell>, Failure> {
         let paths = &experiment.elapsed;
         if !paths.iter().any(|path| path.is_for(&subject.label)) {
-            return Ok(vec![Cell::NotAsked; paths.len()]);
+            return Ok(vec![ObservedCell::NotAsked; paths.len()]);
         }
         let image = Image::open(Path::new(&subject.subject))?;
         let progress = |progress: Progress<'_>| line.show(progress);
@@ -244,27 +244,31 @@ impl Guests<'_> {
 
 /// A cell for each path: `cell`, if it is for this subject.
 fn cells<T>(
-    paths: &[PathOf],
-    subject: &SubjectOf,
-    mut cell: impl FnMut(&PathOf) -> Result<Cell<T>, Failure>,
-) -> Result<Vec<Cell<T>>, Failure> {
-    let cell =
-        |path: &PathOf| if path.is_for(&subject.label) { cell(path) } else { Ok(Cell::NotAsked) };
+    paths: &[ExperimentPath],
+    subject: &ExperimentSubject,
+    mut cell: impl FnMut(&ExperimentPath) -> Result<ObservedCell<T>, Failure>,
+) -> Result<Vec<ObservedCell<T>>, Failure> {
+    let cell = |path: &ExperimentPath| {
+        if path.is_for(&subject.label) { cell(path) } else { Ok(ObservedCell::NotAsked) }
+    };
     paths.iter().map(cell).collect()
 }
 
-fn no_such_path<T>() -> Cell<T> {
-    Cell::Failed("no such path".to_owned())
+fn no_such_path<T>() -> ObservedCell<T> {
+    ObservedCell::Failed("no such path".to_owned())
 }
 
 /// The cell of what could not be measured, the failure kept for later. What would meet every other cell
 /// too ends the run: an interrupt, and a recorder that QEMU does not take.
-fn unmeasured<T>(failure: Failure, failures: &mut Vec<Failure>) -> Result<Cell<T>, Failure> {
+fn unmeasured<T>(
+    failure: Failure,
+    failures: &mut Vec<Failure>,
+) -> Result<ObservedCell<T>, Failure> {
     match failure {
-        Failure::UnsupportedHere { reason, .. } => Ok(Cell::Unsupported(reason)),
+        Failure::UnsupportedHere { reason, .. } => Ok(ObservedCell::Unsupported(reason)),
         Failure::Interrupted | Failure::Host(VmError::Recorder { .. }) => Err(failure),
         failure => {
-            let cell = Cell::Failed(reason(&failure));
+            let cell = ObservedCell::Failed(reason(&failure));
             failures.push(failure);
             Ok(cell)
         }
@@ -287,11 +291,11 @@ fn measured(measurement: &Measurement, path: &str) -> ExactCell {
     let reason = || row.reason.clone().unwrap_or_default();
     match (&row.status, &row.estimate, row.samples.iter().max()) {
         (Status::Ok, Some(estimate), Some(&worst)) => {
-            Cell::Measured(Measured::new(estimate.median, worst))
+            ObservedCell::Measured(Measured::new(estimate.median, worst))
         }
-        (Status::Ok, ..) => Cell::Failed("it has no samples".to_owned()),
-        (Status::Unsupported, ..) => Cell::Unsupported(reason()),
-        (Status::Failed, ..) => Cell::Failed(reason()),
+        (Status::Ok, ..) => ObservedCell::Failed("it has no samples".to_owned()),
+        (Status::Unsupported, ..) => ObservedCell::Unsupported(reason()),
+        (Status::Failed, ..) => ObservedCell::Failed(reason()),
     }
 }
 
@@ -351,8 +355,12 @@ mod tests {
 
     #[test]
     fn the_exit_code_is_the_verdicts() {
-        let codes =
-            [Judgement::Holds, Judgement::Fails, Judgement::Inconclusive].map(|v| exit(v) as u8);
+        let codes = [
+            ExpectationOutcome::Holds,
+            ExpectationOutcome::Fails,
+            ExpectationOutcome::Inconclusive,
+        ]
+        .map(|v| exit(v) as u8);
         assert_eq!(codes, [0, 1, 3]);
     }
 }

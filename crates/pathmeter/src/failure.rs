@@ -1,6 +1,6 @@
 //! How a run ends: the exit codes, and what can go wrong with what to do about it.
 //!
-//! Contract: every message names the file or the step, every failure that the user can mend has a
+//! Contract: every message names the file or the step, every failure that the user can fix has a
 //! help. Errors of the libraries are kept whole; this adds which subject they are about.
 
 use std::fmt::Display;
@@ -29,7 +29,7 @@ pub(crate) enum Exit {
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
     /// A subject or one of its paths could not be measured, what an experiment expects of the exact
-    /// clock not be told, or a file not be read or written.
+    /// clock not be read, or a file not be read or written.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,
@@ -176,7 +176,7 @@ impl Failure {
         }
     }
 
-    /// What the user can do about it, where the message does not say so already.
+    /// What the user can do about it, where the message does not state it already.
     pub(crate) fn advice(&self) -> Option<&str> {
         match self {
             Self::Usage { help, .. } => Some(help),
@@ -213,7 +213,7 @@ impl miette::Diagnostic for Failure {
     }
 }
 
-/// The subject's name, unless the error says it itself.
+/// The subject's name, unless the error names it itself.
 fn prefix(subject: &Path, error: &VmError) -> String {
     match error {
         VmError::Image(_) => String::new(),

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_image::{Boot, Fault, ImageError, KernelImage};
+use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
 use pathmeter_vm::{Settings, VmError};
 
@@ -96,7 +96,7 @@ impl Image {
         }
     }
 
-    /// The release that a result shows; `of_image` is what the image itself says.
+    /// The release that a result shows; `of_image` is the one in the image itself.
     pub(crate) fn release(&self, of_image: Option<String>) -> Option<String> {
         match self {
             Self::File { .. } => of_image,
@@ -115,7 +115,7 @@ impl Image {
         if pathmeter_image::hash_file(path)? == *sha256 {
             return Ok(kernel);
         }
-        let fault = Fault::Malformed("it changed while it was read");
+        let fault = ImageFault::Malformed("it changed while it was read");
         Err(ImageError { path: path.clone(), fault })
     }
 

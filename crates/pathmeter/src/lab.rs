@@ -34,7 +34,7 @@ impl Lab {
             Some(cpus) => Ok(Some(Self { variants: variants.join(","), cpus })),
             None => Err(Failure::Usage {
                 message: format!("{}: the lab kernel can't have these CPUs", subject.display()),
-                help: "say cpus=1 or cpus=2, once: more CPUs would not run exactly".to_owned(),
+                help: "give cpus=1 or cpus=2, once: more CPUs would not run exactly".to_owned(),
             }),
         }
     }
@@ -79,15 +79,15 @@ impl LabComplaint {
     }
 }
 
-/// What the console has after `mark`, and the lines before that.
-fn printed(console: &str, mark: &str) -> Option<(String, String)> {
+/// What the console has after `prefix`, and the lines before that.
+fn printed(console: &str, prefix: &str) -> Option<(String, String)> {
     let lines: Vec<&str> = console
         .lines()
         .map(|line| line.trim_start().strip_prefix("| ").unwrap_or(line).trim_end())
         .filter(|line| !line.is_empty())
         .collect();
-    let place = lines.iter().position(|line| line.starts_with(mark))?;
-    let message = lines[place][mark.len()..].trim().to_owned();
+    let place = lines.iter().position(|line| line.starts_with(prefix))?;
+    let message = lines[place][prefix.len()..].trim().to_owned();
     Some((message, lines[..place].join("\n")))
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policies_come_before_what_the_user_appends() {
+    fn variants_come_before_what_the_user_appends() {
         let usual = Settings { append: "test.x".to_owned(), ..Settings::default() };
         let line = |subject| asked(subject).unwrap().settings(&usual).command_line();
         assert_eq!((line("lab:a=b,c=d"), line("lab")), ("a=b c=d test.x".into(), "test.x".into()));

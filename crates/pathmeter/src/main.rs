@@ -1,7 +1,7 @@
 //! The command: flags to plan to output. The only crate that prints or exits.
 //!
 //! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
-//! what the exit codes mean is [`failure::Exit`]'s to say. A reader that closes stdout early ends
+//! [`failure::Exit`] defines the exit codes. A reader that closes stdout early ends
 //! the run in peace.
 
 mod cli;

@@ -2,7 +2,7 @@
 //!
 //! Contract: a file appears whole or not at all. A reader that closes its end of stdout has seen
 //! enough, which is no error; stderr is best effort. Errors are drawn for a terminal
-//! (`miette`), and otherwise one plain line each, with help and console indented below.
+//! (`miette`), else one plain line each, with help and console indented below.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -69,17 +69,17 @@ impl Screen {
         if args.json { Ok(()) } else { print(table(document, self.style).as_bytes()) }
     }
 
-    /// Tells something worth knowing that is no error.
+    /// Prints something worth knowing that is no error.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            say(&format!("note: {text}"));
+            print_line(&format!("note: {text}"));
         }
     }
 
-    /// Tells why there is no result.
+    /// Prints why there is no result.
     pub(crate) fn report(&self, failure: &Failure) -> Exit {
         if matches!(failure, Failure::Interrupted) {
-            say(&failure.to_string());
+            print_line(&failure.to_string());
             return failure.exit();
         }
         for single in failure.each() {
@@ -123,7 +123,7 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// A line on stderr.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_line(text: &str) {
     // Nobody is left to be told if that fails.
     let _ = writeln!(io::stderr().lock(), "pathmeter: {text}");
 }

@@ -1,5 +1,5 @@
-//! How far each measurement is, on stderr: a line a subject that changes in place on a terminal,
-//! and otherwise one plain line a phase. Nothing stays of the former.
+//! How far each measurement is, on stderr. On a terminal each subject has a line that changes in
+//! place and disappears at the end; elsewhere each phase is one plain line.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -29,16 +29,16 @@ impl Board {
         Self { quiet: screen.quiet(), bars, lines: AtomicUsize::new(0) }
     }
 
-    /// A line on it, below those before; seen as soon as there is something to say.
+    /// A line on it, below those before; seen as soon as it has a text.
     pub(crate) fn line(&self, name: String) -> Line<'_> {
         let place = self.lines.fetch_add(1, Ordering::Relaxed);
         Line { board: self, place, name, bar: OnceLock::new(), phase: Mutex::new("") }
     }
 
-    fn say(&self, text: &str) {
+    fn print_line(&self, text: &str) {
         match &self.bars {
-            Some(bars) => bars.suspend(|| output::say(text)),
-            None => output::say(text),
+            Some(bars) => bars.suspend(|| output::print_line(text)),
+            None => output::print_line(text),
         }
     }
 }
@@ -59,7 +59,7 @@ impl Line<'_> {
             return;
         }
         match progress {
-            Progress::Note(text) => self.board.say(&format!("note: {}: {text}", self.name)),
+            Progress::Note(text) => self.board.print_line(&format!("note: {}: {text}", self.name)),
             progress => self.advance(progress),
         }
     }
@@ -71,7 +71,7 @@ impl Line<'_> {
         };
         let bar = self.bar.get_or_init(|| self.spinner(bars));
         bar.set_message(match progress {
-            Progress::Running { path, done, of } => format!("walking {path} ({}/{of})", done + 1),
+            Progress::Running { path, done, of } => format!("running {path} ({}/{of})", done + 1),
             _ => phase.to_owned(),
         });
     }
@@ -87,12 +87,12 @@ impl Line<'_> {
         bar
     }
 
-    /// Says a phase when it begins.
+    /// Prints a phase when it begins.
     fn announce(&self, phase: &'static str) {
         let mut last = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
         if *last != phase {
             *last = phase;
-            self.board.say(&format!("{}: {phase}", self.name));
+            self.board.print_line(&format!("{}: {phase}", self.name));
         }
     }
 }
@@ -109,6 +109,6 @@ fn phase(progress: Progress<'_>) -> &'static str {
     match progress {
         Progress::Loading => "reading the image",
         Progress::Booting => "booting",
-        Progress::Running { .. } | Progress::Note(_) => "walking the paths",
+        Progress::Running { .. } | Progress::Note(_) => "running the paths",
     }
 }

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, Fault, SourceFrame};
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
     Location, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
@@ -91,14 +91,14 @@ fn checked(
         return Ok(window);
     }
     let clock: Vec<_> = samples.take(5).collect();
-    let said = format!("{total} instructions were recorded, but the clock said {clock:?}");
+    let counts = format!("{total} instructions were recorded, but the clock counted {clock:?}");
     // The clock counts what every CPU executes, the recorder is on one.
     let others = if cpus > 1 {
         "; the samples hold what the other CPUs executed meanwhile, which no call tree of one has"
     } else {
         ""
     };
-    Err(said + others)
+    Err(counts + others)
 }
 
 /// Why no window of a recording can stand for all.
@@ -145,7 +145,7 @@ impl Names {
         Ok(Self { symbols: symbols.ok(), debug: debug.map(Mutex::new) })
     }
 
-    /// What the DWARF says of `address`, the called function first.
+    /// The DWARF's frames of `address`, the called function first.
     fn frames(&self, address: u64) -> impl Iterator<Item = SourceFrame> {
         let frames = self
             .debug
@@ -165,11 +165,11 @@ fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError
 }
 
 /// The same of the vmlinux in a build folder, if that is what the user named. Nobody asked for it,
-/// so nothing is said if it has no debug information, and only noted if it can't be used.
+/// so there is no note if it has no debug information, and only a note if it can't be used.
 fn debug_info_beside(image: &Image, progress: Report<'_>) -> Option<DebugInfo> {
     match debug_info(&image.vmlinux()?, image) {
         Ok(debug) => return Some(debug),
-        Err(DebugInfoError { fault: Fault::NoDwarf, .. }) => {}
+        Err(DebugInfoError { fault: DebugInfoFault::NoDwarf, .. }) => {}
         Err(error) => progress(Progress::Note(&format!("no source lines: {error}"))),
     }
     None

@@ -1,8 +1,8 @@
 //! Cached results: one file each, named by all that the result depends on.
 //!
 //! Format: a line with the SHA-256 of the rest in hexadecimal, then the result document. A file
-//! that is cut short or changed is found out, removed and measured anew. Only results that say all
-//! there is to say are kept: one with a failed path or a note is worth another try.
+//! that is cut short or changed is found out, removed and measured anew. Only complete
+//! results are kept: one with a failed path or a note is worth another try.
 
 use std::io::Read;
 
@@ -52,7 +52,7 @@ pub(crate) enum Found {
     Nothing,
 }
 
-/// Looks for the result in the file `name`.
+/// Reads the result from the file `name`, if there is one.
 pub(crate) fn find(cache: &Cache, name: &str) -> Found {
     let Some(file) = cache.get(name) else { return Found::Nothing };
     let mut bytes = Vec::new();

@@ -193,7 +193,7 @@ pub(crate) const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
 pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
 
-/// One path's row. What a document may not say of a path that is ok makes it failed: the guest is
+/// One path's row. Values that a document may not have for a path that is ok make it failed: the guest is
 /// not believed.
 fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
     let (name, unit) = (path.name, unit(path.kind));
@@ -204,7 +204,7 @@ fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
         PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
         PathStatus::Ok if unit != Unit::Check && samples().next().is_none() => {
-            PathResult::failed(name, unit, "the agent said ok and sent no samples")
+            PathResult::failed(name, unit, "the agent reported ok and sent no samples")
         }
         PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")

@@ -63,7 +63,7 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, interrupt: &Interrupt) -> Result<
     if cache.is_some_and(|cache| cache.get(&passed).is_some()) {
         return Ok(());
     }
-    output::say(&format!(
+    output::print_line(&format!(
         "note: QEMU {} is not among the tested versions: trying it",
         qemu.version
     ));

@@ -1,7 +1,7 @@
 //! What can be measured or compared: a kernel image, or the result of an earlier measurement.
 //!
 //! A file whose first byte other than white space is `{` is a result; no kernel begins so. All else
-//! is taken for a kernel, whose reader says what is wrong with it.
+//! is taken for a kernel, whose reader reports what is wrong with it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -70,7 +70,7 @@ pub(crate) fn refuse_results<'a>(
     }
 }
 
-/// What is said of the lab kernel, if it is what `subject` names: `lab`, or `lab:word=value,…`. A file
+/// The words for the lab kernel, if `subject` names it: `lab`, or `lab:word=value,…`. A file
 /// of such a name is meant with a folder: `./lab`.
 pub(crate) fn lab_words(subject: &Path) -> Option<&str> {
     let text = subject.to_str()?;

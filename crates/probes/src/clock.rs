@@ -5,9 +5,9 @@
 
 use core::arch::asm;
 
-/// The text of a mark: a `nopl` with a displacement that nothing else uses, which a recorder that
-/// sees every instruction takes as a sign (`plugin/recorder.c`). Marks stand outside the stamps.
-macro_rules! mark {
+/// The code of a marker: a `nopl` with a displacement that nothing else uses. The recorder sees
+/// every instruction and knows it by that (`plugin/recorder.c`). Markers stand outside the stamps.
+macro_rules! marker_code {
     (begin) => {
         ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50"
     };
@@ -18,13 +18,13 @@ macro_rules! mark {
         ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x03, 0x4d, 0x50"
     };
 }
-pub(crate) use mark;
+pub(crate) use marker_code;
 
 /// Marks that the next path of the plan begins.
 #[inline(always)]
 pub fn mark_path() {
     // SAFETY: a nop.
-    unsafe { asm!(mark!(path), options(nostack, preserves_flags)) };
+    unsafe { asm!(marker_code!(path), options(nostack, preserves_flags)) };
 }
 
 /// The time-stamp counter, read where this call stands.
@@ -41,22 +41,22 @@ pub fn stamp() -> u64 {
     high << 32 | low
 }
 
-/// Runs `walk` in a window; how long it took, and what it returned.
+/// Runs `code` in a window; returns its cost and its result.
 #[inline(always)]
-pub fn window<R>(walk: impl FnOnce() -> R) -> (u64, R) {
+pub fn window<R>(code: impl FnOnce() -> R) -> (u64, R) {
     // SAFETY: a nop; not `nomem`, so that no access moves across it. The same at the end.
-    unsafe { asm!(mark!(begin), options(nostack, preserves_flags)) };
+    unsafe { asm!(marker_code!(begin), options(nostack, preserves_flags)) };
     let begin = stamp();
-    let result = walk();
+    let result = code();
     let end = stamp();
     // SAFETY: as above.
-    unsafe { asm!(mark!(end), options(nostack, preserves_flags)) };
+    unsafe { asm!(marker_code!(end), options(nostack, preserves_flags)) };
     (end.wrapping_sub(begin), result)
 }
 
 /// Executes about `instructions` instructions in user mode, and nothing else.
 ///
-/// Long straight blocks of `nop` rather than a look at the clock: an interpreter has next to
+/// Long straight blocks of `nop` rather than reads of the clock: an interpreter has next to
 /// nothing to do for them, but must leave its translated code for a clock.
 pub fn busy(instructions: u64) {
     const BLOCK: u64 = 128;

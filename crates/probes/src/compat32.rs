@@ -8,7 +8,7 @@
 //! first bytes of the entry, then a record a window, to a pipe; the probe proves each record after
 //! it has ended.
 //!
-//! With two CPUs it pauses before each window, as `ioctl/two_cpus.rs` says.
+//! With two CPUs it pauses before each window, as `ioctl/two_cpus.rs` describes.
 
 use core::arch::global_asm;
 
@@ -36,10 +36,10 @@ const BASE: u32 = 0x0804_8000;
 const HEADERS: usize = 52 + 32;
 /// Largest program, headers included; it has some 400 bytes.
 const PROGRAM: usize = 1024;
-/// Bytes of the entry that the program hands over, so that the probe can say which it is.
+/// Bytes of the entry that the program hands over, so that the probe can report which it is.
 const ENTRY: usize = 32;
 const FILE: &[u8] = b"/pathmeter-compat32\0";
-/// `execve` says this of a format that the kernel doesn't know.
+/// `execve`'s error for a format that the kernel doesn't know.
 const ENOEXEC: i32 = 8;
 /// Exit codes of the child: the error number of execve, or this one from the program itself.
 const NO_ENTRY: u32 = 99;
@@ -50,14 +50,14 @@ const NO_ENTRY: u32 = 99;
 struct Parameters {
     file: u32,
     output: u32,
-    /// Still to walk.
+    /// Windows still to execute.
     windows: u32,
     command: u32,
     number: u32,
     /// Where in the structure the answer stands.
     answer: u32,
-    /// 0 for no pauses before the windows; else a mask of the windows still to walk, which leaves
-    /// how many there are, less one.
+    /// 0 for no pauses before the windows; else a mask of the windows still to execute, which
+    /// leaves how many there are, less one.
     pauses: u32,
 }
 
@@ -74,9 +74,14 @@ struct Record {
 
 const _: () = assert!(size_of::<Record>() == 16 && WORDS == 7);
 
-/// Walks all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each;
-/// each must return what `target` answers, beginning behind `learnt`.
-pub(crate) fn walk(report: &mut ProbeReport, target: &Target, learnt: u32, pauses: u32) -> Outcome {
+/// Executes all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each.
+/// Each must return what `target` answers, beginning after `learnt`.
+pub(crate) fn execute_windows(
+    report: &mut ProbeReport,
+    target: &Target,
+    learnt: u32,
+    pauses: u32,
+) -> Outcome {
     let [input, output] = descriptor::pipe()?;
     let Some(parameters) = parameters(report, target, output, pauses) else {
         return unsupported!("the 32-bit program's parameters do not fit 32 bits");
@@ -127,7 +132,7 @@ fn read_entry(input: usize) -> Result<&'static str, Failure> {
 /// Proves each record: the answer is the one `learnt`, and grows by `step` from call to call.
 fn read_records(report: &mut ProbeReport, input: usize, learnt: u32, step: u32) -> Outcome {
     let mut expected = learnt;
-    for window in 0..report.walks() {
+    for window in 0..report.executions() {
         let mut bytes = [0; size_of::<Record>()];
         prove!(sys::read(input, &mut bytes) == Ok(bytes.len()), "it ended in window {window}");
         // SAFETY: Record is plain integers without padding (16 bytes, asserted): any bytes are
@@ -168,7 +173,7 @@ fn parameters(
     Some(Parameters {
         file: u32::try_from(target.fd).ok()?,
         output: u32::try_from(output).ok()?,
-        windows: u32::try_from(report.walks()).ok()?,
+        windows: u32::try_from(report.executions()).ok()?,
         command: u32::try_from(target.compat.command).ok()?,
         number: u32::try_from(nr32::IOCTL).ok()?,
         answer: u32::try_from(target.compat.answer).ok()?,
@@ -210,7 +215,7 @@ fn build(file: &mut [u8; PROGRAM], parameters: &Parameters) -> Option<usize> {
     Some(length)
 }
 
-/// Bytes of the structure that stands behind the parameters.
+/// Bytes of the structure after the parameters.
 const STRUCTURE: u32 = 32;
 
 /// ELF header and one loadable, writable and executable segment, as 32-bit words
@@ -242,7 +247,7 @@ fn elf32(start: u32, size: u32) -> [u32; HEADERS / 4] {
 }
 
 fn code() -> &'static [u8] {
-    // SAFETY: both labels stand in compat32.s, the second behind the first, in one section.
+    // SAFETY: both labels stand in compat32.s, the second after the first, in one section.
     unsafe {
         let (begin, end) = (&raw const pathmeter_compat32, &raw const pathmeter_compat32_end);
         core::slice::from_raw_parts(begin.cast(), end as usize - begin as usize)

@@ -1,5 +1,6 @@
 // The 32-bit program of compat32.rs: parameters, the request, then code; position-independent.
-// Registers: esi = the parameters; the kernel preserves ebx, ecx, edx, esi, edi and ebp over a call.
+// Registers: esi = the parameters; the kernel preserves ebx, ecx, edx, esi, edi and ebp over a
+// call.
 
 .pushsection .rodata.pathmeter_compat32, "a", @progbits
 .code32
@@ -23,7 +24,7 @@ start:
 1:      pop     %esi
         sub     $(1b - pathmeter_compat32), %esi
 
-        // Behind argc, argv and envp stands the auxiliary vector: find AT_SYSINFO (32).
+        // After argc, argv and envp comes the auxiliary vector: find AT_SYSINFO (32).
         mov     (%esp), %ecx
         lea     8(%esp, %ecx, 4), %eax
 2:      mov     (%eax), %edx
@@ -59,7 +60,7 @@ window: mov     PAUSES(%esi), %ecx
 
 6:      mov     ANSWER(%esi), %eax
         movl    $-1, STRUCTURE(%esi, %eax)      // poison
-        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // clock.rs: mark!(begin)
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // clock.rs: marker_code!(begin)
         rdtsc
         mov     %eax, 4(%esp)
         mov     %edx, 8(%esp)
@@ -70,7 +71,7 @@ window: mov     PAUSES(%esi), %ecx
         call    *(%esp)
         mov     %eax, %edi
         rdtsc
-        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x4d, 0x50  // clock.rs: mark!(end)
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x4d, 0x50  // clock.rs: marker_code!(end)
         sub     4(%esp), %eax
         sbb     8(%esp), %edx
         mov     %eax, 4(%esp)

@@ -23,7 +23,7 @@ pub(crate) fn ping(
     mut before: impl FnMut() -> Result<(), Failure>,
 ) -> Outcome {
     let mut sent = 0_u8;
-    report.walk(|| {
+    report.execute(|| {
         before()?;
         sent = sent.wrapping_add(1);
         let mut byte = [sent];

@@ -3,17 +3,18 @@
 //!
 //! A path's samples alternate: nanoseconds of a batch of [`CALLS_PER_BATCH`] calls by one CPU while
 //! the other one sleeps, then of a batch of [`CALLS_PER_BATCH`] calls by each of the two, from
-//! their common beginning until both are done; as many times as the catalogue says. Taken in turn,
-//! so that what disturbs the host disturbs both alike.
+//! their common beginning until both are done; as many times as the catalogue states. Taken in
+//! turn, so that what disturbs the host disturbs both alike.
 //!
-//! On a busy host the two take turns. Whoever waits for a lock then spins until the host lets its
-//! holder go on, so that each of a batch's calls may cost a time slice of the host. Therefore many
-//! short batches: each is likely to fall into one slice, and one that does not comes to its end.
+//! On a busy host the two take turns. The one that waits for a lock then spins until the host lets
+//! its holder go on, so that each of a batch's calls may cost a time slice of the host. Therefore
+//! many short batches: each is likely to fall into one slice, and one that does not comes to its
+//! end.
 //!
 //! The call is the 64-bit one alone. For each `int 0x80` the interpreter takes a lock of its own,
 //! at which two CPUs meet in any kernel.
 //!
-//! Proof: every call succeeds, and behind each batch the device's serial has grown by its calls;
+//! Proof: every call succeeds, and after each batch the device's serial has grown by its calls;
 //! each CPU has a device of its own.
 
 use core::sync::atomic::Ordering;
@@ -34,7 +35,7 @@ pub(crate) const PROBES: Probes = &[("ioctl.native+2cpu", native)];
 /// Seconds after which all pairs are given up, on a host that takes ever so long for them.
 const PATIENCE: u64 = 60;
 
-/// All pairs, behind one that is not recorded.
+/// All pairs, after one that is not recorded.
 fn native(report: &mut ProbeReport) -> Outcome {
     let (first, second) = target::devices()?;
     task::fifo()?;
@@ -88,7 +89,7 @@ fn alone(own: &mut Caller) -> Result<u64, Failure> {
     Ok(now()? - begin)
 }
 
-/// What the board's word tells the partner.
+/// What the board's word asks of the partner.
 const REST: u32 = 0;
 const COME: u32 = 1;
 const GO: u32 = 2;

@@ -1,4 +1,4 @@
-//! Why a probe has no samples, and the macros that say so.
+//! Why a probe has no samples, and the macros that report it.
 
 use crate::text::Text;
 

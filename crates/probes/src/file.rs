@@ -1,7 +1,7 @@
 //! `file.*`: the shortest ways through the virtual file system.
 //!
 //! Proof: open yields a descriptor and close gives it back; read returns a zero where a poison
-//! stood; write says that it took the byte; stat fills in the size that the file was given.
+//! stood; write reports that it took the byte; stat fills in the size that the file was given.
 
 use crate::{
     clock,
@@ -25,7 +25,7 @@ const POISON: u8 = 0xa5;
 fn open_close(report: &mut ProbeReport) -> Outcome {
     make_file()?;
     let path = FILE.as_ptr() as usize;
-    report.walk(|| {
+    report.execute(|| {
         let (cost, (fd, closed)) = clock::window(|| {
             // SAFETY: the path is a static C string; the descriptor is the one just opened.
             unsafe {
@@ -41,7 +41,7 @@ fn open_close(report: &mut ProbeReport) -> Outcome {
 fn read_zero(report: &mut ProbeReport) -> Outcome {
     let fd = device(b"/dev/zero\0", flag::O_RDONLY)?;
     let mut byte = [POISON];
-    report.walk(|| {
+    report.execute(|| {
         byte[0] = POISON;
         let place = byte.as_mut_ptr() as usize;
         // SAFETY: the kernel writes one byte to `byte`.
@@ -55,7 +55,7 @@ fn read_zero(report: &mut ProbeReport) -> Outcome {
 fn write_null(report: &mut ProbeReport) -> Outcome {
     let fd = device(b"/dev/null\0", flag::O_WRONLY)?;
     let byte = [POISON];
-    report.walk(|| {
+    report.execute(|| {
         let place = byte.as_ptr() as usize;
         // SAFETY: the kernel reads one byte of `byte`.
         let (cost, put) =
@@ -79,7 +79,7 @@ fn stat(report: &mut ProbeReport) -> Outcome {
     make_file()?;
     let path = FILE.as_ptr() as usize;
     let mut stat = Stat { before: [0; 6], size: 0, after: [0; 11] };
-    report.walk(|| {
+    report.execute(|| {
         stat.size = u64::MAX;
         let place = &raw mut stat as usize;
         // SAFETY: the path is a static C string; the kernel fills in one `struct stat`.

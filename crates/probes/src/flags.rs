@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    clock::{self, mark},
+    clock::{self, marker_code},
     failure::{Outcome, broken, prove},
     lab,
     probe::Probes,
@@ -60,7 +60,7 @@ unsafe fn write_flags(flags: u64) {
 }
 
 fn pushf(report: &mut ProbeReport) -> Outcome {
-    report.walk(|| {
+    report.execute(|| {
         let (cost, flags) = clock::window(read_flags);
         prove!(flags & 2 != 0, "pushf gave {flags:#x}, whose bit 1 is not set");
         Ok(cost)
@@ -68,7 +68,7 @@ fn pushf(report: &mut ProbeReport) -> Outcome {
 }
 
 fn popf(report: &mut ProbeReport) -> Outcome {
-    report.walk(|| {
+    report.execute(|| {
         let flags = read_flags();
         // SAFETY: the flags as they are.
         let (cost, ()) = clock::window(|| unsafe { write_flags(flags) });
@@ -79,16 +79,16 @@ fn popf(report: &mut ProbeReport) -> Outcome {
 }
 
 fn popf_ac(report: &mut ProbeReport) -> Outcome {
-    report.walk(|| {
+    report.execute(|| {
         let flags = read_flags();
         let (begin, seen, end): (u64, u64, u64);
         // SAFETY: AC is set only between the two stamps and the read-back, all within this asm,
         // whose stack accesses are aligned; the old flags are restored at its end.
         unsafe {
             asm!("push {set}",
-                mark!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+                marker_code!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
                 "popfq",
-                "rdtsc", mark!(end), "shl rdx, 32", "or rax, rdx",
+                "rdtsc", marker_code!(end), "shl rdx, 32", "or rax, rdx",
                 "pushfq", "pop {seen}", "push {flags}", "popfq",
                 set = in(reg) flags | AC, flags = in(reg) flags, begin = out(reg) begin,
                 seen = out(reg) seen, out("rax") end, out("rdx") _);
@@ -99,7 +99,7 @@ fn popf_ac(report: &mut ProbeReport) -> Outcome {
 }
 
 fn std_cld(report: &mut ProbeReport) -> Outcome {
-    report.walk(|| {
+    report.execute(|| {
         // SAFETY: DF is set and cleared within this asm.
         let (cost, ()) = clock::window(|| unsafe { asm!("std", "cld", options(nostack)) });
         prove!(read_flags() & DF == 0, "DF is set after cld");
@@ -110,8 +110,8 @@ fn std_cld(report: &mut ProbeReport) -> Outcome {
 /// Switches for each flag in [`isolation`].
 const SWITCHES: u64 = 32;
 
-/// The partner yields for ever with one flag set, the probe looks for it after every switch: in its
-/// own flags, and where the kernel tells them, in the kernel's.
+/// The partner yields for ever with one flag set, the probe checks for it after every switch: in
+/// its own flags, and where the kernel reports them, in the kernel's.
 fn isolation(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let mut leaked = None;
@@ -138,7 +138,8 @@ fn isolation(report: &mut ProbeReport) -> Outcome {
     }
 }
 
-/// Yields for ever with `flag` set across the system call, and tells the flags it saw after it.
+/// Yields for ever with `flag` set across the system call, and reports the flags that it saw after
+/// it.
 fn yield_with(board: &Board, flag: u64) {
     loop {
         let plain = read_flags();

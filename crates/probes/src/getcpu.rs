@@ -30,22 +30,22 @@ const CPU_MASK: u32 = 0xfff;
 const CPU_SEGMENT: u32 = 15 << 3 | 3;
 
 /// Records windows of `read`, which must give the number of the CPU that the task is pinned to.
-fn walk(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
+fn execute(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
     let pinned = pinned()?;
-    report.walk(|| {
+    report.execute(|| {
         let (cost, cpu) = clock::window(&read);
         prove!(cpu == pinned, "it said CPU {cpu}, but the task is pinned to {pinned}");
         Ok(cost)
     })
 }
 
-/// [`walk`] where the kernel must have set a register or segment: what was never set reads 0, which
-/// is the first CPU's number, so there the report says that it proves nothing.
-fn walk_set_by_kernel(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
+/// [`execute`] where the kernel must have set a register or segment: what was never set reads 0,
+/// which is the first CPU's number, so there the report notes that it proves nothing.
+fn execute_set_by_kernel(report: &mut ProbeReport, read: impl Fn() -> u32) -> Outcome {
     if pinned()? == 0 {
         report.check("cpu", format_args!("0, which a register never set would give too"));
     }
-    walk(report, read)
+    execute(report, read)
 }
 
 /// Pins the task to the CPU it is on; its number.
@@ -86,7 +86,7 @@ fn vdso_getcpu() -> Result<VdsoGetcpu, Failure> {
 
 fn by_vdso(report: &mut ProbeReport) -> Outcome {
     let getcpu = vdso_getcpu()?;
-    walk(report, || {
+    execute(report, || {
         let mut cpu = u32::MAX;
         getcpu(&raw mut cpu, core::ptr::null_mut(), core::ptr::null_mut());
         cpu
@@ -97,7 +97,7 @@ fn by_vdso_cached(report: &mut ProbeReport) -> Outcome {
     let getcpu = vdso_getcpu()?;
     let mut cache = Cache::default();
     let cache = &raw mut cache;
-    walk(report, || {
+    execute(report, || {
         let mut cpu = u32::MAX;
         getcpu(&raw mut cpu, core::ptr::null_mut(), cache);
         cpu
@@ -106,7 +106,7 @@ fn by_vdso_cached(report: &mut ProbeReport) -> Outcome {
 
 fn by_syscall(report: &mut ProbeReport) -> Outcome {
     syscall()?;
-    walk(report, || {
+    execute(report, || {
         let mut cpu = u32::MAX;
         // SAFETY: the kernel writes one int to `cpu`.
         unsafe { sys::call(nr::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) };
@@ -115,7 +115,7 @@ fn by_syscall(report: &mut ProbeReport) -> Outcome {
 }
 
 fn by_lsl(report: &mut ProbeReport) -> Outcome {
-    walk_set_by_kernel(report, || {
+    execute_set_by_kernel(report, || {
         let mut limit = u32::MAX;
         // SAFETY: lsl only reads a descriptor; where it may not, it leaves `limit` as it was.
         unsafe {
@@ -126,7 +126,7 @@ fn by_lsl(report: &mut ProbeReport) -> Outcome {
     })
 }
 
-/// What the CPU says of itself under this leaf.
+/// The CPU's own description under this leaf.
 #[allow(unused_unsafe, reason = "newer compilers have it as a safe function")]
 fn cpuid(leaf: u32) -> core::arch::x86_64::CpuidResult {
     // SAFETY: every x86-64 CPU has the instruction, which changes registers only.
@@ -137,7 +137,7 @@ fn by_rdpid(report: &mut ProbeReport) -> Outcome {
     if cpuid(7).ecx & 1 << 22 == 0 {
         return unsupported!("this CPU has no rdpid (CPUID leaf 7, ECX bit 22)");
     }
-    walk_set_by_kernel(report, || {
+    execute_set_by_kernel(report, || {
         let value: u32;
         // SAFETY: the CPU has the instruction; it reads one MSR into the whole register.
         unsafe { asm!("rdpid {:r}", out(reg) value, options(nostack, nomem, preserves_flags)) };
@@ -149,7 +149,7 @@ fn by_rdtscp(report: &mut ProbeReport) -> Outcome {
     if cpuid(0x8000_0001).edx & 1 << 27 == 0 {
         return unsupported!("this CPU has no rdtscp (CPUID leaf 8000_0001h, EDX bit 27)");
     }
-    walk_set_by_kernel(report, || {
+    execute_set_by_kernel(report, || {
         let value: u32;
         // SAFETY: the CPU has the instruction; it reads two MSRs.
         unsafe {
@@ -180,7 +180,7 @@ fn by_sidt(report: &mut ProbeReport) -> Outcome {
     let first = sidt();
     let (limit, base) = (first.limit, first.base);
     report.check("idt", format_args!("limit {limit:#x}, base {base:#x}; not a CPU number"));
-    report.walk(|| {
+    report.execute(|| {
         let (cost, seen) = clock::window(sidt);
         let seen = seen.limit;
         prove!(seen == limit, "the limit changed from {limit:#x} to {seen:#x}");

@@ -10,7 +10,7 @@ mod windows;
 
 use crate::{compat32, failure::Outcome, int80::supported, probe::Probes, report::ProbeReport};
 use target::Target;
-use windows::walk;
+use windows::execute;
 
 pub(crate) const PROBES: Probes = &[
     ("ioctl.native", native),
@@ -23,16 +23,16 @@ pub(crate) const PROBES: Probes = &[
 
 fn native(report: &mut ProbeReport) -> Outcome {
     let target = Target::open()?;
-    walk(report, &target, target.native, target.learn()?, &mut || (), Target::native_by)
+    execute(report, &target, target.native, target.learn()?, &mut || (), Target::native_by)
 }
 
 fn int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let target = Target::open()?;
-    walk(report, &target, target.compat, target.learn()?, &mut || (), Target::int80_by)
+    execute(report, &target, target.compat, target.learn()?, &mut || (), Target::int80_by)
 }
 
 fn entry(report: &mut ProbeReport) -> Outcome {
     let target = Target::open()?;
-    compat32::walk(report, &target, target.learn()?, 0)
+    compat32::execute_windows(report, &target, target.learn()?, 0)
 }

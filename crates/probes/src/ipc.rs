@@ -19,7 +19,7 @@ pub(crate) const PROBES: Probes = &[("pipe.write-read", pipe), ("unix.round-trip
 fn pipe(report: &mut ProbeReport) -> Outcome {
     let [read, write] = descriptor::pipe()?;
     let mut sent = 0_u8;
-    report.walk(|| {
+    report.execute(|| {
         sent = sent.wrapping_add(1);
         let mut byte = [sent];
         let (cost, _) = clock::window(|| {

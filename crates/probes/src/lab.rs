@@ -36,7 +36,7 @@ pub(crate) const PARAMS_SERIAL: usize = 16;
 pub(crate) const PARAMS_32: usize = params(20);
 pub(crate) const PARAMS_SERIAL_32: usize = 12;
 
-/// The command that looks at the device as often as its argument says: `_IO('L', 5)`.
+/// The command that looks at the device as often as its argument asks: `_IO('L', 5)`.
 pub(crate) const POLL: usize = (b'L' as usize) << 8 | 5;
 
 /// `_IOR('L', 1, …)` of a structure of so many bytes (`<asm-generic/ioctl.h>`).
@@ -96,7 +96,7 @@ const BKL_BYTES: usize = size_of::<[LockCounts; CPUS]>();
 const _: () = assert!(BKL_BYTES == 256 && size_of::<Arm>() == 24);
 const _: () = assert!(size_of::<SoftirqRecord>() == 24 && size_of::<Take>() == 24);
 
-/// `sched_yield(2)`, and the flags register as the kernel itself has it behind the switch.
+/// `sched_yield(2)`, and the flags register as the kernel itself has it after the switch.
 pub(crate) fn yield_flags() -> Ret {
     // SAFETY: takes no pointer.
     unsafe { sys::checked(nr::LAB, [YIELD_FLAGS, 0, 0, 0, 0, 0]) }

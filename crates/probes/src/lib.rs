@@ -1,7 +1,7 @@
 //! Probes: each executes one kernel hot path between two timestamps and *proves* that it did.
 //!
-//! A probe that can't execute its path on this kernel says [`Failure::Unsupported`] and why; one
-//! whose proof fails says [`Failure::Broken`]. Neither ever yields a number.
+//! A probe that can't execute its path on this kernel returns [`Failure::Unsupported`] and why; one
+//! whose proof fails returns [`Failure::Broken`]. Neither ever yields a number.
 //!
 //! The crate has no libc, allocates nothing and speaks to the kernel by raw system calls, so that
 //! the agent (which is /init in a guest) can run it on any kernel. Contract of every probe: it is

@@ -15,7 +15,7 @@ pub(crate) const PROBES: Probes = &[("memory.fault-anon", fault_anon)];
 const PAGE: usize = 4096;
 
 fn fault_anon(report: &mut ProbeReport) -> Outcome {
-    let length = (report.walks() + 1) * PAGE;
+    let length = (report.executions() + 1) * PAGE;
     let area = match sys::map(length, flag::MAP_PRIVATE) {
         Ok(address) => address,
         Err(error) => return unsupported!("no memory (mmap: error {error})"),
@@ -23,10 +23,10 @@ fn fault_anon(report: &mut ProbeReport) -> Outcome {
     // One huge page would take all faults at once. A kernel without huge pages refuses: just as
     // well. SAFETY: advice on a mapping that is ours.
     let _ = unsafe { sys::checked(nr::MADVISE, [area, length, flag::MADV_NOHUGEPAGE, 0, 0, 0]) };
-    let walks = i64::try_from(report.walks()).unwrap_or(0);
+    let executions = i64::try_from(report.executions()).unwrap_or(0);
     let before = sys::usage(flag::RUSAGE_SELF).minor_faults();
     let mut page = area as *mut u8;
-    report.walk(|| {
+    report.execute(|| {
         // SAFETY: `page` stays within the mapping, which has a page for every window.
         let (cost, ()) = clock::window(|| unsafe { page.write_volatile(1) });
         // SAFETY: at most one page past the last window's, which is mapped too.
@@ -34,6 +34,6 @@ fn fault_anon(report: &mut ProbeReport) -> Outcome {
         Ok(cost)
     })?;
     let faults = sys::usage(flag::RUSAGE_SELF).minor_faults() - before;
-    prove!(faults == walks, "{faults} faults were counted in {walks} windows");
+    prove!(faults == executions, "{faults} faults were counted in {executions} windows");
     Ok(())
 }

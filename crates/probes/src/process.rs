@@ -2,7 +2,7 @@
 //!
 //! Proof: the process's exit code is the window's own; the thread left its mark and its number was
 //! cleared by the kernel. Both run under `SCHED_FIFO`, so that the new task waits until its maker
-//! sleeps: which of the two goes first would otherwise depend on the fair scheduler's history.
+//! sleeps: else which of the two goes first would depend on the fair scheduler's history.
 
 use core::sync::atomic::Ordering;
 
@@ -23,7 +23,7 @@ const CHILD: usize = 0;
 fn fork_exit(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let mut code = 0_u32;
-    report.walk(|| {
+    report.execute(|| {
         task::settle()?;
         code = (code + 1) & 0x7f;
         let mut status = 0_u32;
@@ -55,7 +55,7 @@ fn thread(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let stack = task::thread_stack()?;
-    report.walk(|| {
+    report.execute(|| {
         task::settle()?;
         let turns = board.turns();
         let (cost, spawned) = clock::window(|| {

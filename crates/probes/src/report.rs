@@ -1,4 +1,4 @@
-//! What a probe leaves behind, in memory that it shares with the process that waits for it.
+//! A probe's report, in memory that it shares with the process that waits for it.
 //!
 //! The waiting process reads it after the probe's process has ended, so neither needs a lock; it
 //! does not trust the counts, since a probe may have been killed at any instruction.
@@ -28,9 +28,9 @@ pub struct ProbeCheck {
 /// How far the probe came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeStatus {
-    /// The probe's process ended before it said anything.
+    /// The probe's process ended before it reported anything.
     Silent,
-    /// Every window was walked and proved.
+    /// Every window ran and was proved.
     Ok,
     /// See [`Failure::Unsupported`].
     Unsupported,
@@ -77,8 +77,11 @@ impl ProbeReport {
 
     /// How the probe ended.
     pub fn status(&self) -> ProbeStatus {
-        let said = [ProbeStatus::Ok, ProbeStatus::Unsupported, ProbeStatus::Broken];
-        said.into_iter().find(|status| *status as u32 == self.status).unwrap_or(ProbeStatus::Silent)
+        let reported = [ProbeStatus::Ok, ProbeStatus::Unsupported, ProbeStatus::Broken];
+        reported
+            .into_iter()
+            .find(|status| *status as u32 == self.status)
+            .unwrap_or(ProbeStatus::Silent)
     }
 
     /// Why it has no samples.
@@ -106,13 +109,13 @@ impl ProbeReport {
         self.windows as usize
     }
 
-    /// Windows that the probe shall walk, the warm-up included.
-    pub fn walks(&self) -> usize {
+    /// Executions of the path: the windows, and the warm-up.
+    pub fn executions(&self) -> usize {
         self.windows() + WARMUP as usize
     }
 
-    /// Walks all windows: `once` walks one, proves it and returns its cost.
-    pub fn walk(&mut self, mut once: impl FnMut() -> Result<u64, Failure>) -> Outcome {
+    /// Executes the path in all windows: `once` runs it once, proves it and returns the cost.
+    pub fn execute(&mut self, mut once: impl FnMut() -> Result<u64, Failure>) -> Outcome {
         for _ in 0..WARMUP {
             once()?;
         }
@@ -182,7 +185,7 @@ mod tests {
         let mut report = ProbeReport::default();
         report.reset(4, 1);
         let mut cost = 0;
-        let outcome = report.walk(|| {
+        let outcome = report.execute(|| {
             cost += 1;
             Ok(cost)
         });

@@ -50,7 +50,7 @@ fn deliver(report: &mut ProbeReport) -> Outcome {
         return unsupported!("no signal handler (rt_sigaction: error {error})");
     }
     let own = sys::getpid().unwrap_or(0);
-    report.walk(|| {
+    report.execute(|| {
         let before = DELIVERED.load(Ordering::Relaxed);
         let (cost, raw) = clock::window(|| {
             // SAFETY: a signal to this process, whose handler is installed.

@@ -50,7 +50,7 @@ impl Address {
     const LOOPBACK: Self = Self { family: 2, port: [0; 2], host: [127, 0, 0, 1], zero: [0; 8] };
 }
 
-/// socket(2), its failure as the reason why the path can't be walked.
+/// socket(2), its failure as the reason why the path can't run.
 pub(crate) fn socket(family: usize, kind: usize) -> Result<usize, Failure> {
     // SAFETY: takes no pointer.
     unsafe { sys::checked(nr::SOCKET, [family, kind, 0, 0, 0, 0]) }.or_else(|error| match error {

@@ -1,7 +1,7 @@
 //! `softirq.*`: how long a raised softirq waits until its handler is entered (the question of the
-//! 2001 thread): in a program's time, in the idle task's, and behind a system call that raised it.
+//! 2001 thread): in a program's time, in the idle task's, and after a system call that raised it.
 //!
-//! The lab kernel stamps both moments itself and tells them ([`ring`]); on Linux the guest's own
+//! The lab kernel stamps both moments itself and reports them ([`ring`]); on Linux the guest's own
 //! tracepoints do ([`traced`]).
 
 mod ring;

@@ -145,7 +145,7 @@ enum Counts {
     Any,
 }
 
-/// Walks `once` in every window, proving the partner's turn in each and the switches over all.
+/// Runs `once` in every window, proving the partner's turn in each and the switches over all.
 fn round_trips(
     report: &mut ProbeReport,
     board: &Board,
@@ -155,7 +155,7 @@ fn round_trips(
     proved_round_trips(report, board, counts, once, |()| true)
 }
 
-/// [`round_trips`] whose result `proof` looks at, outside the window.
+/// [`round_trips`] whose result `proof` checks, outside the window.
 fn proved_round_trips<R>(
     report: &mut ProbeReport,
     board: &Board,
@@ -164,8 +164,8 @@ fn proved_round_trips<R>(
     mut proof: impl FnMut(R) -> bool,
 ) -> Outcome {
     let before = sys::usage(flag::RUSAGE_THREAD);
-    let walks = i64::try_from(report.walks()).unwrap_or(0);
-    report.walk(|| {
+    let executions = i64::try_from(report.executions()).unwrap_or(0);
+    report.execute(|| {
         let turns = board.turns();
         let (cost, result) = clock::window(&mut once);
         let taken = board.turns().wrapping_sub(turns);
@@ -177,7 +177,7 @@ fn proved_round_trips<R>(
     let voluntary = after.voluntary - before.voluntary;
     let all = voluntary + after.involuntary - before.involuntary;
     let counted = if counts == Counts::Voluntary { voluntary } else { all };
-    prove!(counted == walks, "the kernel counted {counted} switches in {walks} windows");
+    prove!(counted == executions, "the kernel counted {counted} switches in {executions} windows");
     Ok(())
 }
 

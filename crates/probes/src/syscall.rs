@@ -16,7 +16,7 @@ pub(crate) const PROBES: Probes =
 
 fn getppid(report: &mut ProbeReport) -> Outcome {
     let parent = report.parent();
-    report.walk(|| {
+    report.execute(|| {
         // SAFETY: takes no pointer.
         let (cost, raw) = clock::window(|| unsafe { sys::call(nr::GETPPID, [0; 6]) });
         prove!(raw == parent, "getppid returned {raw}, not the parent's number {parent}");
@@ -27,7 +27,7 @@ fn getppid(report: &mut ProbeReport) -> Outcome {
 fn getppid_int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let parent = report.parent();
-    report.walk(|| {
+    report.execute(|| {
         // SAFETY: takes no pointer.
         let (cost, raw) = clock::window(|| unsafe { int80(nr32::GETPPID, [0; 3]) });
         prove!(raw == parent, "getppid returned {raw}, not the parent's number {parent}");

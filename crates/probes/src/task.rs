@@ -53,7 +53,8 @@ pub fn trial(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
 #[repr(C)]
 #[derive(Default)]
 pub struct Board {
-    /// Turns that the partner has taken; what it wrote before is seen by who sees the turn.
+    /// Turns that the partner has taken; code that sees the turn also sees what was written before
+    /// it.
     pub turns: AtomicU64,
     /// Futex word: whose turn it is, or a thread's number to be cleared when it ends.
     pub word: AtomicU32,
@@ -106,7 +107,7 @@ impl Partner {
     /// Forks the partner: it sets itself up, then takes turns as `body` has it, for ever.
     pub fn process(body: impl FnOnce()) -> Result<Self, Failure> {
         let forked = fork(|| {
-            // Should the probe die, its partner must not stay behind to disturb the next path.
+            // Should the probe die, its partner must not stay to disturb the next path.
             let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
             body();
             0
@@ -176,7 +177,7 @@ pub unsafe fn spawn(
     let result: usize;
     // SAFETY: the child has an own stack with nothing of ours on it, keeps entry and argument in
     // callee-saved registers that the kernel preserves, and leaves this asm only through the call
-    // that never returns. The parent goes on behind it. The stack is 16-byte aligned at the call.
+    // that never returns. The parent goes on after it. The stack is 16-byte aligned at the call.
     unsafe {
         asm!("syscall",
             "test rax, rax",
@@ -251,8 +252,8 @@ pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
 ///
 /// Real-time tasks that keep a CPU busy starve it; and while it waits for the CPU, Linux leaves it
 /// all softirqs, the next packet's too. So one tick at the wrong moment would make every later
-/// window of a network path more expensive by two task switches. Giving way once as an ordinary task ends
-/// that.
+/// window of a network path more expensive by two task switches. Giving way once as an ordinary
+/// task ends that.
 pub fn let_softirqs_finish() -> Result<(), Failure> {
     schedule(flag::SCHED_OTHER, 0)?;
     let _ = sys::sched_yield();

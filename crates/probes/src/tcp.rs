@@ -14,7 +14,7 @@ use crate::{
 
 pub(crate) const PROBES: Probes = &[("tcp.round-trip", tcp)];
 
-/// Round trips after which a new connection has left quick acknowledgements behind (Linux sends 16,
+/// Round trips after which a new connection no longer acknowledges at once (Linux sends 16,
 /// `TCP_MAX_QUICKACKS`) and its windows have settled.
 const SLOW_START: usize = 20;
 

@@ -12,23 +12,23 @@ const AT_SYSINFO_EHDR: usize = 33;
 /// Remembers where the vDSO is, from the auxiliary vector.
 ///
 /// # Safety
-/// `vector` must point to (type, value) pairs that end with type 0: what the kernel puts behind the
+/// `vector` must point to (type, value) pairs that end with type 0: what the kernel puts after the
 /// environment on a new program's stack.
 pub unsafe fn learn(mut vector: *const [usize; 2]) {
     loop {
-        // SAFETY: the end mark has not been passed yet.
+        // SAFETY: the end marker has not been passed yet.
         let [kind, value] = unsafe { vector.read() };
         match kind {
             0 => return,
             AT_SYSINFO_EHDR => BASE.store(value, Ordering::Relaxed),
             _ => {}
         }
-        // SAFETY: not at the end mark.
+        // SAFETY: not at the end marker.
         vector = unsafe { vector.add(1) };
     }
 }
 
-/// Field offsets of the ELF64 structures that are walked (System V ABI, `elf.h`).
+/// Field offsets of the ELF64 structures that are read (System V ABI, `elf.h`).
 mod elf {
     pub(super) const PROGRAM_HEADERS: usize = 32;
     pub(super) const PROGRAM_HEADER_COUNT: usize = 56;
@@ -133,7 +133,7 @@ impl Image {
 /// # Safety
 /// A well-formed `DT_GNU_HASH` table must stand at `table`.
 unsafe fn gnu_count(table: usize) -> usize {
-    // SAFETY: the walk follows the table's own counts and stops at each chain's end mark.
+    // SAFETY: the search follows the table's own counts and stops at each chain's end marker.
     unsafe {
         let [buckets, first, bloom] = [0, 4, 8].map(|at| half(table + at) as usize);
         let bucket = table + 16 + bloom * 8;

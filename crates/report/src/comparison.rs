@@ -8,7 +8,7 @@ use crate::table::{Align, Cell, Table, clean};
 
 /// Marks a side of a path that is not single-valued.
 const MANY_VALUES: char = '~';
-/// Stands where a single-valued number has no mark, so that the digits stay aligned.
+/// Stands where a single-valued number has no such marker, so that the digits stay aligned.
 const ONE_VALUE: char = ' ';
 
 /// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
@@ -66,7 +66,7 @@ fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
     ]
 }
 
-/// What the numbers count, and what the mark means if it is there.
+/// What the numbers count, and what the marker means if it is there.
 fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
     let mut units: Vec<String> = Vec::new();
     for path in comparison.paths.iter().filter(|path| path.unit != Unit::Check) {
@@ -76,10 +76,10 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
         }
     }
     let unit = (!units.is_empty()).then(|| format!("numbers are {}", units.join(" or ")));
-    let mark = marked.then(|| {
+    let marker = marked.then(|| {
         format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
     });
-    let lines = unit.into_iter().chain(mark);
+    let lines = unit.into_iter().chain(marker);
     lines.map(|line| style.paint(&line, QUIET) + "\n").collect()
 }
 

@@ -1,9 +1,10 @@
-//! An experiment as one page: symptom, the source's figures, ours, and whether what was expected came
-//! out.
+//! An experiment as one page: symptom, the source's results, ours, and whether the expectations
+//! hold.
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    Cell as Observed, Elapsed, Experiment, ExperimentReport, Judged, Judgement, Measured, Metric,
+    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, JudgedExpectation, Measured, Metric,
+    ObservedCell,
 };
 use textwrap::Options;
 
@@ -40,7 +41,7 @@ fn head(experiment: &Experiment, style: Style) -> String {
     style.paint(&title, PLAIN.bold()) + &source + "\n" + &story
 }
 
-/// `text` behind `word`, its further lines indented alike.
+/// `text` after `word`, its further lines indented alike.
 fn wrapped(word: &str, text: &str, style: Style) -> String {
     let width = style.width.unwrap_or(WIDEST).clamp(40, WIDEST);
     let indent = " ".repeat(word.chars().count());
@@ -52,13 +53,12 @@ fn heading(text: &str, style: Style) -> String {
     style.paint(text, PLAIN.bold()) + "\n"
 }
 
-/// The source's own figures.
+/// The source's own results.
 fn published(experiment: &Experiment, style: Style) -> String {
     let published = &experiment.published;
     let mut table = table(&published.columns);
     for row in &published.rows {
-        table
-            .row([row.label.as_str().into()].into_iter().chain(row.figures.iter().map(Cell::from)));
+        table.row([row.label.as_str().into()].into_iter().chain(row.values.iter().map(Cell::from)));
     }
     heading(&format!("published: {}", published.unit), style) + &table.render(style)
 }
@@ -100,47 +100,51 @@ fn numbers(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     heading(metric.heading(), style) + &table.render(style) + &reasons(report, metric, style)
 }
 
-fn observed(report: &ExperimentReport, subject: usize, path: usize) -> Option<&Observed<Measured>> {
+fn observed(
+    report: &ExperimentReport,
+    subject: usize,
+    path: usize,
+) -> Option<&ObservedCell<Measured>> {
     report.observed.cells.get(subject)?.get(path)
 }
 
-fn number(cell: Option<&Observed<Measured>>, metric: Metric) -> Cell {
+fn number(cell: Option<&ObservedCell<Measured>>, metric: Metric) -> Cell {
     match cell {
-        Some(Observed::Measured(measured)) => {
+        Some(ObservedCell::Measured(measured)) => {
             measured.value(metric).map(grouped).unwrap_or_default().into()
         }
-        Some(other) => without_figures(other),
+        Some(other) => without_results(other),
         None => "".into(),
     }
 }
 
-fn without_figures<T>(cell: &Observed<T>) -> Cell {
+fn without_results<T>(cell: &ObservedCell<T>) -> Cell {
     match cell {
-        Observed::Measured(_) => "".into(),
-        Observed::Unsupported(_) => Cell::painted("unsupported", QUIET),
-        Observed::Failed(_) => Cell::painted("failed", AnsiColor::Red.on_default().bold()),
-        Observed::NotAsked => Cell::painted("-", QUIET),
+        ObservedCell::Measured(_) => "".into(),
+        ObservedCell::Unsupported(_) => Cell::painted("unsupported", QUIET),
+        ObservedCell::Failed(_) => Cell::painted("failed", AnsiColor::Red.on_default().bold()),
+        ObservedCell::NotAsked => Cell::painted("-", QUIET),
     }
 }
 
-/// Why cells of the exact tables have no number, said once, below the instructions.
+/// Why cells of the exact tables have no number, printed once, below the instructions.
 fn reasons(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     let cells = &report.observed.cells;
-    if metric == Metric::Instructions { said(report, cells, style) } else { String::new() }
+    if metric == Metric::Instructions { missing(report, cells, style) } else { String::new() }
 }
 
-/// Why some of `rows`, one a subject, have no figures.
-fn said<T>(report: &ExperimentReport, rows: &[Vec<Observed<T>>], style: Style) -> String {
-    let mut said: Vec<String> = Vec::new();
+/// Why some of `rows`, one a subject, have no results.
+fn missing<T>(report: &ExperimentReport, rows: &[Vec<ObservedCell<T>>], style: Style) -> String {
+    let mut lines: Vec<String> = Vec::new();
     for (subject, cells) in report.experiment.subjects.iter().zip(rows) {
-        for reason in cells.iter().filter_map(Observed::reason) {
+        for reason in cells.iter().filter_map(ObservedCell::reason) {
             let line = format!("{}: {reason}", subject.label);
-            if !said.contains(&line) {
-                said.push(line);
+            if !lines.contains(&line) {
+                lines.push(line);
             }
         }
     }
-    said.iter().map(|line| style.paint(&wrapped("", line, style), QUIET)).collect()
+    lines.iter().map(|line| style.paint(&wrapped("", line, style), QUIET)).collect()
 }
 
 /// A table a path: how often each slow instruction was met, by subject.
@@ -153,7 +157,7 @@ fn census_of(report: &ExperimentReport, path: usize, label: &str, style: Style) 
     let subjects = &report.experiment.subjects;
     let columns: Vec<Option<&Measured>> = (0..subjects.len())
         .map(|subject| match observed(report, subject, path) {
-            Some(Observed::Measured(measured)) => Some(measured),
+            Some(ObservedCell::Measured(measured)) => Some(measured),
             _ => None,
         })
         .collect();
@@ -175,7 +179,7 @@ fn census_of(report: &ExperimentReport, path: usize, label: &str, style: Style) 
     if met.is_empty() { String::new() } else { heading(&title, style) + &table.render(style) }
 }
 
-/// What the checks of each subject said.
+/// The values of each subject's checks.
 fn checks(report: &ExperimentReport, style: Style) -> String {
     let Some(path) = &report.experiment.checks_of else { return String::new() };
     if report.observed.checks.iter().all(Vec::is_empty) {
@@ -187,15 +191,15 @@ fn checks(report: &ExperimentReport, style: Style) -> String {
     for name in &report.experiment.checks {
         let cell = |checks: &Vec<pathmeter_experiment::ObservedCheck>| -> Cell {
             let found = checks.iter().find(|check| check.name == *name);
-            found.map(|check| told(&check.value)).unwrap_or_default().into()
+            found.map(|check| check_value(&check.value)).unwrap_or_default().into()
         };
         table.row([Cell::from(name)].into_iter().chain(report.observed.checks.iter().map(cell)));
     }
     heading(path, style) + &table.render(style)
 }
 
-/// What a check said; its digits in groups, if it is a number.
-fn told(value: &str) -> String {
+/// A check's value; its digits in groups, if it is a number.
+fn check_value(value: &str) -> String {
     value.parse().map_or_else(|_| value.to_owned(), grouped)
 }
 
@@ -216,16 +220,16 @@ fn elapsed(report: &ExperimentReport, style: Style) -> String {
     for (subject, cells) in experiment.subjects.iter().zip(&report.observed.elapsed) {
         for (path, cell) in experiment.elapsed.iter().zip(cells) {
             let times = match cell {
-                Observed::NotAsked => continue,
-                Observed::Measured(elapsed) => times(elapsed),
-                other => ["".into(), "".into(), without_figures(other), "".into()],
+                ObservedCell::NotAsked => continue,
+                ObservedCell::Measured(elapsed) => times(elapsed),
+                other => ["".into(), "".into(), without_results(other), "".into()],
             };
             table.row([&subject.label, &path.label].map(Cell::from).into_iter().chain(times));
         }
     }
     heading("ns a call, two CPUs against one (this host's time, no exact clock)", style)
         + &table.render(style)
-        + &said(report, &report.observed.elapsed, style)
+        + &missing(report, &report.observed.elapsed, style)
 }
 
 /// Nanoseconds by one CPU and by two, their ratio, and the quartiles of all pairs'.
@@ -237,23 +241,23 @@ fn times(elapsed: &Elapsed) -> [Cell; 4] {
     [grouped(elapsed.one_ns), grouped(elapsed.two_ns), ratio, pairs].map(Cell::from)
 }
 
-fn expectations(judged: &[Judged], style: Style) -> String {
-    let line = |judged: &Judged| {
-        let (mark, paint) = match judged.outcome {
-            Judgement::Holds => ("yes ", AnsiColor::Green.on_default()),
-            Judgement::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
-            Judgement::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
+fn expectations(judged: &[JudgedExpectation], style: Style) -> String {
+    let line = |judged: &JudgedExpectation| {
+        let (word, paint) = match judged.outcome {
+            ExpectationOutcome::Holds => ("yes ", AnsiColor::Green.on_default()),
+            ExpectationOutcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
+            ExpectationOutcome::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
         };
         let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
-        let text = wrapped("    ", &format!("{} ({}{host})", judged.says, judged.seen), style);
-        style.paint(mark, paint) + text.get(mark.len()..).unwrap_or_default()
+        let text = wrapped("    ", &format!("{} ({}{host})", judged.statement, judged.seen), style);
+        style.paint(word, paint) + text.get(word.len()..).unwrap_or_default()
     };
-    heading("what must come out", style) + &judged.iter().map(line).collect::<String>()
+    heading("expected results", style) + &judged.iter().map(line).collect::<String>()
 }
 
 fn caveats(experiment: &Experiment, style: Style) -> String {
     let lines = experiment.caveats.iter().map(|line| wrapped("- ", line, style));
-    heading("what the figures can and can't show", style) + &lines.collect::<String>()
+    heading("what the results can and can't show", style) + &lines.collect::<String>()
 }
 
 #[cfg(test)]
@@ -283,7 +287,7 @@ path = [
 elapsed = [{ label = "native", path = "ioctl.native+2cpu", subjects = ["two"] }]
 published = { unit = "s", columns = [], row = [] }
 [[expect]]
-says = "twice as slow"
+statement = "twice as slow"
 rule = "elapsed-ratio"
 left = { subject = "two", path = "native" }
 right = { subject = "two", path = "native" }
@@ -295,25 +299,25 @@ at_least_percent = 140
     }
 
     fn report(two: ExactCell, elapsed: ElapsedCell) -> ExperimentReport {
-        let native = || Observed::Measured(Measured::new(130, 4096));
+        let native = || ObservedCell::Measured(Measured::new(130, 4096));
         let taken = ObservedCheck { name: "lock taken".into(), value: "3799493".into() };
         let observed = All {
-            cells: vec![vec![native(), Observed::NotAsked], vec![native(), two]],
-            elapsed: vec![vec![Observed::NotAsked], vec![elapsed]],
+            cells: vec![vec![native(), ObservedCell::NotAsked], vec![native(), two]],
+            elapsed: vec![vec![ObservedCell::NotAsked], vec![elapsed]],
             checks: vec![vec![], vec![taken]],
         };
         ExperimentReport::new(Experiment::parse(TEXT).unwrap(), observed)
     }
 
-    /// The lines behind the one that begins with `heading`, up to the next heading of the page.
+    /// The lines after the one that begins with `heading`, up to the next heading of the page.
     fn below<'a>(page: &'a str, heading: &str) -> Vec<&'a str> {
-        let behind = page.lines().skip_while(|line| !line.starts_with(heading));
-        behind.skip(1).take_while(|line| !line.is_empty()).collect()
+        let from = page.lines().skip_while(|line| !line.starts_with(heading));
+        from.skip(1).take_while(|line| !line.is_empty()).collect()
     }
 
     fn times() -> ElapsedCell {
         let (one_ns, two_ns) = (1850, 2591);
-        Observed::Measured(Elapsed {
+        ObservedCell::Measured(Elapsed {
             one_ns,
             two_ns,
             percent: 140,
@@ -324,7 +328,7 @@ at_least_percent = 140
 
     #[test]
     fn a_path_that_a_subject_is_not_asked_for_is_a_dash() {
-        let page = page(Observed::Measured(Measured::new(7, 9)), times());
+        let page = page(ObservedCell::Measured(Measured::new(7, 9)), times());
         assert_eq!(
             below(&page, "instructions, worst"),
             ["          one    two", "native  4,096  4,096", "2x          -      9"]
@@ -334,14 +338,14 @@ at_least_percent = 140
     }
 
     #[test]
-    fn elapsed_times_are_the_hosts_and_said_so() {
-        let page = page(Observed::NotAsked, times());
+    fn elapsed_times_are_named_as_the_hosts() {
+        let page = page(ObservedCell::NotAsked, times());
         let lines = [
             "             one CPU  two CPUs  ratio  all pairs",
             "two  native    1,850     2,591   1.40  1.31 to 1.53",
         ];
         assert_eq!(below(&page, "ns a call"), lines);
-        let judged = below(&page, "what must come out").join(" ");
+        let judged = below(&page, "expected results").join(" ");
         assert!(
             judged.contains("NO  twice as slow (1.40 / 1.40 = 1.00; at least 1.40"),
             "{judged}"
@@ -350,9 +354,11 @@ at_least_percent = 140
     }
 
     #[test]
-    fn why_there_are_no_figures_stands_below() {
-        let page =
-            page(Observed::Failed("it died".into()), Observed::Unsupported("one CPU".into()));
+    fn why_there_are_no_results_stands_below() {
+        let page = page(
+            ObservedCell::Failed("it died".into()),
+            ObservedCell::Unsupported("one CPU".into()),
+        );
         assert_eq!(below(&page, "instructions").last(), Some(&"two: it died"));
         let elapsed = below(&page, "ns a call");
         assert_eq!(elapsed[1..], ["two  native  unsupported", "two: one CPU"]);
@@ -360,7 +366,7 @@ at_least_percent = 140
 
     #[test]
     fn what_is_long_is_wrapped_but_a_subject_stays_whole() {
-        let mut report = report(Observed::NotAsked, times());
+        let mut report = report(ObservedCell::NotAsked, times());
         report.experiment.title = "a word and another ".repeat(5);
         let subject = "lab:compat-ioctl-collisions=256,compat-ioctl=hash-bkl,ioctl=bkl";
         report.experiment.subjects[0].subject = subject.to_owned();

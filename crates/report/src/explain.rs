@@ -16,7 +16,7 @@ mod profile;
 mod shape;
 mod tree;
 
-use pathmeter_trace::{Explain, Function, Kind, WindowTree};
+use pathmeter_trace::{Explain, Function, NodeKind, WindowTree};
 
 pub use callgrind::callgrind;
 use difference::Compared;
@@ -79,13 +79,13 @@ fn name_of(function: &Function) -> String {
 }
 
 /// How control came to a function, where that is not an ordinary call.
-fn remark(kind: Kind) -> &'static str {
+fn remark(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Task | Kind::Call | Kind::Unattributed => "",
-        Kind::TailCall => " (tail call)",
-        Kind::Syscall => " (system call)",
-        Kind::Interrupt => " (interrupt)",
-        Kind::Exception => " (exception)",
-        Kind::Inlined => " (inlined)",
+        NodeKind::Task | NodeKind::Call | NodeKind::Unattributed => "",
+        NodeKind::TailCall => " (tail call)",
+        NodeKind::Syscall => " (system call)",
+        NodeKind::Interrupt => " (interrupt)",
+        NodeKind::Exception => " (exception)",
+        NodeKind::Inlined => " (inlined)",
     }
 }

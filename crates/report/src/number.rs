@@ -52,26 +52,26 @@ mod tests {
 
     #[test]
     fn digits_are_grouped_from_the_right() {
-        let said = [0, 999, 1000, 111_632, u64::MAX].map(grouped);
-        assert_eq!(said, ["0", "999", "1,000", "111,632", "18,446,744,073,709,551,615"]);
+        let texts = [0, 999, 1000, 111_632, u64::MAX].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "111,632", "18,446,744,073,709,551,615"]);
     }
 
     #[test]
     fn differences_carry_their_sign() {
-        let said = [0, 1, -2042, i64::MIN].map(signed);
-        assert_eq!(said, ["0", "+1", "-2,042", "-9,223,372,036,854,775,808"]);
+        let texts = [0, 1, -2042, i64::MIN].map(signed);
+        assert_eq!(texts, ["0", "+1", "-2,042", "-9,223,372,036,854,775,808"]);
     }
 
     #[test]
     fn a_small_percentage_is_not_shown_as_none() {
-        let said = [0.0, 0.303, -10.0, 0.0009, -0.0009].map(percent);
-        assert_eq!(said, ["", "+0.30 %", "-10.00 %", "<0.01 %", "<0.01 %"]);
+        let texts = [0.0, 0.303, -10.0, 0.0009, -0.0009].map(percent);
+        assert_eq!(texts, ["", "+0.30 %", "-10.00 %", "<0.01 %", "<0.01 %"]);
     }
 
     #[test]
     fn a_share_is_rounded_but_never_to_nothing() {
-        let said = [(0, 9), (1, 3), (2, 3), (1, 9999), (7, 7), (u64::MAX, u64::MAX), (1, 0)]
+        let texts = [(0, 9), (1, 3), (2, 3), (1, 9999), (7, 7), (u64::MAX, u64::MAX), (1, 0)]
             .map(|(part, whole)| share(part, whole));
-        assert_eq!(said, ["", "33.3 %", "66.7 %", "<0.1 %", "100.0 %", "100.0 %", ""]);
+        assert_eq!(texts, ["", "33.3 %", "66.7 %", "<0.1 %", "100.0 %", "100.0 %", ""]);
     }
 }

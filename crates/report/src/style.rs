@@ -1,4 +1,4 @@
-//! How text may look: decided by the caller, who knows the terminal; and the palette.
+//! How text may look: decided by the caller, which knows the terminal; and the palette.
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::Verdict;
@@ -17,7 +17,7 @@ pub(crate) const PLAIN: Paint = Paint::new();
 /// What is read once: headers and footers.
 pub(crate) const QUIET: Paint = Paint::new().dimmed();
 
-/// The colours of verdicts: worse is red, better is green, what needs a look is yellow.
+/// The colours of verdicts: worse is red, better is green, what needs attention is yellow.
 pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Same => PLAIN,

@@ -9,8 +9,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::style::{PLAIN, QUIET, Style};
 
 const GAP: &str = "  ";
-/// The last column keeps this much whatever the width: enough for the longest verdict, should that
-/// be the last, and for a reason to say anything.
+/// The last column keeps this much at any width: enough for the longest verdict, should that be the
+/// last column, and for a reason to be readable.
 const LEAST_CUT: usize = 14;
 
 /// Where a column's text stands.

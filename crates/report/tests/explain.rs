@@ -7,38 +7,38 @@ use pathmeter_report::{
     FlameError, Least, Limits, Style, callgrind, explanation, flame_graph, folded_stacks,
 };
 use pathmeter_trace::{
-    Census, Counts, Explain, Footprint, Function, Kind, LineCounts, Node, RecordedWindows, Slow,
-    SourceLine, SubjectWindow, WindowTree,
+    Census, Counts, Explain, Footprint, Function, LineCounts, Node, NodeKind, RecordedWindows,
+    SlowInstruction, SourceLine, SubjectWindow, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
 const ALL: Limits = Limits { depth: None, least: Least::Instructions(0) };
 
-/// What a test tells of a node: parent, function, kind, instructions.
-type Row = (Option<u32>, &'static str, Kind, u64);
+/// What a test gives of a node: parent, function, kind, instructions.
+type Row = (Option<u32>, &'static str, NodeKind, u64);
 
 const BASE: [Row; 8] = [
-    (None, "[task 1]", Kind::Task, 0),
-    (Some(0), "[user]", Kind::Call, 11),
-    (Some(1), "entry_SYSCALL_64", Kind::Syscall, 91),
-    (Some(2), "do_syscall_64", Kind::Call, 31),
-    (Some(3), "__x64_sys_sched_yield", Kind::TailCall, 4),
-    (Some(4), "schedule", Kind::Call, 1204),
-    (Some(5), "finish_task_switch.isra.0", Kind::Call, 44),
-    (Some(3), "syscall_exit_to_user_mode", Kind::Call, 11),
+    (None, "[task 1]", NodeKind::Task, 0),
+    (Some(0), "[user]", NodeKind::Call, 11),
+    (Some(1), "entry_SYSCALL_64", NodeKind::Syscall, 91),
+    (Some(2), "do_syscall_64", NodeKind::Call, 31),
+    (Some(3), "__x64_sys_sched_yield", NodeKind::TailCall, 4),
+    (Some(4), "schedule", NodeKind::Call, 1204),
+    (Some(5), "finish_task_switch.isra.0", NodeKind::Call, 44),
+    (Some(3), "syscall_exit_to_user_mode", NodeKind::Call, 11),
 ];
 
 const NEW: [Row; 9] = [
-    (None, "[task 1]", Kind::Task, 0),
-    (Some(0), "[user]", Kind::Call, 11),
-    (Some(1), "entry_SYSCALL_64", Kind::Syscall, 91),
-    (Some(2), "do_syscall_64", Kind::Call, 31),
-    (Some(3), "schedule", Kind::Call, 1200),
-    (Some(4), "finish_task_switch", Kind::Call, 44),
-    (Some(3), "syscall_exit_to_user_mode", Kind::Call, 11),
-    (Some(6), "native_tss_update_io_bitmap", Kind::Call, 71),
-    (Some(7), "memcpy_erms", Kind::Interrupt, 8196),
+    (None, "[task 1]", NodeKind::Task, 0),
+    (Some(0), "[user]", NodeKind::Call, 11),
+    (Some(1), "entry_SYSCALL_64", NodeKind::Syscall, 91),
+    (Some(2), "do_syscall_64", NodeKind::Call, 31),
+    (Some(3), "schedule", NodeKind::Call, 1200),
+    (Some(4), "finish_task_switch", NodeKind::Call, 44),
+    (Some(3), "syscall_exit_to_user_mode", NodeKind::Call, 11),
+    (Some(6), "native_tss_update_io_bitmap", NodeKind::Call, 71),
+    (Some(7), "memcpy_erms", NodeKind::Interrupt, 8196),
 ];
 
 fn counts(function: &str, instructions: u64) -> Counts {
@@ -53,10 +53,10 @@ fn counts(function: &str, instructions: u64) -> Counts {
 }
 
 fn census(function: &str) -> Census {
-    let met: &[(Slow, u64)] = match function {
-        "entry_SYSCALL_64" => &[(Slow::Swapgs, 2), (Slow::Sysret, 1)],
-        "schedule" => &[(Slow::Cli, 1)],
-        "native_tss_update_io_bitmap" => &[(Slow::Pushf, 1), (Slow::Cli, 2)],
+    let met: &[(SlowInstruction, u64)] = match function {
+        "entry_SYSCALL_64" => &[(SlowInstruction::Swapgs, 2), (SlowInstruction::Sysret, 1)],
+        "schedule" => &[(SlowInstruction::Cli, 1)],
+        "native_tss_update_io_bitmap" => &[(SlowInstruction::Pushf, 1), (SlowInstruction::Cli, 2)],
         _ => &[],
     };
     met.iter().copied().collect()
@@ -86,7 +86,7 @@ fn window(rows: &[Row]) -> WindowTree {
         counts: counts(name, instructions),
         census: census(name),
     };
-    let mut sum: BTreeMap<Slow, u64> = BTreeMap::new();
+    let mut sum: BTreeMap<SlowInstruction, u64> = BTreeMap::new();
     for (slow, met) in rows.iter().flat_map(|row| census(row.1)) {
         *sum.entry(slow).or_default() += met;
     }
@@ -245,7 +245,7 @@ fn own_costs(profile: &str) -> u64 {
     lines.windows(2).filter(is_own).filter_map(cost).sum()
 }
 
-/// What a person sees of a box who points at it.
+/// The text shown for a box under the mouse pointer.
 fn boxes(svg: &str) -> Vec<&str> {
     let titles = svg.split("<title>").skip(1);
     titles.filter_map(|rest| rest.split_once("</title>")).map(|(title, _)| title).collect()
@@ -280,8 +280,10 @@ fn nothing_executed_is_nothing_to_draw() {
 
 #[test]
 fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
-    let evil: [Row; 2] =
-        [(None, "[task 1]", Kind::Task, 1), (Some(0), "a;b\n\x1b[31m<script> 7", Kind::Call, 5)];
+    let evil: [Row; 2] = [
+        (None, "[task 1]", NodeKind::Task, 1),
+        (Some(0), "a;b\n\x1b[31m<script> 7", NodeKind::Call, 5),
+    ];
     let explain = Explain::new(subject("<b>&\x1b", &evil), None);
     let texts = [explanation(&explain, ALL, PLAIN), folded_stacks(&explain)];
     assert!(texts.iter().all(|text| !text.contains('\x1b')), "{texts:?}");
@@ -293,7 +295,7 @@ fn foreign_names_reach_neither_terminal_nor_picture_as_they_are() {
 
 #[test]
 fn a_deep_tree_keeps_room_for_its_names() {
-    let chain = |depth: u32| (depth.checked_sub(1), "recursion", Kind::Call, 1);
+    let chain = |depth: u32| (depth.checked_sub(1), "recursion", NodeKind::Call, 1);
     let rows: Vec<Row> = (0..40).map(chain).collect();
     let deep = Explain::new(subject("x", &rows), None);
     let narrow = Style { colour: false, width: Some(100) };

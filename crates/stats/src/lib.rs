@@ -1,4 +1,4 @@
-//! Pure functions over samples: what a set of exact values says, and what two of them say together.
+//! Pure functions over samples: the summary of a set of exact values, and the verdict of two.
 //!
 //! Nothing here reads, prints, or knows what a path or a kernel is. Values are counts in whatever
 //! unit the caller has (instructions, cycles, nanoseconds) and stay integers throughout, so every

@@ -1,4 +1,5 @@
-//! What [`judge`] says of sets as they come from kernels, fact by fact, and its general properties.
+//! [`judge`]'s verdicts on sets as they come from kernels, fact by fact, and its general
+//! properties.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::ops::RangeInclusive;
@@ -203,7 +204,7 @@ fn the_ends_of_the_range_do_not_overflow() {
     assert_eq!(judged(&top, &zero), (Lower, u64::MAX, 0));
 }
 
-/// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that the figures below never change.
+/// A small generator (Marsaglia, "Xorshift RNGs", 2003), so that the values below never change.
 struct Xorshift(u64);
 
 impl Xorshift {

@@ -1,4 +1,4 @@
-//! Prints what a trace says: `explain TRACE KALLSYMS [NEW-TRACE [NEW-KALLSYMS]]`.
+//! Prints what a trace contains: `explain TRACE KALLSYMS [NEW-TRACE [NEW-KALLSYMS]]`.
 //!
 //! The tree of one trace; of two, the functions that differ.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example")]

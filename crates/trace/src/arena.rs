@@ -7,16 +7,16 @@
 use std::{collections::HashMap, hash::BuildHasherDefault};
 
 use crate::{
-    census::Slow,
+    census::SlowInstruction,
     footprint::LineHasher,
-    tree::{Census, Counts, Kind},
+    tree::{Census, Counts, NodeKind},
 };
 
 /// Most places in one window's call tree; what is beyond them is unattributed.
 const MAX_NODES: usize = 1 << 16;
 /// The parent of what has none.
 pub(crate) const NO_NODE: u32 = u32::MAX;
-const SLOW_KINDS: usize = Slow::ALL.len();
+const SLOW_KINDS: usize = SlowInstruction::ALL.len();
 
 /// What a node did in one of its two states.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -27,12 +27,12 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn census(&self) -> Census {
-        let counted = Slow::ALL.iter().zip(self.slow);
+        let counted = SlowInstruction::ALL.iter().zip(self.slow);
         counted.filter(|(_, count)| *count > 0).map(|(slow, count)| (*slow, count)).collect()
     }
 
     #[inline]
-    fn execute(&mut self, slow: Option<Slow>, rep: bool) {
+    fn execute(&mut self, slow: Option<SlowInstruction>, rep: bool) {
         self.counts.instructions += 1;
         self.counts.rep_iterations += u64::from(rep);
         if let Some(slow) = slow {
@@ -40,7 +40,7 @@ impl Tally {
         }
     }
 
-    fn take_back(&mut self, slow: Option<Slow>, rep: bool) {
+    fn take_back(&mut self, slow: Option<SlowInstruction>, rep: bool) {
         self.counts.instructions -= 1;
         self.counts.rep_iterations -= u64::from(rep);
         if let Some(slow) = slow {
@@ -61,7 +61,7 @@ impl Tally {
 pub(crate) struct Draft {
     pub(crate) parent: u32,
     pub(crate) function: u32,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) settled: Tally,
     tentative: Tally,
     touched: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Moment(u64);
 #[derive(Default)]
 pub(crate) struct Arena {
     pub(crate) nodes: Vec<Draft>,
-    children: HashMap<(u32, u32, Kind), u32, BuildHasherDefault<LineHasher>>,
+    children: HashMap<(u32, u32, NodeKind), u32, BuildHasherDefault<LineHasher>>,
     touched: Vec<u32>,
     stamps: u64,
 }
@@ -90,11 +90,11 @@ impl Arena {
         self.children.clear();
         self.touched.clear();
         self.stamps = 0;
-        self.child(NO_NODE, unattributed, Kind::Unattributed);
+        self.child(NO_NODE, unattributed, NodeKind::Unattributed);
     }
 
     /// The child of `parent` that is `function` entered by `kind`.
-    pub(crate) fn child(&mut self, parent: u32, function: u32, kind: Kind) -> u32 {
+    pub(crate) fn child(&mut self, parent: u32, function: u32, kind: NodeKind) -> u32 {
         if let Some(node) = self.children.get(&(parent, function, kind)) {
             return *node;
         }
@@ -111,13 +111,13 @@ impl Arena {
 
     /// Puts a new node for `function` between `node` and its parent; returns the new one.
     /// `node` keeps its children, and was entered by `kind`, as is now known.
-    pub(crate) fn insert_above(&mut self, node: u32, function: u32, kind: Kind) -> u32 {
+    pub(crate) fn insert_above(&mut self, node: u32, function: u32, kind: NodeKind) -> u32 {
         if node == Self::UNATTRIBUTED || self.next_number().is_none() {
             return Self::UNATTRIBUTED;
         }
         let Draft { parent, function: of, kind: was, .. } = self.nodes[node as usize];
         self.children.remove(&(parent, of, was));
-        let above = self.child(parent, function, Kind::Call);
+        let above = self.child(parent, function, NodeKind::Call);
         (self.nodes[node as usize].parent, self.nodes[node as usize].kind) = (above, kind);
         self.children.insert((above, of, kind), node);
         above
@@ -140,12 +140,18 @@ impl Arena {
 
     /// `node` executed an instruction.
     #[inline]
-    pub(crate) fn execute(&mut self, node: u32, slow: Option<Slow>, rep: bool) {
+    pub(crate) fn execute(&mut self, node: u32, slow: Option<SlowInstruction>, rep: bool) {
         self.tentative(node).execute(slow, rep);
     }
 
     /// The instruction that `node` executed at `moment` did not complete.
-    pub(crate) fn take_back(&mut self, node: u32, moment: Moment, slow: Option<Slow>, rep: bool) {
+    pub(crate) fn take_back(
+        &mut self,
+        node: u32,
+        moment: Moment,
+        slow: Option<SlowInstruction>,
+        rep: bool,
+    ) {
         let tentative = moment == self.now();
         let draft = &mut self.nodes[node as usize];
         let tally = if tentative { &mut draft.tentative } else { &mut draft.settled };

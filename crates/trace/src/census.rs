@@ -1,6 +1,6 @@
 //! The slow instructions: those that cost far more than one instruction's time on real hardware.
 //!
-//! An exact clock counts a `popf` as one, like a `nop`; the census says how many there were, and
+//! An exact clock counts a `popf` as one, like a `nop`; the census counts how many there were, and
 //! in which function. It gives no time: that differs from machine to machine by an order.
 
 use schemars::JsonSchema;
@@ -13,11 +13,11 @@ macro_rules! slow {
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
         )]
-        pub enum Slow {
+        pub enum SlowInstruction {
             $($(#[$doc])* #[serde(rename = $word)] $name,)*
         }
 
-        impl Slow {
+        impl SlowInstruction {
             /// All kinds, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 

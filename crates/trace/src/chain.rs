@@ -5,7 +5,7 @@
 //! slot stays), retpolines (the return address is overwritten, the slot stays), calls never
 //! returned from (a later call on the same stack has a slot at or above theirs).
 
-use crate::{arena::Moment, tree::Kind};
+use crate::{arena::Moment, tree::NodeKind};
 
 /// Where an instruction was counted, and when.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ const MAX_FRAMES: usize = 2048;
 /// What an entry into the kernel will return to.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) from_user: bool,
     /// The instruction before it, if it was counted.
     pub(crate) counted: Option<Counted>,
@@ -106,7 +106,7 @@ impl Chain {
     /// Goes into `node`, until `end`.
     pub(crate) fn push(&mut self, end: End, node: u32) {
         if self.frames.len() == MAX_FRAMES {
-            // No kernel gets here. Later returns find no frame and say so.
+            // No kernel gets here. Later returns find no frame and report it.
             self.frames.clear();
         }
         self.frames.push(CallFrame { end, parent: self.node, entered: node, switched: false });

@@ -5,16 +5,16 @@
 
 use iced_x86::{Code as Iced, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
-use crate::{census::Slow, reader::Instruction};
+use crate::{census::SlowInstruction, reader::Instruction};
 
 /// How control goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// To the instruction behind it.
+    /// To the instruction after it.
     Next,
     /// To `target`.
     Jump,
-    /// To `target` or to the instruction behind it.
+    /// To `target` or to the instruction after it.
     Branch,
     /// Anywhere, nothing stored.
     JumpIndirect,
@@ -39,7 +39,7 @@ pub(crate) struct Code {
     pub(crate) flow: Flow,
     /// Of direct jumps, branches and calls.
     pub(crate) target: u64,
-    pub(crate) slow: Option<Slow>,
+    pub(crate) slow: Option<SlowInstruction>,
     /// A string instruction that repeats: executed once an iteration.
     pub(crate) rep: bool,
     /// Of repeated ones: whether what it stores is what it moves, rather than what it loads.
@@ -101,7 +101,7 @@ fn flow(taken: &iced_x86::Instruction) -> Flow {
             Flow::Enter
         }
         FlowControl::Call if is_near(taken) => Flow::Call,
-        // vmcall and the like: the hypervisor's business, and execution goes on behind.
+        // vmcall and the like: the hypervisor's business, and execution goes on after it.
         FlowControl::Call if taken.op_count() == 0 => Flow::Next,
         FlowControl::Call | FlowControl::IndirectCall => Flow::CallIndirect,
         FlowControl::Interrupt if taken.code() == Iced::Int_imm8 => Flow::Enter,
@@ -156,77 +156,77 @@ fn accesses(taken: &iced_x86::Instruction) -> bool {
 }
 
 /// Mnemonics that the census counts. Locked ones are known by their prefix, see [`slow`].
-const SLOW: [(Mnemonic, Slow); 58] = [
-    (Mnemonic::Popf, Slow::Popf),
-    (Mnemonic::Popfd, Slow::Popf),
-    (Mnemonic::Popfq, Slow::Popf),
-    (Mnemonic::Pushf, Slow::Pushf),
-    (Mnemonic::Pushfd, Slow::Pushf),
-    (Mnemonic::Pushfq, Slow::Pushf),
-    (Mnemonic::Cli, Slow::Cli),
-    (Mnemonic::Sti, Slow::Sti),
-    (Mnemonic::Hlt, Slow::Hlt),
-    (Mnemonic::Wrmsr, Slow::Wrmsr),
-    (Mnemonic::Rdmsr, Slow::Rdmsr),
-    (Mnemonic::Invlpg, Slow::Invlpg),
-    (Mnemonic::Swapgs, Slow::Swapgs),
-    (Mnemonic::Iret, Slow::Iret),
-    (Mnemonic::Iretd, Slow::Iret),
-    (Mnemonic::Iretq, Slow::Iret),
-    (Mnemonic::Sysret, Slow::Sysret),
-    (Mnemonic::Sysretq, Slow::Sysret),
-    (Mnemonic::Sysexit, Slow::Sysexit),
-    (Mnemonic::Sysexitq, Slow::Sysexit),
-    (Mnemonic::Lsl, Slow::Lsl),
-    (Mnemonic::Sidt, Slow::Sidt),
-    (Mnemonic::Cpuid, Slow::Cpuid),
-    (Mnemonic::Rdtsc, Slow::Rdtsc),
-    (Mnemonic::Rdtscp, Slow::Rdtscp),
-    (Mnemonic::Verw, Slow::Verw),
-    (Mnemonic::Lfence, Slow::Lfence),
-    (Mnemonic::Mfence, Slow::Mfence),
-    (Mnemonic::Fxsave, Slow::Xsave),
-    (Mnemonic::Fxsave64, Slow::Xsave),
-    (Mnemonic::Xsave, Slow::Xsave),
-    (Mnemonic::Xsave64, Slow::Xsave),
-    (Mnemonic::Xsavec, Slow::Xsave),
-    (Mnemonic::Xsavec64, Slow::Xsave),
-    (Mnemonic::Xsaveopt, Slow::Xsave),
-    (Mnemonic::Xsaveopt64, Slow::Xsave),
-    (Mnemonic::Xsaves, Slow::Xsave),
-    (Mnemonic::Xsaves64, Slow::Xsave),
-    (Mnemonic::Fxrstor, Slow::Xrstor),
-    (Mnemonic::Fxrstor64, Slow::Xrstor),
-    (Mnemonic::Xrstor, Slow::Xrstor),
-    (Mnemonic::Xrstor64, Slow::Xrstor),
-    (Mnemonic::Xrstors, Slow::Xrstor),
-    (Mnemonic::Xrstors64, Slow::Xrstor),
-    (Mnemonic::In, Slow::In),
-    (Mnemonic::Insb, Slow::In),
-    (Mnemonic::Insw, Slow::In),
-    (Mnemonic::Insd, Slow::In),
-    (Mnemonic::Out, Slow::Out),
-    (Mnemonic::Outsb, Slow::Out),
-    (Mnemonic::Outsw, Slow::Out),
-    (Mnemonic::Outsd, Slow::Out),
-    (Mnemonic::Int, Slow::Int),
-    (Mnemonic::Syscall, Slow::Syscall),
-    (Mnemonic::Sysenter, Slow::Sysenter),
-    (Mnemonic::Pause, Slow::Pause),
-    (Mnemonic::Stac, Slow::Stac),
-    (Mnemonic::Clac, Slow::Clac),
+const SLOW: [(Mnemonic, SlowInstruction); 58] = [
+    (Mnemonic::Popf, SlowInstruction::Popf),
+    (Mnemonic::Popfd, SlowInstruction::Popf),
+    (Mnemonic::Popfq, SlowInstruction::Popf),
+    (Mnemonic::Pushf, SlowInstruction::Pushf),
+    (Mnemonic::Pushfd, SlowInstruction::Pushf),
+    (Mnemonic::Pushfq, SlowInstruction::Pushf),
+    (Mnemonic::Cli, SlowInstruction::Cli),
+    (Mnemonic::Sti, SlowInstruction::Sti),
+    (Mnemonic::Hlt, SlowInstruction::Hlt),
+    (Mnemonic::Wrmsr, SlowInstruction::Wrmsr),
+    (Mnemonic::Rdmsr, SlowInstruction::Rdmsr),
+    (Mnemonic::Invlpg, SlowInstruction::Invlpg),
+    (Mnemonic::Swapgs, SlowInstruction::Swapgs),
+    (Mnemonic::Iret, SlowInstruction::Iret),
+    (Mnemonic::Iretd, SlowInstruction::Iret),
+    (Mnemonic::Iretq, SlowInstruction::Iret),
+    (Mnemonic::Sysret, SlowInstruction::Sysret),
+    (Mnemonic::Sysretq, SlowInstruction::Sysret),
+    (Mnemonic::Sysexit, SlowInstruction::Sysexit),
+    (Mnemonic::Sysexitq, SlowInstruction::Sysexit),
+    (Mnemonic::Lsl, SlowInstruction::Lsl),
+    (Mnemonic::Sidt, SlowInstruction::Sidt),
+    (Mnemonic::Cpuid, SlowInstruction::Cpuid),
+    (Mnemonic::Rdtsc, SlowInstruction::Rdtsc),
+    (Mnemonic::Rdtscp, SlowInstruction::Rdtscp),
+    (Mnemonic::Verw, SlowInstruction::Verw),
+    (Mnemonic::Lfence, SlowInstruction::Lfence),
+    (Mnemonic::Mfence, SlowInstruction::Mfence),
+    (Mnemonic::Fxsave, SlowInstruction::Xsave),
+    (Mnemonic::Fxsave64, SlowInstruction::Xsave),
+    (Mnemonic::Xsave, SlowInstruction::Xsave),
+    (Mnemonic::Xsave64, SlowInstruction::Xsave),
+    (Mnemonic::Xsavec, SlowInstruction::Xsave),
+    (Mnemonic::Xsavec64, SlowInstruction::Xsave),
+    (Mnemonic::Xsaveopt, SlowInstruction::Xsave),
+    (Mnemonic::Xsaveopt64, SlowInstruction::Xsave),
+    (Mnemonic::Xsaves, SlowInstruction::Xsave),
+    (Mnemonic::Xsaves64, SlowInstruction::Xsave),
+    (Mnemonic::Fxrstor, SlowInstruction::Xrstor),
+    (Mnemonic::Fxrstor64, SlowInstruction::Xrstor),
+    (Mnemonic::Xrstor, SlowInstruction::Xrstor),
+    (Mnemonic::Xrstor64, SlowInstruction::Xrstor),
+    (Mnemonic::Xrstors, SlowInstruction::Xrstor),
+    (Mnemonic::Xrstors64, SlowInstruction::Xrstor),
+    (Mnemonic::In, SlowInstruction::In),
+    (Mnemonic::Insb, SlowInstruction::In),
+    (Mnemonic::Insw, SlowInstruction::In),
+    (Mnemonic::Insd, SlowInstruction::In),
+    (Mnemonic::Out, SlowInstruction::Out),
+    (Mnemonic::Outsb, SlowInstruction::Out),
+    (Mnemonic::Outsw, SlowInstruction::Out),
+    (Mnemonic::Outsd, SlowInstruction::Out),
+    (Mnemonic::Int, SlowInstruction::Int),
+    (Mnemonic::Syscall, SlowInstruction::Syscall),
+    (Mnemonic::Sysenter, SlowInstruction::Sysenter),
+    (Mnemonic::Pause, SlowInstruction::Pause),
+    (Mnemonic::Stac, SlowInstruction::Stac),
+    (Mnemonic::Clac, SlowInstruction::Clac),
 ];
 
-fn slow(taken: &iced_x86::Instruction) -> Option<Slow> {
+fn slow(taken: &iced_x86::Instruction) -> Option<SlowInstruction> {
     let mnemonic = taken.mnemonic();
     // xchg with memory locks without the prefix.
     let exchanges = mnemonic == Mnemonic::Xchg
         && (taken.op0_kind() == OpKind::Memory || taken.op1_kind() == OpKind::Memory);
     if taken.has_lock_prefix() || exchanges {
-        return Some(Slow::Locked);
+        return Some(SlowInstruction::Locked);
     }
     if mnemonic == Mnemonic::Mov && taken.op0_register() == Register::CR3 {
-        return Some(Slow::MovToCr3);
+        return Some(SlowInstruction::MovToCr3);
     }
     SLOW.iter().find(|(slow, _)| *slow == mnemonic).map(|(_, slow)| *slow)
 }

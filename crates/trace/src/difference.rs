@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    census::Slow,
+    census::SlowInstruction,
     footprint::Footprint,
     symbols::folded,
-    tree::{Census, Counts, Function, Kind, WindowTree, add_census},
+    tree::{Census, Counts, Function, NodeKind, WindowTree, add_census},
 };
 
 /// What became of a function.
@@ -76,7 +76,7 @@ pub struct NodeDifference {
     /// The function's name, without compilers' suffixes.
     pub name: String,
     /// How control came to it.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Instructions that it executes itself in base.
     pub base: u64,
     /// The same in new.
@@ -98,8 +98,8 @@ pub struct Difference {
     pub tree: Vec<NodeDifference>,
     /// Lines in new − lines in base.
     pub footprint: FootprintDifference,
-    /// Slow instructions in new − those in base; kinds that don't differ are absent.
-    pub census: BTreeMap<Slow, i64>,
+    /// SlowInstruction instructions in new − those in base; kinds that don't differ are absent.
+    pub census: BTreeMap<SlowInstruction, i64>,
 }
 
 /// Distinct 64-byte lines, new − base.
@@ -136,10 +136,11 @@ pub fn difference(base: &WindowTree, new: &WindowTree) -> Difference {
     }
 }
 
-fn census(base: &Census, new: &Census) -> BTreeMap<Slow, i64> {
+fn census(base: &Census, new: &Census) -> BTreeMap<SlowInstruction, i64> {
     let count = |census: &Census, slow| census.get(&slow).copied().unwrap_or_default();
-    let differences =
-        Slow::ALL.iter().map(|slow| (*slow, minus(count(new, *slow), count(base, *slow))));
+    let differences = SlowInstruction::ALL
+        .iter()
+        .map(|slow| (*slow, minus(count(new, *slow), count(base, *slow))));
     differences.filter(|(_, difference)| *difference != 0).collect()
 }
 
@@ -181,7 +182,7 @@ fn overlay(base: &WindowTree, new: &WindowTree) -> Vec<NodeDifference> {
 #[derive(Default)]
 struct Overlay {
     nodes: Vec<NodeDifference>,
-    children: HashMap<(Option<u32>, String, Kind), u32>,
+    children: HashMap<(Option<u32>, String, NodeKind), u32>,
 }
 
 impl Overlay {
@@ -195,7 +196,7 @@ impl Overlay {
         }
     }
 
-    fn child(&mut self, parent: Option<u32>, name: &str, kind: Kind) -> u32 {
+    fn child(&mut self, parent: Option<u32>, name: &str, kind: NodeKind) -> u32 {
         let key = (parent, name.to_owned(), kind);
         // Fits: two windows' trees have at most 2^17 nodes together.
         let next = u32::try_from(self.nodes.len()).unwrap_or_default();

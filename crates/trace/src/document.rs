@@ -1,5 +1,5 @@
-//! The document `pathmeter.explain/1`: one path of one subject, or two windows and their difference:
-//! of one path in two subjects, or of two paths in one.
+//! The document `pathmeter.explain/1`: one path of one subject, or two windows and their
+//! difference: of one path in two subjects, or of two paths in one.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 
@@ -65,7 +65,7 @@ pub struct RecordedWindows {
 }
 
 impl SubjectWindow {
-    /// The subject `name` with what `recording` says of `path` in it; `None` if no window can stand
+    /// The subject `name` with what `recording` holds about `path`; `None` if no window can stand
     /// for all.
     pub fn new(
         path: String,
@@ -85,7 +85,7 @@ impl SubjectWindow {
 }
 
 impl Explain {
-    /// Explains one window, or what `new` does otherwise than `base`.
+    /// Explains one window, or how `new` differs from `base`.
     pub fn new(base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
         let path = new.as_ref().unwrap_or(&base).path.clone();
         let difference = new.as_ref().map(|new| difference(&base.window, &new.window));

@@ -1,7 +1,7 @@
 //! How control goes from one instruction to the next, and what that does to the call tree.
 //!
 //! The kind of the first instruction explains where the second stands: next in line, a jump's
-//! target, behind a call that stored its return address. What that doesn't explain is an interrupt
+//! target, after a call that stored its return address. What that doesn't explain is an interrupt
 //! or an exception, told apart by the entry's name or, without, by whether the first instruction
 //! completed. It is then kept with the entry: where it leads to shows when the entry returns.
 //! The rules for stacks are in `chain.rs`.
@@ -12,7 +12,7 @@ use crate::{
     code::Flow,
     program::{NAMELESS, Placed, Program, is_kernel},
     symbols::Gate,
-    tree::Kind,
+    tree::NodeKind,
     window::{Latest, Window},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 const MAX_PARKED: usize = 64;
 /// Longest chain of tail calls that is searched for a function to return to.
 const MAX_TAIL_CALLS: usize = 64;
-/// A call to no further than this behind itself is a trick (RSB stuffing), not a function's entry.
+/// A call to no further than this after itself is a trick (RSB stuffing), not a function's entry.
 const TRICK_BYTES: u64 = 16;
 
 impl Window {
@@ -54,7 +54,7 @@ impl Window {
                 self.ret(program, latest, before, number);
             }
             Flow::Enter if free && now.is_kernel() => {
-                self.enter(program, latest, number, Kind::Syscall);
+                self.enter(program, latest, number, NodeKind::Syscall);
             }
             Flow::InterruptReturn if free => self.interrupt_return(program, before, number),
             Flow::SystemReturn if free && !now.is_kernel() => self.leave_kernel(program, number),
@@ -73,14 +73,14 @@ impl Window {
         let now = program.instructions[number as usize];
         let incomplete = before.code.accesses && latest.load.is_none() && latest.store.is_none();
         let kind = match now.gate {
-            Some(Gate::Exception) => Kind::Exception,
+            Some(Gate::Exception) => NodeKind::Exception,
             None if !now.is_kernel() || now.function != NAMELESS && !now.is_start => {
-                Kind::Unattributed
+                NodeKind::Unattributed
             }
-            None if incomplete => Kind::Exception,
-            _ => Kind::Interrupt,
+            None if incomplete => NodeKind::Exception,
+            _ => NodeKind::Interrupt,
         };
-        if kind == Kind::Unattributed {
+        if kind == NodeKind::Unattributed {
             self.lose(program, number);
         } else {
             self.enter(program, latest, number, kind);
@@ -90,14 +90,14 @@ impl Window {
     /// How control came to `number` is beyond explanation: what follows has no place.
     fn lose(&mut self, program: &mut Program<'_>, number: u32) {
         let function = program.entered(number);
-        let node = self.arena.child(Arena::UNATTRIBUTED, function, Kind::Call);
+        let node = self.arena.child(Arena::UNATTRIBUTED, function, NodeKind::Call);
         self.current.rise(node);
     }
 
-    fn enter(&mut self, program: &mut Program<'_>, latest: Latest, number: u32, kind: Kind) {
-        self.interrupts += u64::from(kind == Kind::Interrupt);
+    fn enter(&mut self, program: &mut Program<'_>, latest: Latest, number: u32, kind: NodeKind) {
+        self.interrupts += u64::from(kind == NodeKind::Interrupt);
         let before = program.instructions[latest.number as usize];
-        // An exception right behind a return to user code comes from there.
+        // An exception right after a return to user code comes from there.
         let leaves = matches!(before.code.flow, Flow::SystemReturn | Flow::InterruptReturn)
             && self.current.entry_from_kernel().is_none();
         let (entry, from) = if leaves {
@@ -111,7 +111,7 @@ impl Window {
         self.current.push(End::Leave(entry), node);
     }
 
-    fn entry(&self, latest: Latest, before: &Placed, kind: Kind) -> Entry {
+    fn entry(&self, latest: Latest, before: &Placed, kind: NodeKind) -> Entry {
         Entry {
             kind,
             from_user: !before.is_kernel(),
@@ -130,9 +130,9 @@ impl Window {
         {
             return entry;
         }
-        self.rise(Program::USER, Kind::Syscall);
+        self.rise(Program::USER, NodeKind::Syscall);
         let (load, store, counted) = (None, None, None);
-        let (kind, from_user) = (Kind::Syscall, true);
+        let (kind, from_user) = (NodeKind::Syscall, true);
         Entry { kind, from_user, counted, interrupted: number, load, store }
     }
 
@@ -147,7 +147,7 @@ impl Window {
             let function = program.entered(number);
             // Inlined code is in its caller's frame, but its calls are its own.
             let from = if before.inlined == 0 { self.current.node } else { self.at };
-            self.arena.child(from, function, Kind::Call)
+            self.arena.child(from, function, NodeKind::Call)
         };
         self.current.push(end, node);
     }
@@ -179,11 +179,11 @@ impl Window {
         let is_thunk = program.functions[draft.function as usize].is_thunk;
         self.current.node = if is_thunk && draft.parent != NO_NODE {
             // A thunk makes its caller's indirect call: the callee stands beside it.
-            self.arena.child(draft.parent, function, Kind::Call)
+            self.arena.child(draft.parent, function, NodeKind::Call)
         } else if let Some(node) = self.earlier(function) {
             node
         } else {
-            self.arena.child(self.current.node, function, Kind::TailCall)
+            self.arena.child(self.current.node, function, NodeKind::TailCall)
         };
     }
 
@@ -195,7 +195,7 @@ impl Window {
             if draft.function == function {
                 return Some(node);
             }
-            if draft.kind != Kind::TailCall {
+            if draft.kind != NodeKind::TailCall {
                 return None;
             }
             node = draft.parent;
@@ -216,7 +216,7 @@ impl Window {
                 }
             }
             Return::Elsewhere => self.switch(program, number, slot),
-            Return::Unseen => self.rise(program.entered(number), Kind::Call),
+            Return::Unseen => self.rise(program.entered(number), NodeKind::Call),
             Return::Jump => self.jump(program, number),
         }
     }
@@ -249,7 +249,7 @@ impl Window {
 
     /// Control returned by `kind` to code that was left before the window opened: the task's
     /// outermost function turns out to have had a caller.
-    fn rise(&mut self, function: u32, kind: Kind) {
+    fn rise(&mut self, function: u32, kind: NodeKind) {
         let bottom = self.current.bottom;
         if function == Program::USER && self.arena.draft(bottom).function == Program::USER {
             return self.current.rise(bottom);
@@ -266,7 +266,7 @@ impl Window {
             self.resume(program, index, number);
         } else if now.address != before.end {
             // Else it is an `iret` to the next instruction, there to serialize.
-            self.rise(program.entered(number), Kind::Interrupt);
+            self.rise(program.entered(number), NodeKind::Interrupt);
         }
     }
 
@@ -274,7 +274,7 @@ impl Window {
     fn leave_kernel(&mut self, program: &mut Program<'_>, number: u32) {
         match self.current.entry_from_user() {
             Some(index) => self.resume(program, index, number),
-            None => self.rise(program.entered(number), Kind::Syscall),
+            None => self.rise(program.entered(number), NodeKind::Syscall),
         }
     }
 
@@ -284,7 +284,7 @@ impl Window {
         let before = program.instructions[entry.interrupted as usize];
         let now = program.instructions[number as usize];
         let latest = Latest { number: entry.interrupted, load: entry.load, store: entry.store };
-        if entry.kind == Kind::Syscall {
+        if entry.kind == NodeKind::Syscall {
             if now.address != before.end {
                 self.jump(program, number);
             }
@@ -297,7 +297,7 @@ impl Window {
 
     /// The instruction before an entry faulted: it doesn't count until it is executed anew.
     fn take_back(&mut self, before: &Placed, entry: &Entry, resumed: u64) {
-        if entry.kind == Kind::Interrupt && resumed == before.address {
+        if entry.kind == NodeKind::Interrupt && resumed == before.address {
             // Only an exception returns to the same instruction.
             self.interrupts -= 1;
         }

@@ -75,7 +75,7 @@ const MAX_PAIRS: usize = 1 << 20;
 pub(crate) struct Lines {
     uses: HashMap<(u32, u64), u8, BuildHasherDefault<LineHasher>>,
     tentative: Vec<(u32, u64)>,
-    /// The last touch; most are of the same line again.
+    /// The last touch; most touches hit the same line again.
     last: Option<(u32, u64, u8)>,
 }
 

@@ -3,7 +3,7 @@
 //! - [`decode`] reads a trace (`docs/trace-format.md`) and gives the [`WindowTree`] of the window
 //!   that stands for all. The tree's nodes add up to the window's total, always.
 //! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
-//! - [`difference`] says function by function what two windows do differently.
+//! - [`difference`] shows function by function how two windows differ.
 //! - [`Explain`] is the document, with its schema.
 //!
 //! All that is read is hostile: a guest's kernel had its hands in it. Memory is bounded whatever
@@ -28,7 +28,7 @@ mod symbols;
 mod tree;
 mod window;
 
-pub use census::Slow;
+pub use census::SlowInstruction;
 pub use difference::{
     Change, Difference, FootprintDifference, FunctionDifference, NodeDifference, Side, difference,
 };
@@ -39,4 +39,4 @@ pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{
     Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
 };
-pub use tree::{Census, Counts, Function, Kind, LineCounts, Node, SourceLine, WindowTree};
+pub use tree::{Census, Counts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree};

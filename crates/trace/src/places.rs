@@ -1,6 +1,6 @@
 //! Places in the source by number: what the decoder counts by, instead of by file names.
 //!
-//! Contract: what a resolver says is bounded here; beyond the bounds, lines are not known.
+//! Contract: what a resolver returns is bounded here; beyond the bounds, lines are not known.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! Reads the recorder's bytes, record by record, and believes none of them.
 //!
-//! The format is `docs/trace-format.md`. Contract: whatever the bytes are, [`Reader::next_item`] returns
-//! items whose numbers are in range (an instruction number was defined, an access follows an
-//! execution, windows don't nest) or one error, after which there is nothing more to read. Memory
-//! is one buffer of fixed size; what the records define is the caller's to keep.
+//! The format is `docs/trace-format.md`. Contract: whatever the bytes are, [`Reader::next_item`]
+//! returns items whose numbers are in range (an instruction number was defined, an access follows
+//! an execution, windows don't nest) or one error, after which there is nothing more to read.
+//! Memory is one buffer of fixed size; what the records define is the caller's to keep.
 
 use std::io::{self, Read};
 
@@ -21,7 +21,7 @@ pub const MAX_WINDOWS: u64 = 1 << 20;
 pub const MAX_LENGTH: usize = 15;
 
 const HEADER: usize = 8;
-/// No record is longer, whatever its fields say.
+/// No record is longer, whatever its fields claim.
 const MAX_RECORD: usize = 1 + 8 + 8 + 1 + MAX_LENGTH;
 /// Widest access that a record can name: 64 bytes, one cache line.
 const MAX_LOG2_SIZE: u8 = 6;
@@ -51,7 +51,7 @@ pub enum TraceError {
         /// Windows that were closed before the cut.
         good_windows: u64,
     },
-    /// A record says what no recorder writes.
+    /// A record holds what no recorder writes.
     #[error("the trace is damaged at byte {offset}: {what}; record anew")]
     Corrupt {
         /// Where the record begins, in bytes from the start of the trace.

@@ -12,7 +12,7 @@ use crate::{
     program::Program,
     reader::{Item, Reader, Stop, TraceError},
     symbols::Resolve,
-    tree::{Census, Counts, Function, Kind, LineCounts, Node, WindowTree, add_census},
+    tree::{Census, Counts, Function, LineCounts, Node, NodeKind, WindowTree, add_census},
     window::Window,
 };
 
@@ -30,7 +30,7 @@ pub struct WindowCounts {
     pub unstamped: u64,
 }
 
-/// What a trace says. See [`decode`].
+/// A trace's contents. See [`decode`].
 #[derive(Debug)]
 pub struct Recording {
     /// Its windows.
@@ -43,7 +43,7 @@ pub struct Recording {
     pub representative: Option<WindowTree>,
     /// The same of the windows in which an interrupt came.
     pub interrupted: Option<WindowTree>,
-    /// Why the recording ended; `None` if `fault` says so.
+    /// Why the recording ended; `None` if `fault` tells it.
     pub stop: Option<Stop>,
     /// What ended the reading early. The windows before it are good.
     pub fault: Option<TraceError>,
@@ -283,7 +283,7 @@ fn without_idle<'a>(
 
 fn unattributed(tree: &WindowTree) -> u64 {
     // By kind: a hostile symbol table may give the anchor's name to a function.
-    let is_anchor = |node: &Node| node.kind == Kind::Unattributed;
+    let is_anchor = |node: &Node| node.kind == NodeKind::Unattributed;
     let inclusive = tree.inclusive();
     let anchors = tree.nodes.iter().zip(inclusive).filter(|(node, _)| is_anchor(node));
     anchors.map(|(_, sum)| sum).sum()

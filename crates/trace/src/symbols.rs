@@ -11,7 +11,7 @@ use crate::tree::SourceLine;
 pub const MAX_KALLSYMS_BYTES: usize = 64 << 20;
 /// Longest name, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
 const MAX_NAME: usize = 512;
-/// An address this far behind the last symbol before it belongs to something without a symbol.
+/// An address this far after the last symbol before it belongs to something without a symbol.
 const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
 /// The function that an address lies in.
@@ -25,7 +25,7 @@ pub struct Location<'a> {
     pub offset: u64,
 }
 
-/// Who gives names to addresses.
+/// Gives names to addresses.
 pub trait Resolve {
     /// The function at `address`; `None` if there is none known.
     fn resolve(&self, address: u64) -> Option<Location<'_>>;
@@ -314,7 +314,7 @@ impl Gate {
     }
 }
 
-/// Whether a function does nothing but jump where a register says.
+/// Whether a function does nothing but jump where a register points.
 pub(crate) fn is_thunk(name: &str) -> bool {
     name.starts_with("__x86_indirect_")
 }

@@ -5,14 +5,14 @@ use std::{collections::BTreeMap, ops::AddAssign};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{census::Slow, footprint::Footprint};
+use crate::{census::SlowInstruction, footprint::Footprint};
 
 /// How control came to a node from its parent.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum NodeKind {
     /// A task that ran in the window; its children are what it did. Tasks are named `[task 1]`,
     /// `[task 2]`, … in the order in which they first ran.
     Task,
@@ -64,7 +64,7 @@ impl AddAssign for Counts {
 }
 
 /// How many slow instructions of each kind; kinds not met are absent.
-pub type Census = BTreeMap<Slow, u64>;
+pub type Census = BTreeMap<SlowInstruction, u64>;
 
 /// Adds `more` to `sum`.
 pub(crate) fn add_census(sum: &mut Census, more: &Census) {
@@ -81,7 +81,7 @@ pub struct Node {
     /// Index into the tree's functions.
     pub function: u32,
     /// How control came here.
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// What it executed itself, its children not included.
     pub counts: Counts,
     /// The slow instructions among them.

@@ -14,7 +14,7 @@ use crate::{
     ledger::{Ledger, NO_ACCOUNT},
     program::{Placed, Program},
     reader::Access,
-    tree::Kind,
+    tree::NodeKind,
 };
 
 /// Most tasks of one window; what others do is unattributed.
@@ -191,10 +191,10 @@ impl Window {
         } else {
             self.tasks += 1;
             let name = program.named(&format!("[task {}]", self.tasks), None);
-            self.arena.child(NO_NODE, name, Kind::Task)
+            self.arena.child(NO_NODE, name, NodeKind::Task)
         };
         let function = program.entered(number);
-        Chain::new(self.arena.child(anchor, function, Kind::Call), slot)
+        Chain::new(self.arena.child(anchor, function, NodeKind::Call), slot)
     }
 
     fn inlined(&mut self, program: &Program<'_>, now: &Placed) -> u32 {
@@ -202,7 +202,7 @@ impl Window {
         if (from, chain) == (self.current.node, now.inlined) {
             return node;
         }
-        let into = |node, function: &u32| self.arena.child(node, *function, Kind::Inlined);
+        let into = |node, function: &u32| self.arena.child(node, *function, NodeKind::Inlined);
         let chain = &program.inlined[now.inlined as usize];
         let node = chain.iter().fold(self.current.node, into);
         self.inlined = (self.current.node, now.inlined, node);

@@ -25,7 +25,7 @@ impl Read for Endless<'_> {
     }
 }
 
-/// How many records are read before the reader has had enough, and what it says then.
+/// How many records are read before the reader stops, and what it reports then.
 fn read_until_refused(records: &[u8]) -> (u64, &'static str) {
     let mut reader = Reader::new(b"PMTR\x01\0\0\0".chain(Endless(records)));
     let mut read = 0;

@@ -9,7 +9,8 @@ use std::path::Path;
 
 use common::*;
 use pathmeter_trace::{
-    Change, Difference, Explain, Kind, Slow, SubjectWindow, WindowTree, difference, explain_schema,
+    Change, Difference, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree, difference,
+    explain_schema,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -68,7 +69,7 @@ fn what_appeared_vanished_grew_and_shrank() {
     ];
     assert_eq!(rows, expected);
     assert_eq!(difference.census, [].into());
-    assert_eq!(difference.functions[0].new.as_ref().unwrap().census[&Slow::Popf], 1);
+    assert_eq!(difference.functions[0].new.as_ref().unwrap().census[&SlowInstruction::Popf], 1);
 }
 
 #[test]
@@ -78,9 +79,9 @@ fn clones_of_a_function_are_the_function() {
     base.functions.iter_mut().find(|of| of.name == "a").unwrap().name = "a.isra.0".to_owned();
     let difference = difference(&base, &new);
     assert!(difference.functions.iter().all(|row| row.change == Change::Same));
-    let paths: Vec<(&str, Kind)> =
+    let paths: Vec<(&str, NodeKind)> =
         difference.tree.iter().map(|node| (node.name.as_str(), node.kind)).collect();
-    assert_eq!(paths[3], ("a", Kind::Call));
+    assert_eq!(paths[3], ("a", NodeKind::Call));
     assert_eq!(paths.len(), 4);
 }
 

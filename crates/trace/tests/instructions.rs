@@ -4,61 +4,61 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Census, Slow, WindowTree};
+use pathmeter_trace::{Census, SlowInstruction, WindowTree};
 
 const A: u64 = K + 0x100;
 const FAR: u64 = USER + 0x1000;
 
 /// Machine code, as written in the manual, and what the census counts it as.
-const MET: [(&[u8], Slow); 44] = [
-    (&[0x9d], Slow::Popf),
-    (&[0x9c], Slow::Pushf),
-    (&[0xfa], Slow::Cli),
-    (&[0xfb], Slow::Sti),
-    (&[0xf4], Slow::Hlt),
-    (&[0x0f, 0x30], Slow::Wrmsr),
-    (&[0x0f, 0x32], Slow::Rdmsr),
-    (&[0x0f, 0x22, 0xd8], Slow::MovToCr3),
-    (&[0x0f, 0x01, 0x38], Slow::Invlpg),
-    (&[0x0f, 0x01, 0xf8], Slow::Swapgs),
-    (&[0xcf], Slow::Iret),
-    (&[0x48, 0xcf], Slow::Iret),
-    (&[0x0f, 0x07], Slow::Sysret),
-    (&[0x48, 0x0f, 0x07], Slow::Sysret),
-    (&[0x0f, 0x35], Slow::Sysexit),
-    (&[0x48, 0x0f, 0x35], Slow::Sysexit),
-    (&[0x0f, 0x05], Slow::Syscall),
-    (&[0x0f, 0x34], Slow::Sysenter),
-    (&[0xcd, 0x80], Slow::Int),
-    (&[0x0f, 0x03, 0xc1], Slow::Lsl),
-    (&[0x0f, 0x01, 0x08], Slow::Sidt),
-    (&[0x0f, 0xa2], Slow::Cpuid),
-    (&[0x0f, 0x01, 0xf9], Slow::Rdtscp),
-    (&[0x0f, 0x00, 0x28], Slow::Verw),
-    (&[0x0f, 0xae, 0xe8], Slow::Lfence),
-    (&[0x0f, 0xae, 0xf0], Slow::Mfence),
-    (&[0x0f, 0xae, 0x00], Slow::Xsave),
-    (&[0x0f, 0xae, 0x20], Slow::Xsave),
-    (&[0x48, 0x0f, 0xae, 0x30], Slow::Xsave),
-    (&[0x0f, 0xc7, 0x20], Slow::Xsave),
-    (&[0x48, 0x0f, 0xc7, 0x28], Slow::Xsave),
-    (&[0x0f, 0xae, 0x08], Slow::Xrstor),
-    (&[0x48, 0x0f, 0xae, 0x28], Slow::Xrstor),
-    (&[0x0f, 0xc7, 0x18], Slow::Xrstor),
-    (&[0xf0, 0xff, 0x00], Slow::Locked),
+const MET: [(&[u8], SlowInstruction); 44] = [
+    (&[0x9d], SlowInstruction::Popf),
+    (&[0x9c], SlowInstruction::Pushf),
+    (&[0xfa], SlowInstruction::Cli),
+    (&[0xfb], SlowInstruction::Sti),
+    (&[0xf4], SlowInstruction::Hlt),
+    (&[0x0f, 0x30], SlowInstruction::Wrmsr),
+    (&[0x0f, 0x32], SlowInstruction::Rdmsr),
+    (&[0x0f, 0x22, 0xd8], SlowInstruction::MovToCr3),
+    (&[0x0f, 0x01, 0x38], SlowInstruction::Invlpg),
+    (&[0x0f, 0x01, 0xf8], SlowInstruction::Swapgs),
+    (&[0xcf], SlowInstruction::Iret),
+    (&[0x48, 0xcf], SlowInstruction::Iret),
+    (&[0x0f, 0x07], SlowInstruction::Sysret),
+    (&[0x48, 0x0f, 0x07], SlowInstruction::Sysret),
+    (&[0x0f, 0x35], SlowInstruction::Sysexit),
+    (&[0x48, 0x0f, 0x35], SlowInstruction::Sysexit),
+    (&[0x0f, 0x05], SlowInstruction::Syscall),
+    (&[0x0f, 0x34], SlowInstruction::Sysenter),
+    (&[0xcd, 0x80], SlowInstruction::Int),
+    (&[0x0f, 0x03, 0xc1], SlowInstruction::Lsl),
+    (&[0x0f, 0x01, 0x08], SlowInstruction::Sidt),
+    (&[0x0f, 0xa2], SlowInstruction::Cpuid),
+    (&[0x0f, 0x01, 0xf9], SlowInstruction::Rdtscp),
+    (&[0x0f, 0x00, 0x28], SlowInstruction::Verw),
+    (&[0x0f, 0xae, 0xe8], SlowInstruction::Lfence),
+    (&[0x0f, 0xae, 0xf0], SlowInstruction::Mfence),
+    (&[0x0f, 0xae, 0x00], SlowInstruction::Xsave),
+    (&[0x0f, 0xae, 0x20], SlowInstruction::Xsave),
+    (&[0x48, 0x0f, 0xae, 0x30], SlowInstruction::Xsave),
+    (&[0x0f, 0xc7, 0x20], SlowInstruction::Xsave),
+    (&[0x48, 0x0f, 0xc7, 0x28], SlowInstruction::Xsave),
+    (&[0x0f, 0xae, 0x08], SlowInstruction::Xrstor),
+    (&[0x48, 0x0f, 0xae, 0x28], SlowInstruction::Xrstor),
+    (&[0x0f, 0xc7, 0x18], SlowInstruction::Xrstor),
+    (&[0xf0, 0xff, 0x00], SlowInstruction::Locked),
     // xchg with memory locks without the prefix.
-    (&[0x87, 0x00], Slow::Locked),
-    (&[0xec], Slow::In),
-    (&[0xf3, 0x6c], Slow::In),
-    (&[0xee], Slow::Out),
-    (&[0xf3, 0x6e], Slow::Out),
-    (&[0xf3, 0x90], Slow::Pause),
-    (&[0x0f, 0x01, 0xcb], Slow::Stac),
-    (&[0x0f, 0x01, 0xca], Slow::Clac),
-    (&[0x0f, 0x31], Slow::Rdtsc),
+    (&[0x87, 0x00], SlowInstruction::Locked),
+    (&[0xec], SlowInstruction::In),
+    (&[0xf3, 0x6c], SlowInstruction::In),
+    (&[0xee], SlowInstruction::Out),
+    (&[0xf3, 0x6e], SlowInstruction::Out),
+    (&[0xf3, 0x90], SlowInstruction::Pause),
+    (&[0x0f, 0x01, 0xcb], SlowInstruction::Stac),
+    (&[0x0f, 0x01, 0xca], SlowInstruction::Clac),
+    (&[0x0f, 0x31], SlowInstruction::Rdtsc),
 ];
 
-/// Look like one of those, and are none: xchg of registers, mov from cr3, cmpxchg without lock.
+/// Similar to those, but none of them: xchg of registers, mov from cr3, cmpxchg without lock.
 const NOT_MET: [&[u8]; 3] = [&[0x91], &[0x0f, 0x20, 0xd8], &[0x0f, 0xb1, 0x08]];
 
 fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
@@ -66,13 +66,13 @@ fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
     whole(&bytes, &names()).representative.unwrap()
 }
 
-/// What the census of a window says in which `code` is executed, the closing stamp left out.
+/// The census of a window in which `code` is executed, without the closing stamp.
 fn census_of(code: &[u8]) -> Census {
     let mut census = window(|w| {
         w.at(USER, code);
     })
     .census;
-    let stamps = census.get_mut(&Slow::Rdtsc).unwrap();
+    let stamps = census.get_mut(&SlowInstruction::Rdtsc).unwrap();
     *stamps -= 1;
     census.retain(|_, met| *met > 0);
     census
@@ -83,7 +83,7 @@ fn each_slow_instruction_is_counted_as_what_it_is() {
     for (code, slow) in MET {
         assert_eq!(census_of(code), Census::from([(slow, 1)]), "{code:02x?}");
     }
-    assert!(Slow::ALL.iter().all(|slow| MET.iter().any(|(_, met)| met == slow)));
+    assert!(SlowInstruction::ALL.iter().all(|slow| MET.iter().any(|(_, met)| met == slow)));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Damaged traces: an error that says what is wrong, nothing lost of what was good, never a panic.
+//! Damaged traces: an error that names what is wrong, nothing lost of the valid part, never a
+//! panic.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;

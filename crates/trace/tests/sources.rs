@@ -101,7 +101,7 @@ fn a_part_moved_away_is_no_entry() {
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
     let a = function(&tree, "a");
-    // Entered in its cold part, it still begins where its symbol says.
+    // Entered in its cold part, it still begins at its symbol.
     assert_eq!(a.address.as_deref(), Some("0xffffffff81000100"));
     assert_eq!(a.source, Some(source("a.c", 10)));
     let places: Vec<_> = a.lines.iter().map(|line| &line.source).collect();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::Slow;
+use pathmeter_trace::SlowInstruction;
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -43,7 +43,7 @@ fn calls_and_returns_make_the_tree() {
     let expected =
         ["[task 1] task 0", " [user] call 3", "  entry syscall 4", "   a call 5", "    b call 8"];
     assert_eq!(drawn(&tree), expected);
-    assert_eq!(tree.census[&Slow::Sysret], 1);
+    assert_eq!(tree.census[&SlowInstruction::Sysret], 1);
     assert_eq!((tree.functions[4].counts.loads, tree.functions[4].counts.bytes_loaded), (2, 16));
 }
 
@@ -357,9 +357,12 @@ fn patched_code_is_counted_as_it_stood() {
         w.at(ENTRY + 6, &call(ENTRY + 6, A)).store(SLOT, 3).at(A, NOP).ret(A + 1, SLOT);
         w.jmp(ENTRY + 11, ENTRY + 0x80);
     }));
-    assert_eq!(tree.census[&Slow::Popf], 1);
+    assert_eq!(tree.census[&SlowInstruction::Popf], 1);
     assert_eq!(drawn(&tree)[3..], ["   a call 4"]);
-    assert_eq!(tree.functions.iter().find(|of| of.name == "a").unwrap().census[&Slow::Popf], 1);
+    assert_eq!(
+        tree.functions.iter().find(|of| of.name == "a").unwrap().census[&SlowInstruction::Popf],
+        1
+    );
 }
 
 #[test]
@@ -401,7 +404,7 @@ fn the_footprint_is_the_median_of_the_windows_alike() {
     let recording = whole(&writer.stop(), &names());
     let tree = recording.representative.unwrap();
     assert_eq!((tree.window, tree.total, recording.totals[&tree.total]), (0, 83, 4));
-    // Of 1, 2, 3 and 9 the lower middle one; the functions are of the window shown.
+    // Of 1, 2, 3 and 9 the lower middle one; the functions are those of the window shown.
     let footprint = tree.footprint;
     assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
     assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));

@@ -16,7 +16,7 @@ pub const MAX_FRAME: usize = HEADER + MAX_PAYLOAD + TRAILER;
 /// A frame whose length and checksum held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFrame<'a> {
-    /// What it says.
+    /// Its payload.
     pub kind: Kind,
     /// Its payload, not yet decoded.
     pub payload: &'a [u8],

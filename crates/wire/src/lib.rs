@@ -1,4 +1,4 @@
-//! What host and agent say to each other: the [`plan`] that the host puts into the guest's root
+//! What host and agent send each other: the [`plan`] that the host puts into the guest's root
 //! file system, and the protocol that the agent speaks to the host, over a byte port of its own.
 //!
 //! In the protocol everything is a frame; integers are little endian:
@@ -31,19 +31,19 @@ pub use frame::{
 };
 pub use payload::{PayloadError, Reader, Writer};
 
-/// What a frame says.
+/// What a frame means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
     /// The guest is set up and waits to be resumed.
     Ready = 1,
-    /// A perturbed run begins to walk one path: should the kernel die now, this path did it.
+    /// A perturbed run begins one path: if the kernel dies now, this path did it.
     Begin = 2,
     /// What came of one path in one start: status, reason, checks and every sample.
     Outcome = 3,
-    /// All runs are done; the guest has nothing more to say.
+    /// All runs are done; the guest has nothing more to send.
     Done = 4,
-    /// The agent itself can't go on; the text says why.
+    /// The agent itself can't go on; the text tells why.
     Abort = 5,
     /// The kernel's symbols lie in the agent's memory, for the host to fetch while the guest is
     /// paused.

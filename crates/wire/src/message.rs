@@ -15,9 +15,9 @@ pub const MAX_CHECKS: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum OutcomeStatus {
-    /// It walked its path in every window and proved it.
+    /// It ran its path in every window and proved it.
     Ok = 0,
-    /// This kernel can't walk the path; the reason says why.
+    /// This kernel can't run the path; the reason tells why.
     Unsupported = 1,
     /// A proof failed, or the probe died.
     Failed = 2,
@@ -92,7 +92,7 @@ pub struct Outcome<'a, C> {
     pub place: Place,
     /// How the probe ended.
     pub status: OutcomeStatus,
-    /// Why not ok; empty otherwise.
+    /// Why not ok; empty if ok.
     pub reason: &'a [u8],
     /// (name, value) of what the probe noticed.
     pub checks: C,
@@ -120,7 +120,7 @@ where
     seal(buffer, Kind::Outcome, length)
 }
 
-/// Receives what an [`Kind::Outcome`] frame says, field by field.
+/// Receives what an [`Kind::Outcome`] frame holds, field by field.
 pub trait OutcomeSink {
     /// Place, status and reason; comes first.
     fn status(&mut self, place: Place, status: OutcomeStatus, reason: &str);
@@ -198,14 +198,14 @@ mod tests {
         let mut buffer = [0; 256];
         let checks = [(&b"entry"[..], &b"syscall"[..])];
         let samples = [330, 330, 331];
-        let said = Outcome {
+        let sent = Outcome {
             place: PLACE,
             status: OutcomeStatus::Ok,
             reason: b"",
             checks: checks.into_iter(),
             samples: &samples,
         };
-        let frame = next_frame(outcome(&mut buffer, said).unwrap()).unwrap().unwrap();
+        let frame = next_frame(outcome(&mut buffer, sent).unwrap()).unwrap().unwrap();
         let mut seen = Seen::default();
         read_outcome(&frame, &mut seen).unwrap();
         assert_eq!(seen.status, Some((PLACE, OutcomeStatus::Ok, String::new())));

@@ -36,7 +36,8 @@ impl<'a> Writer<'a> {
         self.bytes(text);
     }
 
-    /// Samples as runs of equal values: their number, then (value, repetitions) until all are said.
+    /// Samples as runs of equal values: their number, then (value, repetitions) until all are
+    /// listed.
     pub fn samples(&mut self, samples: &[u64]) {
         self.integer(samples.len() as u64);
         for run in samples.chunk_by(|a, b| a == b) {

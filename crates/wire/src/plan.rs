@@ -10,7 +10,7 @@
 //! many perturbed runs (each a fresh run of the agent). Each further line names the index of a
 //! path that is left out, because the kernel died in it before. Every line ends in a newline.
 //!
-//! Only a plan that is exactly so is taken: the agent refuses any other, and says why.
+//! Only a plan that is exactly so is taken: the agent refuses any other, and reports why.
 
 use core::fmt;
 

@@ -1,5 +1,5 @@
 //! A kernel file: as it comes, as the payload of a bzImage, as the files of packages, as what a
-//! package says of itself, and as the kernel in a unified kernel image.
+//! package states about itself, and as the kernel in a unified kernel image.
 #![no_main]
 #![allow(unreachable_pub, reason = "the tests' helpers are a module here")]
 

@@ -1,4 +1,4 @@
-//! A kernel's symbols: every address is answered, and a function begins where it was said to.
+//! A kernel's symbols: every address is answered, and a function begins at the address reported.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -42,7 +42,7 @@ fn read(frame: &RawFrame<'_>) {
     }
 }
 
-/// Counts what an outcome says.
+/// Counts the values of an outcome.
 #[derive(Default)]
 struct Bounded {
     checks: u64,

@@ -1,6 +1,6 @@
 /*
  * The getcpu images, as built from getcpu.S, and the table by which vdso.c finds the chosen one:
- * struct vdso_image vdso_images[method][cache], the methods in the order of enum getcpu_policy.
+ * struct vdso_image vdso_images[method][cache], the methods in the order of enum getcpu_variant.
  */
 	.section .rodata
 	.balign 8

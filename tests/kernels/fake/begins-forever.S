@@ -1,6 +1,6 @@
 /*
- * A kernel that gets to READY and, resumed, says without end that it begins a path: frame by frame all
- * is well, and it is never done.
+ * A kernel that gets to READY and, resumed, reports without end that it begins a path: each frame is
+ * valid, and it is never done.
  */
 #include "fake.h"
 
@@ -14,6 +14,6 @@ again:	SEND	begin, begin_end
 begin:	.ascii	"PM"
 	.byte	2, 0                    /* kind: begin */
 	.long	2
-	.byte	0, 0                    /* start 0, path 0 */
+	.byte	0, 0                    /* run 0, path 0   */
 	.long	0x7aaeac18              /* CRC-32 of all bytes above */
 begin_end:

@@ -3,7 +3,7 @@
  *
  * A fake is one file: `#include "fake.h"`, KERNEL, then code from the first instruction on. It
  * starts in 32-bit protected mode, flat segments, paging and interrupts off, with no stack.
- * Macros clobber EAX, EDX and ESI unless they say less.
+ * Macros clobber EAX, EDX and ESI unless their comment names fewer.
  * Sources: Xen's docs/misc/pvh.pandoc (state at entry), include/public/elfnote.h (the note);
  * National Semiconductor, PC16550D data sheet (the UART's line status register).
  */
@@ -13,7 +13,7 @@
 #define TRANSMIT_EMPTY  0x20            /* the next byte may go out */
 #define PROTOCOL        0xe9            /* QEMU's isa-debugcon: always ready */
 #define PAUSE_PORT      0x505           /* QEMU's pvpanic, told to pause the guest ... */
-#define PAUSE           1               /* ... on this: the guest is said to have panicked */
+#define PAUSE           1               /* ... on this: reported as a panic of the guest */
 
 #define PHYS32_ENTRY    18              /* XEN_ELFNOTE_PHYS32_ENTRY */
 
@@ -58,7 +58,7 @@ start:
 .endm
 
 /* Writes a string given in place, newline included. */
-.macro SAY text
+.macro PRINT text
 	.pushsection .rodata
 4:	.asciz "\text\n"
 	.popsection
@@ -73,7 +73,7 @@ start:
 	rep outsb
 .endm
 
-/* Says READY and has QEMU pause the guest, as the agent does. Clobbers ECX too. */
+/* Sends READY and has QEMU pause the guest, as the agent does. Clobbers ECX too. */
 .macro READY
 	.pushsection .rodata
 7:	.ascii	"PM"                    /* magic */

@@ -1,6 +1,6 @@
 /*
- * A kernel that gets to READY and, resumed, says that it begins a path of the first start, and then
- * only nonsense.
+ * A kernel that gets to READY and, resumed, reports that it begins a path of the first run, and then
+ * sends only nonsense.
  */
 #include "fake.h"
 
@@ -14,7 +14,7 @@ KERNEL
 begin:	.ascii	"PM"
 	.byte	2, 0                    /* kind: begin */
 	.long	2
-	.byte	0, 0                    /* start 0, path 0 */
+	.byte	0, 0                    /* run 0, path 0   */
 	.long	0x7aaeac18              /* CRC-32 of all bytes above */
 	.ascii	"not a frame at all"
 begin_end:

@@ -1,4 +1,4 @@
-/* A kernel that says hello and then spins for ever. */
+/* A kernel that prints a greeting and then spins for ever. */
 #include "fake.h"
 
 KERNEL

@@ -3,5 +3,5 @@
 
 KERNEL
 	CONSOLE	linux_banner
-	SAY	"Kernel panic - not syncing: fixture"
+	PRINT	"Kernel panic - not syncing: fixture"
 	HALT

@@ -7,5 +7,5 @@
 KERNEL
 	CONSOLE	linux_banner
 	READY
-	SAY	"Kernel panic - not syncing: fixture"
+	PRINT	"Kernel panic - not syncing: fixture"
 	HALT

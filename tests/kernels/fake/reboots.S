@@ -3,7 +3,7 @@
 
 KERNEL
 	CONSOLE	linux_banner
-	SAY	"Kernel panic - not syncing: fixture"
+	PRINT	"Kernel panic - not syncing: fixture"
 	lidt	no_idt
 	int3
 

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Cursor, Read};
 use super::found::Found;
 use super::newc;
 use crate::codec;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::{ReadFault, too_large};
 
 /// The bound on what is unpacked of an archive.
@@ -28,13 +28,13 @@ pub(super) enum Format {
 }
 
 /// Searches an archive of `format`, which may be packed. `other` is the fault for what begins
-/// otherwise, of its first bytes as they are in the package.
+/// else, of its first bytes as they are in the package.
 pub(super) fn search(
     data: impl BufRead,
     format: Format,
-    other: impl Fn(&[u8]) -> Fault,
-) -> Result<Found, Fault> {
-    let (head, data) = peeked(data).map_err(Fault::Read)?;
+    other: impl Fn(&[u8]) -> ImageFault,
+) -> Result<Found, ImageFault> {
+    let (head, data) = peeked(data).map_err(ImageFault::Read)?;
     let Some(codec) = codec::find(&head) else {
         let archive = if format.begins(&head) { data } else { return Err(other(&head)) };
         return search_unpacked(archive, format, &in_plain);
@@ -61,8 +61,8 @@ fn peeked<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
 fn search_unpacked(
     input: impl Read,
     format: Format,
-    broken: &dyn Fn(io::Error) -> Fault,
-) -> Result<Found, Fault> {
+    broken: &dyn Fn(io::Error) -> ImageFault,
+) -> Result<Found, ImageFault> {
     let mut found = Found::default();
     let mut input = input.take(MAX_ARCHIVE_BYTES);
     let searched = match format {
@@ -81,17 +81,17 @@ fn search_unpacked(
 }
 
 /// What an error means where nothing is packed: the file system's, or the archive's own.
-fn in_plain(error: io::Error) -> Fault {
+fn in_plain(error: io::Error) -> ImageFault {
     if error.raw_os_error().is_some() {
-        Fault::Read(error)
+        ImageFault::Read(error)
     } else {
-        Fault::Malformed("the package's archive is invalid or ends early")
+        ImageFault::Malformed("the package's archive is invalid or ends early")
     }
 }
 
 fn search_tar(input: impl Read, found: &mut Found) -> Result<bool, ReadFault> {
     let mut archive = tar::Archive::new(input);
-    // The archives in an apk are laid end to end, and may each have their end mark.
+    // The archives in an apk are laid end to end, and may each have their end marker.
     archive.set_ignore_zeros(true);
     // Raw: extensions for long names, which no kernel's path needs, would be held in memory.
     for entry in archive.entries()?.raw(true) {

@@ -1,5 +1,5 @@
 //! A Debian package: an `ar` archive whose member `data.tar.*` holds the files, and `control.tar.*`
-//! before it what the package says of itself.
+//! before it the package's metadata.
 //!
 //! Contract: of `data.tar.*` at most [`MAX_ARCHIVE_BYTES`] are read, and as many unpacked.
 //!
@@ -12,13 +12,13 @@ use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE};
 use super::found::Package;
 use super::holder;
 use crate::codec;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::{Source, too_large};
 
 /// How an `ar` archive begins.
 pub(super) const MAGIC: &[u8] = b"!<arch>\n";
 
-// The 60 bytes before each member: name, mtime, uid, gid, mode (not used), size, end mark.
+// The 60 bytes before each member: name, mtime, uid, gid, mode (not used), size, end marker.
 const MEMBER_HEADER_BYTES: usize = 60;
 const MEMBER_NAME: std::ops::Range<usize> = 0..16;
 const MEMBER_SIZE: std::ops::Range<usize> = 48..58;
@@ -35,7 +35,7 @@ struct Member {
 }
 
 /// Takes the kernel out of the package.
-pub(super) fn extract(source: Source) -> Result<Package, Fault> {
+pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
     const PART: &str = "data.tar of the package";
     let total = source.bytes;
     let mut reader = source.into_reader();
@@ -48,20 +48,20 @@ pub(super) fn extract(source: Source) -> Result<Package, Fault> {
     found.kernel(|_| holder::by_control(&control_text(&mut reader, control?)?))
 }
 
-/// Moves to the first byte of `data.tar.*`; says where that is, and where `control.tar.*` was.
+/// Moves to the first byte of `data.tar.*`; returns where that is, and where `control.tar.*` was.
 fn seek_data_member(
     reader: &mut BufReader<File>,
     total: u64,
-) -> Result<(Option<Member>, Member), Fault> {
+) -> Result<(Option<Member>, Member), ImageFault> {
     let (mut position, mut control) = (MAGIC.len() as u64, None);
-    reader.read_exact(&mut [0; MAGIC.len()]).map_err(Fault::Read)?;
+    reader.read_exact(&mut [0; MAGIC.len()]).map_err(ImageFault::Read)?;
     loop {
         let start = position + MEMBER_HEADER_BYTES as u64;
-        Fault::unless_fits("a member header of the package", start, total)?;
+        ImageFault::unless_fits("a member header of the package", start, total)?;
         let mut header = [0; MEMBER_HEADER_BYTES];
-        reader.read_exact(&mut header).map_err(Fault::Read)?;
+        reader.read_exact(&mut header).map_err(ImageFault::Read)?;
         let member = Member { start, size: member_size(&header)? };
-        Fault::unless_fits("a member of the package", start + member.size, total)?;
+        ImageFault::unless_fits("a member of the package", start + member.size, total)?;
         let name = &header[MEMBER_NAME];
         if name.starts_with(DATA_MEMBER) {
             return Ok((control, member));
@@ -71,21 +71,21 @@ fn seek_data_member(
         }
         let skip = member.size + member.size % 2; // members begin at even offsets
         position = start + skip;
-        reader.seek_relative(skip.cast_signed()).map_err(Fault::Read)?;
+        reader.seek_relative(skip.cast_signed()).map_err(ImageFault::Read)?;
     }
 }
 
 /// At most ten digits, so that sums with it can't overflow.
-fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, Fault> {
+fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, ImageFault> {
     let digits = std::str::from_utf8(&header[MEMBER_SIZE]).ok();
     let size = digits.and_then(|digits| digits.trim_end().parse().ok());
     match size {
         Some(size) if &header[MEMBER_END] == b"`\n" => Ok(size),
-        _ => Err(Fault::Malformed("a member header of the package is invalid")),
+        _ => Err(ImageFault::Malformed("a member header of the package is invalid")),
     }
 }
 
-/// The file `control`. A package in which it can't be read is one that says nothing of itself.
+/// The file `control`. A package in which it can't be read is one without metadata.
 fn control_text(reader: &mut BufReader<File>, member: Member) -> Option<String> {
     reader.seek(SeekFrom::Start(member.start)).ok()?;
     let input = reader.take(member.size);

@@ -2,12 +2,12 @@
 
 use std::io::Read;
 
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::{ReadFault, read_exactly, too_large};
 use crate::limits::MAX_KERNEL_BYTES;
 use crate::text;
 
-/// The bound on what a package says of itself; the longest are lists of dependencies.
+/// The bound on a package's metadata; the longest are lists of dependencies.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
 /// What a kernel package holds.
@@ -23,7 +23,7 @@ pub(crate) struct Package {
 enum Kind {
     Kernel,
     Config,
-    /// What the package says of itself.
+    /// The package's metadata.
     Metadata,
     DebugSymbols,
 }
@@ -58,7 +58,7 @@ fn kind(path: &[u8]) -> Option<Kind> {
 pub(super) struct Found {
     vmlinuz: Option<Vec<u8>>,
     config: Option<String>,
-    /// What the package says of itself, if the archive holds that.
+    /// The package's metadata, if the archive holds it.
     pub(super) metadata: Option<String>,
     debug_symbols: bool,
 }
@@ -83,19 +83,19 @@ impl Found {
     }
 
     /// The kernel; without one, the fault that names the package which has it, as far as `holder`
-    /// knows from what this one says of itself.
+    /// knows from this one's metadata.
     pub(super) fn kernel(
         self,
         holder: impl FnOnce(Option<String>) -> Option<String>,
-    ) -> Result<Package, Fault> {
+    ) -> Result<Package, ImageFault> {
         if let Some(vmlinuz) = self.vmlinuz {
             return Ok(Package { vmlinuz, config: self.config });
         }
         let holder = holder(self.metadata);
         Err(if self.debug_symbols {
-            Fault::DebugPackage { holder }
+            ImageFault::DebugPackage { holder }
         } else {
-            Fault::NoKernelInPackage { holder }
+            ImageFault::NoKernelInPackage { holder }
         })
     }
 }

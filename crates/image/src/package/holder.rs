@@ -1,7 +1,7 @@
-//! Which package has the kernel that another one has not, by what that one says of itself.
+//! Which package has the kernel that another one lacks, by that other one's metadata.
 //!
 //! Contract: an answer is a package name in the characters that such names have, of at most
-//! [`MAX_NAME_BYTES`]. No answer is given where distributions differ or the name says too little.
+//! [`MAX_NAME_BYTES`]. No answer is given where distributions differ or the name is not enough.
 //!
 //! Sources: `deb-control(5)`; pacman's `PKGINFO(5)`; the kernel packages of Debian, Ubuntu, Fedora,
 //! openSUSE, Arch and Alpine.
@@ -63,7 +63,7 @@ pub(super) fn by_pkginfo(text: &str) -> Option<String> {
     usable(&format!("{kernel}-{}", field("pkgver")?), name).filter(|_| is_kernel)
 }
 
-/// What an RPM package says of itself.
+/// An RPM package's metadata.
 pub(super) struct RpmNames {
     pub(super) name: String,
     pub(super) version: String,
@@ -112,7 +112,7 @@ fn rpm_beside(names: &RpmNames) -> Option<String> {
         return Some(if kernel == "kernel" { "kernel-default" } else { kernel }.to_owned());
     }
     // Others, such as Amazon's and those of Red Hat until 7, have it in `kernel`, or elsewhere.
-    let has_core = [".fc", ".el8", ".el9", ".el10"].iter().any(|mark| names.release.contains(mark));
+    let has_core = [".fc", ".el8", ".el9", ".el10"].iter().any(|tag| names.release.contains(tag));
     has_core.then(|| format!("{kernel}-core"))
 }
 

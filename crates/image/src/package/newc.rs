@@ -52,7 +52,7 @@ pub(super) fn search(mut input: impl Read, found: &mut Found) -> Result<bool, Re
     Ok(false)
 }
 
-/// What a header says, and its name.
+/// A header's contents, and its name.
 struct Entry {
     name: Vec<u8>,
     is_file: bool,

@@ -1,4 +1,4 @@
-//! An RPM package: a lead, two headers (signatures, then what the package says of itself), and the
+//! An RPM package: a lead, two headers (signatures, then the package's metadata), and the
 //! files in a packed cpio archive.
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! Contract: headers are passed over; only if there is no kernel the second is read, and of it at
 //! most [`MAX_STORE_BYTES`].
 //!
-//! Not by the crate `rpm`: it allocates what a header says without a bound, holds the whole
+//! Not by the crate `rpm`: it allocates what a header claims without a bound, holds the whole
 //! payload to unpack it, and brings forty crates. Not taken are payloads of 4 GiB and more, whose
 //! cpio headers have no names (`07070X`); no kernel is in one.
 //!
@@ -23,7 +23,7 @@ use super::archive::{self, Format};
 use super::found::Package;
 use super::holder::{self, RpmNames};
 use crate::codec;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::Source;
 
 /// How the lead begins.
@@ -49,7 +49,7 @@ const VENDOR: u32 = 1011;
 const REQUIRE_NAME: u32 = 1049;
 
 /// Takes the kernel out of the package.
-pub(super) fn extract(source: Source) -> Result<Package, Fault> {
+pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
     let total = source.bytes;
     let mut reader = source.into_reader();
     let signatures = Header::find(&mut reader, LEAD_BYTES, total)?;
@@ -72,24 +72,24 @@ struct Header {
 
 impl Header {
     /// Reads the beginning of the header at `at`; it lies within the file.
-    fn find(reader: &mut BufReader<File>, at: u64, total: u64) -> Result<Self, Fault> {
+    fn find(reader: &mut BufReader<File>, at: u64, total: u64) -> Result<Self, ImageFault> {
         const PART: &str = "a header of the package";
         let start = at + INTRO_BYTES as u64;
-        Fault::unless_fits(PART, start, total)?;
+        ImageFault::unless_fits(PART, start, total)?;
         seek(reader, at)?;
         let mut intro = [0; INTRO_BYTES];
-        reader.read_exact(&mut intro).map_err(Fault::Read)?;
+        reader.read_exact(&mut intro).map_err(ImageFault::Read)?;
         let number = |offset: usize| u32_at(&intro, offset).unwrap_or(0);
         let (entries, store_bytes) = (number(8), number(12));
         if !intro.starts_with(HEADER_MAGIC) || entries > MAX_ENTRIES {
-            return Err(Fault::Malformed("a header of the package is invalid"));
+            return Err(ImageFault::Malformed("a header of the package is invalid"));
         }
         let end = start + u64::from(entries) * ENTRY_BYTES as u64 + u64::from(store_bytes);
-        Fault::unless_fits(PART, end, total)?;
+        ImageFault::unless_fits(PART, end, total)?;
         Ok(Self { start, entries, store_bytes, end })
     }
 
-    /// What the package says of itself, as far as it can be read.
+    /// The package's metadata, as far as it can be read.
     fn names(&self, reader: &mut BufReader<File>) -> Option<RpmNames> {
         if self.store_bytes > MAX_STORE_BYTES {
             return None;
@@ -122,6 +122,6 @@ fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     bytes.get(offset..)?.first_chunk().copied().map(u32::from_be_bytes)
 }
 
-fn seek(reader: &mut BufReader<File>, to: u64) -> Result<(), Fault> {
-    reader.seek(SeekFrom::Start(to)).map_err(Fault::Read).map(|_| ())
+fn seek(reader: &mut BufReader<File>, to: u64) -> Result<(), ImageFault> {
+    reader.seek(SeekFrom::Start(to)).map_err(ImageFault::Read).map(|_| ())
 }

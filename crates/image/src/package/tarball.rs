@@ -7,7 +7,7 @@ use super::archive::{self, Format};
 use super::found::Package;
 use super::holder;
 use crate::codec;
-use crate::error::Fault;
+use crate::error::ImageFault;
 use crate::file::Source;
 use crate::foreign;
 
@@ -17,7 +17,7 @@ pub(super) fn may_be(head: &[u8]) -> bool {
 }
 
 /// Takes the kernel out of the package; what holds no tar archive is named as what it is.
-pub(super) fn extract(source: Source) -> Result<Package, Fault> {
+pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
     let found = archive::search(source.into_reader(), Format::Tar, foreign::describe)?;
     found.kernel(|metadata| holder::by_pkginfo(&metadata?))
 }

@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use pathmeter_image::{Fault, ImageError, KernelImage};
+use pathmeter_image::{ImageError, ImageFault, KernelImage};
 
 pub(crate) const VMLINUX: &[u8] = include_bytes!("../fixtures/vmlinux.elf");
 pub(crate) const CONFIG: &str = include_str!("../fixtures/config");
@@ -114,7 +114,7 @@ pub(crate) fn package_files(vmlinuz: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// An RPM package with this payload and nothing said of itself.
+/// An RPM package with this payload and no metadata.
 pub(crate) fn rpm(payload: &[u8]) -> Vec<u8> {
     rpm_saying(&[], payload)
 }
@@ -160,7 +160,7 @@ pub(crate) fn core_files(vmlinuz: &[u8]) -> Vec<u8> {
     ])
 }
 
-/// Alpine's package: three tar archives, each a gzip stream, the first two without an end mark.
+/// Alpine's package: three tar archives, each a gzip stream, the first two without an end marker.
 pub(crate) fn apk(metadata: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
     let cut = |files: &[(&str, &[u8])]| {
         let mut whole = tar(files);
@@ -237,11 +237,11 @@ pub(crate) fn load(bytes: &[u8]) -> Result<KernelImage, ImageError> {
 }
 
 /// The fault that loading `bytes` ends with; its message must name the file and a next step.
-pub(crate) fn fault(bytes: &[u8]) -> Fault {
+pub(crate) fn fault(bytes: &[u8]) -> ImageFault {
     fault_of(&OnDisk::new(bytes))
 }
 
-pub(crate) fn fault_of(file: &OnDisk) -> Fault {
+pub(crate) fn fault_of(file: &OnDisk) -> ImageFault {
     let error = file.load().unwrap_err();
     let message = error.to_string();
     assert!(message.starts_with(&format!("{}: ", file.path().display())), "{message}");

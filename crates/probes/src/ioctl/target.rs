@@ -1,5 +1,5 @@
-//! What the ioctls of this group go to, so that every path of it says one and the same thing on one
-//! kernel: the lab kernel's test device where there is one, elsewhere a socket, asked for the
+//! What the ioctls of this group go to, so that every path of it means one and the same thing on
+//! one kernel: the lab kernel's test device where there is one, elsewhere a socket, asked for the
 //! loopback interface's index.
 //!
 //! Either way a structure comes back that holds a number known beforehand. It is poisoned before
@@ -17,7 +17,7 @@ use crate::{
 
 /// `SIOCGIFINDEX` of `<linux/sockios.h>`.
 const SIOCGIFINDEX: usize = 0x8933;
-/// Bytes of the largest structure, whoever calls.
+/// Bytes of the largest structure, of any caller.
 const ROOM: usize = size_of::<Ifreq>();
 /// What the answer is overwritten with before each call; no index, and a serial that none comes to.
 const POISON: u32 = u32::MAX;

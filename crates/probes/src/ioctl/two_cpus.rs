@@ -2,13 +2,13 @@
 //! the two share nothing but what the kernel makes them share: the big kernel lock, or nothing.
 //!
 //! The partner on CPU 1 has its device wait, as drivers do that look until theirs is ready:
-//! [`LOOKS`] looks, a `pause` behind each, and whatever lock the kernel has for the call held all
+//! [`LOOKS`] looks, a `pause` after each, and whatever lock the kernel has for the call held all
 //! the time. Then it pauses as often in user mode, and does it again.
 //!
 //! Under the exact clock of two CPUs one gives way at `pause` and at `hlt`, and where a timer is
-//! due or set. The windows are walked where no timer is due, so the two go on pause by pause in
+//! due or set. The windows run where no timer is due, so the two go on pause by pause in
 //! turn. The probe pauses before each window, up to [`LOOKS`] times two, so that windows begin at
-//! each of the partner's looks, and behind them. Where the lock is taken, the probe waits for it
+//! each of the partner's looks, and after them. Where the lock is taken, the probe waits for it
 //! with `pause`, and its window holds what the partner executes meanwhile; where not, nothing of
 //! the partner's. It is one interleaving of many, and nearly always the same (`docs/exactness.md`).
 
@@ -20,7 +20,7 @@ use crate::{
     int80::supported,
     ioctl::{
         target::{self, Target},
-        windows::walk,
+        windows::execute,
     },
     lab,
     report::ProbeReport,
@@ -38,7 +38,7 @@ const _: () = assert!((PAUSES + 1).is_power_of_two());
 pub(super) fn native(report: &mut ProbeReport) -> Outcome {
     contended(report, Target::poll_native, |report, target, learnt| {
         let mut pauses = pause_before_each();
-        walk(report, target, target.native, learnt, &mut pauses, Target::native_by)
+        execute(report, target, target.native, learnt, &mut pauses, Target::native_by)
     })
 }
 
@@ -46,14 +46,14 @@ pub(super) fn int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
         let mut pauses = pause_before_each();
-        walk(report, target, target.compat, learnt, &mut pauses, Target::int80_by)
+        execute(report, target, target.compat, learnt, &mut pauses, Target::int80_by)
     })
 }
 
 pub(super) fn entry(report: &mut ProbeReport) -> Outcome {
     supported()?;
     contended(report, Target::poll_int80, |report, target, learnt| {
-        compat32::walk(report, target, learnt, PAUSES)
+        compat32::execute_windows(report, target, learnt, PAUSES)
     })
 }
 
@@ -67,11 +67,11 @@ fn pause_before_each() -> impl FnMut() {
     }
 }
 
-/// Walks while a partner on CPU 1 calls, and tells what came of the lock.
+/// Executes while a partner on CPU 1 calls, and reports what happened at the lock.
 fn contended(
     report: &mut ProbeReport,
     poll: fn(&Target, u32) -> usize,
-    walk: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
+    execute: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
 ) -> Outcome {
     let (target, second) = target::devices()?;
     task::fifo()?;
@@ -82,7 +82,7 @@ fn contended(
     await_turn(board)?;
     lock_counts()?;
     let before = board.turns();
-    walk(report, &target, learnt)?;
+    execute(report, &target, learnt)?;
     let counts = lock_counts()?;
     prove!(board.turns() > before, "the partner on CPU 1 made no call meanwhile");
     let wrong = board.value.load(Ordering::Relaxed);
@@ -104,7 +104,7 @@ fn poll_forever(board: &Board, target: &Target, poll: fn(&Target, u32) -> usize)
     }
 }
 
-/// Waits for a tick, of either CPU: so the next of the same is far behind the windows. A tick shows
+/// Waits for a tick, of either CPU: so the next of the same is far after the windows. A tick shows
 /// as time that passes in a loop.
 fn await_tick() {
     /// Instructions of a look, of the shortest tick, and of the longest wait for one.
@@ -137,10 +137,10 @@ fn await_turn(board: &Board) -> Outcome {
     broken!("the partner on CPU 1 makes no calls")
 }
 
-/// Proves that each window, the warm-up's among them, took the lock or none did, and tells the
+/// Proves that each window, the warm-up's among them, took the lock or none did, and reports the
 /// counts of both CPUs.
 fn tell(report: &mut ProbeReport, counts: &[lab::LockCounts]) -> Outcome {
-    let (taken, windows) = (counts[0].acquired, report.walks() as u64);
+    let (taken, windows) = (counts[0].acquired, report.executions() as u64);
     prove!(taken == 0 || taken == windows, "the lock was taken {taken} times in {windows} windows");
     let values = counts.iter().flat_map(|cpu| [cpu.acquired, cpu.contended, cpu.spins, cpu.waited]);
     for (name, value) in NAMES.iter().zip(values) {

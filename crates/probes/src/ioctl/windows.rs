@@ -7,12 +7,12 @@ use crate::{
     report::ProbeReport,
 };
 
-/// `prepare`, then one ioctl a window by `call`, its answer proved in each, beginning behind
+/// `prepare`, then one ioctl a window by `call`, its answer proved in each, beginning after
 /// `learnt`.
 ///
 /// Compiled once for each `call`, so that with two CPUs and with one the windows are the same code.
 #[inline(never)]
-pub(super) fn walk(
+pub(super) fn execute(
     report: &mut ProbeReport,
     target: &Target,
     request: Request,
@@ -21,7 +21,7 @@ pub(super) fn walk(
     call: impl Fn(&Target, usize) -> usize,
 ) -> Outcome {
     let mut expected = learnt;
-    report.walk(|| {
+    report.execute(|| {
         prepare();
         target.poison(request);
         let fd = target::held(target.fd);

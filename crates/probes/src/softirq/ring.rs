@@ -2,7 +2,7 @@
 //! four instructions fall into the wait, and what the raise interrupted.
 //!
 //! TIMER is raised by the tick. `NET_RX` is raised by a system call, or by the lab's test device:
-//! an interrupt at a time that the probe sets. That time falls a little later behind the tick from
+//! an interrupt at a time that the probe sets. That time falls a little later after the tick from
 //! window to window, over a whole period, so that the worst case is met where it depends on the
 //! next tick.
 //!
@@ -22,9 +22,9 @@ use crate::{
 
 /// Instructions from tick to tick: 250 a second (`lab/kernel/time.h`).
 const TICK: u64 = 4_000_000;
-/// By how much a raise comes later behind the tick than the last: so eleven meet all of a period.
+/// By how much a raise comes later after the tick than the last: so eleven cover a whole period.
 const STEP: u64 = TICK / 11;
-/// Rounds, or raises for one window, after which a path that was never walked is given up.
+/// Rounds, or raises for one window, after which a path that never ran is given up.
 const ROUNDS: usize = 12;
 /// A sleep in which a thread gets its turn, in nanoseconds; and how often it is waited for.
 const MOMENT: u64 = 20_000;
@@ -66,7 +66,7 @@ fn timer(report: &mut ProbeReport, context: u16, round: impl Fn() -> Outcome) ->
 
 pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
     forget()?;
-    report.walk(|| {
+    report.execute(|| {
         prove!(lab::raise_softirq(lab::NET_RX).is_ok(), "the lab refuses to raise NET_RX");
         let run = the_run()?;
         prove!(run.context == lab::IN_KERNEL, "a system call's raise is told as {}", run.context);
@@ -85,12 +85,12 @@ pub(super) fn net_rx_idle(report: &mut ProbeReport) -> Outcome {
     armed(report, lab::IN_IDLE, sleep)
 }
 
-/// The device armed in each window; `pass` lets a time pass that ends a tick's period behind the
+/// The device armed in each window; `pass` lets a time pass that ends a tick's period after the
 /// raise. Should the tick be handled at that very moment, so that it is what is interrupted, the
-/// window is walked again, a step later.
+/// window is repeated, a step later.
 fn armed(report: &mut ProbeReport, context: u16, pass: impl Fn(u64) -> Outcome) -> Outcome {
     forget()?;
-    report.walk(|| {
+    report.execute(|| {
         for _ in 0..ROUNDS {
             let armed = lab::arm_softirq(STEP, lab::NET_RX);
             prove!(armed.is_ok(), "the lab's device can't be armed ({armed:?})");

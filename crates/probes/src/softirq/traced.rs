@@ -8,7 +8,7 @@
 //! Proof: only pairs count whose raise was recorded in the context that the path names, and during
 //! the round that makes it. Recording an event takes time inside the interval: the same code's cost
 //! is measured in the same run (a datagram's send with and without the raise event) and subtracted,
-//! once for the pair and once for each other softirq's event in between; the report says how much.
+//! once for the pair and once for each other softirq's event in between; the report shows how much.
 
 use crate::{
     clock,
@@ -28,7 +28,7 @@ const ENTRY: &str = "irq/softirq_entry";
 /// Numbers of the softirqs as the tracepoints print them (`<linux/interrupt.h>`).
 const TIMER: &str = "vec=1 ";
 const NET_RX: &str = "vec=3 ";
-/// Rounds after which a path that was never walked is given up.
+/// Rounds after which a path that never ran is given up.
 const ROUNDS: usize = 12;
 
 pub(super) fn timer_user(report: &mut ProbeReport) -> Outcome {

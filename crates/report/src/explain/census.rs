@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use pathmeter_trace::{Function, Slow, WindowTree};
+use pathmeter_trace::{Function, SlowInstruction, WindowTree};
 
 use super::name_of;
 use crate::number::grouped;
@@ -18,7 +18,8 @@ pub(super) fn census_table(tree: &WindowTree, style: Style) -> String {
         ("of these", Align::Right),
         ("in", Align::Left),
     ]);
-    let mut kinds: Vec<(Slow, u64)> = tree.census.iter().map(|(&slow, &met)| (slow, met)).collect();
+    let mut kinds: Vec<(SlowInstruction, u64)> =
+        tree.census.iter().map(|(&slow, &met)| (slow, met)).collect();
     kinds.sort_by_key(|&(_, met)| Reverse(met));
     for (slow, met) in kinds {
         let mut word = slow.word();
@@ -34,7 +35,7 @@ pub(super) fn census_table(tree: &WindowTree, style: Style) -> String {
 }
 
 /// The functions that a kind was met in, and how often, most frequent first.
-fn places(tree: &WindowTree, slow: Slow) -> Vec<(&Function, u64)> {
+fn places(tree: &WindowTree, slow: SlowInstruction) -> Vec<(&Function, u64)> {
     let count = |function: &Function| function.census.get(&slow).copied();
     let functions = tree.functions.iter();
     let mut places: Vec<_> =

@@ -1,7 +1,7 @@
 //! The difference between two windows: by function, of the memory touched, of slow instructions.
 
 use pathmeter_trace::{
-    Change, Counts, Difference, Footprint, FunctionDifference, Side, Slow, WindowTree,
+    Change, Counts, Difference, Footprint, FunctionDifference, Side, SlowInstruction, WindowTree,
 };
 
 use super::head::counts_of;
@@ -182,7 +182,7 @@ pub(super) fn census_table(compared: Compared<'_>, style: Style) -> String {
 }
 
 /// `native_load_tls +2, __schedule -1`.
-fn places(difference: &Difference, slow: Slow) -> String {
+fn places(difference: &Difference, slow: SlowInstruction) -> String {
     let met = |side: &Option<Side>| {
         side.as_ref().and_then(|side| side.census.get(&slow)).copied().unwrap_or(0)
     };

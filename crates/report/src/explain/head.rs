@@ -1,4 +1,4 @@
-//! What an explanation is of: path, subjects, windows, and the window in one line.
+//! What an explanation is about: path, subjects, windows, and the window in one line.
 
 use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
 

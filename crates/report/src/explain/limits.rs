@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// Hundredths of a percent in the whole.
 const WHOLE: u128 = 10_000;
-/// A limit finer than this can't be told from none.
+/// A finer limit would be no different from none.
 const DECIMALS: usize = 2;
 
 /// What of a tree is shown; the rest is summed in a line of its own.

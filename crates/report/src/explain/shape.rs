@@ -1,4 +1,4 @@
-//! A tree by parent: who has which children, and how much is below.
+//! A tree by parent: each node's children, and how much is below.
 
 use std::cmp::Reverse;
 

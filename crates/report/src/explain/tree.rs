@@ -1,6 +1,6 @@
 //! The call tree: dearest first, indented by depth.
 
-use pathmeter_trace::{Kind, WindowTree};
+use pathmeter_trace::{NodeKind, WindowTree};
 
 use super::limits::Limits;
 use super::shape::Shape;
@@ -100,7 +100,7 @@ fn row(tree: &WindowTree, shape: &Shape, line: Line<'_>, step: usize) -> [Cell; 
         Shown::Node(node) => {
             let about = &tree.nodes[node];
             let name = name_of(&tree.functions[about.function as usize]) + remark(about.kind);
-            let paint = if about.kind == Kind::Task { QUIET } else { PLAIN };
+            let paint = if about.kind == NodeKind::Task { QUIET } else { PLAIN };
             (shape.inclusive[node], about.counts.instructions, name, paint)
         }
         Shown::More(cut) => {

@@ -2,32 +2,32 @@
  * Boot-time variants: which of a mechanism's forms this boot uses, by `name=value` on the kernel's
  * command line. A wrong name or value stops the boot with the list of valid ones.
  *
- * policy.c has the table of all and reads the command line; each mechanism's own file checks and
- * applies what was chosen, as main.c has it do before any program runs.
+ * variants.c has the table of all and reads the command line. Each mechanism's own file checks and
+ * applies what was chosen; main.c calls it before any program runs.
  */
-#ifndef LAB_POLICY_H
-#define LAB_POLICY_H
+#ifndef LAB_VARIANTS_H
+#define LAB_VARIANTS_H
 
 #include "types.h"
 
-enum iobitmap_policy { IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
-enum flags_policy { FLAGS_SAVE, FLAGS_CONSTANT, FLAGS_IOPL_ONLY, FLAGS_ENTRY_CLEAN };
-enum irq_restore_policy { IRQ_RESTORE_POPF, IRQ_RESTORE_STI_IF };
-enum getcpu_policy {
+enum iobitmap_variant { IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
+enum flags_variant { FLAGS_SAVE, FLAGS_CONSTANT, FLAGS_IOPL_ONLY, FLAGS_ENTRY_CLEAN };
+enum irq_restore_variant { IRQ_RESTORE_POPF, IRQ_RESTORE_STI_IF };
+enum getcpu_variant {
 	GETCPU_SYSCALL, GETCPU_CPUID, GETCPU_LSL, GETCPU_RDTSCP, GETCPU_RDPID, GETCPU_SGDT,
 	GETCPU_SIDT, GETCPU_SLDT,
 };
-enum softirq_policy {
+enum softirq_variant {
 	SOFTIRQ_SYSCALL_RETURN, SOFTIRQ_IRQ_RETURN, SOFTIRQ_IRQ_EXIT, SOFTIRQ_THREAD,
 };
-enum idle_policy { IDLE_HLT, IDLE_POLL };
-enum ioctl_policy { IOCTL_BKL, IOCTL_UNLOCKED };
-enum compat_ioctl_policy {
+enum idle_variant { IDLE_HLT, IDLE_POLL };
+enum ioctl_variant { IOCTL_BKL, IOCTL_UNLOCKED };
+enum compat_ioctl_variant {
 	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
 };
 
 /* What was chosen; the defaults are the best of today. */
-struct policies {
+struct variants {
 	u32 iobitmap;     /* lazy */
 	u32 flags;        /* entry-clean */
 	u32 irq_restore;  /* sti-if */
@@ -44,14 +44,13 @@ struct policies {
 	u32 compat_ioctl_handlers;   /* hash-*: commands registered in all */
 	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_PARAMS32, before it */
 };
-extern struct policies policies;
+extern struct variants variants;
 
 /* Reads the command line; stops the boot on what it does not know. Words that begin with `init=`,
  * `test.` or `virtio_mmio.device=` are kept for others. */
-void policy_parse(const char *command_line);
-/* The word that was chosen, of the variant whose choice is kept at `chosen`: a field
- * of `policies`. */
-const char *policy_word(const u32 *chosen);
-void policy_print(void);
+void variants_parse(const char *command_line);
+/* The name of the variant that was chosen; `chosen` is the mechanism's field of `variants`. */
+const char *variant_name(const u32 *chosen);
+void variants_print(void);
 
 #endif

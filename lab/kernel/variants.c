@@ -1,7 +1,7 @@
 /*
  * Boot-time variants from the command line: one table, in which the valid words, the defaults and
- * the listing that an error prints all have their source. Each mechanism's own file knows what a
- * choice means.
+ * the listing that an error prints all have their source. Each mechanism's own file applies the
+ * choice.
  *
  * Words are separated by blanks; of two with the same name the last counts. What the command line
  * gets wrong ends the machine with code 1 and a last line that begins with `lab: bad command
@@ -9,15 +9,15 @@
  * here:`.
  */
 #include "../x86/percpu.h"
-#include "policy.h"
+#include "variants.h"
 #include "printk.h"
 
 #define VALUES 8
 #define WORD_SIZE 256 /* longest word that is read; `init=` takes no longer path */
 
-struct policies policies;
+struct variants variants;
 
-struct policy {
+struct mechanism {
 	const char *name;
 	const char *about;
 	const char *values[VALUES + 1]; /* none: a number */
@@ -26,57 +26,58 @@ struct policy {
 	u32 lowest, highest;            /* of a number */
 };
 
-static const struct policy table[] = {
+static const struct mechanism table[] = {
 	{ "iobitmap", "what a switch does about I/O bitmaps",
-	  { "full-copy", "tracked", "lazy" }, &policies.iobitmap, IOBITMAP_LAZY, 0, 0 },
+	  { "full-copy", "tracked", "lazy" }, &variants.iobitmap, IOBITMAP_LAZY, 0, 0 },
 	{ "flags", "what a switch does about the flags register",
-	  { "save", "constant", "iopl-only", "entry-clean" }, &policies.flags, FLAGS_ENTRY_CLEAN, 0, 0 },
+	  { "save", "constant", "iopl-only", "entry-clean" },
+	  &variants.flags, FLAGS_ENTRY_CLEAN, 0, 0 },
 	{ "irq-restore", "how the kernel enables interrupts again",
-	  { "popf", "sti-if" }, &policies.irq_restore, IRQ_RESTORE_STI_IF, 0, 0 },
+	  { "popf", "sti-if" }, &variants.irq_restore, IRQ_RESTORE_STI_IF, 0, 0 },
 	{ "getcpu", "how the vDSO finds the CPU's number",
 	  { "syscall", "cpuid", "lsl", "rdtscp", "rdpid", "sgdt", "sidt", "sldt" },
-	  &policies.getcpu, GETCPU_LSL, 0, 0 },
+	  &variants.getcpu, GETCPU_LSL, 0, 0 },
 	{ "getcpu-cache", "whether it uses the caller's cache, good for a tick",
-	  { "off", "on" }, &policies.getcpu_cache, 0, 0, 0 },
-	{ "softirq", "who runs softirqs that an interrupt raised",
+	  { "off", "on" }, &variants.getcpu_cache, 0, 0, 0 },
+	{ "softirq", "which code runs softirqs that an interrupt raised",
 	  { "syscall-return", "irq-return", "irq-exit", "thread" },
-	  &policies.softirq, SOFTIRQ_IRQ_EXIT, 0, 0 },
+	  &variants.softirq, SOFTIRQ_IRQ_EXIT, 0, 0 },
 	{ "idle", "how a CPU waits for work",
-	  { "hlt", "poll" }, &policies.idle, IDLE_HLT, 0, 0 },
-	{ "idle-check", "whether it looks for softirqs before it waits, and in each poll",
-	  { "off", "on" }, &policies.idle_check, 1, 0, 0 },
+	  { "hlt", "poll" }, &variants.idle, IDLE_HLT, 0, 0 },
+	{ "idle-check", "whether it checks for softirqs before it waits, and in each poll",
+	  { "off", "on" }, &variants.idle_check, 1, 0, 0 },
 	{ "umip", "whether sgdt, sidt, sldt are kept from programs, if the CPU can",
-	  { "off", "on" }, &policies.umip, 1, 0, 0 },
+	  { "off", "on" }, &variants.umip, 1, 0, 0 },
 	{ "node-bits", "low bits of the CPU's number that hold its node",
-	  { NULL }, &policies.node_bits, 0, 0, 8 },
+	  { NULL }, &variants.node_bits, 0, 0, 8 },
 	{ "max-cpus", "CPUs that the numbers must have room for",
-	  { NULL }, &policies.max_cpus, MAX_CPUS, MAX_CPUS, 8192 },
+	  { NULL }, &variants.max_cpus, MAX_CPUS, MAX_CPUS, 8192 },
 	{ "ioctl", "whether 64-bit programs' ioctl runs under the big kernel lock",
-	  { "bkl", "unlocked" }, &policies.ioctl, IOCTL_UNLOCKED, 0, 0 },
+	  { "bkl", "unlocked" }, &variants.ioctl, IOCTL_UNLOCKED, 0, 0 },
 	{ "compat-ioctl", "how a 32-bit program's ioctl finds its handler",
 	  { "hash-bkl", "hash-unlocked", "flag", "entry" },
-	  &policies.compat_ioctl, COMPAT_IOCTL_ENTRY, 0, 0 },
+	  &variants.compat_ioctl, COMPAT_IOCTL_ENTRY, 0, 0 },
 	{ "compat-ioctl-handlers", "commands in the hash",
-	  { NULL }, &policies.compat_ioctl_handlers, 300, 8, 4096 },
+	  { NULL }, &variants.compat_ioctl_handlers, 300, 8, 4096 },
 	{ "compat-ioctl-collisions", "further ones before the test device's",
-	  { NULL }, &policies.compat_ioctl_collisions, 0, 0, 4096 },
+	  { NULL }, &variants.compat_ioctl_collisions, 0, 0, 4096 },
 };
 
 _Static_assert(GETCPU_SLDT + 1 <= VALUES, "the longest list fits");
 
-static void print_values(const struct policy *policy)
+static void print_values(const struct mechanism *mechanism)
 {
-	if (!policy->values[0]) {
-		printk("%u..%u", policy->lowest, policy->highest);
+	if (!mechanism->values[0]) {
+		printk("%u..%u", mechanism->lowest, mechanism->highest);
 		return;
 	}
-	for (unsigned i = 0; policy->values[i]; i++)
-		printk("%s%s", i ? "|" : "", policy->values[i]);
+	for (unsigned i = 0; mechanism->values[i]; i++)
+		printk("%s%s", i ? "|" : "", mechanism->values[i]);
 }
 
 static void print_table(void)
 {
-	printk("policies:\n");
+	printk("mechanisms and their variants:\n");
 	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
 		printk("  %s=", table[i].name);
 		print_values(&table[i]);
@@ -88,15 +89,15 @@ static void print_table(void)
 static _Noreturn void unknown_name(const char *word)
 {
 	print_table();
-	printk("lab: bad command line: no policy is named by \"%s\"\n", word);
+	printk("lab: bad command line: no mechanism is called \"%s\"\n", word);
 	machine_exit(1);
 }
 
-static _Noreturn void unknown_value(const struct policy *policy, const char *value)
+static _Noreturn void unknown_value(const struct mechanism *mechanism, const char *value)
 {
 	print_table();
-	printk("lab: bad command line: %s can't be \"%s\", but ", policy->name, value);
-	print_values(policy);
+	printk("lab: bad command line: %s can't be \"%s\", but ", mechanism->name, value);
+	print_values(mechanism);
 	printk("\n");
 	machine_exit(1);
 }
@@ -117,20 +118,20 @@ static bool parse_number(const char *text, u32 *number)
 	return true;
 }
 
-static void set_policy(const struct policy *policy, const char *value)
+static void choose_variant(const struct mechanism *mechanism, const char *value)
 {
 	u32 number;
 
-	for (u32 i = 0; policy->values[i]; i++) {
-		if (strcmp(policy->values[i], value) == 0) {
-			*policy->chosen = i;
+	for (u32 i = 0; mechanism->values[i]; i++) {
+		if (strcmp(mechanism->values[i], value) == 0) {
+			*mechanism->chosen = i;
 			return;
 		}
 	}
-	if (policy->values[0] || !parse_number(value, &number) || number < policy->lowest ||
-	    number > policy->highest)
-		unknown_value(policy, value);
-	*policy->chosen = number;
+	if (mechanism->values[0] || !parse_number(value, &number) || number < mechanism->lowest ||
+	    number > mechanism->highest)
+		unknown_value(mechanism, value);
+	*mechanism->chosen = number;
 }
 
 static void parse_word(const char *word)
@@ -144,7 +145,7 @@ static void parse_word(const char *word)
 		size_t length = strlen(table[i].name);
 
 		if (strncmp(word, table[i].name, length) == 0 && word[length] == '=') {
-			set_policy(&table[i], word + length + 1);
+			choose_variant(&table[i], word + length + 1);
 			return;
 		}
 	}
@@ -172,7 +173,7 @@ static const char *next_word(const char *text, char word[WORD_SIZE])
 	return text;
 }
 
-void policy_parse(const char *command_line)
+void variants_parse(const char *command_line)
 {
 	char word[WORD_SIZE];
 
@@ -182,7 +183,7 @@ void policy_parse(const char *command_line)
 		parse_word(word);
 }
 
-const char *policy_word(const u32 *chosen)
+const char *variant_name(const u32 *chosen)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].chosen == chosen)
@@ -190,7 +191,7 @@ const char *policy_word(const u32 *chosen)
 	return NULL;
 }
 
-void policy_print(void)
+void variants_print(void)
 {
 	printk("lab:");
 	for (unsigned i = 0; i < ARRAY_SIZE(table); i++) {
