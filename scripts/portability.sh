@@ -3,10 +3,10 @@
 #
 #   portability.sh [-s] PATHMETER ROOTS BASE NEW [ROOT...]
 #
-# Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of the
-# kernels BASE and NEW, one explanation, one experiment. Then NEW's counts on every path, and the lab
-# kernel's, must be those of the QEMU on PATH. With -s (short) there is no explanation, and only the
-# lab kernel's counts are looked at. Nothing cached is used, and nothing is kept. A
+# Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of
+# the kernels BASE and NEW, one explanation, one experiment. Then NEW's counts on every path, and
+# the lab kernel's, must be those of the QEMU on PATH. With -s (short) there is no explanation, and
+# only the lab kernel's counts are looked at. Nothing cached is used, and nothing is kept. A
 # step that fails shows what it printed; the others are run all the same, and the script fails.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -40,7 +40,8 @@ step() {
 # counts ROOT QEMU: what the kernel and the lab kernel cost under it, as documents.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 counts() {
-	[ -n "$short" ] || "$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json" || return
+	[ -n "$short" ] ||
+		"$pathmeter" measure --qemu "$2" "$new" --json -o "$work/$1.json" || return
 	"$pathmeter" measure --qemu "$2" lab --json -o "$work/$1-lab.json"
 }
 
@@ -58,7 +59,9 @@ try() {
 	"$qemu" --version | head -n 1
 	step "$root" doctor "$pathmeter" doctor --qemu "$qemu"
 	step "$root" compare "$pathmeter" compare --qemu "$qemu" "$base" "$new"
-	[ -n "$short" ] || step "$root" explain "$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
+	[ -n "$short" ] ||
+		step "$root" explain \
+			"$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
 	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" vgetcpu-2007
 	step "$root" measure counts "$root" "$qemu"
 	[ -n "$short" ] || step "$root" kernel equal "$work/here.json" "$work/$root.json"

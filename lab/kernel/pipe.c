@@ -152,8 +152,8 @@ static i64 pipe_write(struct file *file, u64 buffer, u64 count, u64 *position)
 	i64 result = 0;
 
 	spin_lock(&pipe->lock);
-	/* What is left of a long write may be torn apart: it asks for less than PIPE_BUF only in its
-	 * last part, which then goes in as one piece. */
+	/* What is left of a long write may be torn apart: it asks for less than PIPE_BUF only in
+	 * its last part, which then goes in as one piece. */
 	while (done < count && result >= 0) {
 		result = write_some(pipe, buffer + done, count - done, file->flags);
 		if (result > 0)

@@ -17,7 +17,7 @@
 #define WORK_SIGNAL 2u
 #define WORK_IO_BITMAP 4u /* iobitmap=lazy: the TSS must be made this task's before user mode */
 #define WORK_FRAME 8u     /* sigreturn or exec changed the registers: all are restored, by iret */
-#define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: look for pending ones on the way out */
+#define WORK_SOFTIRQ 16u  /* softirq=syscall-return, irq-return: look for pending ones on return */
 
 #ifndef __ASSEMBLER__
 #include "../x86/percpu.h"
@@ -47,7 +47,8 @@ struct task {
 	u64 rsp;               /* kernel stack pointer while it does not run */
 	u32 work;              /* WORK_*, set by others with atomic or */
 	u32 state;             /* enum task_state */
-	u64 eflags;            /* flags=constant: what the switch restores; IOPL only for iopl-only */
+	/* With flags=constant what the switch restores; IOPL only for iopl-only. */
+	u64 eflags;
 	void *kstack;          /* lowest address */
 	u64 kstack_top;
 	struct mm *mm;         /* NULL: a kernel thread */
@@ -68,7 +69,8 @@ struct task {
 	u64 slice;             /* ticks left, SCHED_OTHER */
 	struct list run;       /* in a level of a run queue */
 	struct list wait;      /* in a wait queue */
-	u64 voluntary, involuntary; /* switches, as getrusage(2) counts: sched_yield is involuntary */
+	/* Switches, as getrusage(2) counts: sched_yield is involuntary. */
+	u64 voluntary, involuntary;
 	u64 minor_faults;
 
 	u32 tid;

@@ -99,7 +99,8 @@ static uint64_t take_counts(struct lab_bkl *counts)
 		acquired += counts->cpu[cpu].acquired;
 		expect(counts->cpu[cpu].contended <= counts->cpu[cpu].acquired);
 		expect(counts->cpu[cpu].spins >= counts->cpu[cpu].contended);
-		expect(counts->cpu[cpu].waited >= counts->cpu[cpu].spins); /* a tick a look, at least */
+		/* A tick a look, at least. */
+		expect(counts->cpu[cpu].waited >= counts->cpu[cpu].spins);
 		expect(counts->cpu[cpu].contended || !counts->cpu[cpu].waited);
 		expect(cpu < cpus() || !counts->cpu[cpu].acquired);
 	}
@@ -128,7 +129,8 @@ static void the_big_kernel_lock_counts(void)
 	expect_equal(sys(SYS_LAB, LAB_BKL, NULL), -EFAULT);
 	expect_counts(native, LABDEV_PARAMS, bkl);
 	expect_counts(compat, LABDEV_PARAMS32,
-		      policy_is("compat-ioctl=hash-bkl") || (bkl && policy_is("compat-ioctl=flag")));
+		      policy_is("compat-ioctl=hash-bkl") ||
+		      (bkl && policy_is("compat-ioctl=flag")));
 }
 
 /* Who sleeps drops it, and takes it again. */
@@ -229,7 +231,8 @@ static void two_devices_share_only_the_policys_lock(void)
 	call_alone("/dev/labdev", here);
 	expect(exited(wait_for(pid), 0));
 	acquired = take_counts(&counts);
-	if (!policy_is("test.ioctl-churn") && !native_is_locked() && !policy_is("compat-ioctl=hash-bkl"))
+	if (!policy_is("test.ioctl-churn") && !native_is_locked() &&
+	    !policy_is("compat-ioctl=hash-bkl"))
 		expect_equal(acquired, 0);
 }
 

@@ -1,10 +1,10 @@
 #!/bin/bash
-# run.sh OUT short|long: boots the tests under every boot-time variant, and says of each boot what came
-# of it. With QEMU=PROGRAM by that QEMU.
+# run.sh OUT short|long: boots the tests under every boot-time variant, and says of each boot what
+# came of it. With QEMU=PROGRAM by that QEMU.
 #
-# Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two boots
-# at a time. The short form is CI's; the long one has more steps and forks, and a minute of random
-# system calls a boot.
+# Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two
+# boots at a time. The short form is CI's; the long one has more steps and forks, and a minute of
+# random system calls a boot.
 set -u
 out=$1 form=$2
 kernel=$out/kernel.elf
@@ -36,7 +36,8 @@ boot() {
 		printf 'ok    %s\n' "$1"
 		touch "$file.ok"
 	else
-		printf 'FAIL  %s: no line matches %s\n%s\n' "$1" "$2" "$(tail -n 40 "$file" | sed 's/^/  | /')"
+		printf 'FAIL  %s: no line matches %s\n%s\n' "$1" "$2" \
+			"$(tail -n 40 "$file" | sed 's/^/  | /')"
 	fi
 }
 
@@ -80,7 +81,8 @@ interprets() {
 
 # fuzz CPUS SEED WORDS
 fuzz() {
-	launch "$1 CPU: random system calls for $fuzz_seconds s, seed $2 $3" 'and the kernel lives$' \
+	launch "$1 CPU: random system calls for $fuzz_seconds s, seed $2 $3" \
+		'and the kernel lives$' \
 		"$1" "$parallel" max $((fuzz_seconds + 120)) tests \
 		"test.fuzz=$fuzz_seconds test.seed=$2 $3"
 }
@@ -91,7 +93,8 @@ other_side() {
 		grep -qs '^network: serving' "$3" && break
 		sleep 0.1
 	done
-	"$out/user/host/network" "$1" "$2" 1000 || { printf 'FAIL  the other side of %s\n' "$1"; false; }
+	"$out/user/host/network" "$1" "$2" 1000 ||
+		{ printf 'FAIL  the other side of %s\n' "$1"; false; }
 }
 
 # exchange NAME KIND CPUS CLOCK WORDS: the machine must have seen just what the other side sent
@@ -170,7 +173,8 @@ tests 1 "$parallel" ""
 tests 4 "$parallel" ""
 tests 4 "$parallel" "ioctl=bkl compat-ioctl=hash-unlocked test.ioctl-churn test.only=ioctl."
 says "locks taken the wrong way round are told" \
-	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' tests test.lock-order
+	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' \
+	tests test.lock-order
 kernel=$out/kernel.elf
 
 says "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager

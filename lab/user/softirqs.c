@@ -17,7 +17,8 @@ static struct lab_softirq_record records[RECORDS];
 
 /* ---- The device, the records. ---- */
 
-static long arm_device(uint64_t delay, unsigned softirq, unsigned cpu, unsigned source, unsigned again)
+static long arm_device(uint64_t delay, unsigned softirq, unsigned cpu, unsigned source,
+		       unsigned again)
 {
 	struct lab_softirq_arm arm = { delay, softirq, cpu, source, again };
 
@@ -180,7 +181,8 @@ static void raised_in_user_mode(void)
 	}
 	if (!seen && !option("test.exact", 0))
 		return; /* on a busy host the device may come too late, in the sleep */
-	print("      raise to entry, from a program without system calls: %lu to %lu\n", bounds.least,
+	print("      raise to entry, from a program without system calls: %lu to %lu\n",
+	      bounds.least,
 	      bounds.most);
 	if (!option("test.exact", 0))
 		return;
@@ -207,7 +209,8 @@ static void raised_between_system_calls(void)
 
 		widen(&bounds, record.entered - record.raised);
 	}
-	print("      the same, with a system call each 5,000 instructions: %lu to %lu\n", bounds.least,
+	print("      the same, with a system call each 5,000 instructions: %lu to %lu\n",
+	      bounds.least,
 	      bounds.most);
 	if (policy("softirq=syscall-return"))
 		expect(bounds.most > 4000 && bounds.most < 5000 + LATE);
@@ -259,7 +262,8 @@ static void raised_in_a_system_call(void)
  */
 static void idle_sees_it(void)
 {
-	/* Polling takes its time, so that no tick fits; then it is the end of the sleep that helps. */
+	/* Polling takes its time, so that no tick fits; then it is the end of the sleep that
+	 * helps. */
 	uint64_t sleep = policy("idle=poll") ? 50000 : 5000000, last = ~0ul >> 1, longest = 0,
 		 dropped = 0;
 	unsigned idle = 0, kernel = 0, lost = 0, skipped = 0, repeated = 0, odd;
@@ -281,9 +285,10 @@ static void idle_sees_it(void)
 		expect(record != NULL);
 		if (record->context == LAB_IN_USER)
 			continue;
-		/* Each comes an instruction later than the last; or at the end of a stretch with interrupts
-		 * off: in idle, after the switch to it, the longest is from `cli` to `hlt`. If the tick was
-		 * in the way, or QEMU moved the idle CPU's clock too far, it comes once more. */
+		/* Each comes an instruction later than the last; or at the end of a stretch with
+		 * interrupts off: in idle, after the switch to it, the longest is from `cli` to
+		 * `hlt`. If the tick was in the way, or QEMU moved the idle CPU's clock too far, it
+		 * comes once more. */
 		step = record->raised - armed;
 		odd = idle > 1 && (step < last || step > last + 6);
 		if (odd && !repeated++) {
@@ -298,7 +303,8 @@ static void idle_sees_it(void)
 			longest = record->entered - record->raised;
 		lost += record->entered - record->raised > LATE;
 	}
-	print("      %u arrivals in the kernel, %u in idle, %u lost; the longest wait is %lu\n", kernel,
+	print("      %u arrivals in the kernel, %u in idle, %u lost; the longest wait is %lu\n",
+	      kernel,
 	      idle, lost, longest);
 	expect_equal(skipped, 0);
 	expect_equal(dropped, 0);
@@ -398,7 +404,8 @@ static void none_is_lost_or_run_twice(void)
 	}
 	/* Each run left a record, which was taken or lost; others were lost, too. */
 	expect(taken <= runs && taken + lost >= runs);
-	print("      %lu raises on %u CPUs, %lu merged, %lu runs\n", raised, count, raised - runs, runs);
+	print("      %lu raises on %u CPUs, %lu merged, %lu runs\n", raised, count, raised - runs,
+	      runs);
 }
 
 static void another_cpu_interrupts(void)
@@ -434,7 +441,8 @@ static void the_thread_takes_what_is_too_much(void)
 	count = await(LAB_HI, 25);
 	gap = gap_of(find(LAB_HI, count)->entered);
 	for (unsigned i = 0; i < count; i++)
-		together += records[i].softirq == LAB_HI && gap && gap_of(records[i].entered) == gap;
+		together += records[i].softirq == LAB_HI && gap &&
+			    gap_of(records[i].entered) == gap;
 	/* Before the interrupt returned, as many rounds as are allowed. */
 	if (option("test.exact", 0) && (policy_irq_exit() || policy("softirq=irq-return")))
 		expect_equal(together, 10);
@@ -456,7 +464,8 @@ static void a_flood_leaves_programs_their_turns(void)
 		if (gap->to - gap->from > longest)
 			longest = gap->to - gap->from;
 	}
-	print("      of %lu the flood had %lu, at most %lu at once\n", 40 * TICK, interrupted, longest);
+	print("      of %lu the flood had %lu, at most %lu at once\n", 40 * TICK, interrupted,
+	      longest);
 	expect(interrupted > 2 * SLICE);
 	expect(longest < SLICE + TICK);
 	sleep_ns(200000000);

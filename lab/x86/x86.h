@@ -40,7 +40,10 @@ void smp_stop_others(void);            /* for panic */
 /* fxsave and fxrstor areas. */
 void fpu_init_state(void *fpu);
 static inline void fpu_save(void *fpu) { __asm__ volatile("fxsave64 (%0)" ::"r"(fpu) : "memory"); }
-static inline void fpu_load(const void *fpu) { __asm__ volatile("fxrstor64 (%0)" ::"r"(fpu) : "memory"); }
+static inline void fpu_load(const void *fpu)
+{
+	__asm__ volatile("fxrstor64 (%0)" ::"r"(fpu) : "memory");
+}
 /* Makes a new task's stack ready for its first switch: with a body, a kernel thread that calls it;
  * without, a user task that leaves by task_regs(), which the caller filled (context.c). */
 void task_first_frame(struct task *task, void (*body)(void *), void *argument);
@@ -66,9 +69,10 @@ void iobitmap_init_cpu(struct percpu *cpu);                          /* its TSS 
 
 /* vdso.c: maps the chosen getcpu page; returns what AT_SYSINFO_EHDR shall say, or 0. */
 u64 vdso_map(struct mm *mm);
-u64 vdso_map_compat(struct mm *mm, u64 *sysinfo);                     /* AT_SYSINFO of 32-bit programs */
+/* The same for 32-bit programs, with AT_SYSINFO. */
+u64 vdso_map_compat(struct mm *mm, u64 *sysinfo);
 void vdso_apply_policy(void);
-void vdso_tick(void);                                                /* CPU 0's tick: jiffies page */
+void vdso_tick(void);                                               /* CPU 0's tick: jiffies page */
 /* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by policy IDT or
  * GDT limit or LDT. On that CPU, its tables loaded; vdso_apply_policy() calls it on the first. */
 void getcpu_init_cpu(struct percpu *cpu);

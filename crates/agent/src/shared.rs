@@ -33,8 +33,8 @@ impl SharedReport {
     }
 
     /// Runs a probe that shall record so many samples, in a child that leads a process group of its
-    /// own and is killed `limit` seconds later at the latest; the group is killed afterwards. How the
-    /// child ended, and what it left in the report; or the error number of fork or wait.
+    /// own and is killed `limit` seconds later at the latest; the group is killed afterwards. How
+    /// the child ended, and what it left in the report; or the error number of fork or wait.
     pub(crate) fn run(
         &mut self,
         probe: Probe,
@@ -42,8 +42,8 @@ impl SharedReport {
         limit: usize,
     ) -> Result<(Ended, &ProbeReport), i32> {
         let own = sys::getpid().unwrap_or(0);
-        // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a ProbeReport;
-        // no probe's process has it now, and the reference ends with the statement.
+        // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a
+        // ProbeReport; no probe's process has it now, and the reference ends with the statement.
         unsafe { self.place.as_mut() }.reset(samples, own as u32);
         let place = self.place;
         let child = task::fork(|| fill(place, probe, limit))?;
@@ -51,16 +51,17 @@ impl SharedReport {
         // Partners that a killed probe left behind. They have no report.
         let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
         let ended = ended?;
-        // SAFETY: as above, and the process that wrote to it has ended. The compiler can't have kept
-        // older values: the pointer came from a system call, and so may any later one write there.
+        // SAFETY: as above, and the process that wrote to it has ended. The compiler can't have
+        // kept older values: the pointer came from a system call, and so may any later one write
+        // there.
         Ok((ended, unsafe { self.place.as_ref() }))
     }
 }
 
 /// The life of a probe's process; its exit code.
 fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
-    // SAFETY: this process is a copy of the one that waits, and has no other reference to the memory;
-    // the waiting one has none until this one has ended.
+    // SAFETY: this process is a copy of the one that waits, and has no other reference to the
+    // memory; the waiting one has none until this one has ended.
     let report = unsafe { place.as_mut() };
     let _ = sys::setpgid(0, 0);
     let _ = sys::alarm(limit);

@@ -46,8 +46,8 @@ fn place_bases(number: u32) {
     const ADDR_NO_RANDOMIZE: usize = 0x004_0000;
     const RLIMIT_STACK: usize = 3;
     let limits = [stack_limit(number), u64::MAX];
-    // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`. Should
-    // a kernel lack either, its bases stay where it puts them.
+    // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`.
+    // Should a kernel lack either, its bases stay where it puts them.
     unsafe {
         let _ = sys::checked(nr::PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]);
         let place = limits.as_ptr() as usize;

@@ -73,8 +73,8 @@ impl ExperimentReport {
         Self { schema: ReportSchema::V1, experiment, observed, judged }
     }
 
-    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is inconclusive
-    /// with one or if anything failed that was to be measured.
+    /// What all of it comes to, by the exact clock alone: it fails with one expectation, and is
+    /// inconclusive with one or if anything failed that was to be measured.
     pub fn verdict(&self) -> Judgement {
         let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
         let failed =

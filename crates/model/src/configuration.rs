@@ -1,7 +1,7 @@
 //! The configuration of a result: everything that its samples depend on.
 //!
-//! Same configuration, same exact numbers, on any machine. Two results may be compared when they differ
-//! in the kernel and in nothing else; whatever else differs is named.
+//! Same configuration, same exact numbers, on any machine. Two results may be compared when they
+//! differ in the kernel and in nothing else; whatever else differs is named.
 
 use std::fmt;
 
@@ -77,7 +77,8 @@ impl Configuration {
     /// The fields other than the kernel in which `self`, the base, differs from `new`, in the order
     /// of the document. Empty means that the two can be compared.
     ///
-    /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are compared.
+    /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are
+    /// compared.
     pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
         let sides = self.conditions().into_iter().zip(new.conditions());
         sides

@@ -1,7 +1,7 @@
 //! Elapsed time: what calls take by one CPU alone and by two at once, on the lab kernel.
 //!
-//! It is of this host at this moment: never cached, never an instruction count, and only the two compared
-//! says something. Whoever calls this should have nothing else running meanwhile.
+//! It is of this host at this moment: never cached, never an instruction count, and only the two
+//! compared says something. Whoever calls this should have nothing else running meanwhile.
 
 use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
 use pathmeter_experiment::{Cell, Elapsed, ElapsedCell};
@@ -11,9 +11,10 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::session::Session;
 
-/// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name, what came of
-/// it), in the suite's order. Where the host lets us use only one CPU, two of a guest's take turns, and
-/// no time of theirs is worth the name: then all are unsupported, and nothing is booted.
+/// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name, what
+/// came of it), in the suite's order. Where the host lets us use only one CPU, two of a guest's
+/// take turns, and no time of theirs is worth the name: then all are unsupported, and nothing is
+/// booted.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
@@ -39,9 +40,9 @@ fn cell(outcome: &PathOutcome) -> ElapsedCell {
     }
 }
 
-/// What nanoseconds of batches say that are by one CPU and by two in turn: times by the fastest batches,
-/// since what disturbs one only adds to it; how much was disturbed, by the pairs' quartiles. None if there
-/// is no pair, or one that can't be: the guest is not believed.
+/// What nanoseconds of batches say that are by one CPU and by two in turn: times by the fastest
+/// batches, since what disturbs one only adds to it; how much was disturbed, by the pairs'
+/// quartiles. None if there is no pair, or one that can't be: the guest is not believed.
 fn times(samples: &[u64]) -> Option<Elapsed> {
     let pairs = || samples.chunks_exact(2).map(|pair| (pair[0], pair[1]));
     if pairs().any(|(one, _)| one == 0) {
@@ -63,7 +64,8 @@ fn times(samples: &[u64]) -> Option<Elapsed> {
     })
 }
 
-/// `part` of `whole`, which is not 0, in percent, rounded; in 128 bits, so that neither is too large.
+/// `part` of `whole`, which is not 0, in percent, rounded; in 128 bits, so that neither is too
+/// large.
 fn percent(part: u64, whole: u64) -> u64 {
     let (part, whole) = (u128::from(part), u128::from(whole));
     u64::try_from((part * 100 + whole / 2) / whole).unwrap_or(u64::MAX)

@@ -1,9 +1,10 @@
 //! `pathmeter experiment`: a mechanism's old and new form, measured on the lab kernel, as one page.
 //!
-//! Every subject is measured as `measure` does it, and if the page shows what only a recording tells, each
-//! path of the experiment is recorded as `explain` does. A subject or path that can't be had here is a cell
-//! that says so, never a figure; the other pages are printed all the same. Elapsed times come last and one
-//! after another, since each needs two of the host's CPUs; they never decide the exit code.
+//! Every subject is measured as `measure` does it, and if the page shows what only a recording
+//! tells, each path of the experiment is recorded as `explain` does. A subject or path that can't
+//! be had here is a cell that says so, never a figure; the other pages are printed all the same.
+//! Elapsed times come last and one after another, since each needs two of the host's CPUs; they
+//! never decide the exit code.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -117,8 +118,8 @@ struct Row {
 }
 
 impl Guests<'_> {
-    /// Measures all subjects. Why one could not be is added to `failures`; the error is what stands in the
-    /// way of all.
+    /// Measures all subjects. Why one could not be is added to `failures`; the error is what stands
+    /// in the way of all.
     fn observe(
         &self,
         experiment: &Experiment,
@@ -214,8 +215,8 @@ impl Guests<'_> {
         Ok(())
     }
 
-    /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing depends on
-    /// them.
+    /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing
+    /// depends on them.
     fn elapsed(
         &self,
         experiment: &Experiment,
@@ -257,8 +258,8 @@ fn no_such_path<T>() -> Cell<T> {
     Cell::Failed("no such path".to_owned())
 }
 
-/// The cell of what could not be measured, the failure kept for later. What would meet every other cell
-/// too ends the run: an interrupt, and a recorder that QEMU does not take.
+/// The cell of what could not be measured, the failure kept for later. What would meet every other
+/// cell too ends the run: an interrupt, and a recorder that QEMU does not take.
 fn unmeasured<T>(failure: Failure, failures: &mut Vec<Failure>) -> Result<Cell<T>, Failure> {
     match failure {
         Failure::UnsupportedHere { reason, .. } => Ok(Cell::Unsupported(reason)),

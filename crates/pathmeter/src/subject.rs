@@ -70,8 +70,8 @@ pub(crate) fn refuse_results<'a>(
     }
 }
 
-/// What is said of the lab kernel, if it is what `subject` names: `lab`, or `lab:word=value,…`. A file
-/// of such a name is meant with a folder: `./lab`.
+/// What is said of the lab kernel, if it is what `subject` names: `lab`, or `lab:word=value,…`. A
+/// file of such a name is meant with a folder: `./lab`.
 pub(crate) fn lab_words(subject: &Path) -> Option<&str> {
     let text = subject.to_str()?;
     if text == "lab" { Some("") } else { text.strip_prefix("lab:") }

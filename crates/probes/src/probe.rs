@@ -16,8 +16,8 @@ pub(crate) type Probes = &'static [(&'static str, Probe)];
 /// The probe of each of `paths`, in their order, from the tables of all groups.
 ///
 /// # Panics
-/// When compiled: if a path has no probe or several, or a probe has no path. The compiler says which
-/// function below panicked, and the path's name.
+/// When compiled: if a path has no probe or several, or a probe has no path. The compiler says
+/// which function below panicked, and the path's name.
 pub(crate) const fn linked<const N: usize>(paths: &[Path], groups: &[Probes]) -> [Probe; N] {
     let mut found: [Option<Probe>; N] = [None; N];
     let mut number = 0;

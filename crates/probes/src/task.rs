@@ -251,8 +251,8 @@ pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
 ///
 /// Real-time tasks that keep a CPU busy starve it; and while it waits for the CPU, Linux leaves it
 /// all softirqs, the next packet's too. So one tick at the wrong moment would make every later
-/// window of a network path more expensive by two task switches. Giving way once as an ordinary task ends
-/// that.
+/// window of a network path more expensive by two task switches. Giving way once as an ordinary
+/// task ends that.
 pub fn let_softirqs_finish() -> Result<(), Failure> {
     schedule(flag::SCHED_OTHER, 0)?;
     let _ = sys::sched_yield();

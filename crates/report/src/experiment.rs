@@ -1,5 +1,5 @@
-//! An experiment as one page: symptom, the source's figures, ours, and whether what was expected came
-//! out.
+//! An experiment as one page: symptom, the source's figures, ours, and whether what was expected
+//! came out.
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{

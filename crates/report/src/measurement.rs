@@ -6,8 +6,8 @@ use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
-/// A row for each path (estimate, exact values, status, reason or checks), then the notes and what was
-/// measured on which machine.
+/// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
+/// was measured on which machine.
 pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     let unit = measurement.unit().to_string();
     let mut table = Table::new(&[

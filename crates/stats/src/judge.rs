@@ -4,15 +4,15 @@
 //! a kernel has a *set* of exact values with frequencies. Page-table layout and timer phase choose
 //! among a path's values, hence two functionally identical kernels can show them with different
 //! frequencies, and now and then another member of one population; and an interrupt leaves a stray
-//! value here and there. Against that stands that one added instruction moves a whole set by exactly
-//! one. The rules, the first that holds decides:
+//! value here and there. Against that stands that one added instruction moves a whole set by
+//! exactly one. The rules, the first that holds decides:
 //!
 //! 1. **Clean shift.** Moved by d, the histograms agree in [`CLEAN_SHIFT_PERCENT`] of the samples
 //!    (histogram intersection, Swain & Ballard, "Color Indexing", IJCV 7, 1991), and leave at most
 //!    1/[`SHIFT_GAIN`] as much unexplained as unmoved: a change by d.
-//! 2. **Moved set.** Moved by d, [`MOVED_SET_PERCENT`] of each side's samples are at values that the
-//!    other showed, whatever their frequencies, and the rest is at most 1/[`SHIFT_GAIN`] of what it
-//!    is unmoved: a change by d.
+//! 2. **Moved set.** Moved by d, [`MOVED_SET_PERCENT`] of each side's samples are at values that
+//!    the other showed, whatever their frequencies, and the rest is at most 1/[`SHIFT_GAIN`] of
+//!    what it is unmoved: a change by d.
 //! 3. **Apart.** All typical values of one lie above all of the other's: a change by the
 //!    difference of the medians.
 //! 4. **New mode.** [`NEW_MODE_PERCENT`] of new's samples are at a value that base never showed:
@@ -33,8 +33,8 @@ use crate::Histogram;
 /// what the typical set leaves to strays.
 pub const CLEAN_SHIFT_PERCENT: u32 = 90;
 
-/// A set has moved when this much of each side's samples finds its value on the other, in percent: a
-/// kernel measured over six runs may show a mode in one of them that the other shows in none.
+/// A set has moved when this much of each side's samples finds its value on the other, in percent:
+/// a kernel measured over six runs may show a mode in one of them that the other shows in none.
 pub const MOVED_SET_PERCENT: u32 = 75;
 
 /// A clean shift leaves at most one part in this many of the samples that disagree unmoved.
@@ -44,8 +44,8 @@ pub const MOVED_SET_PERCENT: u32 = 75;
 /// one disagree in 8 % unmoved and with 2 % strays still pass.
 pub const SHIFT_GAIN: u32 = 4;
 
-/// A mode has appeared when this much of new's samples is where base never was, in percent: more than
-/// one run of six, since layout alone may show another of a path's modes in one run.
+/// A mode has appeared when this much of new's samples is where base never was, in percent: more
+/// than one run of six, since layout alone may show another of a path's modes in one run.
 pub const NEW_MODE_PERCENT: u32 = 20;
 
 /// From this many typical values on a set is *diffuse*: a draw from a population with more values
@@ -61,9 +61,9 @@ pub const DIFFUSE_VALUES: usize = 4;
 pub const REACH_GAPS: u64 = 2;
 
 /// Sets overlap when this much of one side's samples is at values that the other showed too, in
-/// percent. Either side will do, since a mode may vanish. Kernels that differ in the layout of their
-/// code alone overlap by 80 to 100 % (`docs/method.md`); sets that share no more than a few values do
-/// so by chance.
+/// percent. Either side will do, since a mode may vanish. Kernels that differ in the layout of
+/// their code alone overlap by 80 to 100 % (`docs/method.md`); sets that share no more than a few
+/// values do so by chance.
 pub const OVERLAP_PERCENT: u32 = 50;
 
 /// How many of each side's most frequent values propose shifts; bounds the work on hostile input.
@@ -190,8 +190,8 @@ impl Pair<'_> {
         if enough && gained && directed { self.at_shift(shift) } else { None }
     }
 
-    /// How much of each side's samples is at values that the other shows too, base moved by `shift`:
-    /// the smaller of both, out of [`Self::whole`].
+    /// How much of each side's samples is at values that the other shows too, base moved by
+    /// `shift`: the smaller of both, out of [`Self::whole`].
     fn shared(&self, shift: i128) -> u128 {
         let known = |side: &Side<'_>, other: &Side<'_>, shift: i128| -> u128 {
             let values = side.all.iter().filter(|&(value, _)| {

@@ -1,6 +1,6 @@
 /*
- * A kernel that gets to READY and, resumed, says without end that it begins a path: frame by frame all
- * is well, and it is never done.
+ * A kernel that gets to READY and, resumed, says without end that it begins a path: frame by frame
+ * all is well, and it is never done.
  */
 #include "fake.h"
 

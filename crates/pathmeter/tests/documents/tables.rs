@@ -41,7 +41,8 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The crates that a cell of the column `depends on` stands for; what is in brackets is about tests.
+/// The crates that a cell of the column `depends on` stands for; what is in brackets is about
+/// tests.
 fn depends_on(cell: &str, krate: &str, crates: &BTreeSet<String>) -> BTreeSet<String> {
     let cell = cell.split('(').next().unwrap();
     let named: BTreeSet<_> = code(cell).into_iter().map(str::to_owned).collect();

@@ -2,11 +2,11 @@
 //!
 //! Contract: the same windows give the same bytes. Names are escaped by the writer.
 //!
-//! In a differential flame graph each function is as wide as what it executed in the more expensive of the
-//! two kernels, so that what vanished is seen as well as what appeared. Its colour is the
-//! difference of what it executed itself (red: more expensive in new, blue: cheaper), but of no more than
-//! the function differs over all its places: what only moved to another caller is white. The number
-//! behind its name is the difference with all that it called.
+//! In a differential flame graph each function is as wide as what it executed in the more expensive
+//! of the two kernels, so that what vanished is seen as well as what appeared. Its colour is the
+//! difference of what it executed itself (red: more expensive in new, blue: cheaper), but of no
+//! more than the function differs over all its places: what only moved to another caller is white.
+//! The number behind its name is the difference with all that it called.
 //!
 //! Sources: Brendan Gregg, "The Flame Graph" (ACM Queue 14(2), 2016) and "Differential Flame
 //! Graphs" (2014).

@@ -190,8 +190,8 @@ pub fn names() -> Names {
 }
 
 /// Names with source: functions of [`names`] have a file each, named after them, and a line every
-/// four bytes, from 10. Into the second 16 bytes of each 256, `outer` of `lib.h` is inlined from line
-/// 14, and into the second 8 of these `inner` from line 2 of that.
+/// four bytes, from 10. Into the second 16 bytes of each 256, `outer` of `lib.h` is inlined from
+/// line 14, and into the second 8 of these `inner` from line 2 of that.
 pub struct Sourced(pub Names);
 
 pub fn sourced() -> Sourced {
