@@ -51,7 +51,7 @@ ROOTS := $(CACHE)/roots
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-run: cargo kernels ## compare two real kernels, run the experiments; installs, builds, fetches what is missing
+run: cargo kernels ## compare two real kernels, run the experiments; gets what is missing
 	@scripts/packages.sh $(RUN_PACKAGES)
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
@@ -62,7 +62,7 @@ test: cargo fixtures ## all tests, on kernels that it fetches and builds first
 		$$([ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || echo --exclude pathmeter-e2e)
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
-lint: cargo ## formatting, clippy, documentation, shell scripts, licences
+lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
 	$(CARGO) fmt --all --check
 	cd fuzz && $(CARGO) fmt --check
@@ -70,15 +70,19 @@ lint: cargo ## formatting, clippy, documentation, shell scripts, licences
 	cd fuzz && $(CARGO) clippy --release --locked -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	shellcheck $(SCRIPTS)
-	@if command -v cargo-deny >/dev/null; then for manifest in ./Cargo.toml fuzz/Cargo.toml; do \
-		$(CARGO) deny --all-features --manifest-path $$manifest check --config deny.toml || exit; \
-	done; fi
+	scripts/columns.sh
+	@if command -v cargo-deny >/dev/null; then \
+		for manifest in ./Cargo.toml fuzz/Cargo.toml; do \
+			$(CARGO) deny --all-features --manifest-path $$manifest \
+				check --config deny.toml || exit; \
+		done; \
+	fi
 
 fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=5
 	@scripts/packages.sh $(FUZZ_PACKAGES)
 	fuzz/run.sh $(FUZZ_SECONDS)
 
-soak: cargo fixtures ## the tests' long forms, on every variant of the test kernels, and long fuzzing
+soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
 	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
@@ -101,12 +105,13 @@ portability-short: cargo kernels ## a short form of it, with the QEMU of Debian 
 portability-of:
 	@scripts/packages.sh $(PORTABILITY_PACKAGES)
 	$(CARGO) build --release --locked -p pathmeter
-	@scripts/portability.sh $(SHORT) $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(ROOTS) \
+	@scripts/portability.sh $(SHORT) \
+		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(ROOTS) \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb $(ROOT_NAMES)
 
 oldest-rust:
 	@if ! command -v rustup >/dev/null; then \
-		echo 'skipped: Rust $(OLDEST_RUST), the oldest: no rustup here to get it with' >&2; \
+		echo 'skipped: Rust $(OLDEST_RUST), the oldest: no rustup to get it with' >&2; \
 	else \
 		rustup toolchain install $(OLDEST_RUST) --profile minimal && \
 		$(CARGO) +$(OLDEST_RUST) check --locked --workspace --all-targets; \
@@ -128,7 +133,7 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 
 cargo:
 	@command -v $(CARGO) >/dev/null || \
-		{ echo 'no cargo: install Rust 1.88 or newer, for example with rustup' >&2; exit 1; }
+		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak bench portability portability-short portability-of \
+.PHONY: help run test lint fuzz soak examples bench portability portability-short portability-of \
 	oldest-rust install kernels fixtures cargo

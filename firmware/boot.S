@@ -2,12 +2,12 @@
  * The guest's firmware: from reset to the kernel's PVH entry, and nothing else.
  *
  * QEMU's own (qboot) does the same, but each distribution's build of it executes another number of
- * instructions on the way. The kernel then begins at another time by its clock, fills its random pool
- * differently, and lays out memory differently: some paths read a few instructions more or less. With
- * this one every QEMU starts a kernel in the same state.
+ * instructions on the way. The kernel then begins at another time by its clock, fills its random
+ * pool differently, and lays out memory differently: some paths read a few instructions more or
+ * less. With this one every QEMU starts a kernel in the same state.
  *
- * What the kernel is given comes from QEMU's fw_cfg device, by DMA: command line, initramfs, size of
- * memory, entry point. A kernel without a PVH entry is started by QEMU's own firmware instead.
+ * What the kernel is given comes from QEMU's fw_cfg device, by DMA: command line, initramfs, size
+ * of memory, entry point. A kernel without a PVH entry is started by QEMU's own firmware instead.
  *
  * In memory, until the kernel reuses it:
  *
@@ -15,8 +15,8 @@
  *     0x08000  top of the stack        0x02800  numbers read from fw_cfg
  *     0x10000  the command line
  *
- * Sources: QEMU docs/specs/fw_cfg.rst; Xen public/arch-x86/hvm/start_info.h (PVH); Intel SDM vol. 3A
- * 10.1.4 (the first instruction), 10.9.1 (to protected mode); QEMU hw/i386/microvm.c (memory).
+ * Sources: QEMU docs/specs/fw_cfg.rst; Xen public/arch-x86/hvm/start_info.h (PVH); Intel SDM vol.
+ * 3A 10.1.4 (the first instruction), 10.9.1 (to protected mode); QEMU hw/i386/microvm.c (memory).
  */
 
 /* fw_cfg's items and port. */
@@ -53,7 +53,8 @@
 .set MAP_RESERVED, 2
 .set MAP_ENTRY, 24			/* address, size: 8 bytes each; type, reserved: 4 each */
 
-/* Where memory lies: below 640 KiB, less the last KiB, from 1 MiB to 3 GiB, and the rest from 4 GiB. */
+/* Where memory lies: below 640 KiB, less the last KiB, from 1 MiB to 3 GiB, and the rest from 4
+ * GiB. */
 .set LOW_END, 0x9fc00
 .set HIGH_START, 0x100000
 .set HIGH_END, 0xc0000000

@@ -18,11 +18,13 @@ fuzz() {
 	local program=$programs/$1 log=$programs/$1.log input
 	mkdir -p "corpus/$1" "crashes/$1"
 	if "$program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
-		-artifact_prefix="crashes/$1/" "corpus/$1" "crashes/$1" "seeds/$1" >"$log" 2>&1; then
+		-artifact_prefix="crashes/$1/" "corpus/$1" "crashes/$1" "seeds/$1" \
+		>"$log" 2>&1; then
 		# Without coverage libFuzzer guesses on, and calls that done.
 		sed -n "s/^#\([0-9]*\)\tDONE *cov: \([0-9]*\).*/$1: \1 inputs, \2 edges covered/p" \
 			"$log" | grep . && return
-		printf 'fuzz/run.sh: %s was compiled without the flags of .cargo/config.toml\n' "$1" >&2
+		printf 'fuzz/run.sh: %s was compiled without the flags of .cargo/config.toml\n' \
+			"$1" >&2
 		return 1
 	fi
 	tail -n 40 "$log" >&2

@@ -2,26 +2,26 @@
  * The recorder: a QEMU plugin that writes down every instruction and memory access of the windows
  * of the wanted paths, a stream for each, in the format of docs/trace-format.md.
  *
- * Until the probe of the first wanted path announces itself by a marker, only markers are instrumented, so
- * that the way there costs next to nothing. Then the plugin resets itself once and instruments
- * everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there is none.
- * Loading it changes no count: callbacks are not guest instructions.
+ * Until the probe of the first wanted path announces itself by a marker, only markers are
+ * instrumented, so that the way there costs next to nothing. Then the plugin resets itself once and
+ * instruments everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there
+ * is none. Loading it changes no count: callbacks are not guest instructions.
  *
  * Of several CPUs, it records the one that begins the window: a flow of control is that of one CPU. The
  * clock counts what all of them execute, so a window into which another one cut has fewer instructions
  * than the clock counts.
  *
- * Written against versions 1 (QEMU 7.2) to 7 (QEMU 11.1) of the plugin API, without QEMU's header, which
- * distributions don't package: the declarations below are all it uses. The functions whose signature
- * changed between versions are in struct api; nothing else knows versions.
+ * Written against versions 1 (QEMU 7.2) to 7 (QEMU 11.1) of the plugin API, without QEMU's header,
+ * which distributions don't package: the declarations below are all it uses. The functions whose
+ * signature changed between versions are in struct api; nothing else knows versions.
  * Source: QEMU include/qemu/qemu-plugin.h, from 9.2 on include/plugins/qemu-plugin.h.
  *
  * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
  *            skip=N   windows of each path to pass over
  *            bytes=N  stop a path's stream after so many bytes
  *            most=N   stop it if a window has more instructions
- *            path=N   record at the N-th path marker, from 0; for each wanted path, in this order, with
- *            fd=N     the inherited descriptor to write to, and
+ *            path=N   record at the N-th path marker, from 0; for each wanted path, in this order,
+ *            with fd=N     the inherited descriptor to write to, and
  *            take=N   how many windows to record
  */
 #include <errno.h>
@@ -58,8 +58,8 @@ typedef void exec_cb_t(unsigned int vcpu, void *data);
 typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb_t *cb, int flags,
 					    void *data);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags, int rw,
-				      void *data);
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags,
+				      int rw, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
@@ -69,8 +69,8 @@ unsigned int qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
 
 /*
- * Functions whose signature changed: one declaration for each, by the first version that has it, all of
- * the one symbol. Called through struct api only.
+ * Functions whose signature changed: one declaration for each, by the first version that has it,
+ * all of the one symbol. Called through struct api only.
  */
 #define SYMBOL(name) __asm__("qemu_plugin_" name)
 
@@ -96,7 +96,8 @@ void reset_v7(qemu_plugin_id_t id, void (*then)(void *data), void *data) SYMBOL(
  */
 EXPORT int qemu_plugin_version = 0x7ab1e001;
 
-/* ---- State; under the exact clock, all vCPUs take turns on one thread ------------------------- */
+/* ---- State; under the exact clock, all vCPUs take turns on one thread
+ * ------------------------- */
 
 enum { MAX_LENGTH = 15 };	/* of an x86 instruction */
 
@@ -143,7 +144,8 @@ static int64_t run_first;	/* a run not yet written ... */
 static uint64_t run_count;	/* ... empty if this is 0 */
 static uint64_t last_address;
 
-/* ---- What depends on the API version ------------------------------------------------------------ */
+/* ---- What depends on the API version
+ * ------------------------------------------------------------ */
 
 static qemu_plugin_id_t self;
 static void (*translate)(struct qemu_plugin_tb *tb);	/* what is done with each new block */
@@ -224,7 +226,8 @@ static const struct api *api_of(int version)
 	return found;
 }
 
-/* ---- Writing ---------------------------------------------------------------------------------- */
+/* ---- Writing
+ * ---------------------------------------------------------------------------------- */
 
 enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
@@ -312,7 +315,8 @@ static void arm(void)
 	armed = true;
 }
 
-/* ---- Recording -------------------------------------------------------------------------------- */
+/* ---- Recording
+ * -------------------------------------------------------------------------------- */
 
 /* The instruction's number in this stream, which defines it when it is first executed. */
 static int64_t number_of(struct code *code)
@@ -324,7 +328,8 @@ static int64_t number_of(struct code *code)
 	put_run();
 	record(INSN);
 	put_word(code->vaddr);
-	put_word(UINT64_MAX);	/* paddr: unknown. haddr differs from run to run; it only serves as key */
+	/* The paddr is unknown. haddr differs from run to run; it only serves as key. */
+	put_word(UINT64_MAX);
 	put(code->length);
 	memcpy(buffer + filled, code->bytes, code->length);
 	filled += code->length;
@@ -389,7 +394,8 @@ static void on_end(unsigned int vcpu, void *data)
 		stop(ALL_RECORDED);
 }
 
-/* ---- Translation ------------------------------------------------------------------------------ */
+/* ---- Translation
+ * ------------------------------------------------------------------------------ */
 
 static void on_path(unsigned int vcpu, void *data)
 {
@@ -497,7 +503,8 @@ static void after_reset(void)
 	api->start();
 }
 
-/* ---- Start ------------------------------------------------------------------------------------ */
+/* ---- Start
+ * ------------------------------------------------------------------------------------ */
 
 /* `path=` begins a job; `fd=` and `take=` belong to the last one. */
 static bool argument(const char *text)

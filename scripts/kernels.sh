@@ -14,7 +14,8 @@ die() {
 
 # image METAPACKAGE: the package with the kernel that it depends on; nothing if there is none.
 image() {
-	apt-cache depends "$1" 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
+	apt-cache depends "$1" 2>/dev/null |
+		sed -n 's/^ *Depends: \(linux-image-[0-9].*\)$/\1/p' | head -n 1
 }
 
 # first_image METAPACKAGE...: that of the first one that the package lists know.
@@ -35,7 +36,8 @@ download() {
 	rm -rf "$dir/.new"
 	mkdir "$dir/.new"
 	printf 'fetching %s\n' "$package" >&2
-	(cd "$dir/.new" && apt-get download -qq -o APT::Sandbox::User=root "$package" >/dev/null) || return
+	(cd "$dir/.new" && apt-get download -qq -o APT::Sandbox::User=root "$package" >/dev/null) ||
+		return
 	mv "$dir/.new"/*.deb "$dir/$name.deb"
 	rmdir "$dir/.new"
 }

@@ -26,9 +26,11 @@ keyring() {
 
 # apt ARGUMENT...: in a world of its own. An old release's lists have no date that is still valid.
 apt() {
-	apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null \
+	apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" \
+		-o Dir::Etc::SourceParts=/dev/null \
 		-o Dir::State::Lists="$work/lists" -o Dir::State::Status="$work/status" \
-		-o Dir::Cache="$work/cache" -o Acquire::Check-Valid-Until=false -o Acquire::Languages=none \
+		-o Dir::Cache="$work/cache" -o Acquire::Check-Valid-Until=false \
+		-o Acquire::Languages=none \
 		-o APT::Sandbox::User=root "$@" >/dev/null
 }
 
@@ -39,13 +41,15 @@ fetch() {
 	apt update || die "can't fetch the package lists of Debian 12 from $2"
 	(cd "$work" && apt download "$package") || die "can't fetch $package of Debian 12 from $2"
 	dpkg-deb --fsys-tarfile "$work/$package"_*.deb |
-		tar -xO "./usr/src/$package.tar.xz" >"$work/source" || die "$package holds no source"
+		tar -xO "./usr/src/$package.tar.xz" >"$work/source" ||
+			die "$package holds no source"
 }
 
 [ $# = 1 ] || die "usage: linux-source.sh FILE"
 [ ! -s "$1" ] || exit 0
 for tool in apt-get dpkg-deb; do
-	command -v "$tool" >/dev/null || die "no $tool here; set LINUX_SOURCE to a linux-source-6.1.tar.xz"
+	command -v "$tool" >/dev/null ||
+		die "no $tool here; set LINUX_SOURCE to a linux-source-6.1.tar.xz"
 done
 keys=$(keyring)
 mirror=$("$here/mirror.sh")

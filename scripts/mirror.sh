@@ -16,7 +16,8 @@ archive() {
 
 mirror=${DEBIAN_MIRROR:-}
 if [ -z "$mirror" ]; then
-	command -v apt-get >/dev/null || die "no apt here; set DEBIAN_MIRROR to a Debian mirror's address"
+	command -v apt-get >/dev/null ||
+		die "no apt here; set DEBIAN_MIRROR to a Debian mirror's address"
 	mirror=$(archive)
 	# Lists that were never fetched name nothing.
 	[ -n "$mirror" ] || [ "$(id -u)" != 0 ] || { apt-get update -qq && mirror=$(archive); }

@@ -43,7 +43,8 @@ fi
 # named PACKAGE: its name here.
 named() {
 	printf '%s\n' "$names" |
-		awk -v name="$1" -v column="$column" '$1 == name { name = $column } END { print name }'
+		awk -v name="$1" -v column="$column" '
+			$1 == name { name = $column } END { print name }'
 }
 
 installed() {
@@ -51,7 +52,9 @@ installed() {
 	*:*) command -v "${1#*:}" >/dev/null && return ;;
 	esac
 	case $install in
-	apt-get*) [ "$(dpkg-query -W -f '${db:Status-Status}' "${1%%:*}" 2>/dev/null)" = installed ] ;;
+	apt-get*)
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "${1%%:*}" 2>/dev/null)" = installed ]
+		;;
 	dnf* | zypper*) rpm -q --quiet "$(named "${1%%:*}")" ;;
 	pacman*) pacman -Qq "$(named "${1%%:*}")" >/dev/null 2>&1 ;;
 	*) case $1 in *:*) false ;; esac ;;

@@ -91,7 +91,9 @@ try() {
 	"$qemu" --version | head -n 1
 	step "$root" doctor "$pathmeter" doctor --qemu "$qemu"
 	step "$root" compare "$pathmeter" compare --qemu "$qemu" "$base" "$new"
-	[ -n "$short" ] || step "$root" explain "$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
+	[ -n "$short" ] ||
+		step "$root" explain \
+			"$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
 	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" vgetcpu-2007
 	step "$root" measure measure "$root" "$qemu"
 	for subject in $subjects; do

@@ -30,7 +30,8 @@ unpack() {
 write_wrapper() {
 	cat >"$1/qemu" <<-'END'
 		#!/bin/sh
-		# Runs this root's QEMU, with the root's own loader, libraries, modules and firmware.
+		# Runs this root's QEMU, with the root's own loader, libraries, modules and
+		# firmware.
 		root=$(dirname "$(readlink -f "$0")")
 		libraries=$root/usr/lib/x86_64-linux-gnu
 		loader=$libraries/ld-linux-x86-64.so.2

@@ -10,9 +10,9 @@ use std::process::{Command, ExitCode};
 /// The libraries of which the agent is made, each after those that it uses.
 const LIBRARIES: [&str; 4] = ["catalogue", "wire", "probes", "agent"];
 
-/// Flags for all of them. The code model and the missing position independence keep every address below
-/// 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of source
-/// and compiler alone.
+/// Flags for all of them. The code model and the missing position independence keep every address
+/// below 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of
+/// source and compiler alone.
 const FLAGS: &[&str] = &[
     "--edition=2024",
     "--cap-lints=allow",

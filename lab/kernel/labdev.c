@@ -23,7 +23,8 @@
 /* After the pointer the two layouts are one. */
 #define COMMON_SIZE (sizeof(struct labdev_params) - offsetof(struct labdev_params, rate))
 _Static_assert(COMMON_SIZE ==
-	       sizeof(struct labdev_params32) - offsetof(struct labdev_params32, rate), "uapi/labdev.h");
+	       sizeof(struct labdev_params32) - offsetof(struct labdev_params32, rate),
+	       "uapi/labdev.h");
 
 /* In cache lines of its own. */
 struct labdev {
@@ -47,7 +48,8 @@ LABDEV(labdev_1);
 
 static inline void count_serial(struct labdev *device)
 {
-	u32 next = READ_ONCE(device->params.serial) + 1; /* or gcc adds in memory, and loads the sum */
+	/* Or gcc adds in memory, and loads the sum. */
+	u32 next = READ_ONCE(device->params.serial) + 1;
 
 	device->params.serial = next ? next : 1;
 }

@@ -14,7 +14,9 @@
 
 static i64 labtwin_ioctl(struct file *file, u32 command, u64 argument)
 {
-	static const struct labdev_params params = { .rate = LABTWIN_RATE, .channels = 1, .serial = 1 };
+	static const struct labdev_params params = {
+		.rate = LABTWIN_RATE, .channels = 1, .serial = 1
+	};
 
 	if (command != LABDEV_PARAMS)
 		return -ENOTTY;

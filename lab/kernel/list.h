@@ -47,7 +47,8 @@ static inline void list_del(struct list *node)
 }
 
 #define list_entry(node, type, member) container_of(node, type, member)
-#define list_for_each(node, head) for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
+#define list_for_each(node, head)                                                                  \
+	for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
 /* As list_for_each, but the body may take `node` out. */
 #define list_for_each_safe(node, after, head)                                                      \
 	for ((node) = (head)->next, (after) = (node)->next; (node) != (head);                      \

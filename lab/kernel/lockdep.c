@@ -95,8 +95,8 @@ static void check(const struct held *held, const struct lock_class *class, const
 				 held->lock[i].class->text, held->lock[i].file);
 	if (class->kind == IRQSAVE && irqs_on)
 		complain("%s (%s) is taken with interrupts on", class->text, file);
-	/* Idle tasks have no stack of their own to tell; at boot they take plain locks with interrupts
-	 * off, rightly. */
+	/* Idle tasks have no stack of their own to tell; at boot they take plain locks with
+	 * interrupts off, rightly. */
 	if (class->kind == PLAIN && !irqs_on && current->kstack)
 		complain("%s (%s) is taken with interrupts off", class->text, file);
 }
@@ -135,7 +135,8 @@ void lockdep_drop(struct spinlock *lock)
 		complain("a lock at %p is let go of that this CPU does not hold", (void *)lock);
 	if (i > 0) {
 		own->count--;
-		memmove(&own->lock[i - 1], &own->lock[i], (own->count - i + 1) * sizeof(own->lock[0]));
+		memmove(&own->lock[i - 1], &own->lock[i],
+			(own->count - i + 1) * sizeof(own->lock[0]));
 	}
 	irq_restore(flags);
 }
@@ -147,8 +148,8 @@ void lockdep_assert_none(const char *file, int line)
 
 	if (on && own->count)
 		complain("%s (%s) is held at %s:%d, where one may sleep",
-			 own->lock[own->count - 1].class->text, own->lock[own->count - 1].file, file,
-			 line);
+			 own->lock[own->count - 1].class->text,
+			 own->lock[own->count - 1].file, file, line);
 	irq_restore(flags);
 }
 

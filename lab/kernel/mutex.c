@@ -12,7 +12,8 @@ i64 mutex_wait(struct mutex *mutex)
 	i64 result = 0;
 
 	wait_prepare(&mutex->waiters);
-	while (__atomic_exchange_n(&mutex->state, MUTEX_WAITED_FOR, __ATOMIC_SEQ_CST) != MUTEX_FREE) {
+	while (__atomic_exchange_n(&mutex->state, MUTEX_WAITED_FOR, __ATOMIC_SEQ_CST) !=
+	       MUTEX_FREE) {
 		if (signal_pending()) {
 			result = -ERESTARTSYS;
 			break;

@@ -101,7 +101,8 @@ static void answer_ethernet(const u8 mac[6], struct ethernet *frame)
 static enum net_verdict answer_arp(const u8 mac[6], struct arp *arp, u32 *length)
 {
 	if (*length < sizeof(*arp) || arp->hardware != ARP_ETHERNET ||
-	    arp->protocol != ETHERNET_IPV4 || arp->hardware_length != 6 || arp->protocol_length != 4)
+	    arp->protocol != ETHERNET_IPV4 || arp->hardware_length != 6 ||
+	    arp->protocol_length != 4)
 		return NET_MALFORMED;
 	if (arp->operation != ARP_REQUEST || !same(arp->to, address, 4))
 		return NET_IGNORED;

@@ -23,7 +23,8 @@ static inline u64 image_to_phys(const void *address) { return (u64)address - KER
 
 /* What is kept about a page of usable memory. Of a block, only its first page's is used. */
 struct page {
-	struct list node; /* in a list of free blocks, of pages with room for objects, or its owner's */
+	/* In a list of free blocks, of pages with room for objects, or its owner's. */
+	struct list node;
 	void *free;       /* PAGE_OBJECTS: the free ones, linked through their first words */
 	u32 references;
 	u8 use;           /* enum page_use */

@@ -79,7 +79,8 @@ static void print_trace(u64 rsp)
 	int count = 0;
 
 	printk("on the stack:\n");
-	for (u64 at = align_up(rsp, 8), end = stack_end(rsp); at < end && count < TRACE_MOST; at += 8) {
+	for (u64 at = align_up(rsp, 8), end = stack_end(rsp);
+	     at < end && count < TRACE_MOST; at += 8) {
 		u64 word = *(const u64 *)at;
 
 		/* Named by the call itself: what follows it may belong to the next function. */

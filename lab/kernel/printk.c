@@ -138,7 +138,8 @@ static const char *add_conversion(struct out *out, const char *format, va_list *
 	switch (*format) {
 	case 'd':
 		number = wide ? va_arg(*arguments, i64) : va_arg(*arguments, int);
-		add_number(out, number < 0 ? -(u64)number : (u64)number, 10, number < 0, pad, width);
+		add_number(out, number < 0 ? -(u64)number : (u64)number, 10, number < 0, pad,
+			   width);
 		break;
 	case 'u':
 	case 'x':

@@ -52,7 +52,8 @@ static const struct file_operations cpuinfo_operations = { .read = cpuinfo_read 
 static void make(const char *path, enum node_kind kind, const struct file_operations *operations)
 {
 	i64 error;
-	struct node *node = node_create(NULL, path, kind, kind == NODE_FOLDER ? 0555 : 0444, 0, &error);
+	struct node *node = node_create(NULL, path, kind, kind == NODE_FOLDER ? 0555 : 0444, 0,
+					&error);
 
 	if (!node)
 		panic("%s can't be made: error %ld", path, -error);

@@ -241,7 +241,8 @@ static void give_way(bool to_end)
 	if (unlikely(prev->work & (WORK_RESCHEDULE | WORK_SOFTIRQ))) {
 		u32 why;
 
-		if (READ_ONCE(prev->work) & WORK_SOFTIRQ) { /* read anew: one load less without work */
+		/* Read anew: one load less without work. */
+		if (READ_ONCE(prev->work) & WORK_SOFTIRQ) {
 			give_way_after_softirqs(cpu, to_end);
 			return;
 		}

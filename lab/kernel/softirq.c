@@ -5,10 +5,11 @@
  * check (mechanism `softirq`):
  *
  *                   note                          is seen by
- *   syscall-return  WORK_SOFTIRQ of the current   return from system calls and exceptions, schedule()
- *                   task; from the tick also      the end of the tick
+ *   syscall-return  WORK_SOFTIRQ of the current   return from system calls and exceptions,
+ *                   task; from the tick also      schedule(), the end of the tick
  *                   percpu->softirq_look
- *   irq-return      the same                      the same, and every interrupt's return to user mode
+ *   irq-return      the same                      the same, and every interrupt's return to
+ *                                                 user mode
  *   irq-exit        softirq_look; from outside    the end of any interrupt, local_bh_enable();
  *                   interrupts wakes the thread   the thread
  *   thread          wakes the thread              the thread
@@ -160,7 +161,8 @@ static i64 take_all(struct lab_softirq_take *take)
 
 	for (struct ring *ring = rings; ring < &rings[MAX_CPUS]; ring++) {
 		while (take->count < take->capacity && take_one(ring, &one, &take->lost)) {
-			if (copy_to_user(take->records + take->count * sizeof(one), &one, sizeof(one)))
+			if (copy_to_user(take->records + take->count * sizeof(one), &one,
+					 sizeof(one)))
 				return -EFAULT;
 			take->count++;
 			ring->taken++;

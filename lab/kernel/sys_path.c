@@ -75,7 +75,10 @@ _Static_assert(sizeof(struct stat) == 144 && offsetof(struct stat, size) == 48, 
 #define MODE_PIPE 0010600u
 
 static const u32 mode_types[] = {
-	[NODE_FILE] = 0100000, [NODE_FOLDER] = 0040000, [NODE_DEVICE] = 0020000, [NODE_LINK] = 0120000,
+	[NODE_FILE] = 0100000,
+	[NODE_FOLDER] = 0040000,
+	[NODE_DEVICE] = 0020000,
+	[NODE_LINK] = 0120000,
 };
 
 /* Of a node, or of a pipe, which has none. */

@@ -48,7 +48,8 @@ struct task {
 	u64 rsp;               /* kernel stack pointer while it does not run */
 	u32 work;              /* WORK_*, set by others with atomic or */
 	u32 state;             /* enum task_state */
-	u64 eflags;            /* flags=constant: what the switch restores; IOPL only for iopl-only */
+	/* With flags=constant what the switch restores; IOPL only for iopl-only. */
+	u64 eflags;
 	void *kstack;          /* lowest address */
 	u64 kstack_top;
 	struct mm *mm;         /* NULL: a kernel thread */
@@ -69,7 +70,8 @@ struct task {
 	u64 slice;             /* ticks left, SCHED_OTHER */
 	struct list run;       /* in a level of a run queue */
 	struct list wait;      /* in a wait queue */
-	u64 voluntary, involuntary; /* switches, as getrusage(2) counts: sched_yield is involuntary */
+	/* Switches, as getrusage(2) counts: sched_yield is involuntary. */
+	u64 voluntary, involuntary;
 	u64 minor_faults;
 
 	u32 tid;

@@ -27,7 +27,8 @@ struct timer {
 
 void timer_init(struct timer *timer, void (*expired)(struct timer *));
 void timer_start(struct timer *timer, u64 deadline); /* on this CPU */
-bool timer_cancel(struct timer *timer);              /* true if it had not expired; waits for a running handler */
+/* True if it had not expired; waits for a running handler. */
+bool timer_cancel(struct timer *timer);
 void timer_interrupt(void);
 /* Has this CPU's timer interrupt by VECTOR_TEST at `deadline` (TSC), or NEVER; interrupts
  * are off. */

@@ -38,7 +38,8 @@ struct variants {
 	u32 softirq;      /* irq-exit */
 	u32 idle;         /* hlt */
 	u32 idle_check;   /* 0 off, 1 on */
-	u32 max_cpus;     /* CPUs to plan for, as NR_CPUS; at least those started; default MAX_CPUS */
+	/* CPUs to plan for, as NR_CPUS; at least those started; default MAX_CPUS. */
+	u32 max_cpus;
 	u32 ioctl;                   /* unlocked */
 	u32 compat_ioctl;            /* entry */
 	u32 compat_ioctl_handlers;   /* hash-*: commands registered in all */

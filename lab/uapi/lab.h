@@ -98,7 +98,8 @@ struct lab_softirq_take {
 
 _Static_assert(sizeof(struct lab_bkl) == 256 && sizeof(struct lab_softirq_arm) == 24, "ABI");
 _Static_assert(sizeof(struct lab_softirq_counts) == 256, "ABI");
-_Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24, "ABI");
+_Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24,
+	       "ABI");
 
 /* What came of the frames that the network card received. */
 struct lab_network {

@@ -1,5 +1,6 @@
 #!/bin/sh
-# archive.sh FOLDER PROGRAM FILE: an initramfs whose /init is the program, with /compat and /glibc beside it.
+# archive.sh FOLDER PROGRAM FILE: an initramfs whose /init is the program, with /compat and /glibc
+# beside it.
 set -eu
 folder=$1 program=$2 file=$3
 root=$(mktemp -d)

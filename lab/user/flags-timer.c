@@ -29,7 +29,8 @@ int main(int argc, char **argv, char **envp)
 
 	(void)argc, (void)argv, (void)envp;
 	print("nothing: %lu\n", SHORTEST());
-	print("pushf:   %lu\n", SHORTEST(__asm__ volatile("pushf; pop %0" : "=r"(flags)::"memory")));
+	print("pushf:   %lu\n",
+	      SHORTEST(__asm__ volatile("pushf; pop %0" : "=r"(flags)::"memory")));
 	__asm__ volatile("pushf; pop %0" : "=r"(flags)::"memory");
 	print("popf:    %lu\n",
 	      SHORTEST(__asm__ volatile("push %0; popf" ::"r"(flags) : "memory", "cc")));

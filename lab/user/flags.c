@@ -28,7 +28,8 @@ static void yield_with(uint64_t flag)
 		uint64_t plain = read_flags(), seen;
 		long number = SYS_sched_yield;
 
-		__asm__ volatile("push %[set]; popfq; syscall; pushfq; pop %[seen]; push %[plain]; popfq"
+		__asm__ volatile("push %[set]; popfq; syscall; pushfq; pop %[seen];"
+				 "push %[plain]; popfq"
 				 : [seen] "=&r"(seen), "+a"(number)
 				 : [set] "r"(plain | flag), [plain] "r"(plain)
 				 : "rcx", "r11", "memory", "cc");

@@ -13,8 +13,8 @@ static void load(uint64_t value)
 {
 	uint32_t control = 0x1f80 | ((uint32_t)value & 3) << 13; /* rounding mode */
 
-	__asm__ volatile("movq %0, %%xmm0; movq %0, %%xmm7; movq %0, %%xmm15; ldmxcsr %1" ::"r"(value),
-			 "m"(control));
+	__asm__ volatile("movq %0, %%xmm0; movq %0, %%xmm7; movq %0, %%xmm15; ldmxcsr %1"
+			 ::"r"(value), "m"(control));
 }
 
 static int holds(uint64_t value)
@@ -76,7 +76,8 @@ static void a_handler_keeps_them(void)
 
 	expect_equal(on_signal(SIGUSR1, clobber), 0);
 	load(0x1234567);
-	__asm__ volatile("syscall" : "+a"(number) : "D"(own), "S"(SIGUSR1) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "+a"(number) : "D"(own), "S"(SIGUSR1) : "rcx", "r11",
+			 "memory");
 	ok = holds(0x1234567);
 	expect(ok);
 }

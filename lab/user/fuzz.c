@@ -12,10 +12,12 @@ static char arena[65536] __attribute__((aligned(4096)));
 /* Numbers that are apt to be misread: around bounds, as addresses, sizes, descriptors, flags. */
 static uint64_t argument(struct random *random)
 {
-	static const uint64_t odd[] = { 0, 1, 2, 3, 8, 0xff, 0xfff, 0x1000, 0xffff, 0x10000, 0x7fffffff,
+	static const uint64_t odd[] = {
+		0, 1, 2, 3, 8, 0xff, 0xfff, 0x1000, 0xffff, 0x10000, 0x7fffffff,
 		0x80000000, 0xffffffff, 0x100000000, 0x7fffffffe000, 0x7ffffffff000, 0x800000000000,
 		0x7fffffffffffffff, 0x8000000000000000, 0xffff888000000000, 0xffffffff80100000,
-		0xfffffffffffff000, 0xffffffffffffffff };
+		0xfffffffffffff000, 0xffffffffffffffff,
+	};
 
 	switch (random_below(random, 5)) {
 	case 0:
@@ -47,12 +49,14 @@ static void make_calls(uint64_t seed, volatile uint64_t *made)
 	uint64_t end = now_ns() + CHILD_NS;
 
 	while (now_ns() < end) {
-		uint64_t number = random_below(&random, 8) ? random_below(&random, 340)
-							   : random_next(&random) >> random_below(&random, 64);
+		uint64_t number = random_below(&random, 8)
+					  ? random_below(&random, 340)
+					  : random_next(&random) >> random_below(&random, 64);
 		uint64_t a = argument(&random);
 
 		if (random_below(&random, 4) == 0)
-			a = (uint64_t)paths[random_below(&random, sizeof(paths) / sizeof(paths[0]))];
+			a = (uint64_t)paths[random_below(&random,
+							 sizeof(paths) / sizeof(*paths))];
 		if (!allowed(number, a))
 			continue;
 		__atomic_add_fetch(made, 1, __ATOMIC_RELAXED);

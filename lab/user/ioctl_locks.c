@@ -99,7 +99,8 @@ static uint64_t take_counts(struct lab_bkl *counts)
 		acquired += counts->cpu[cpu].acquired;
 		expect(counts->cpu[cpu].contended <= counts->cpu[cpu].acquired);
 		expect(counts->cpu[cpu].spins >= counts->cpu[cpu].contended);
-		expect(counts->cpu[cpu].waited >= counts->cpu[cpu].spins); /* a tick a look, at least */
+		/* A tick a look, at least. */
+		expect(counts->cpu[cpu].waited >= counts->cpu[cpu].spins);
 		expect(counts->cpu[cpu].contended || !counts->cpu[cpu].waited);
 		expect(cpu < cpus() || !counts->cpu[cpu].acquired);
 	}

@@ -92,7 +92,8 @@ static void wrong_numbers(ioctl_way way, uint32_t own, uint32_t other_way)
 
 static void wrong_files(ioctl_way way, uint32_t own)
 {
-	long null = sys(SYS_open, "/dev/null", O_RDWR), file = sys(SYS_open, "/proc/cmdline", O_RDONLY);
+	long null = sys(SYS_open, "/dev/null", O_RDWR);
+	long file = sys(SYS_open, "/proc/cmdline", O_RDONLY);
 	int pipe[2];
 
 	expect_equal(sys(SYS_pipe, pipe), 0);

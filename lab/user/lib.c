@@ -136,8 +136,8 @@ static void format_to(struct output *out, const char *format, va_list arguments)
 
 			if (value < 0)
 				put(out, '-');
-			put_number(out, value < 0 ? -(unsigned long)value : (unsigned long)value, 10,
-				   width, pad);
+			put_number(out, value < 0 ? -(unsigned long)value : (unsigned long)value,
+				   10, width, pad);
 		} else if (*format == 'u' || *format == 'x') {
 			unsigned long value = is_long ? va_arg(arguments, unsigned long)
 						      : va_arg(arguments, unsigned);
@@ -190,7 +190,8 @@ uint64_t random_next(struct random *random)
 #ifdef __x86_64__
 void *map_pages(size_t bytes, int flags)
 {
-	long address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+	long address = sys(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1,
+			   0);
 
 	expect(address > 0);
 	return (void *)address;

@@ -30,7 +30,9 @@ long option(const char *word, long fallback)
 {
 	const char *found = strstr(words, word);
 
-	return found && found[strlen(word)] == '=' ? parse_number(found + strlen(word) + 1) : fallback;
+	if (!found || found[strlen(word)] != '=')
+		return fallback;
+	return parse_number(found + strlen(word) + 1);
 }
 
 static int chosen(const char *name)
@@ -94,7 +96,8 @@ int main(int argc, char **argv, char **envp)
 		return port_worker(argv);
 	if (argc > 1 && !strcmp(argv[1], "exec-probe"))
 		return exec_probe(argc, argv);
-	sys(SYS_open, "/dev/console", O_RDWR, 0); /* 0, 1 and 2, should the kernel have opened none */
+	/* 0, 1 and 2, should the kernel have opened none. */
+	sys(SYS_open, "/dev/console", O_RDWR, 0);
 	sys(SYS_dup2, 0, 1);
 	sys(SYS_dup2, 0, 2);
 	read_command_line();

@@ -59,8 +59,8 @@ void serve(uint64_t answers)
 		expect_equal(sys(SYS_LAB, LAB_NETWORK, &seen), 0);
 	}
 	take_runs();
-	print("network: NET_RX ran %lu times; raised in idle %lu, in user mode %lu, in the kernel %lu; "
-	      "%lu records lost; %lu to %lu ticks from raise to entry\n",
+	print("network: NET_RX ran %lu times; raised in idle %lu, in user mode %lu, in the kernel "
+	      "%lu; %lu records lost; %lu to %lu ticks from raise to entry\n",
 	      runs.from[0] + runs.from[1] + runs.from[2], runs.from[LAB_IN_IDLE],
 	      runs.from[LAB_IN_USER], runs.from[LAB_IN_KERNEL], runs.lost, runs.least, runs.most);
 	/* One a frame at most: more, and a line was not let go of. None for what was sent. */
@@ -69,6 +69,7 @@ void serve(uint64_t answers)
 	expect(runs.from[LAB_IN_IDLE] > 0);
 	/* With parallel CPUs the next packet may always come while the softirq still runs. */
 	expect(runs.from[LAB_IN_USER] > 0 || !option("test.exact", 0));
-	print("network: answered %lu ARP, %lu UDP; not %lu malformed, %lu ignored, %lu without room\n",
+	print("network: answered %lu ARP, %lu UDP; not %lu malformed, %lu ignored, "
+	      "%lu without room\n",
 	      seen.arp_answers, seen.echoes, seen.malformed, seen.ignored, seen.no_room);
 }

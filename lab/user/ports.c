@@ -53,7 +53,8 @@ static int obey(const struct request *request, char **argv)
 	switch (request->command) {
 	case ALLOW:
 	case DENY:
-		return (int)sys(SYS_ioperm, request->from, request->count, request->command == ALLOW);
+		return (int)sys(SYS_ioperm, request->from, request->count,
+				request->command == ALLOW);
 	case IOPL:
 		return (int)sys(SYS_iopl, request->from);
 	case TRY:

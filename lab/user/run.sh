@@ -36,7 +36,8 @@ boot() {
 		printf 'ok    %s\n' "$1"
 		touch "$file.ok"
 	else
-		printf 'FAIL  %s: no line matches %s\n%s\n' "$1" "$2" "$(tail -n 40 "$file" | sed 's/^/  | /')"
+		printf 'FAIL  %s: no line matches %s\n%s\n' "$1" "$2" \
+			"$(tail -n 40 "$file" | sed 's/^/  | /')"
 	fi
 }
 
@@ -80,7 +81,8 @@ interprets() {
 
 # fuzz CPUS SEED WORDS
 fuzz() {
-	launch "$1 CPU: random system calls for $fuzz_seconds s, seed $2 $3" 'and the kernel lives$' \
+	launch "$1 CPU: random system calls for $fuzz_seconds s, seed $2 $3" \
+		'and the kernel lives$' \
 		"$1" "$parallel" max $((fuzz_seconds + 120)) tests \
 		"test.fuzz=$fuzz_seconds test.seed=$2 $3"
 }
@@ -91,7 +93,8 @@ other_side() {
 		grep -qs '^network: serving' "$3" && break
 		sleep 0.1
 	done
-	"$out/user/host/network" "$1" "$2" 1000 || { printf 'FAIL  the other side of %s\n' "$1"; false; }
+	"$out/user/host/network" "$1" "$2" 1000 ||
+		{ printf 'FAIL  the other side of %s\n' "$1"; false; }
 }
 
 # exchange NAME KIND CPUS CLOCK WORDS: the machine must have seen just what the other side sent

@@ -67,8 +67,8 @@ static void the_tick_shares_the_cpu(void)
 		sys(SYS_kill, children[i], SIGKILL);
 		wait_for(children[i]);
 	}
-	/* Equal shares, as far as the kernel can tell: with a clock that stands still while the host runs
-	 * something else. Else just that each had turns. */
+	/* Equal shares, as far as the kernel can tell: with a clock that stands still while the
+	 * host runs something else. Else just that each had turns. */
 	for (int i = 0; i < 3; i++) {
 		expect(board->turns[i] > 0);
 		if (option("test.exact", 0))
@@ -113,7 +113,8 @@ static long thread(void (*body)(struct board *), char *top, struct board *board)
 	register long tls __asm__("r8") = 0;
 	long result;
 
-	__asm__ volatile("syscall; test %%rax, %%rax; jnz 1f; mov %[board], %%rdi; xor %%ebp, %%ebp;"
+	__asm__ volatile("syscall; test %%rax, %%rax; jnz 1f;"
+			 "mov %[board], %%rdi; xor %%ebp, %%ebp;"
 			 "call *%[body]; mov $60, %%eax; xor %%edi, %%edi; syscall; ud2; 1:"
 			 : "=a"(result)
 			 : "0"((long)SYS_clone), "D"((long)THREAD), "S"(top), "d"(&board->word),

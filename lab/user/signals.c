@@ -69,7 +69,8 @@ static void sleep_takes_its_time(void)
 
 static void a_read_is_interrupted(void)
 {
-	uint64_t timer[4] = { 0, 2000, 0, 2000 }; /* each 2 ms: the first may come before the read */
+	/* Each 2 ms: the first may come before the read. */
+	uint64_t timer[4] = { 0, 2000, 0, 2000 };
 	int ends[2];
 	char byte;
 

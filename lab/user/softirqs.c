@@ -17,7 +17,8 @@ static struct lab_softirq_record records[RECORDS];
 
 /* ---- The device, the records. ---- */
 
-static long arm_device(uint64_t delay, unsigned softirq, unsigned cpu, unsigned source, unsigned again)
+static long arm_device(uint64_t delay, unsigned softirq, unsigned cpu, unsigned source,
+		       unsigned again)
 {
 	struct lab_softirq_arm arm = { delay, softirq, cpu, source, again };
 
@@ -180,7 +181,8 @@ static void raised_in_user_mode(void)
 	}
 	if (!seen && !option("test.exact", 0))
 		return; /* on a busy host the device may come too late, in the sleep */
-	print("      raise to entry, from a program without system calls: %lu to %lu\n", bounds.least,
+	print("      raise to entry, from a program without system calls: %lu to %lu\n",
+	      bounds.least,
 	      bounds.most);
 	if (!option("test.exact", 0))
 		return;
@@ -207,7 +209,8 @@ static void raised_between_system_calls(void)
 
 		widen(&bounds, record.entered - record.raised);
 	}
-	print("      the same, with a system call each 5,000 instructions: %lu to %lu\n", bounds.least,
+	print("      the same, with a system call each 5,000 instructions: %lu to %lu\n",
+	      bounds.least,
 	      bounds.most);
 	if (variant_is("softirq=syscall-return"))
 		expect(bounds.most > 4000 && bounds.most < 5000 + LATE);
@@ -300,7 +303,8 @@ static void idle_sees_it(void)
 			longest = record->entered - record->raised;
 		lost += record->entered - record->raised > LATE;
 	}
-	print("      %u arrivals in the kernel, %u in idle, %u lost; the longest wait is %lu\n", kernel,
+	print("      %u arrivals in the kernel, %u in idle, %u lost; the longest wait is %lu\n",
+	      kernel,
 	      idle, lost, longest);
 	expect_equal(skipped, 0);
 	expect_equal(dropped, 0);
@@ -400,7 +404,8 @@ static void none_is_lost_or_run_twice(void)
 	}
 	/* Each run left a record, which was taken or lost; others were lost, too. */
 	expect(taken <= runs && taken + lost >= runs);
-	print("      %lu raises on %u CPUs, %lu merged, %lu runs\n", raised, count, raised - runs, runs);
+	print("      %lu raises on %u CPUs, %lu merged, %lu runs\n", raised, count, raised - runs,
+	      runs);
 }
 
 static void another_cpu_interrupts(void)
@@ -436,7 +441,8 @@ static void the_thread_takes_what_is_too_much(void)
 	count = await(LAB_HI, 25);
 	gap = gap_of(find(LAB_HI, count)->entered);
 	for (unsigned i = 0; i < count; i++)
-		together += records[i].softirq == LAB_HI && gap && gap_of(records[i].entered) == gap;
+		together += records[i].softirq == LAB_HI && gap &&
+			    gap_of(records[i].entered) == gap;
 	/* Before the interrupt returned, as many rounds as are allowed. */
 	if (option("test.exact", 0) && (variant_irq_exit() || variant_is("softirq=irq-return")))
 		expect_equal(together, 10);
@@ -458,7 +464,8 @@ static void a_flood_leaves_programs_their_turns(void)
 		if (gap->to - gap->from > longest)
 			longest = gap->to - gap->from;
 	}
-	print("      of %lu the flood had %lu, at most %lu at once\n", 40 * TICK, interrupted, longest);
+	print("      of %lu the flood had %lu, at most %lu at once\n", 40 * TICK, interrupted,
+	      longest);
 	expect(interrupted > 2 * SLICE);
 	expect(longest < SLICE + TICK);
 	sleep_ns(200000000);

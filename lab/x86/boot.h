@@ -16,7 +16,8 @@ struct memory_range {
 extern struct memory_range memory_ranges[MEMORY_RANGES];
 extern unsigned memory_range_count;
 
-extern const char image_start[], text_start[], text_end[], rodata_start[], rodata_end[], image_end[];
+extern const char image_start[], image_end[];
+extern const char text_start[], text_end[], rodata_start[], rodata_end[];
 extern char boot_stack_top[];
 
 #endif

@@ -128,7 +128,7 @@ static inline u64 read_cr4(void) { u64 v; __asm__ volatile("mov %%cr4, %0" : "=r
 static inline void write_cr0(u64 v) { __asm__ volatile("mov %0, %%cr0" ::"r"(v) : "memory"); }
 static inline void write_cr3(u64 v) { __asm__ volatile("mov %0, %%cr3" ::"r"(v) : "memory"); }
 static inline void write_cr4(u64 v) { __asm__ volatile("mov %0, %%cr4" ::"r"(v) : "memory"); }
-static inline void flush_page(u64 address) { __asm__ volatile("invlpg (%0)" ::"r"(address) : "memory"); }
+static inline void flush_page(u64 page) { __asm__ volatile("invlpg (%0)" ::"r"(page) : "memory"); }
 
 struct cpuid { u32 a, b, c, d; };
 
@@ -136,14 +136,34 @@ static inline struct cpuid cpuid(u32 leaf, u32 subleaf)
 {
 	struct cpuid r;
 
-	__asm__ volatile("cpuid" : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d) : "a"(leaf), "c"(subleaf));
+	__asm__ volatile("cpuid"
+			 : "=a"(r.a), "=b"(r.b), "=c"(r.c), "=d"(r.d)
+			 : "a"(leaf), "c"(subleaf));
 	return r;
 }
 
-static inline void out8(u16 port, u8 value) { __asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port)); }
-static inline void out16(u16 port, u16 value) { __asm__ volatile("outw %0, %1" ::"a"(value), "Nd"(port)); }
-static inline void out32(u16 port, u32 value) { __asm__ volatile("outl %0, %1" ::"a"(value), "Nd"(port)); }
-static inline u8 in8(u16 port) { u8 v; __asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port)); return v; }
+static inline void out8(u16 port, u8 value)
+{
+	__asm__ volatile("outb %0, %1" ::"a"(value), "Nd"(port));
+}
+
+static inline void out16(u16 port, u16 value)
+{
+	__asm__ volatile("outw %0, %1" ::"a"(value), "Nd"(port));
+}
+
+static inline void out32(u16 port, u32 value)
+{
+	__asm__ volatile("outl %0, %1" ::"a"(value), "Nd"(port));
+}
+
+static inline u8 in8(u16 port)
+{
+	u8 v;
+
+	__asm__ volatile("inb %1, %0" : "=a"(v) : "Nd"(port));
+	return v;
+}
 
 /* Features that the kernel uses, found once at boot (cpu.c). */
 struct cpu_features {

@@ -117,7 +117,8 @@ static void gate_set(unsigned vector, u64 handler, u8 flags, u8 ist)
 void idt_init(void)
 {
 	static const struct { u8 vector, ist; } stacks[] = {
-		{ 1, IST_DEBUG }, { 2, IST_NMI }, { 8, IST_DOUBLE_FAULT }, { 18, IST_MACHINE_CHECK },
+		{ 1, IST_DEBUG }, { 2, IST_NMI }, { 8, IST_DOUBLE_FAULT },
+		{ 18, IST_MACHINE_CHECK },
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(exception_entries); i++)

@@ -10,7 +10,7 @@
 #define LAB_DESC_H
 
 #define GDT_ENTRIES 16
-#define GDT_SPARE 257 /* empty ones after them: room for getcpu=sgdt's limits and getcpu=sldt's LDTs */
+#define GDT_SPARE 257 /* empty ones after them: for getcpu=sgdt's limits and getcpu=sldt's LDTs */
 #define GDT_TSS 8
 #define GDT_TLS 12
 #define GDT_CPUNODE 15
@@ -61,7 +61,8 @@ _Static_assert(offsetof(struct tss, io_bitmap_base) == 0x66, "Intel SDM");
 _Static_assert(offsetof(struct tss, io_bitmap) == 0x68, "Intel SDM");
 
 #define TSS_IO_BITMAP_VALID offsetof(struct tss, io_bitmap)
-#define TSS_LIMIT (offsetof(struct tss, io_bitmap) + IO_BITMAP_BYTES) /* the byte after it included */
+/* The byte after the bitmap is included. */
+#define TSS_LIMIT (offsetof(struct tss, io_bitmap) + IO_BITMAP_BYTES)
 #define TSS_IO_BITMAP_INVALID 0xffff
 
 struct percpu;

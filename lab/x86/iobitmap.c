@@ -40,7 +40,8 @@
 struct io_bitmap {
 	u64 sequence;   /* another one after each change; never 0 */
 	u32 references; /* tasks; more than one: copy before a change */
-	u32 bytes;      /* whole words up to the last one that allows a port; after it all is ones */
+	/* Whole words up to the last one that allows a port; after it all is ones. */
+	u32 bytes;
 	u64 bits[WORDS];
 };
 

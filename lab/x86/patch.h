@@ -99,7 +99,8 @@ _Static_assert(sizeof(struct alternative) == 32, "ALTERNATIVE() below writes it"
 /* The text of an asm statement: `old` by default, `new` where `feature` was chosen. */
 #define ALTERNATIVE(old, new, feature)                                                             \
 	"771: " old "\n"                                                                           \
-	"772: .skip -(((774f - 773f) - (772b - 771b)) > 0) * ((774f - 773f) - (772b - 771b)), 0x90\n" \
+	"772: .skip -(((774f - 773f) - (772b - 771b)) > 0) *"                                      \
+	" ((774f - 773f) - (772b - 771b)), 0x90\n"                                                 \
 	"775:\n"                                                                                   \
 	".pushsection .alternatives, \"a\"\n"                                                      \
 	".quad 771b, 773f\n"                                                                       \

@@ -27,7 +27,8 @@
 
 struct task;
 
-#define LEVELS 128 /* run-queue levels: 0..98 SCHED_FIFO priorities 99..1, 99 SCHED_OTHER, 100 none */
+/* Run-queue levels: 0..98 SCHED_FIFO priorities 99..1, 99 SCHED_OTHER, 100 none. */
+#define LEVELS 128
 
 struct runqueue {
 	struct spinlock lock;        /* irqsave */
@@ -65,7 +66,8 @@ struct percpu {
 	struct runqueue rq;
 	u64 ticks;
 	u64 next_tick;               /* TSC */
-	u64 device_deadline;         /* when the timer is to be the test device's interrupt; or NEVER */
+	/* When the timer is to be the test device's interrupt; or NEVER. */
+	u64 device_deadline;
 	struct list timers;          /* by deadline */
 	struct spinlock timer_lock;  /* irqsave */
 	/* iobitmap=lazy: which bitmap the TSS holds, and how far it may differ from all ones. */

@@ -40,7 +40,10 @@ void smp_stop_others(void);            /* for panic */
 /* fxsave and fxrstor areas. */
 void fpu_init_state(void *fpu);
 static inline void fpu_save(void *fpu) { __asm__ volatile("fxsave64 (%0)" ::"r"(fpu) : "memory"); }
-static inline void fpu_load(const void *fpu) { __asm__ volatile("fxrstor64 (%0)" ::"r"(fpu) : "memory"); }
+static inline void fpu_load(const void *fpu)
+{
+	__asm__ volatile("fxrstor64 (%0)" ::"r"(fpu) : "memory");
+}
 /* Makes a new task's stack ready for its first switch: with a body, a kernel thread that calls it;
  * without, a user task that leaves by task_regs(), which the caller filled (context.c). */
 void task_first_frame(struct task *task, void (*body)(void *), void *argument);

@@ -29,7 +29,8 @@ say() {
 # check_tools: name everything that is missing at once, and the packages it comes in.
 check_tools() {
 	for tool in gcc make flex bison bc; do
-		command -v "$tool" >/dev/null || die "no $tool; apt-get install gcc make flex bison bc"
+		command -v "$tool" >/dev/null ||
+			die "no $tool; apt-get install gcc make flex bison bc"
 	done
 	[ -e /usr/include/gelf.h ] || die "no gelf.h; apt-get install libelf-dev"
 	[ -e /usr/include/openssl/opensslv.h ] || die "no OpenSSL; apt-get install libssl-dev"

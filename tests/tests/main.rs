@@ -7,6 +7,7 @@ mod against;
 mod cache;
 mod disk;
 mod exactness;
+mod examples;
 mod explain;
 mod features;
 mod hostile;

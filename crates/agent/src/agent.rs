@@ -12,7 +12,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Entered by the program's runtime on the program's own stack with the C-style arguments that the kernel passed.
+/// Entered by the program's runtime on the program's own stack with the C-style arguments that the
+/// kernel passed.
 pub fn enter(arguments: &[&[u8]]) -> ! {
     let mut port = Port::new();
     let command = Command::read(arguments);

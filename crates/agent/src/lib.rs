@@ -1,12 +1,12 @@
 //! The agent: `/init` in a measured guest.
 //!
-//! It sets the guest up, announces READY, is paused by the host and resumed, then executes the plan:
-//! every path once in each perturbed run, and sends what came of it. A perturbed run is a fresh start
-//! of this program (new stack and mapping bases, another phase of the timer tick), each probe in it a
-//! forked child of its own, so that nothing a probe does outlives it.
+//! It sets the guest up, announces READY, is paused by the host and resumed, then executes the
+//! plan: every path once in each perturbed run, and sends what came of it. A perturbed run is a
+//! fresh start of this program (new stack and mapping bases, another phase of the timer tick), each
+//! probe in it a forked child of its own, so that nothing a probe does outlives it.
 //!
-//! Without libc and without an allocator: it must run on any kernel, and its instructions are part of
-//! what is measured. `main.rs` makes a program of it.
+//! Without libc and without an allocator: it must run on any kernel, and its instructions are part
+//! of what is measured. `main.rs` makes a program of it.
 #![cfg_attr(not(test), no_std)]
 #![allow(
     clippy::result_large_err,

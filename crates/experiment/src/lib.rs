@@ -1,9 +1,9 @@
 //! Experiments: subjects × paths × expected results, as data; pure.
 //!
-//! - [`Experiment::parse`] reads one from TOML (`experiments/*.toml`) and checks that all it refers to
-//!   is there.
-//! - [`Observed`] is what was measured for it, cell by cell; [`ExperimentReport`] puts both together and judges
-//!   every expectation.
+//! - [`Experiment::parse`] reads one from TOML (`experiments/*.toml`) and checks that all it refers
+//!   to is there.
+//! - [`Observed`] is what was measured for it, cell by cell; [`ExperimentReport`] puts both
+//!   together and judges every expectation.
 //!
 //! An instruction count is not a cycle: the results that a thread published stand beside ours, never
 //! in one column with them.

@@ -48,8 +48,8 @@ fn elapsed(percent: u64) -> ElapsedCell {
     ObservedCell::Measured(Elapsed { one_ns: 90, two_ns: 180, percent, low_percent, high_percent })
 }
 
-/// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes thrice
-/// as long, the new one as long as by one.
+/// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes
+/// thrice as long, the new one as long as by one.
 fn report(expectation: &str, old: ExactCell, new: ExactCell) -> ExperimentReport {
     let check = |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
     let observed = Observed {

@@ -57,7 +57,7 @@ Examples:
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  pathmeter explain switch.yield bzImage              the call tree of a round trip, to the instruction
+  pathmeter explain switch.yield bzImage              the call tree, to the instruction
   pathmeter explain file.stat old/bzImage new/bzImage which functions changed it
   pathmeter explain switch.yield+ioport-both bzImage --against switch.yield
                                                       what the I/O bitmaps cost
@@ -182,7 +182,8 @@ pub(crate) struct CompareArgs {
     pub(crate) new: PathBuf,
     /// Explain each path that changed: the functions in which the difference is
     ///
-    /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, and `explanations`.
+    /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, and
+    /// `explanations`.
     #[arg(long)]
     pub(crate) explain: bool,
     /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken
@@ -229,8 +230,8 @@ pub(crate) struct GuestArgs {
     /// The guest's CPU, as QEMU names it; by default one that every QEMU has alike
     ///
     /// The default is spelled out feature by feature (docs/exactness.md), so that each version of
-    /// QEMU gives the same result. A model's name may stand for another CPU in another version: then
-    /// only results of one version are compared.
+    /// QEMU gives the same result. A model's name may stand for another CPU in another version:
+    /// then only results of one version are compared.
     #[arg(
         long, value_name = "MODEL", default_value_t = Settings::default().cpu,
         hide_default_value = true,

@@ -1,7 +1,8 @@
 //! `pathmeter doctor`: what this machine can measure, and what to do where it can't.
 //!
-//! It looks at what a run needs, and then tries it: the lab kernel is measured twice and recorded. A
-//! check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they don't).
+//! It looks at what a run needs, and then tries it: the lab kernel is measured twice and recorded.
+//! A check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they
+//! don't).
 
 use std::io::Write;
 use std::path::Path;

@@ -65,7 +65,8 @@ fn times(samples: &[u64]) -> Option<Elapsed> {
     })
 }
 
-/// `part` of `whole`, which is not 0, in percent, rounded; in 128 bits, so that neither is too large.
+/// `part` of `whole`, which is not 0, in percent, rounded; in 128 bits, so that neither is too
+/// large.
 fn percent(part: u64, whole: u64) -> u64 {
     let (part, whole) = (u128::from(part), u128::from(whole));
     u64::try_from((part * 100 + whole / 2) / whole).unwrap_or(u64::MAX)

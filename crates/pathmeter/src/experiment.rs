@@ -117,8 +117,8 @@ struct Row {
 }
 
 impl Guests<'_> {
-    /// Measures all subjects. Why one could not be is added to `failures`; the error is what stands in the
-    /// way of all.
+    /// Measures all subjects. Why one could not be is added to `failures`; the error is what stands
+    /// in the way of all.
     fn observe(
         &self,
         experiment: &Experiment,
@@ -214,8 +214,8 @@ impl Guests<'_> {
         Ok(())
     }
 
-    /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing depends on
-    /// them.
+    /// The elapsed times of one subject. Why there are none stands in the cells alone: nothing
+    /// depends on them.
     fn elapsed(
         &self,
         experiment: &Experiment,

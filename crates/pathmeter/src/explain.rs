@@ -54,8 +54,9 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     Ok(Explain::new(only(base)?, Some(only(new)?)))
 }
 
-/// Records `paths` of both kernels at once, in a guest each, and finds what they do differently: one for
-/// each path, in their order. Beside each kernel is the vmlinux that the user named, if any.
+/// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
+/// one for each path, in their order. Beside each kernel is the vmlinux that the user named, if
+/// any.
 ///
 /// # Errors
 /// For all paths, what stands in the way of all.

@@ -38,8 +38,8 @@ struct ExplainedComparison {
     explanations: Vec<Explain>,
 }
 
-/// Puts the comparison out, and explains every path that changed and has windows: all in one guest of
-/// each kernel.
+/// Puts the comparison out, and explains every path that changed and has windows: all in one guest
+/// of each kernel.
 ///
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.

@@ -1,7 +1,7 @@
 //! A kernel to measure: a file, or the lab kernel with its variants.
 //!
-//! Everything that differs between the two is answered here: hash, bytes, the guest's settings, what of
-//! them a result's configuration shows, and what a failure means.
+//! Everything that differs between the two is answered here: hash, bytes, the guest's settings,
+//! what of them a result's configuration shows, and what a failure means.
 
 use std::path::{Path, PathBuf};
 
@@ -104,8 +104,8 @@ impl Image {
         }
     }
 
-    /// Its bytes, ready to boot. A file is made sure to be still the one that was hashed: a build may be
-    /// writing it, and its numbers must not be kept under another's name.
+    /// Its bytes, ready to boot. A file is made sure to be still the one that was hashed: a build
+    /// may be writing it, and its numbers must not be kept under another's name.
     pub(crate) fn load(&self) -> Result<KernelImage, ImageError> {
         let Self::File { path, sha256 } = self else {
             let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
@@ -127,8 +127,8 @@ impl Image {
         }
     }
 
-    /// Why it could not be measured. The lab kernel checks its command line itself: what it prints about
-    /// it is the user's mistake, or this machine's limit.
+    /// Why it could not be measured. The lab kernel checks its command line itself: what it prints
+    /// about it is the user's mistake, or this machine's limit.
     pub(crate) fn failure(&self, error: VmError) -> Failure {
         let Self::Lab { name, .. } = self else { return Failure::measuring(self.name(), error) };
         match LabComplaint::found_in(&error) {

@@ -1,4 +1,5 @@
-//! Ctrl-C, a termination, a closed terminal: the first asks the measurements to end, the second ends the process.
+//! Ctrl-C, a termination, a closed terminal: the first asks the measurements to end, the second
+//! ends the process.
 
 use pathmeter_vm::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

@@ -1,5 +1,5 @@
-//! The lab kernel as a subject: how many CPUs its machine has, its variants on its command line, and its
-//! own words when it stops.
+//! The lab kernel as a subject: how many CPUs its machine has, its variants on its command line,
+//! and its own words when it stops.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ use crate::subject;
 pub(crate) struct Lab {
     /// Its variants: `mechanism=variant,…`.
     pub(crate) variants: String,
-    /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared. The
-    /// kernel knows eight, but more than two don't run exactly (`docs/exactness.md`).
+    /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared.
+    /// The kernel knows eight, but more than two don't run exactly (`docs/exactness.md`).
     pub(crate) cpus: u32,
 }
 
 impl Lab {
-    /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` is known here, the
-    /// kernel judges the others.
+    /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` is known here,
+    /// the kernel judges the others.
     pub(crate) fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
         let Some(words) = subject::lab_words(subject) else { return Ok(None) };
         let (cpus, variants): (Vec<&str>, Vec<&str>) =

@@ -1,6 +1,6 @@
-//! Recorded paths: the guest is restored once more, the recorder writes down every instruction of the
-//! paths' windows, and the decoder makes the call tree of the most frequent one of each. Its total is
-//! checked against what the guest's own clock counted in the same windows.
+//! Recorded paths: the guest is restored once more, the recorder writes down every instruction of
+//! the paths' windows, and the decoder makes the call tree of the most frequent one of each. Its
+//! total is checked against what the guest's own clock counted in the same windows.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -70,7 +70,8 @@ pub(crate) fn recorded(
     Ok(paths.iter().zip(recorded).map(window).collect())
 }
 
-/// The recorder must have seen what the guest's clock counted: the total shown is one of the samples.
+/// The recorder must have seen what the guest's clock counted: the total shown is one of the
+/// samples.
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,

@@ -41,7 +41,8 @@ impl SelfTest {
                 Ok(format!("exact: {measured} paths of the lab kernel, twice the same"))
             }
             Some(path) => Err(failed(format!(
-                "the lab kernel's {path} read differently the second time: this QEMU does not count exactly"
+                "the lab kernel's {path} read differently the second time: this QEMU does not \
+                 count exactly"
             ))),
         }
     }

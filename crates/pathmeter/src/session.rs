@@ -1,5 +1,5 @@
-//! A session: QEMU, the cache and the guest's settings, found out once, and everything that is measured
-//! with them.
+//! A session: QEMU, the cache and the guest's settings, found out once, and everything that is
+//! measured with them.
 //!
 //! Contract: a result from the cache and one just measured are the same document, but for the
 //! subject's name, which is always the one given now.
@@ -116,8 +116,8 @@ impl Session {
         self.with_request(image, progress, pathmeter_vm::measure_elapsed)
     }
 
-    /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each trace
-    /// what it will.
+    /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each
+    /// trace what it will.
     pub(crate) fn record<R: Send>(
         &self,
         image: &Image,

@@ -1,0 +1,137 @@
+//! Tables of names: the paths, the crates, the exit codes, the documents' schemas.
+
+use std::collections::BTreeSet;
+
+use assert_cmd::Command;
+use pathmeter_catalogue::Suite;
+
+use crate::markdown::{code, documents, prose, read, root, section, tables};
+
+/// What `pathmeter` prints.
+fn printed(arguments: &[&str]) -> String {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"));
+    // Without PATH `doctor` finds no QEMU and has nothing to wait for.
+    let output = command.args(arguments).env("PATH", "").output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn every_path_is_documented_once_in_the_catalogues_order() {
+    let text = read("docs/paths.md");
+    let tables = tables(&text);
+    let rows = tables.iter().filter(|table| table[0][0] == "path").flat_map(|table| &table[1..]);
+    let documented: Vec<_> = rows.flat_map(|row| code(row[0])).collect();
+    let names: Vec<_> = Suite::Exact.paths().iter().map(|path| path.name).collect();
+    assert_eq!(documented, names);
+}
+
+#[test]
+fn the_readme_knows_how_many_paths_there_are() {
+    let text = read("README.md");
+    let count = Suite::Exact.paths().len();
+    assert!(text.contains(&format!("8 of {count} paths of two kernels")));
+    assert!(text.contains(&format!("shows all {count} rows")));
+}
+
+/// The crates of this workspace that `manifest` depends on outside its tests.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap_or_default();
+    let lines = rest.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.strip_prefix("pathmeter-")?.split_once(['.', ' ']));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The crates that a cell of the column `depends on` stands for; what is in brackets is about
+/// tests.
+fn depends_on(cell: &str, krate: &str, crates: &BTreeSet<String>) -> BTreeSet<String> {
+    let cell = cell.split('(').next().unwrap();
+    let named: BTreeSet<_> = code(cell).into_iter().map(str::to_owned).collect();
+    if cell.starts_with("all but ") {
+        crates.iter().filter(|name| *name != krate && !named.contains(*name)).cloned().collect()
+    } else {
+        assert!(!named.is_empty() || cell.trim() == "nothing", "{cell}");
+        named
+    }
+}
+
+#[test]
+fn the_map_has_every_crate_and_what_it_depends_on() {
+    let folders = root().join("crates").read_dir().unwrap();
+    let folders = folders.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let crates: BTreeSet<_> = folders.collect();
+    let text = read("ARCHITECTURE.md");
+    let section = section(&text, "## The crates");
+    let tables = tables(section);
+    let rows = &tables[0][1..];
+    let listed: Vec<_> = rows.iter().map(|row| code(row[0])[0].to_owned()).collect();
+    assert_eq!(listed.iter().cloned().collect::<BTreeSet<_>>(), crates);
+    for (krate, row) in listed.iter().zip(rows) {
+        let manifest = read(&format!("crates/{krate}/Cargo.toml"));
+        assert_eq!(depends_on(row[2], krate, &crates), dependencies(&manifest), "{krate}");
+        assert!(section.contains(&format!("\n**`crates/{krate}`**")), "no paragraph on {krate}");
+    }
+}
+
+/// The numbers in `lines` that `number` finds, each once.
+fn numbers<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    number: impl Fn(&'a str) -> Option<&'a str>,
+) -> BTreeSet<u8> {
+    lines.filter_map(number).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[test]
+fn exit_codes_are_the_same_in_the_code_the_help_and_the_documents() {
+    let source = read("crates/pathmeter/src/failure.rs");
+    let (_, body) = source.split_once("enum Exit {").unwrap();
+    let (body, _) = body.split_once("\n}").unwrap();
+    let codes = numbers(body.lines(), |line| {
+        line.split_once(" = ").and_then(|(_, code)| code.strip_suffix(','))
+    });
+    assert!(codes.len() > 3, "{codes:?}");
+
+    let help = printed(&["--help"]);
+    let (_, help) = help.split_once("Exit codes:\n").unwrap();
+    assert_eq!(numbers(help.lines(), |line| line.split_whitespace().next()), codes, "--help");
+
+    let text = read("docs/results.md");
+    let tables = tables(section(&text, "## Exit codes"));
+    let rows = tables[0][1..].iter().map(|row| row[0]);
+    assert_eq!(numbers(rows, Some), codes, "docs/results.md");
+
+    for document in documents() {
+        let text = prose(&read(&document)).join(" ");
+        let after = text.split("exit code ").skip(1).map(|rest| rest.trim_start_matches("is "));
+        let named = numbers(after, |rest| rest.split(|char: char| !char.is_ascii_digit()).next());
+        assert!(named.is_subset(&codes), "{document}: {named:?}");
+    }
+}
+
+/// The names of this form in `text`: `pathmeter.word/1`.
+fn schema_names(text: &str) -> BTreeSet<String> {
+    let end = |char: char| !(char.is_ascii_alphanumeric() || "-/".contains(char));
+    let names = text.split("pathmeter.").skip(1).filter_map(|rest| rest.split(end).next());
+    names.filter(|name| name.contains('/')).map(|name| format!("pathmeter.{name}")).collect()
+}
+
+#[test]
+fn the_documents_name_the_schemas_that_there_are() {
+    let files = root().join("docs/schemas").read_dir().unwrap();
+    let files = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let published: BTreeSet<_> = files
+        .map(|name| {
+            let (name, number) = name.strip_suffix(".json").unwrap().rsplit_once('-').unwrap();
+            format!("{name}/{number}")
+        })
+        .collect();
+    let mut all = published.clone();
+    for verb in ["paths", "doctor"] {
+        all.extend(schema_names(&printed(&[verb, "--json"])));
+    }
+    assert_eq!(all.len(), published.len() + 2, "{all:?}");
+    assert_eq!(schema_names(&read("docs/results.md")), all);
+    for document in documents() {
+        let named = schema_names(&read(&document));
+        assert!(named.is_subset(&all), "{document}: {named:?}");
+    }
+}

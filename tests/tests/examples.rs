@@ -1,0 +1,183 @@
+//! The documents' examples: each `console` block that begins with `$ pathmeter` shows what that
+//! command prints, to the last character.
+//!
+//! `make examples` (`PATHMETER_BLESS=1`) writes the blocks anew. A comment on the line before a
+//! block may ask for something else:
+//!
+//! | comment                           | the block                                               |
+//! |-----------------------------------|---------------------------------------------------------|
+//! | `<!-- example: first table -->`   | holds the output as far as its second blank line        |
+//! | `<!-- example: not run: WHY -->`  | can't be run here                                       |
+//!
+//! `tests/examples.sha256` has the kernels and the agent that the examples are of. With other
+//! kernels, as on another distribution, nothing is compared. Another agent, as another compiler
+//! makes it, lies elsewhere in memory, which a footprint shows: then the words are compared, not
+//! the numbers.
+
+use std::fmt::Write;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use pathmeter_e2e::{Scene, debian, pathmeter};
+
+/// The documents with examples.
+const DOCUMENTS: &[&str] = &["README.md", "docs/explain.md", "docs/worked-example.md"];
+/// What blocks name kernels by.
+const KERNELS: &[&str] = &["cloud", "rt"];
+
+const FENCE: &str = "```console\n$ pathmeter ";
+
+/// The folder of these tests.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
+}
+
+/// How much of the output a block shows.
+enum Shown {
+    All,
+    FirstTable,
+    NotRun,
+}
+
+/// What the comment in the last line of `before`, if there is one, asks for.
+fn shown(before: &str) -> Shown {
+    let comment = before.trim_end().lines().last().unwrap_or_default();
+    match comment.strip_prefix("<!-- example: ").and_then(|rest| rest.strip_suffix(" -->")) {
+        None => Shown::All,
+        Some("first table") => Shown::FirstTable,
+        Some(other) => {
+            assert!(other.starts_with("not run: "), "{comment}");
+            Shown::NotRun
+        }
+    }
+}
+
+/// A scene with the kernels by the names that the examples use.
+fn scene() -> Scene {
+    let scene = Scene::warm();
+    for name in KERNELS {
+        symlink(debian(name), scene.path(&format!("{name}.deb"))).unwrap();
+    }
+    scene
+}
+
+/// What the examples depend on, as sha256sum prints it: the kernels; in the last line the agent.
+fn sums(scene: &Scene) -> String {
+    let mut sums = String::new();
+    let mut agent = String::new();
+    for name in KERNELS {
+        let file = format!("{name}.deb");
+        let document = scene.run(&["measure", &file, "--json"]).json();
+        let sum = |field: &str| document["configuration"][field].as_str().unwrap().to_owned();
+        writeln!(sums, "{}  {file}", sum("image_sha256")).unwrap();
+        agent = format!("{}  agent\n", sum("agent_sha256"));
+    }
+    sums + &agent
+}
+
+/// The kernels' lines of such a list.
+fn kernels(sums: &str) -> Vec<&str> {
+    sums.lines().take(KERNELS.len()).collect()
+}
+
+/// The text without its numbers and columns.
+fn words(text: &str) -> String {
+    let is_number = |word: &str| {
+        word.contains(|char: char| char.is_ascii_digit()) && !word.contains(char::is_alphabetic)
+    };
+    let words = |line: &str| {
+        let words = line.split_whitespace().filter(|word| !is_number(word));
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    };
+    text.lines().map(words).collect()
+}
+
+/// What the command, whose words are quoted for a shell, prints.
+fn printed(scene: &Scene, words: &str) -> String {
+    let script = format!("exec \"$0\" {words}");
+    let shell = scene.marked("sh", &["-c", &script, pathmeter().to_str().unwrap()]);
+    scene.run_command(shell).succeeded().stdout.clone()
+}
+
+/// The output as far as its second blank line.
+fn first_table(output: &str) -> String {
+    let parts: Vec<_> = output.splitn(3, "\n\n").take(2).collect();
+    parts.join("\n\n").trim_end().to_owned() + "\n"
+}
+
+/// The document with every block as the commands print it today, and how many were run.
+fn rewritten(scene: &Scene, text: &str) -> (String, u32) {
+    let mut pieces = text.split(FENCE);
+    let (mut rewritten, mut run) = (pieces.next().unwrap().to_owned(), 0);
+    for piece in pieces {
+        let (block, after) = piece.split_once("```\n").unwrap();
+        let (words, output) = block.split_once('\n').unwrap();
+        let output = match shown(&rewritten) {
+            Shown::NotRun => output.to_owned(),
+            Shown::All => printed(scene, words),
+            Shown::FirstTable => first_table(&printed(scene, words)),
+        };
+        run += u32::from(!matches!(shown(&rewritten), Shown::NotRun));
+        write!(rewritten, "{FENCE}{words}\n{output}```\n{after}").unwrap();
+    }
+    (rewritten, run)
+}
+
+/// The document must show what the commands print; without the numbers if it is another agent.
+fn assert_current(document: &str, text: &str, rewritten: &str, same_agent: bool) {
+    let seen = |text: &str| if same_agent { text.to_owned() } else { words(text) };
+    let (text, rewritten) = (seen(text), seen(rewritten));
+    let lines = text.lines().zip(rewritten.lines());
+    let differing: Vec<_> = lines.filter(|(old, new)| old != new).take(5).collect();
+    assert!(text == rewritten, "{document} is stale, run `make examples`: {differing:#?}");
+}
+
+#[test]
+fn the_documents_examples_are_what_the_commands_print() {
+    let scene = scene();
+    let (file, today) = (folder().join("examples.sha256"), sums(&scene));
+    let bless = std::env::var_os("PATHMETER_BLESS").is_some();
+    if bless {
+        fs::write(&file, &today).unwrap();
+    }
+    let then = fs::read_to_string(&file).unwrap();
+    if kernels(&then) != kernels(&today) {
+        println!("left out: the examples are of other kernels than cloud.deb and rt.deb here");
+        return;
+    }
+    let mut all = 0;
+    for document in DOCUMENTS {
+        let path = folder().join("..").join(document);
+        let text = fs::read_to_string(&path).unwrap();
+        let (rewritten, run) = rewritten(&scene, &text);
+        all += run;
+        if bless {
+            fs::write(path, rewritten).unwrap();
+        } else {
+            assert_current(document, &text, &rewritten, then == today);
+        }
+    }
+    assert!(all >= 5, "only {all} examples were run");
+}
+
+#[test]
+fn without_its_numbers_a_table_has_its_words() {
+    let one = "base  new  difference\n  45   39          -6  +1  read_zero\n";
+    let other = "base   new  difference\n 145   139         -6      read_zero\n";
+    assert_eq!(words(one), words(other));
+    assert_eq!(words(one), "base new difference\nread_zero\n");
+    assert_ne!(words(one), words(&other.replace("zero", "one")));
+}
+
+#[test]
+fn a_block_shows_all_the_first_table_or_what_cannot_be_run() {
+    assert!(matches!(shown("Text:\n\n"), Shown::All));
+    assert!(matches!(shown("<!-- example: first table -->\n"), Shown::FirstTable));
+    assert!(matches!(shown("<!-- example: not run: no kernel -->\n\n"), Shown::NotRun));
+    assert_eq!(
+        first_table("head\n\ntable\ntotal\n\ntree\n\nfootprint\n"),
+        "head\n\ntable\ntotal\n"
+    );
+    assert_eq!(first_table("head\n\ntable\n"), "head\n\ntable\n");
+}
