@@ -36,7 +36,7 @@ row = [{ label = "P4", values = ["1"] }]
 "#;
 
 fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
-    Experiment::parse(&format!("{TEXT}\n[[expect]]\nsays = \"it\"\n{expectation}\n"))
+    Experiment::parse(&format!("{TEXT}\n[[expect]]\nstatement = \"it\"\n{expectation}\n"))
 }
 
 fn cell(instructions: u64) -> ExactCell {
@@ -264,7 +264,7 @@ fn a_check_that_is_not_shown_is_not_expected() {
     };
     assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
     let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");
-    let text = format!("{nowhere}\n[[expect]]\nsays = \"it\"\n{rule}\n");
+    let text = format!("{nowhere}\n[[expect]]\nstatement = \"it\"\n{rule}\n");
     assert_eq!(Experiment::parse(&text), refused("NT"));
 }
 

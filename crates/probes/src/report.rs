@@ -10,7 +10,7 @@ use crate::{
     text::Text,
 };
 
-/// Most samples of one path in one start.
+/// Most samples of one path in one run.
 pub const MAX_SAMPLES: usize = 1024;
 /// Most checks of one path.
 pub const MAX_CHECKS: usize = 8;

@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_plan_is_three_kinds_of_lines() {
         let plan = Plan::new(Suite::Exact, 8).without(17).without(3);
-        assert_eq!(plan.to_string(), "suite exact\nstarts 8\nskip 3\nskip 17\n");
+        assert_eq!(plan.to_string(), "suite exact\nruns 8\nskip 3\nskip 17\n");
     }
 
     #[test]
@@ -233,22 +233,22 @@ mod tests {
 
     #[test]
     fn a_line_without_its_number_is_refused_rather_than_a_panic() {
-        let numbers = ["suite exact\nstarts \n", "suite exact\nstarts 8\nskip \n"];
+        let numbers = ["suite exact\nruns \n", "suite exact\nruns 8\nskip \n"];
         assert_eq!(numbers.map(read), [2, 3].map(|line| Err(PlanError::Number { line })));
-        assert_eq!(read("suite exact\nstarts\n"), Err(PlanError::Line { line: 2, name: "runs" }));
+        assert_eq!(read("suite exact\nruns\n"), Err(PlanError::Line { line: 2, name: "runs" }));
         assert_eq!(read("runs\n"), Err(PlanError::Line { line: 1, name: "suite" }));
     }
 
     #[test]
     fn a_number_out_of_range_is_refused() {
         let paths = Suite::Exact.paths().len();
-        let skip = format!("suite exact\nstarts 8\nskip {paths}\n");
+        let skip = format!("suite exact\nruns 8\nskip {paths}\n");
         assert_eq!(read(&skip), Err(PlanError::Number { line: 3 }));
         for runs in ["1025", "4294967296", "-1", "+1", "0x1", "1 ", "١"] {
-            let text = format!("suite exact\nstarts {runs}\n");
+            let text = format!("suite exact\nruns {runs}\n");
             assert_eq!(read(&text), Err(PlanError::Number { line: 2 }), "{runs}");
         }
-        assert!(read("suite exact\nstarts 1024\n").is_ok());
+        assert!(read("suite exact\nruns 1024\n").is_ok());
     }
 
     #[test]
@@ -256,8 +256,8 @@ mod tests {
         assert_eq!(read(""), Err(PlanError::Cut));
         assert_eq!(read("suite exact"), Err(PlanError::Cut));
         assert_eq!(read("suite exact\n"), Err(PlanError::Missing { name: "runs" }));
-        assert_eq!(read("suite slow\nstarts 1\n"), Err(PlanError::Suite { line: 1 }));
-        let empty_line = "suite exact\nstarts 1\n\nskip 1\n";
+        assert_eq!(read("suite slow\nruns 1\n"), Err(PlanError::Suite { line: 1 }));
+        let empty_line = "suite exact\nruns 1\n\nskip 1\n";
         assert_eq!(read(empty_line), Err(PlanError::Line { line: 3, name: "skip" }));
         assert_eq!(read(&"skip 1\n".repeat(1000)), Err(PlanError::Long));
     }
