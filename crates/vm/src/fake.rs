@@ -48,6 +48,8 @@ pub(crate) struct FakeHost {
     pub(crate) faults: Vec<(At, Fault)>,
     /// So many restored guests end before they are.
     pub(crate) unrestorable: Cell<u32>,
+    /// There is no room for a guest's state.
+    pub(crate) full: bool,
     /// Each guest that was started: how, and with which plan.
     pub(crate) started: RefCell<Vec<(Origin, Plan)>>,
     /// Each step for which the limit began anew.
@@ -180,7 +182,12 @@ impl Guest for FakeGuest {
 
     /// All the state that it has is the plan.
     fn save(self, mut file: File) -> Result<(), VmError> {
-        file.write_all(self.plan.to_string().as_bytes()).map_err(|source| VmError::Save { source })
+        let written = if self.host.full {
+            Err(std::io::ErrorKind::StorageFull.into())
+        } else {
+            file.write_all(self.plan.to_string().as_bytes())
+        };
+        written.map_err(|source| VmError::Save { source })
     }
 
     fn copy_memory(&mut self, _: Memory) -> Result<(), VmError> {

@@ -404,6 +404,16 @@ mod tests {
     }
 
     #[test]
+    fn a_snapshot_that_cannot_be_written_names_the_caches_folder_and_leaves_nothing_there() {
+        let (folder, cache) = cache();
+        let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
+        let error = measured(&host, Some(&cache)).unwrap_err();
+        assert!(error.to_string().starts_with(folder.path().to_str().unwrap()), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(matches!(measured(&host, None), Err(VmError::Save { .. })));
+    }
+
+    #[test]
     fn the_limit_holds_for_each_run_anew() {
         let host = Rc::new(FakeHost::default());
         measured(&host, None).unwrap();

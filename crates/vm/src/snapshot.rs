@@ -6,7 +6,7 @@
 //! | 8      | 4     | CRC-32 of everything from offset 16 on                       |
 //! | 12     | 4     | length of the description                                    |
 //! | 16     | n     | description: JSON, [`Description`]'s fields                   |
-//! | 16 + n |       | QEMU's migration stream                                      |
+//! | 16 + n |       | QEMU's migration stream, by the pipes of `stream.rs`         |
 //!
 //! Integers are little endian. The checksum is there for files that a crash or a full disk left
 //! behind; a snapshot is never older than the key that names it, so it carries no version of its own.
