@@ -4,8 +4,11 @@ use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, RawFrame, message};
 
 use crate::{
-    Plan, Progress, Request, VmError, error::Step, guest::Guest, measure::path_name,
+    Plan, Progress, Request, VmError,
+    error::{GuestCause, Step},
+    guest::Guest,
     outcome::Gathered,
+    request::path_name,
 };
 
 /// What was heard of the agent.
@@ -13,27 +16,27 @@ use crate::{
 pub(crate) enum AgentEvent {
     /// A path is begun.
     Begin,
-    /// The path with this index has been run once more.
-    Outcome(usize),
+    /// A path has been run once more.
+    Outcome,
     /// All runs are done.
     Done,
 }
 
 /// A running guest, and what came of its paths so far.
-pub(crate) struct AgentRun<'a> {
+pub(crate) struct AgentRun<'a, G> {
     request: &'a Request<'a>,
     suite: Suite,
     of: u64,
-    pub(crate) guest: Guest,
+    pub(crate) guest: G,
     gathered: Gathered,
     run: u64,
 }
 
-impl<'a> AgentRun<'a> {
+impl<'a, G: Guest> AgentRun<'a, G> {
     /// Lets the guest run, which is paused at READY and has `plan` to run.
     pub(crate) fn resume(
         request: &'a Request<'a>,
-        mut guest: Guest,
+        mut guest: G,
         plan: &Plan,
     ) -> Result<Self, VmError> {
         guest.begin(Step::Run);
@@ -53,7 +56,7 @@ impl<'a> AgentRun<'a> {
                 let step = self.announce(place);
                 // The limit holds for each run anew.
                 if place.run == self.run {
-                    self.guest.step = step;
+                    self.guest.proceed(step);
                 } else {
                     self.run = place.run;
                     self.guest.begin(step);
@@ -61,13 +64,12 @@ impl<'a> AgentRun<'a> {
                 Ok(AgentEvent::Begin)
             }
             Frame::Outcome => {
-                let step = std::mem::replace(&mut self.guest.step, Step::Run);
-                let index = if let Step::Path { index, .. } = step { index } else { usize::MAX };
-                Ok(AgentEvent::Outcome(index))
+                self.guest.proceed(Step::Run);
+                Ok(AgentEvent::Outcome)
             }
             Frame::Done => Ok(AgentEvent::Done),
-            Frame::Abort(reason) => Err(self.guest.gave_up(reason)),
-            Frame::Wrong(what) => Err(self.guest.not_the_protocol(what)),
+            Frame::Abort(reason) => Err(self.guest.failure(GuestCause::Abort { reason })),
+            Frame::Wrong(what) => Err(self.guest.failure(GuestCause::Protocol { what })),
         }
     }
 

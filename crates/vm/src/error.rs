@@ -20,35 +20,13 @@ pub enum VmError {
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
-    /// The guest took too long.
-    #[error("{step}: not done after {} s", .limit.as_secs())]
-    Timeout {
+    /// Something went wrong with the guest.
+    #[error("{step}: {cause}")]
+    Guest {
         /// What it was doing.
         step: Step,
-        /// The limit.
-        limit: Duration,
-        /// The end of its console.
-        console: Tail,
-    },
-    /// The kernel panicked.
-    #[error("{step}: {message}")]
-    Panicked {
-        /// What it was doing.
-        step: Step,
-        /// The kernel's own words.
-        message: String,
-        /// The end of its console.
-        console: Tail,
-    },
-    /// The guest shut down or rebooted, or QEMU ended by itself or was killed.
-    #[error("{step}: {how}")]
-    Ended {
-        /// What it was doing.
-        step: Step,
-        /// Whether it was the guest's doing.
-        by_guest: bool,
-        /// How, as far as is known.
-        how: String,
+        /// What went wrong.
+        cause: GuestCause,
         /// The end of its console.
         console: Tail,
     },
@@ -57,26 +35,6 @@ pub enum VmError {
     Recorder {
         /// What it said.
         how: String,
-    },
-    /// What arrived on the protocol port is not the protocol.
-    #[error("{step}: the protocol port carried {what}")]
-    Protocol {
-        /// What it was doing.
-        step: Step,
-        /// What arrived.
-        what: String,
-        /// The end of its console.
-        console: Tail,
-    },
-    /// The agent gave up.
-    #[error("{step}: the agent gave up: {reason}")]
-    Abort {
-        /// What it was doing.
-        step: Step,
-        /// The agent's words.
-        reason: String,
-        /// The end of its console.
-        console: Tail,
     },
     /// QEMU refused a command.
     #[error("{step}: QEMU refused {command}: {answer}")]
@@ -96,13 +54,56 @@ pub enum VmError {
         /// The error.
         source: std::io::Error,
     },
-    /// A file can't be written.
-    #[error("{}: {source}", .path.display())]
-    Write {
-        /// The file or folder.
-        path: PathBuf,
+    /// The guest can't be saved as a snapshot.
+    #[error("writing the snapshot: {source}")]
+    Save {
         /// The error.
         source: std::io::Error,
+    },
+    /// The guest can't be saved as a snapshot in the cache.
+    #[error("{}: {source}", .folder.display())]
+    SaveToCache {
+        /// The cache's folder.
+        folder: PathBuf,
+        /// The error.
+        source: std::io::Error,
+    },
+}
+
+/// What went wrong with a guest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GuestCause {
+    /// It took too long.
+    #[error("not done after {} s", .limit.as_secs())]
+    Timeout {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The kernel panicked.
+    #[error("{message}")]
+    Panicked {
+        /// The kernel's own words.
+        message: String,
+    },
+    /// The guest shut down or rebooted, or QEMU ended by itself or was killed.
+    #[error("{how}")]
+    Ended {
+        /// Whether it was the guest's doing.
+        by_guest: bool,
+        /// How, as far as is known.
+        how: String,
+    },
+    /// What arrived on the protocol port is not the protocol.
+    #[error("the protocol port carried {what}")]
+    Protocol {
+        /// What arrived.
+        what: String,
+    },
+    /// The agent gave up.
+    #[error("the agent gave up: {reason}")]
+    Abort {
+        /// The agent's words.
+        reason: String,
     },
 }
 
@@ -149,71 +150,72 @@ impl VmError {
     /// One that breaks the protocol is not given another chance, and if QEMU was killed or crashed, the
     /// kernel is not to blame.
     pub(crate) fn in_path(&self) -> Option<usize> {
-        match self {
-            Self::Timeout { step: Step::Path { index, .. }, .. }
-            | Self::Panicked { step: Step::Path { index, .. }, .. }
-            | Self::Ended { step: Step::Path { index, .. }, by_guest: true, .. }
-            | Self::Abort { step: Step::Path { index, .. }, .. } => Some(*index),
-            _ => None,
+        let Self::Guest { step: Step::Path { index, .. }, cause, .. } = self else { return None };
+        match cause {
+            GuestCause::Protocol { .. } | GuestCause::Ended { by_guest: false, .. } => None,
+            _ => Some(*index),
         }
     }
 
-    /// The end of the guest's console, if it printed anything.
+    /// The end of the guest's console, if the guest is what went wrong.
     pub fn console(&self) -> Option<&Tail> {
-        match self {
-            Self::Timeout { console, .. }
-            | Self::Panicked { console, .. }
-            | Self::Ended { console, .. }
-            | Self::Protocol { console, .. }
-            | Self::Abort { console, .. } => Some(console),
-            _ => None,
-        }
+        if let Self::Guest { console, .. } = self { Some(console) } else { None }
     }
 
     /// What the user can do about it.
     pub fn help(&self) -> Option<&'static str> {
         Some(match self {
             Self::Qemu(error) => error.help(),
-            Self::Timeout { step: Step::Start, .. } => {
-                "QEMU does not answer on its control channel: is it a script, or stopped? \
-                 `pathmeter doctor` checks it; name another one with --qemu FILE"
-            }
-            Self::Timeout { step: Step::Boot, .. } => {
-                "the kernel must boot with a serial console (CONFIG_SERIAL_8250_CONSOLE) and an \
-                 initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time with \
-                 --timeout SECONDS"
-            }
-            Self::Timeout { .. } => "give it more time with --timeout SECONDS",
-            Self::Panicked { message, .. } if message.contains(OUT_OF_MEMORY) => {
-                "this kernel needs more memory than the guest has: give it more, for example \
-                 --memory 512, on both sides of a comparison"
-            }
-            Self::Panicked { step: Step::Boot, .. } => {
-                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
-                 command line with --append"
-            }
-            Self::Ended { step: Step::Start, .. } => {
-                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
-                 --memory what this machine can spare; `pathmeter doctor` checks QEMU"
-            }
-            Self::Ended { by_guest: false, .. } => {
-                "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"
-            }
-            Self::Ended { .. } => "see the end of the guest's console for what it did before",
+            Self::Guest { step, cause, .. } => return cause.help(step),
             Self::Recorder { .. } => {
                 "explaining needs a QEMU with plugins, 7.2 or newer, built with --enable-plugins as \
                  distributions do; name another one with --qemu FILE. Measuring and comparing work \
                  without"
             }
-            Self::Protocol { .. } => "the kernel, or a driver in it, writes to I/O port 0xe9",
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
             }
-            Self::Write { .. } => "make room there, or write elsewhere",
+            Self::SaveToCache { .. } => "make room there, or write elsewhere",
             Self::Cache(_) => {
                 "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
             }
             _ => return None,
+        })
+    }
+}
+
+impl GuestCause {
+    /// What the user can do about it, if it came at `step`.
+    fn help(&self, step: &Step) -> Option<&'static str> {
+        Some(match (self, step) {
+            (Self::Timeout { .. }, Step::Start) => {
+                "QEMU does not answer on its control channel: is it a script, or stopped? \
+                 `pathmeter doctor` checks it; name another one with --qemu FILE"
+            }
+            (Self::Timeout { .. }, Step::Boot) => {
+                "the kernel must boot with a serial console (CONFIG_SERIAL_8250_CONSOLE) and an \
+                 initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time with \
+                 --timeout SECONDS"
+            }
+            (Self::Timeout { .. }, _) => "give it more time with --timeout SECONDS",
+            (Self::Panicked { message }, _) if message.contains(OUT_OF_MEMORY) => {
+                "this kernel needs more memory than the guest has: give it more, for example \
+                 --memory 512, on both sides of a comparison"
+            }
+            (Self::Panicked { .. }, Step::Boot) => {
+                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
+                 command line with --append"
+            }
+            (Self::Ended { .. }, Step::Start) => {
+                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
+                 --memory what this machine can spare; `pathmeter doctor` checks QEMU"
+            }
+            (Self::Ended { by_guest: false, .. }, _) => {
+                "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"
+            }
+            (Self::Ended { .. }, _) => "see the end of the guest's console for what it did before",
+            (Self::Protocol { .. }, _) => "the kernel, or a driver in it, writes to I/O port 0xe9",
+            (Self::Panicked { .. } | Self::Abort { .. }, _) => return None,
         })
     }
 }

@@ -287,9 +287,9 @@ mod tests {
 
     #[test]
     fn only_a_boot_names_a_kernel_and_only_a_snapshot_is_incoming() {
-        assert!(words(Origin::Boot).contains("-kernel"));
-        assert!(!words(Origin::Boot).contains("-incoming"));
-        assert!(!words(Origin::Snapshot).contains("-kernel"));
+        assert!(words(Origin::Boot).contains(" -kernel "));
+        assert!(!words(Origin::Boot).contains(" -incoming "));
+        assert!(!words(Origin::Snapshot).contains(" -kernel "));
         assert!(words(Origin::Snapshot).contains("-incoming fd:8"));
     }
 

@@ -2,75 +2,28 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use pathmeter_catalogue::Suite;
-use pathmeter_image::{Boot, ImageError, KernelImage};
+use pathmeter_image::Boot;
 use pathmeter_wire::{Kind, message};
 
 use crate::{
-    Cache, Initramfs, Interrupt, PathOutcome, Plan, Qemu, Settings, VmError,
+    Cache, Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
     cache::{key, sha256},
-    error::Step,
+    error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::may_lose,
     machine::{Clock, Firmware, Origin, fd},
     memory_file::memory_file,
     outcome::Gathered,
-    snapshot::{Description, Snapshot},
+    qemu_guest::QemuGuest,
+    request::path_name,
+    snapshot::{Description, Snapshot, reading},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
 const SNAPSHOT_FORMAT: &str = "2";
-
-/// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
-pub struct Kernel<'a> {
-    /// SHA-256 of the image file.
-    pub sha256: String,
-    /// Reads and unpacks the image.
-    pub load: &'a (dyn Fn() -> Result<KernelImage, ImageError> + Sync),
-}
-
-/// What to measure and how.
-pub struct Request<'a> {
-    /// The QEMU to run it in.
-    pub qemu: &'a Qemu,
-    /// The kernel.
-    pub kernel: Kernel<'a>,
-    /// The guest's machine.
-    pub settings: &'a Settings,
-    /// Perturbed runs.
-    pub runs: u32,
-    /// Where snapshots are kept; `None` keeps none.
-    pub cache: Option<&'a Cache>,
-    /// The longest that a boot, or one run, is waited for.
-    pub limit: Duration,
-    /// The user's interrupt.
-    pub interrupt: &'a Interrupt,
-    /// Told how far it is.
-    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-}
-
-/// How far a measurement is.
-#[derive(Clone, Copy, Debug)]
-pub enum Progress<'a> {
-    /// The image is read and unpacked.
-    Loading,
-    /// The kernel boots.
-    Booting,
-    /// A path is being run.
-    Running {
-        /// The path's name.
-        path: &'a str,
-        /// Runs done, over all paths and runs.
-        done: u64,
-        /// Runs to do.
-        of: u64,
-    },
-    /// Something the user should know.
-    Note(&'a str),
-}
 
 /// A measured kernel.
 #[derive(Debug)]
@@ -89,16 +42,22 @@ pub struct MeasuredKernel {
 
 /// Measures one kernel.
 pub fn measure(request: &Request<'_>) -> Result<MeasuredKernel, VmError> {
+    measure_in::<QemuGuest>(request.qemu, request)
+}
+
+fn measure_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<MeasuredKernel, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
         let all = Plan::new(Suite::Exact, request.runs);
         let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
-        let snapshot = snapshot(request, &Initramfs::new(&plan))?;
-        match collect(request, &snapshot, &plan) {
+        let snapshot = snapshot::<G>(host, request, &Initramfs::new(&plan))?;
+        match collect::<G>(host, request, &snapshot, &plan) {
             Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
-            Err(VmError::Ended { step: Step::Start | Step::Restore, how, .. })
-                if snapshot.forget(request) =>
-            {
+            Err(VmError::Guest {
+                step: Step::Start | Step::Restore,
+                cause: GuestCause::Ended { how, .. },
+                ..
+            }) if snapshot.forget(request) => {
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
             }
@@ -143,26 +102,31 @@ fn conclude(
 /// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it was
 /// READY. Samples are what the guest's own clock said, in nanoseconds.
 pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
+    measure_elapsed_in::<QemuGuest>(request.qemu, request)
+}
+
+fn measure_elapsed_in<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+) -> Result<Vec<PathOutcome>, VmError> {
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
-    let (guest, _) = boot_guest(request, &settings, &Initramfs::new(&plan))?;
+    let (guest, _) = boot_guest::<G>(host, request, &settings, &Initramfs::new(&plan))?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
-/// The name of the path with this index in the suite.
-pub(crate) fn path_name(suite: Suite, index: usize) -> &'static str {
-    suite.paths().get(index).map_or("an unknown path", |path| path.name)
-}
-
 /// The guest at READY: from the cache, or by booting the kernel.
-pub(crate) fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<Snapshot, VmError> {
+pub(crate) fn snapshot<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+) -> Result<Snapshot, VmError> {
     let Some(cache) = request.cache else {
-        return boot(request, initramfs, memory_file("pathmeter-snapshot", &[])?);
+        return boot::<G>(host, request, initramfs, memory_file("pathmeter-snapshot", &[])?);
     };
     let name = snapshot_name(request, initramfs);
     if let Some(file) = cache.get(&name) {
-        let failed = |source| VmError::Host { what: "reading the snapshot", source };
-        if let Some(mut snapshot) = Snapshot::open(file).map_err(failed)? {
+        if let Some(mut snapshot) = Snapshot::open(file).map_err(reading)? {
             snapshot.cached_as = Some(name);
             return Ok(snapshot);
         }
@@ -172,8 +136,9 @@ pub(crate) fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<S
         cache.forget(&name);
     }
     let file = cache.begin()?;
-    let failed = |source| VmError::Host { what: "writing the snapshot", source };
-    let snapshot = boot(request, initramfs, file.reopen().map_err(failed)?)
+    let reopened = file.reopen().map_err(|source| VmError::Save { source });
+    let snapshot = reopened
+        .and_then(|file| boot::<G>(host, request, initramfs, file))
         .map_err(|error| naming(error, cache))?;
     cache.keep(file, &name)?;
     Ok(snapshot)
@@ -182,8 +147,8 @@ pub(crate) fn snapshot(request: &Request<'_>, initramfs: &Initramfs) -> Result<S
 /// A write that failed names where it went.
 fn naming(error: VmError, cache: &Cache) -> VmError {
     match error {
-        VmError::Host { what: "writing the snapshot", source } => {
-            VmError::Write { path: cache.folder().to_owned(), source }
+        VmError::Save { source } => {
+            VmError::SaveToCache { folder: cache.folder().to_owned(), source }
         }
         other => other,
     }
@@ -201,21 +166,23 @@ fn snapshot_name(request: &Request<'_>, initramfs: &Initramfs) -> String {
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest, and saves it to `file`.
-pub(crate) fn boot(
+pub(crate) fn boot<G: Guest>(
+    host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,
     file: File,
 ) -> Result<Snapshot, VmError> {
-    let (guest, about) = boot_guest(request, request.settings, initramfs)?;
+    let (guest, about) = boot_guest::<G>(host, request, request.settings, initramfs)?;
     Snapshot::save(guest, file, about)
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest.
-fn boot_guest(
+fn boot_guest<G: Guest>(
+    host: &G::Host,
     request: &Request<'_>,
     settings: &Settings,
     initramfs: &Initramfs,
-) -> Result<(Guest, Description), VmError> {
+) -> Result<(G, Description), VmError> {
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
     request.interrupt.check()?;
@@ -230,39 +197,244 @@ fn boot_guest(
     ];
     let about = Description { release: image.release.clone(), firmware };
     drop(image);
-    let mut guest = Guest::start(
-        request.qemu,
-        settings,
-        (Origin::Boot, firmware),
-        Extra { files, arguments: vec![] },
-        request.limit,
-        request.interrupt,
-    )?;
+    let extra = Extra { files, arguments: vec![] };
+    let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
     await_ready(&mut guest)?;
     Ok((guest, about))
 }
 
 /// The agent says READY and pauses the guest.
-fn await_ready(guest: &mut Guest) -> Result<(), VmError> {
+fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
     let heard =
         guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
-    match heard {
-        (Kind::Ready, Ok(_)) => guest.await_pause(),
-        (Kind::Abort, Ok(reason)) => Err(guest.gave_up(reason)),
-        (kind, Ok(_)) => Err(guest.not_the_protocol(format!("a frame {kind:?} before READY"))),
-        (_, Err(error)) => Err(guest.not_the_protocol(error.to_string())),
-    }
+    let what = match heard {
+        (Kind::Ready, Ok(_)) => return guest.await_pause(),
+        (Kind::Abort, Ok(reason)) => return Err(guest.failure(GuestCause::Abort { reason })),
+        (kind, Ok(_)) => format!("a frame {kind:?} before READY"),
+        (_, Err(error)) => error.to_string(),
+    };
+    Err(guest.failure(GuestCause::Protocol { what }))
 }
 
 /// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect(request: &Request<'_>, snapshot: &Snapshot, plan: &Plan) -> Result<Gathered, VmError> {
-    let guest = snapshot.restore(request, Extra::default())?;
+fn collect<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    plan: &Plan,
+) -> Result<Gathered, VmError> {
+    let guest: G = snapshot.restore(host, request, Extra::default())?;
     run_all(AgentRun::resume(request, guest, plan)?)
 }
 
 /// Hears the agent until it is done.
-fn run_all(mut run: AgentRun<'_>) -> Result<Gathered, VmError> {
+fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
     while run.hear()? != AgentEvent::Done {}
     Ok(run.into_gathered())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use pathmeter_wire::message::Place;
+
+    use super::*;
+    use crate::PathStatus;
+    use crate::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
+
+    const BOTH: [Origin; 2] = [Origin::Boot, Origin::Snapshot];
+
+    fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
+        with_request(host, cache, |request| measure_in::<FakeGuest>(host, request))
+            .map(|kernel| kernel.paths)
+    }
+
+    fn panicked() -> GuestCause {
+        GuestCause::Panicked { message: "Kernel panic - not syncing: oops".to_owned() }
+    }
+
+    /// Whether the path was measured in full, in two runs.
+    fn is_whole(index: usize, path: &PathOutcome) -> bool {
+        let windows = Suite::Exact.paths()[index].kind.samples() as usize;
+        path.status == PathStatus::Ok && path.runs == vec![vec![sample(index); windows]; 2]
+    }
+
+    fn cache() -> (tempfile::TempDir, Cache) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        (folder, cache)
+    }
+
+    #[test]
+    fn a_kernel_that_dies_in_a_path_is_measured_again_without_it() {
+        for cause in [
+            panicked(),
+            GuestCause::Timeout { limit: Duration::from_secs(60) },
+            GuestCause::Ended { by_guest: true, how: "the guest rebooted".to_owned() },
+            GuestCause::Abort { reason: "no port".to_owned() },
+        ] {
+            let host = FakeHost::dying_in(&[3], &cause);
+            let paths = measured(&host, None).unwrap();
+            let name = path_name(Suite::Exact, 3);
+            let reason = format!("the kernel did not survive it: running {name}: {cause}");
+            assert_eq!(paths[3].status, PathStatus::Failed(reason));
+            let mut others = paths.iter().enumerate().filter(|(index, _)| *index != 3);
+            assert!(others.all(|(index, path)| is_whole(index, path)));
+            assert_eq!(host.origins(), [BOTH, BOTH].concat());
+            assert!(host.started.borrow()[2..].iter().all(|(_, plan)| plan.skips(3)));
+            assert_eq!(host.notes.borrow().len(), 1);
+        }
+    }
+
+    #[test]
+    fn the_fifth_path_that_kills_the_kernel_is_an_error() {
+        let four = FakeHost::dying_in(&[0, 1, 2, 3], &panicked());
+        let paths = measured(&four, None).unwrap();
+        assert_eq!(paths.iter().filter(|path| path.status != PathStatus::Ok).count(), 4);
+        let five = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
+        assert_eq!(measured(&five, None).unwrap_err().in_path(), Some(4));
+        assert_eq!((four.origins().len(), five.origins().len()), (10, 10));
+    }
+
+    #[test]
+    fn a_kernel_that_dies_between_paths_is_not_given_another_chance() {
+        for cause in [panicked(), GuestCause::Timeout { limit: Duration::from_secs(60) }] {
+            let host = FakeHost::with_fault(At::Before(3), Fault::Dies(cause.clone()));
+            let Err(VmError::Guest { step: Step::Run, cause: found, .. }) = measured(&host, None)
+            else {
+                panic!("{cause}");
+            };
+            assert_eq!((found, &host.origins()[..]), (cause, &BOTH[..]));
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_kernels_doing_or_is_hostile_costs_no_path() {
+        for cause in [
+            GuestCause::Ended { by_guest: false, how: "killed".to_owned() },
+            GuestCause::Protocol { what: "noise".to_owned() },
+        ] {
+            let host = FakeHost::dying_in(&[3], &cause);
+            assert!(measured(&host, None).is_err());
+            assert_eq!(host.origins(), BOTH);
+        }
+    }
+
+    #[test]
+    fn frames_in_excess_are_an_error() {
+        let windows = Suite::Exact.paths()[3].kind.samples() as usize;
+        let third = Place { run: 0, path: 3 };
+        for sent in [
+            frame(|buffer| message::begin(buffer, Place { run: 0, path: 4 })),
+            frame(|buffer| outcome(buffer, Place { run: 1, path: 3 }, &[])),
+            frame(|buffer| outcome(buffer, third, &vec![1; windows + 1])),
+            frame(|buffer| message::plain(buffer, Kind::Ready, b"")),
+        ] {
+            let host = FakeHost::with_fault(At::Path(3), Fault::Sends(sent));
+            let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) =
+                measured(&host, None)
+            else {
+                panic!("taken");
+            };
+            assert_eq!(host.origins(), BOTH);
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_get_ready_is_an_error() {
+        let abort = frame(|buffer| message::plain(buffer, Kind::Abort, b"no port"));
+        let early = frame(|buffer| message::begin(buffer, Place { run: 0, path: 0 }));
+        for (fault, why) in [
+            (Fault::Dies(panicked()), panicked().to_string()),
+            (Fault::Sends(abort), "the agent gave up: no port".to_owned()),
+            (Fault::Sends(early), "the protocol port carried".to_owned()),
+        ] {
+            let host = FakeHost::with_fault(At::Boot, fault);
+            let error = measured(&host, None).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("booting the kernel: {why}")), "{error}");
+            assert_eq!(host.origins(), [Origin::Boot]);
+        }
+    }
+
+    #[test]
+    fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_booted_again_once() {
+        let (_folder, cache) = cache();
+        let host = Rc::new(FakeHost::default());
+        measured(&host, Some(&cache)).unwrap();
+        measured(&host, Some(&cache)).unwrap();
+        assert_eq!(host.origins(), [&BOTH[..], &[Origin::Snapshot]].concat());
+        host.unrestorable.set(1);
+        let paths = measured(&host, Some(&cache)).unwrap();
+        assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+        assert_eq!(host.origins()[3..], [&[Origin::Snapshot], &BOTH[..]].concat());
+        assert_eq!(host.notes.borrow().len(), 1);
+        host.unrestorable.set(2);
+        let error = measured(&host, Some(&cache)).unwrap_err();
+        assert!(matches!(error, VmError::Guest { step: Step::Restore, .. }), "{error}");
+        assert_eq!(host.origins()[6..], [&[Origin::Snapshot], &BOTH[..]].concat());
+    }
+
+    #[test]
+    fn a_fresh_snapshot_that_cannot_be_restored_is_an_error() {
+        let (_folder, cache) = cache();
+        for cache in [None, Some(&cache)] {
+            let host = Rc::new(FakeHost::default());
+            host.unrestorable.set(1);
+            let error = measured(&host, cache).unwrap_err();
+            assert!(matches!(error, VmError::Guest { step: Step::Restore, .. }), "{error}");
+            assert_eq!(host.origins(), BOTH);
+        }
+    }
+
+    #[test]
+    fn a_corrupt_snapshot_is_made_again() {
+        let (folder, cache) = cache();
+        let host = Rc::new(FakeHost::default());
+        measured(&host, Some(&cache)).unwrap();
+        let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        File::options().write(true).open(file).unwrap().set_len(20).unwrap();
+        measured(&host, Some(&cache)).unwrap();
+        assert_eq!(host.origins(), [BOTH, BOTH].concat());
+        measured(&host, Some(&cache)).unwrap();
+        assert_eq!(host.origins()[4..], [Origin::Snapshot]);
+        assert_eq!(host.notes.borrow().len(), 1);
+    }
+
+    #[test]
+    fn a_snapshot_that_cannot_be_written_names_the_caches_folder_and_leaves_nothing_there() {
+        let (folder, cache) = cache();
+        let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
+        let error = measured(&host, Some(&cache)).unwrap_err();
+        assert!(error.to_string().starts_with(folder.path().to_str().unwrap()), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert!(matches!(measured(&host, None), Err(VmError::Save { .. })));
+    }
+
+    #[test]
+    fn the_limit_holds_for_each_run_anew() {
+        let host = Rc::new(FakeHost::default());
+        measured(&host, None).unwrap();
+        let firsts = Suite::Exact.rounds().flat_map(|round| {
+            let first = Suite::Exact
+                .in_round(round)
+                .next()
+                .map(|(index, path)| Step::Path { index, name: path.name.to_owned() });
+            first.into_iter().flat_map(|first| [first.clone(), first])
+        });
+        // The very first run's began as the guest was resumed.
+        let expected: Vec<_> = [Step::Save, Step::Run].into_iter().chain(firsts.skip(1)).collect();
+        assert_eq!(*host.begun.borrow(), expected);
+    }
+
+    #[test]
+    fn in_elapsed_time_the_guest_runs_on_after_its_boot() {
+        let host = Rc::new(FakeHost::default());
+        let measured =
+            with_request(&host, None, |request| measure_elapsed_in::<FakeGuest>(&host, request));
+        assert!(measured.unwrap().iter().all(|path| path.status == PathStatus::Ok));
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
 }

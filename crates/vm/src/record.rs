@@ -9,13 +9,12 @@ use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, message, plan::Plan};
-use serde_json::json;
 
 use crate::{
     Initramfs, PathOutcome, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
     cache::{Corrupt, key},
-    error::Step,
+    error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::may_lose,
     machine::fd,
@@ -23,6 +22,7 @@ use crate::{
     memory_file::memory_file,
     outcome::Gathered,
     plugin,
+    qemu_guest::QemuGuest,
     snapshot::Snapshot,
 };
 
@@ -50,6 +50,7 @@ pub struct Recorded<R> {
 struct Job<'a, F> {
     plan: Plan,
     limits: RecordingLimits,
+    plugin: &'a File,
     /// Indexes in [`Suite::Exact`], in the order in which the plan runs them.
     paths: Vec<usize>,
     read: &'a F,
@@ -70,6 +71,18 @@ pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
+    let plugin = plugin::for_qemu(request.qemu)?;
+    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, paths, limits, read)
+}
+
+fn record_in<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+    host: &G::Host,
+    request: &Request<'_>,
+    plugin: &File,
+    paths: &[usize],
+    limits: RecordingLimits,
+    read: F,
+) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
     let mut plan = Plan::new(Suite::Exact, request.runs);
     let mut lost: HashMap<usize, VmError> = HashMap::new();
     loop {
@@ -77,8 +90,8 @@ pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
             paths.iter().copied().filter(|path| !lost.contains_key(path)).collect();
         wanted.sort_by_key(|path| plan.before(*path));
         wanted.dedup();
-        let job = Job { plan: plan.clone(), limits, paths: wanted, read: &read };
-        match record_once(request, &job) {
+        let job = Job { plan: plan.clone(), limits, plugin, paths: wanted, read: &read };
+        match record_once::<G, R, F>(host, request, &job) {
             Ok(mut recorded) => {
                 let one = |path| match recorded.remove(path) {
                     Some(recorded) => Ok(recorded),
@@ -102,12 +115,17 @@ pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     }
 }
 
-fn record_once<R: Send, F: Fn(usize, File) -> R + Sync>(
+fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+    host: &G::Host,
     request: &Request<'_>,
     job: &Job<'_, F>,
 ) -> Result<HashMap<usize, Recorded<R>>, VmError> {
-    let snapshot = snapshot(request, &Initramfs::new(&job.plan))?;
-    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin::for_qemu(request.qemu)?))];
+    let snapshot = snapshot::<G>(host, request, &Initramfs::new(&job.plan))?;
+    let plugin = job
+        .plugin
+        .try_clone()
+        .map_err(|source| VmError::Host { what: "handing the recorder to QEMU", source })?;
+    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
     let mut traces = Vec::new();
     for number in (fd::TRACE..).take(job.paths.len()) {
         let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
@@ -124,7 +142,7 @@ fn record_once<R: Send, F: Fn(usize, File) -> R + Sync>(
         let readers: Vec<_> = paths
             .map(|(path, trace)| (*path, scope.spawn(move || (job.read)(*path, trace))))
             .collect();
-        let gathered = run_once(request, &snapshot, job, extra);
+        let gathered = run_once::<G, F>(host, request, &snapshot, job, extra);
         // The guest is gone, and with it the pipes' other ends: the readers come to an end.
         let traces = readers.into_iter().map(|(path, reader)| {
             (path, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -143,21 +161,24 @@ fn record_once<R: Send, F: Fn(usize, File) -> R + Sync>(
 /// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.
 fn refused(error: VmError) -> VmError {
     match error {
-        VmError::Ended { step: Step::Start | Step::Restore, by_guest: false, how, .. } => {
-            VmError::Recorder { how }
-        }
+        VmError::Guest {
+            step: Step::Start | Step::Restore,
+            cause: GuestCause::Ended { by_guest: false, how },
+            ..
+        } => VmError::Recorder { how },
         other => other,
     }
 }
 
 /// Runs a guest until all wanted paths have been run once; what came of them.
-fn run_once<F>(
+fn run_once<G: Guest, F>(
+    host: &G::Host,
     request: &Request<'_>,
     snapshot: &Snapshot,
     job: &Job<'_, F>,
     extra: Extra,
 ) -> Result<Gathered, VmError> {
-    let guest = snapshot.restore(request, extra).map_err(refused)?;
+    let guest: G = snapshot.restore(host, request, extra).map_err(refused)?;
     let mut run = AgentRun::resume(request, guest, &job.plan)?;
     while !matches!(run.hear()?, AgentEvent::Done)
         && !job.paths.iter().all(|path| run.has_run(*path))
@@ -182,7 +203,9 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
 /// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest of their
 /// own. Empty if the kernel has none to give.
 pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
-    let Some(cache) = request.cache else { return fetch_symbols(request) };
+    let Some(cache) = request.cache else {
+        return fetch_symbols::<QemuGuest>(request.qemu, request);
+    };
     let name = symbols_name(request.settings, &request.kernel.sha256, &request.qemu.version);
     match cache.get_checked(&name) {
         Ok(Some(bytes)) => return Ok(bytes),
@@ -192,7 +215,7 @@ pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
             (request.progress)(Progress::Note(&note));
         }
     }
-    let bytes = fetch_symbols(request)?;
+    let bytes = fetch_symbols::<QemuGuest>(request.qemu, request)?;
     cache.put_checked(&name, &bytes)?;
     Ok(bytes)
 }
@@ -202,15 +225,16 @@ fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
 }
 
 /// Boots a guest that runs no path: the kernel need not survive them all to have symbols.
-fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let nothing = Plan::new(Suite::Exact, 0);
-    let snapshot =
-        boot(request, &Initramfs::new(&nothing), memory_file("pathmeter-snapshot", &[])?)?;
+    let file = memory_file("pathmeter-snapshot", &[])?;
+    let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing), file)?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, arguments: vec![] };
-    let mut run = AgentRun::resume(request, snapshot.restore(request, extra)?, &nothing)?;
+    let guest: G = snapshot.restore(host, request, extra)?;
+    let mut run = AgentRun::resume(request, guest, &nothing)?;
     while run.hear()? != AgentEvent::Done {}
     copy_symbols(&mut run.guest)?;
     drop(run);
@@ -221,16 +245,104 @@ fn fetch_symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
 
 /// Waits for the agent to say where the symbols are and to pause, and has QEMU copy them to
 /// [`fd::MEMORY`], by virtual address as the agent sees it.
-fn copy_symbols(guest: &mut Guest) -> Result<(), VmError> {
+fn copy_symbols(guest: &mut impl Guest) -> Result<(), VmError> {
     let said = guest.next_frame(|frame| (frame.kind, message::read_symbols(frame)))?;
     let (Kind::Symbols, Ok(memory)) = said else {
-        return Err(guest.not_the_protocol("something else than the symbols' place".to_owned()));
+        let what = "something else than the symbols' place".to_owned();
+        return Err(guest.failure(GuestCause::Protocol { what }));
     };
     if memory.length == 0 {
         return Ok(());
     }
     guest.await_pause()?;
-    let filename = format!("/proc/self/fd/{}", fd::MEMORY);
-    let arguments = json!({ "val": memory.address, "size": memory.length, "filename": filename });
-    guest.call("memsave", &arguments, None).map(|_| ())
+    guest.copy_memory(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::fake::{At, FakeGuest, FakeHost, Fault, sample, with_request};
+
+    type Traces = Vec<Result<Recorded<String>, VmError>>;
+
+    fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
+        let limits = RecordingLimits { skip: 1, bytes: 1 << 20, most: 1 << 20 };
+        let plugin = memory_file("plugin", &[]).unwrap();
+        let read = |_: usize, mut trace: File| {
+            let mut text = String::new();
+            trace.read_to_string(&mut text).unwrap();
+            text
+        };
+        with_request(host, None, |request| {
+            record_in::<FakeGuest, _, _>(host, request, &plugin, paths, limits, read)
+        })
+    }
+
+    /// The trace is this path's, and so is the outcome, of one run.
+    fn assert_whole(path: usize, recorded: &Result<Recorded<String>, VmError>) {
+        let Recorded { trace, outcome } = recorded.as_ref().unwrap();
+        assert_eq!(*trace, path.to_string());
+        let windows = Suite::Exact.paths()[path].kind.samples() as usize;
+        assert_eq!(outcome.runs, [vec![sample(path); windows]]);
+    }
+
+    fn panicked() -> GuestCause {
+        GuestCause::Panicked { message: "Kernel panic - not syncing: oops".to_owned() }
+    }
+
+    #[test]
+    fn each_path_has_its_own_trace_in_the_order_asked_for() {
+        let host = Rc::new(FakeHost::default());
+        let traces = recorded(&host, &[7, 2, 5]).unwrap();
+        [7, 2, 5].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
+        assert_eq!(host.origins().len(), 2);
+    }
+
+    #[test]
+    fn a_path_that_dies_before_it_is_left_out_and_moves_no_trace() {
+        let host = FakeHost::dying_in(&[1], &panicked());
+        let traces = recorded(&host, &[7, 2]).unwrap();
+        [7, 2].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
+        assert_eq!((host.origins().len(), host.notes.borrow().len()), (4, 1));
+        assert!(host.started.borrow()[3].1.skips(1));
+    }
+
+    #[test]
+    fn a_path_that_dies_after_them_does_not_matter() {
+        let host = FakeHost::dying_in(&[3], &panicked());
+        assert_whole(2, &recorded(&host, &[2]).unwrap()[0]);
+        assert_eq!(host.origins().len(), 2);
+    }
+
+    #[test]
+    fn a_wanted_path_that_dies_is_its_own_error_and_the_others_are_recorded() {
+        let host = FakeHost::dying_in(&[2], &panicked());
+        let traces = recorded(&host, &[2, 7]).unwrap();
+        assert_eq!(traces[0].as_ref().unwrap_err().in_path(), Some(2));
+        assert_whole(7, &traces[1]);
+        let host = FakeHost::dying_in(&[2, 7], &panicked());
+        let traces = recorded(&host, &[7, 2]).unwrap();
+        let died = traces.iter().map(|trace| trace.as_ref().unwrap_err().in_path());
+        assert_eq!(died.collect::<Vec<_>>(), [Some(7), Some(2)]);
+        assert_eq!(host.origins().len(), 4);
+    }
+
+    #[test]
+    fn what_is_no_paths_fault_is_an_error_for_all() {
+        let host = FakeHost::with_fault(At::Before(1), Fault::Dies(panicked()));
+        let error = recorded(&host, &[2]).unwrap_err();
+        assert!(matches!(error, VmError::Guest { step: Step::Run, .. }), "{error}");
+        let host = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
+        assert_eq!(recorded(&host, &[7]).unwrap_err().in_path(), Some(4));
+    }
+
+    #[test]
+    fn a_qemu_that_ends_only_with_the_recorder_does_not_take_it() {
+        let host = Rc::new(FakeHost::default());
+        host.unrestorable.set(1);
+        assert!(matches!(recorded(&host, &[2]), Err(VmError::Recorder { .. })));
+        assert_eq!(host.origins().len(), 2);
+    }
 }

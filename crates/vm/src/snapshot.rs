@@ -5,22 +5,15 @@
 //! | 0      | 8     | `PMSNAP01`                                                   |
 //! | 8      | 4     | CRC-32 of everything from offset 16 on                       |
 //! | 12     | 4     | length of the description                                    |
-//! | 16     | n     | description: JSON, [`Description`]'s fields                        |
-//! | 16 + n |       | QEMU's migration stream                                      |
-//!
-//! QEMU writes and reads the stream through a pipe, which one of our threads drains or fills: a pipe is
-//! the one kind of descriptor that every QEMU from 7.2 to 11.1 takes for a migration. (`fd:` of a file
-//! is refused from 11 on, `file:` is not known before 8.2.)
+//! | 16     | n     | description: JSON, [`Description`]'s fields                   |
+//! | 16 + n |       | QEMU's migration stream, by the pipes of `stream.rs`         |
 //!
 //! Integers are little endian. The checksum is there for files that a crash or a full disk left
 //! behind; a snapshot is never older than the key that names it, so it carries no version of its own.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::thread::{Builder, JoinHandle};
 
-use rustix::io::Errno;
 use serde_json::{Value, json};
 
 use crate::{
@@ -28,6 +21,7 @@ use crate::{
     error::Step,
     guest::{Extra, Guest},
     machine::{Firmware, Origin, fd},
+    stream,
 };
 
 const MAGIC: &[u8; 8] = b"PMSNAP01";
@@ -73,7 +67,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Saves the paused guest into `file`, which must be empty, and ends it.
     pub(crate) fn save(
-        mut guest: Guest,
+        mut guest: impl Guest,
         mut file: File,
         about: Description,
     ) -> Result<Self, VmError> {
@@ -83,7 +77,7 @@ impl Snapshot {
         let written =
             file.seek(SeekFrom::Start(HEADER)).and_then(|_| file.write_all(text.as_bytes()));
         written.map_err(writing)?;
-        migrate(guest, file.try_clone().map_err(writing)?)?;
+        guest.save(file.try_clone().map_err(writing)?)?;
         finish(&mut file, text.len()).map_err(writing)?;
         Ok(Self { file, stream, about, cached_as: None })
     }
@@ -120,95 +114,26 @@ impl Snapshot {
         true
     }
 
-    /// A new guest in the state that was saved, still paused, its QEMU given `extra` too.
-    pub(crate) fn restore(&self, request: &Request<'_>, extra: Extra) -> Result<Guest, VmError> {
+    /// A new guest in the state that was saved, still paused, with `extra` too.
+    pub(crate) fn restore<G: Guest>(
+        &self,
+        host: &G::Host,
+        request: &Request<'_>,
+        extra: Extra,
+    ) -> Result<G, VmError> {
         let Extra { mut files, arguments } = extra;
-        files.push((fd::INCOMING, self.feed().map_err(reading)?));
-        let mut guest = Guest::start(
-            request.qemu,
-            request.settings,
-            (Origin::Snapshot, self.about.firmware),
-            Extra { files, arguments },
-            request.limit,
-            request.interrupt,
-        )?;
-        while guest.call("query-status", &Value::Null, None)?["status"] == "inmigrate" {
-            std::thread::sleep(std::time::Duration::from_millis(2));
-        }
-        Ok(guest)
+        let stream = self.file.try_clone().and_then(|file| stream::feed(file, self.stream));
+        files.push((fd::INCOMING, stream.map_err(reading)?));
+        let origin = (Origin::Snapshot, self.about.firmware);
+        G::start(host, request, request.settings, origin, Extra { files, arguments })
     }
-}
-
-impl Snapshot {
-    /// A pipe that QEMU reads the stream from. The thread that fills it ends with the stream, or when
-    /// QEMU ends and nobody reads the pipe any more.
-    fn feed(&self) -> std::io::Result<OwnedFd> {
-        let (reader, writer) = wide_pipe()?;
-        let file = self.file.try_clone()?;
-        // The duplicate shares its offset with this file, so the thread keeps an offset of its own.
-        let mut offset = self.stream;
-        Builder::new().name("restore".to_owned()).spawn(move || {
-            loop {
-                match rustix::fs::sendfile(&writer, &file, Some(&mut offset), PIPE_BYTES) {
-                    // What could not be read is missing from QEMU's stream, and QEMU says so.
-                    Ok(0) => break,
-                    Ok(_) | Err(Errno::INTR) => {}
-                    Err(_) => break,
-                }
-            }
-        })?;
-        Ok(reader)
-    }
-}
-
-/// Has QEMU write its state to `file`, from the file's offset on; then QEMU is done with.
-fn migrate(mut guest: Guest, file: File) -> Result<(), VmError> {
-    let unlimited = json!({ "max-bandwidth": 1_u64 << 40 });
-    guest.call("migrate-set-parameters", &unlimited, None)?;
-    let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
-    guest.call("migrate-set-capabilities", &events, None)?;
-    let (reader, writer) = wide_pipe().map_err(writing)?;
-    let copier = drain(File::from(reader), file).map_err(writing)?;
-    guest.call("getfd", &json!({ "fdname": "snapshot" }), Some(writer.as_fd()))?;
-    drop(writer);
-    guest.call("migrate", &json!({ "uri": "fd:snapshot" }), None)?;
-    let done = loop {
-        match &guest.await_migration()?[..] {
-            "completed" => break true,
-            "failed" | "cancelled" => break false,
-            _ => {}
-        }
-    };
-    // QEMU's end of the pipe closes with it, and the thread comes to an end.
-    drop(guest);
-    let copied = copier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    copied.map_err(writing)?;
-    if done { Ok(()) } else { Err(writing(std::io::Error::other("QEMU could not save the guest"))) }
-}
-
-/// Copies all that comes through `pipe` to `file`, on a thread of its own. If the file can't take it, the
-/// pipe closes and QEMU's migration fails.
-fn drain(mut pipe: File, mut file: File) -> std::io::Result<JoinHandle<std::io::Result<()>>> {
-    let copy = move || std::io::copy(&mut pipe, &mut file).map(|_| ());
-    Builder::new().name("save".to_owned()).spawn(copy)
-}
-
-/// Bytes that a pipe to or from QEMU holds, if the host allows it.
-const PIPE_BYTES: usize = 1 << 20;
-
-/// A pipe that carries a snapshot without a change of tasks every few pages: reader, writer.
-fn wide_pipe() -> std::io::Result<(OwnedFd, OwnedFd)> {
-    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    // One of the usual size does too, more slowly.
-    let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
-    Ok((reader, writer))
 }
 
 fn writing(source: std::io::Error) -> VmError {
-    VmError::Host { what: "writing the snapshot", source }
+    VmError::Save { source }
 }
 
-fn reading(source: std::io::Error) -> VmError {
+pub(crate) fn reading(source: std::io::Error) -> VmError {
     VmError::Host { what: "reading the snapshot", source }
 }
 

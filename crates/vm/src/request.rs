@@ -1,0 +1,61 @@
+//! What is asked for: which kernel is measured, in which guest, and who hears how far it is.
+
+use std::time::Duration;
+
+use pathmeter_catalogue::Suite;
+use pathmeter_image::{ImageError, KernelImage};
+
+use crate::{Cache, Interrupt, Qemu, Settings};
+
+/// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
+pub struct Kernel<'a> {
+    /// SHA-256 of the image file.
+    pub sha256: String,
+    /// Reads and unpacks the image.
+    pub load: &'a (dyn Fn() -> Result<KernelImage, ImageError> + Sync),
+}
+
+/// What to measure and how.
+pub struct Request<'a> {
+    /// The QEMU to run it in.
+    pub qemu: &'a Qemu,
+    /// The kernel.
+    pub kernel: Kernel<'a>,
+    /// The guest's machine.
+    pub settings: &'a Settings,
+    /// Perturbed runs.
+    pub runs: u32,
+    /// Where snapshots are kept; `None` keeps none.
+    pub cache: Option<&'a Cache>,
+    /// The longest that a boot, or one run, is waited for.
+    pub limit: Duration,
+    /// The user's interrupt.
+    pub interrupt: &'a Interrupt,
+    /// Told how far it is.
+    pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The image is read and unpacked.
+    Loading,
+    /// The kernel boots.
+    Booting,
+    /// A path is being run.
+    Running {
+        /// The path's name.
+        path: &'a str,
+        /// Runs done, over all paths and runs.
+        done: u64,
+        /// Runs to do.
+        of: u64,
+    },
+    /// Something the user should know.
+    Note(&'a str),
+}
+
+/// The name of the path with this index in the suite.
+pub(crate) fn path_name(suite: Suite, index: usize) -> &'static str {
+    suite.paths().get(index).map_or("an unknown path", |path| path.name)
+}
