@@ -2,8 +2,8 @@
  * /init of the test machine: runs every test in a child, tells what came of it, ends the machine.
  *
  * Words on the kernel's command line: `test.only=NAME` (or a
- * group's, as in `test.only=ioctl.`), `test.steps=N`, `test.fuzz=SECONDS`,
- * `test.serve=ANSWERS`.
+ * group's, as in `test.only=ioctl.`), `test.exact=1` (under the exact clock), `test.steps=N`,
+ * `test.fuzz=SECONDS`, `test.serve=ANSWERS`.
  * What a test prints stands above its line. The last line is `all N tests passed`, or not.
  */
 #include "fuzz.h"

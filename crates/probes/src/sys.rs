@@ -181,7 +181,7 @@ pub mod flag {
 }
 
 wrapper! {
-    /// open(2) with mode 0600.
+    /// open(2).
     open(path: CStr<'_> => path.address(), flags: usize => flags, mode: usize => mode) = nr::OPEN;
     /// close(2).
     close(fd: usize => fd) = nr::CLOSE;
