@@ -88,8 +88,11 @@ soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fu
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
+examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
+	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples::
+
 bench: cargo kernels ## take the measurements of docs/performance.md
-	@scripts/packages.sh $(RUN_PACKAGES)
+	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd
 	$(CARGO) build --release --locked -p pathmeter
 	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb

@@ -7,9 +7,9 @@
  * instruments everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there
  * is none. Loading it changes no count: callbacks are not guest instructions.
  *
- * Of several CPUs, it records the one that begins the window: a flow of control is that of one CPU. The
- * clock counts what all of them execute, so a window into which another one cut has fewer instructions
- * than the clock counts.
+ * Of several CPUs, it records the one that begins the window: a flow of control is that of one CPU.
+ * The clock counts what all of them execute, so a window into which another one cut has fewer
+ * instructions than the clock counts.
  *
  * Written against versions 1 (QEMU 7.2) to 7 (QEMU 11.1) of the plugin API, without QEMU's header,
  * which distributions don't package: the declarations below are all it uses. The functions whose

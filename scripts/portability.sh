@@ -3,14 +3,15 @@
 #
 #   portability.sh [-s] PATHMETER ROOTS BASE NEW [ROOT...]
 #
-# Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of the
-# kernels BASE and NEW, one explanation, one experiment. Then every sample of BASE, NEW and the lab
-# kernel must be the one that the QEMU on PATH gives, and the results must be comparable. With -s (short)
-# there is no explanation, and only the lab kernel is looked at. Nothing cached is used, and nothing is
-# kept. A step that fails shows what it printed; the others are run all the same, and the script fails.
+# Under each ROOT of ROOTS that scripts/roots.sh makes (default: all): `doctor`, the comparison of
+# the kernels BASE and NEW, one explanation, one experiment. Then every sample of BASE, NEW and the
+# lab kernel must be the one that the QEMU on PATH gives, and the results must be comparable. With
+# -s (short) there is no explanation, and only the lab kernel is looked at. Nothing cached is used,
+# and nothing is kept. A step that fails shows what it printed; the others are run all the same, and
+# the script fails.
 #
-# The long form makes the table of docs/exactness.md: it must be the one that is there, or is put there
-# with PATHMETER_BLESS=1.
+# The long form makes the table of docs/exactness.md: it must be the one that is there, or is put
+# there with PATHMETER_BLESS=1.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -44,8 +45,8 @@ step() {
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 measure() {
 	for subject in $subjects; do
-		"$pathmeter" measure --qemu "$2" "$(file_of "$subject")" --json -o "$work/$1-$subject.json" ||
-			return
+		"$pathmeter" measure --qemu "$2" "$(file_of "$subject")" --json \
+			-o "$work/$1-$subject.json" || return
 	done
 }
 

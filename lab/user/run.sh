@@ -174,7 +174,8 @@ tests 1 "$parallel" ""
 tests 4 "$parallel" ""
 tests 4 "$parallel" "ioctl=bkl compat-ioctl=hash-unlocked test.ioctl-churn test.only=ioctl."
 prints "locks taken the wrong way round are told" \
-	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' tests test.lock-order
+	'^panic: lock order: &tree_lock .* is taken while &tasks_lock .* is held' \
+	tests test.lock-order
 kernel=$out/kernel.elf
 
 prints "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager

@@ -69,9 +69,9 @@ void iobitmap_init_cpu(struct percpu *cpu);                          /* its TSS 
 
 /* vdso.c: maps the chosen getcpu page; returns the value for AT_SYSINFO_EHDR, or 0. */
 u64 vdso_map(struct mm *mm);
-u64 vdso_map_compat(struct mm *mm, u64 *sysinfo);                     /* AT_SYSINFO of 32-bit programs */
+u64 vdso_map_compat(struct mm *mm, u64 *sysinfo); /* AT_SYSINFO of 32-bit programs */
 void vdso_apply_variant(void);
-void vdso_tick(void);                                                /* CPU 0's tick: jiffies page */
+void vdso_tick(void); /* CPU 0's tick: jiffies page */
 /* getcpu.c: puts the CPU's number where programs read it: segment, TSC_AUX, and by variant IDT or
  * GDT limit or LDT. On that CPU, its tables loaded; vdso_apply_variant() calls it on the first. */
 void getcpu_init_cpu(struct percpu *cpu);

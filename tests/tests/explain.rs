@@ -89,7 +89,8 @@ fn the_same_explanation_every_time() {
 }
 
 /// A file that is built like the vmlinux of a kernel whose `getppid` runs into a function that was
-/// inlined there. Only its lines and addresses are asked for; a banner names the kernel it belongs to.
+/// inlined there. Only its lines and addresses are asked for; a banner names the kernel it belongs
+/// to.
 const GETPPID: &str = r#"
 #line 1 "kernel/sys.c"
 static inline __attribute__((always_inline)) void read_parent(void)

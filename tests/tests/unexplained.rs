@@ -1,5 +1,5 @@
-//! `explain` where something is missing, wrong or dies: what is known is printed, and the rest is an
-//! error that names the kernel and the path.
+//! `explain` where something is missing, wrong or dies: what is known is printed, and the rest is
+//! an error that names the kernel and the path.
 
 use std::path::{Path, PathBuf};
 

@@ -164,9 +164,9 @@ pub enum Rule {
         #[serde(default)]
         at_most: Option<i64>,
     },
-    /// What two CPUs at once need for a call against one alone, in `left` against that in `right`, is
-    /// within these bounds, in percent. The host's time, not the exact clock's: it decides no exit
-    /// code, and is inconclusive where two CPUs hinder each other in `right`, too.
+    /// What two CPUs at once need for a call against one alone, in `left` against that in `right`,
+    /// is within these bounds, in percent. The host's time, not the exact clock's: it decides no
+    /// exit code, and is inconclusive where two CPUs hinder each other in `right`, too.
     ElapsedRatio {
         /// The cell of `elapsed` that is judged.
         left: CellPlace,

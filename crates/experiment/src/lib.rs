@@ -5,8 +5,8 @@
 //! - [`Observed`] is what was measured for it, cell by cell; [`ExperimentReport`] puts both
 //!   together and judges every expectation.
 //!
-//! An instruction count is not a cycle: the results that a thread published stand beside ours, never
-//! in one column with them.
+//! An instruction count is not a cycle: the results that a thread published stand beside ours,
+//! never in one column with them.
 #![forbid(unsafe_code)]
 
 mod definition;

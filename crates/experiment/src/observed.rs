@@ -57,7 +57,7 @@ pub struct Measured {
     pub code_lines: Option<u64>,
     /// See [`Metric::RepBytes`].
     pub rep_bytes: Option<u64>,
-    /// SlowInstruction instructions by name, without those never met.
+    /// Slow instructions by name, without those never met.
     pub census: Option<BTreeMap<String, u64>>,
 }
 

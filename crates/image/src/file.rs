@@ -118,7 +118,7 @@ pub(crate) fn reserve(part: &'static str, bytes: u64) -> Result<Vec<u8>, ImageFa
     }
 }
 
-/// A [`ImageFault::TooLarge`] for a bound given in bytes.
+/// An [`ImageFault::TooLarge`] for a bound given in bytes.
 pub(crate) fn too_large(part: &'static str, limit_bytes: u64, cure: &'static str) -> ImageFault {
     ImageFault::TooLarge { part, limit_mib: limit_bytes >> 20, cure }
 }

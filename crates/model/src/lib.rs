@@ -1,7 +1,8 @@
 //! The documents pathmeter writes and reads back, as plain data: no I/O, no opinion on output.
 //!
 //! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
-//!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts nothing.
+//!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts
+//!   nothing.
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
 //!

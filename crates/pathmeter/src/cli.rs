@@ -25,10 +25,10 @@ program as its init that runs each path and proves that it did. The same image g
 numbers, bit for bit, on any machine: no root, no KVM and no quiet machine is needed. \
 An instruction count is not a time.
 
-A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one (.deb, \
-.rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that `measure -o` \
-wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one CPU, or two with \
-the word cpus=2.";
+A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one \
+(.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
+`measure -o` wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
+CPU, or two with the word cpus=2.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -41,9 +41,9 @@ fn cell(outcome: &PathOutcome) -> ElapsedCell {
     }
 }
 
-/// Summarises nanoseconds of batches, by one CPU and by two in turn. The times are the fastest batches,
-/// since a disturbance only adds to one; the pairs' quartiles show how much was disturbed. None if there
-/// is no pair, or an impossible one: the guest is not believed.
+/// Summarises nanoseconds of batches, by one CPU and by two in turn. The times are the fastest
+/// batches, since a disturbance only adds to one; the pairs' quartiles show how much was disturbed.
+/// None if there is no pair, or an impossible one: the guest is not believed.
 fn times(samples: &[u64]) -> Option<Elapsed> {
     let pairs = || samples.chunks_exact(2).map(|pair| (pair[0], pair[1]));
     if pairs().any(|(one, _)| one == 0) {

@@ -1,9 +1,10 @@
 //! `pathmeter experiment`: a mechanism's old and new form, measured on the lab kernel, as one page.
 //!
-//! Every subject is measured as `measure` does it, and if the page shows what only a recording holds, each
-//! path of the experiment is recorded as `explain` does. A subject or path that can't run here is a cell
-//! that states it, never a number; the other pages are printed all the same. Elapsed times come last and one
-//! after another, since each needs two of the host's CPUs; they never decide the exit code.
+//! Every subject is measured as `measure` does it, and if the page shows what only a recording
+//! holds, each path of the experiment is recorded as `explain` does. A subject or path that can't
+//! run here is a cell that states it, never a number; the other pages are printed all the same.
+//! Elapsed times come last and one after another, since each needs two of the host's CPUs; they
+//! never decide the exit code.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -258,8 +259,8 @@ fn no_such_path<T>() -> ObservedCell<T> {
     ObservedCell::Failed("no such path".to_owned())
 }
 
-/// The cell of what could not be measured, the failure kept for later. What would meet every other cell
-/// too ends the run: an interrupt, and a recorder that QEMU does not take.
+/// The cell of what could not be measured, the failure kept for later. What would meet every other
+/// cell too ends the run: an interrupt, and a recorder that QEMU does not take.
 fn unmeasured<T>(
     failure: Failure,
     failures: &mut Vec<Failure>,

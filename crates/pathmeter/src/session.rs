@@ -193,8 +193,8 @@ pub(crate) const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
 pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
 
-/// One path's row. Values that a document may not have for a path that is ok make it failed: the guest is
-/// not believed.
+/// One path's row. Values that a document may not have for a path that is ok make it failed: the
+/// guest is not believed.
 fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
     let (name, unit) = (path.name, unit(path.kind));
     let PathOutcome { status, checks, runs } = outcome;

@@ -11,9 +11,8 @@
 //!    (histogram intersection, Swain & Ballard, "Color Indexing", IJCV 7, 1991), and leave at most
 //!    1/[`SHIFT_GAIN`] as much unexplained as unmoved: a change by d.
 //! 2. **Moved set.** Moved by d, [`MOVED_SET_PERCENT`] of each side's samples are at values that
-//! the
-//!    other showed, whatever their frequencies, and the rest is at most 1/[`SHIFT_GAIN`] of what it
-//!    is unmoved: a change by d.
+//!    the other showed, whatever their frequencies, and the rest is at most 1/[`SHIFT_GAIN`] of
+//!    what it is unmoved: a change by d.
 //! 3. **Apart.** All typical values of one lie above all of the other's: a change by the
 //!    difference of the medians.
 //! 4. **New mode.** [`NEW_MODE_PERCENT`] of new's samples are at a value that base never showed:

@@ -98,7 +98,7 @@ pub struct Difference {
     pub tree: Vec<NodeDifference>,
     /// Lines in new − lines in base.
     pub footprint: FootprintDifference,
-    /// SlowInstruction instructions in new − those in base; kinds that don't differ are absent.
+    /// Slow instructions in new − those in base; kinds that don't differ are absent.
     pub census: BTreeMap<SlowInstruction, i64>,
 }
 

@@ -43,8 +43,8 @@ pub enum AskError {
     Silent,
 }
 
-/// Runs `program` with `arguments`, each descriptor under the number beside it, and waits for its end.
-/// It gets no input.
+/// Runs `program` with `arguments`, each descriptor under the number beside it, and waits for its
+/// end. It gets no input.
 pub(crate) fn ask(
     program: &Path,
     arguments: &[&str],

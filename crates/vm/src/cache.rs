@@ -1,9 +1,9 @@
 //! The cache of snapshots and results, by configuration.
 //!
-//! A file appears in it whole or not at all: it is written without a name or under a temporary one and
-//! then moved into place, so several runs may share the folder and any may die. What is read back is
-//! checked by its reader; a file that fails is removed and made again. When the cache exceeds its
-//! bound, files not used for longest go first.
+//! A file appears in it whole or not at all: it is written without a name or under a temporary one
+//! and then moved into place, so several runs may share the folder and any may die. What is read
+//! back is checked by its reader; a file that fails is removed and made again. When the cache
+//! exceeds its bound, files not used for longest go first.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};

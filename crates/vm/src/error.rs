@@ -147,8 +147,8 @@ impl std::fmt::Display for Step {
 
 impl VmError {
     /// The path in which the kernel died or fell silent, if it was in one: leaving it out may help.
-    /// One that breaks the protocol is not given another chance, and if QEMU was killed or crashed, the
-    /// kernel is not to blame.
+    /// One that breaks the protocol is not given another chance, and if QEMU was killed or crashed,
+    /// the kernel is not to blame.
     pub(crate) fn in_path(&self) -> Option<usize> {
         let Self::Guest { step: Step::Path { index, .. }, cause, .. } = self else { return None };
         match cause {
@@ -168,9 +168,9 @@ impl VmError {
             Self::Qemu(error) => error.help(),
             Self::Guest { step, cause, .. } => return cause.help(step),
             Self::Recorder { .. } => {
-                "explaining needs a QEMU with plugins, 7.2 or newer, built with --enable-plugins as \
-                 distributions do; name another one with --qemu FILE. Measuring and comparing work \
-                 without"
+                "explaining needs a QEMU with plugins, 7.2 or newer, built with --enable-plugins \
+                 as distributions do; name another one with --qemu FILE. Measuring and comparing \
+                 work without"
             }
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
@@ -194,8 +194,8 @@ impl GuestCause {
             }
             (Self::Timeout { .. }, Step::Boot) => {
                 "the kernel must boot with a serial console (CONFIG_SERIAL_8250_CONSOLE) and an \
-                 initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time with \
-                 --timeout SECONDS"
+                 initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time \
+                 with --timeout SECONDS"
             }
             (Self::Timeout { .. }, _) => "give it more time with --timeout SECONDS",
             (Self::Panicked { message }, _) if message.contains(OUT_OF_MEMORY) => {
@@ -203,12 +203,12 @@ impl GuestCause {
                  --memory 512, on both sides of a comparison"
             }
             (Self::Panicked { .. }, Step::Boot) => {
-                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to its \
-                 command line with --append"
+                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
+                 its command line with --append"
             }
             (Self::Ended { .. }, Step::Start) => {
-                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu help`, \
-                 --memory what this machine can spare; `pathmeter doctor` checks QEMU"
+                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu \
+                 help`, --memory what this machine can spare; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"

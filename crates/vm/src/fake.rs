@@ -1,5 +1,5 @@
-//! A guest of a script, for tests: it gets the same descriptors and arguments as QEMU, runs the plan
-//! that its initramfs has, and fails where the test wants.
+//! A guest of a script, for tests: it gets the same descriptors and arguments as QEMU, runs the
+//! plan that its initramfs has, and fails where the test wants.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! A guest as the sequence of a measurement sees it: what it is told, what it sends, how it fails.
 //!
-//! The sequence itself (`measure.rs`, `record.rs`, `agent_run.rs`) is written against this trait, so
-//! that its tests can let a guest of a script die wherever they want.
+//! The sequence itself (`measure.rs`, `record.rs`, `agent_run.rs`) is written against this trait,
+//! so that its tests can let a guest of a script die wherever they want.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

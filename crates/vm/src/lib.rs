@@ -1,6 +1,6 @@
-//! Exact runs: boots a kernel image in QEMU's interpreter under an instruction-counting clock, has the
-//! agent run every path, and hands back every sample. And runs in elapsed time ([`measure_elapsed`]),
-//! which differ in the clock, need no snapshot and run paths of their own.
+//! Exact runs: boots a kernel image in QEMU's interpreter under an instruction-counting clock, has
+//! the agent run every path, and hands back every sample. And runs in elapsed time
+//! ([`measure_elapsed`]), which differ in the clock, need no snapshot and run paths of their own.
 //!
 //! The shape of a run ([`measure`]):
 //!
@@ -10,8 +10,9 @@
 //! 4. should the kernel die in a path, leave that path out and start over.
 //!
 //! Contract: the guest is hostile. All that comes from it is bounded in size and checked
-//! ([`pathmeter_wire`]); QEMU runs in its seccomp sandbox, without network, disk or display, talks over
-//! inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's flags.
+//! ([`pathmeter_wire`]); QEMU runs in its seccomp sandbox, without network, disk or display, talks
+//! over inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's
+//! flags.
 
 mod agent_run;
 mod ask;

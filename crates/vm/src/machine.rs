@@ -41,18 +41,18 @@ pub enum BaseWords {
 }
 
 /// The guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
-/// random number instructions (what they return must not decide a measurement), spelled out feature by
-/// feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a feature
-/// says so instead of dropping it.
+/// random number instructions (what they return must not decide a measurement), spelled out feature
+/// by feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a
+/// feature says so instead of dropping it.
 pub const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
     model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
-    3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,bmi2=on,\
-    clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,f16c=on,fma=on,\
-    fpu=on,fsgsbase=on,fxsr=on,hypervisor=on,la57=on,lahf-lm=on,lm=on,mca=on,mce=on,mmx=on,mmxext=on,\
-    monitor=on,movbe=on,mpx=on,msr=on,mtrr=on,npt=on,nx=on,pae=on,pat=on,pclmulqdq=on,pdpe1gb=on,\
-    pge=on,pks=on,pku=on,pni=on,popcnt=on,pse=on,pse36=on,rdtscp=on,sep=on,smap=on,smep=on,ss=on,\
-    sse=on,sse2=on,sse4.1=on,sse4.2=on,sse4a=on,ssse3=on,svm=on,svme-addr-chk=on,syscall=on,tsc=on,\
-    umip=on,vaes=on,vgif=on,xgetbv1=on,xsave=on,xsaveopt=on";
+    3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,\
+    bmi2=on,clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,\
+    f16c=on,fma=on,fpu=on,fsgsbase=on,fxsr=on,hypervisor=on,la57=on,lahf-lm=on,lm=on,mca=on,mce=on,\
+    mmx=on,mmxext=on,monitor=on,movbe=on,mpx=on,msr=on,mtrr=on,npt=on,nx=on,pae=on,pat=on,\
+    pclmulqdq=on,pdpe1gb=on,pge=on,pks=on,pku=on,pni=on,popcnt=on,pse=on,pse36=on,rdtscp=on,sep=on,\
+    smap=on,smep=on,ss=on,sse=on,sse2=on,sse4.1=on,sse4.2=on,sse4a=on,ssse3=on,svm=on,\
+    svme-addr-chk=on,syscall=on,tsc=on,umip=on,vaes=on,vgif=on,xgetbv1=on,xsave=on,xsaveopt=on";
 
 /// What starts the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +103,14 @@ pub(crate) enum Origin {
     Snapshot,
 }
 
-/// Quiet, no reboot after a panic, no self-tests of ciphers during boot, no address randomisation of
-/// the kernel itself; and no local-APIC timer, whose calibration takes most of an exact boot.
+/// Quiet, no reboot after a panic, no self-tests of ciphers during boot, no address randomisation
+/// of the kernel itself; and no local-APIC timer, whose calibration takes most of an exact boot.
 const COMMAND_LINE: &str =
     "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr nolapic_timer";
 
-/// A machine without firmware to wait for, PCI or ACPI, but with the PC's serial port, timers and clock
-/// that any kernel knows; what newer versions of QEMU could turn on by default is off by name. The option
-/// ROMs are what a bzImage without a PVH note boots through.
+/// A machine without firmware to wait for, PCI or ACPI, but with the PC's serial port, timers and
+/// clock that any kernel knows; what newer versions of QEMU could turn on by default is off by
+/// name. The option ROMs are what a bzImage without a PVH note boots through.
 const MACHINE: &str = "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off,\
     auto-kernel-cmdline=off,ioapic2=off,pcie=off,usb=off";
 
@@ -129,17 +129,17 @@ impl Settings {
         [words, &self.append].join(" ").trim().to_owned()
     }
 
-    /// All flags that a guest is started with: what they are changes results, so whatever is kept of
-    /// a run is named by them.
+    /// All flags that a guest is started with: what they are changes results, so whatever is kept
+    /// of a run is named by them.
     pub fn fingerprint(&self) -> String {
         let words = self.arguments(Origin::Boot, Firmware::Own);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         format!("{} {:08x}", words.join(" "), crc32fast::hash(FIRMWARE))
     }
 
-    /// Whether every QEMU that is tested gives the same samples with these settings, if the firmware is
-    /// our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides whose turn it is,
-    /// and another CPU model may stand for another CPU in another version.
+    /// Whether every QEMU that is tested gives the same samples with these settings, if the
+    /// firmware is our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides
+    /// whose turn it is, and another CPU model may stand for another CPU in another version.
     pub fn is_portable(&self) -> bool {
         self.cpu == CPU && self.cpus == 1 && self.clock == Clock::Exact
     }
@@ -198,8 +198,8 @@ const EXACT: &[&str] = &[
     "1",
 ];
 
-/// A thread of the interpreter for each CPU. Never KVM, even where there is one: an emulated one, as in
-/// rented machines, is slower than this and can't be told from a real one.
+/// A thread of the interpreter for each CPU. Never KVM, even where there is one: an emulated one,
+/// as in rented machines, is slower than this and can't be told from a real one.
 const ELAPSED: &[&str] =
     &["-accel", "tcg,thread=multi", "-rtc", "base=2020-01-01T00:00:00", "-seed", "1"];
 
@@ -220,8 +220,8 @@ const CONFINED: &[&str] = &[
 pub(crate) const SANDBOX: &str =
     "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
 
-/// The console, the protocol port, the control channel; and the device by which the agent pauses the
-/// guest.
+/// The console, the protocol port, the control channel; and the device by which the agent pauses
+/// the guest.
 fn channels() -> Vec<String> {
     let socket = |id: &str, number: i32| format!("socket,id={id},fd={number}");
     [

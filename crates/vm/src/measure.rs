@@ -96,11 +96,11 @@ fn conclude(
     }
 }
 
-/// Runs the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once where
-/// the host lets them: what came of each, in the order of the suite.
+/// Runs the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once
+/// where the host lets them: what came of each, in the order of the suite.
 ///
-/// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it was
-/// READY. Samples are what the guest's own clock said, in nanoseconds.
+/// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it
+/// was READY. Samples are what the guest's own clock said, in nanoseconds.
 pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
     measure_elapsed_in::<QemuGuest>(request.qemu, request)
 }

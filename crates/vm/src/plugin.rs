@@ -1,8 +1,8 @@
 //! The recorder plugin, made fit for the QEMU at hand.
 //!
-//! QEMU takes a plugin only if the API version that it was built for lies in a narrow range, and that
-//! range moves with every release. The recorder is built once and knows the signatures of all versions;
-//! which one it claims is set here, and QEMU itself is asked which one it takes.
+//! QEMU takes a plugin only if the API version that it was built for lies in a narrow range, and
+//! that range moves with every release. The recorder is built once and knows the signatures of all
+//! versions; which one it claims is set here, and QEMU itself is asked which one it takes.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -24,8 +24,8 @@ const LIKELY: [((u32, u32), u32); 6] =
     [((11, 0), 7), ((10, 1), 5), ((9, 2), 4), ((9, 1), 3), ((9, 0), 2), ((0, 0), 1)];
 /// The newest version whose signatures the plugin knows.
 const NEWEST: u32 = 7;
-/// Versions that may come and still have the signatures of [`NEWEST`]; whether they do, the self-test
-/// of an untested QEMU finds out.
+/// Versions that may come and still have the signatures of [`NEWEST`]; whether they do, the
+/// self-test of an untested QEMU finds out.
 const FUTURE: u32 = 12;
 /// What the plugin prints before the range of versions that QEMU takes.
 const ANSWER: &str = "recorder: ";

@@ -30,8 +30,8 @@ impl Interrupt {
     }
 }
 
-/// A process that leads a group of its own: a QEMU, or whatever was named as one. Dropping it ends the
-/// whole group.
+/// A process that leads a group of its own: a QEMU, or whatever was named as one. Dropping it ends
+/// the whole group.
 pub(crate) struct Process {
     leader: Child,
     /// How it ended, once that is known. From then on its id may be another process's.
@@ -39,8 +39,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Runs QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes the
-    /// number beside it.
+    /// Runs QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes
+    /// the number beside it.
     pub(crate) fn spawn(
         qemu: &Qemu,
         arguments: &[OsString],
@@ -92,15 +92,16 @@ impl Process {
         self.status
     }
 
-    /// Whether the leader has ended, without reaping it: as long as it is not, its id is no other's.
+    /// Whether the leader has ended, without reaping it: as long as it is not, its id is no
+    /// other's.
     fn has_ended(&self) -> bool {
         let Some(id) = self.id() else { return false };
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(waitid(WaitId::Pid(id), look), Ok(Some(_)))
     }
 
-    /// Ends the group, then reaps the leader. The group, since what was named as QEMU may be a script
-    /// that started it.
+    /// Ends the group, then reaps the leader. The group, since what was named as QEMU may be a
+    /// script that started it.
     fn end(&mut self) {
         if self.status.is_some() {
             return;
@@ -129,12 +130,13 @@ fn die_with_parent() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The CPU for the next QEMU: those that we may use in turn, beginning anywhere, so that the two sides
-/// of a comparison, and several runs at once, are spread.
+/// The CPU for the next QEMU: those that we may use in turn, beginning anywhere, so that the two
+/// sides of a comparison, and several runs at once, are spread.
 ///
-/// All of QEMU's threads go to one. One executes the guest; another moves the guest's clock on when the
-/// guest idles. Were both to run at once, the second could, once in some ten thousand times, look
-/// at the clock while the first had not yet added to it what it had executed (`docs/exactness.md`).
+/// All of QEMU's threads go to one. One executes the guest; another moves the guest's clock on when
+/// the guest idles. Were both to run at once, the second could, once in some ten thousand times,
+/// look at the clock while the first had not yet added to it what it had executed
+/// (`docs/exactness.md`).
 fn one_cpu() -> Option<CpuSet> {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     let cpus = allowed_cpus();

@@ -10,8 +10,8 @@ use crate::machine::SANDBOX;
 const PROGRAM: &str = "qemu-system-x86_64";
 /// First version whose flags we use, and whose clock was checked.
 const OLDEST: (u32, u32) = (7, 2);
-/// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass a
-/// self-test first.
+/// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass
+/// a self-test first.
 const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
 
 /// A QEMU that can run exact guests.
@@ -64,7 +64,8 @@ const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
     /// Not on PATH, or not where the user said.
-    #[error("{} was not found{}", .path.display(), if .path.components().count() > 1 { "" } else { " on PATH" })]
+    #[error("{} was not found{}", .path.display(), if .path.components().count() > 1 { "" } else { "
+    #on PATH" })]
     Missing {
         /// What was looked for.
         path: PathBuf,
@@ -114,8 +115,8 @@ pub enum QemuError {
 }
 
 /// What to do about a QEMU that lacks a feature.
-pub const LACKS_HELP: &str = "install your distribution's full qemu-system-x86, or name another QEMU \
-                              with --qemu FILE";
+pub const LACKS_HELP: &str = "install your distribution's full qemu-system-x86, or name another \
+                              QEMU with --qemu FILE";
 
 impl QemuError {
     /// What the user can do about it.
@@ -135,7 +136,8 @@ impl QemuError {
             }
             Self::Missing { .. } | Self::Foreign { .. } => {
                 "install it (Debian, Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install \
-                 qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with --qemu FILE"
+                 qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with \
+                 --qemu FILE"
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The guest in QEMU, and the three channels to it, heard in one loop.
 //!
-//! One thread polls everything: the protocol port, the console, the control channel and QEMU's stderr.
-//! So nothing QEMU writes ever waits for us long, and every wait ends by a deadline, by the user's
-//! interrupt or by QEMU's end, whichever comes first.
+//! One thread polls everything: the protocol port, the console, the control channel and QEMU's
+//! stderr. So nothing QEMU writes ever waits for us long, and every wait ends by a deadline, by the
+//! user's interrupt or by QEMU's end, whichever comes first.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -52,8 +52,8 @@ pub(crate) struct QemuGuest {
     step: Step,
 }
 
-/// What QEMU said last of each thing that is ever waited for. Nothing else is kept: a guest can make
-/// QEMU send events without end.
+/// What QEMU said last of each thing that is ever waited for. Nothing else is kept: a guest can
+/// make QEMU send events without end.
 #[derive(Default)]
 struct LatestEvents {
     answer: Option<Result<Value, String>>,

@@ -56,12 +56,12 @@ struct Job<'a, F> {
     read: &'a F,
 }
 
-/// Records paths of the first run, all in one guest: what came of each, in the order of `paths`, which
-/// are indexes in [`Suite::Exact`].
+/// Records paths of the first run, all in one guest: what came of each, in the order of `paths`,
+/// which are indexes in [`Suite::Exact`].
 ///
-/// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the end, and
-/// what it returns is handed back. A path that kills the kernel is left out, as when the kernel is
-/// measured; then the others are recorded, and read, anew.
+/// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
+/// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
+/// kernel is measured; then the others are recorded, and read, anew.
 ///
 /// # Errors
 /// For all paths, what stands in the way of all; for one, that the kernel died in it.

@@ -9,7 +9,8 @@
 //! | 16 + n |       | QEMU's migration stream, by the pipes of `stream.rs`         |
 //!
 //! Integers are little endian. The checksum is there for files that a crash or a full disk left
-//! behind; a snapshot is never older than the key that names it, so it carries no version of its own.
+//! behind; a snapshot is never older than the key that names it, so it carries no version of its
+//! own.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};

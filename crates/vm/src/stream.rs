@@ -1,8 +1,8 @@
 //! The pipes that a guest's state goes through on its way between QEMU and a file.
 //!
-//! A pipe is the one kind of descriptor that every QEMU from 7.2 to 11.1 takes for a migration. (`fd:`
-//! of a file is refused from 11 on, `file:` is not known before 8.2.) One of our threads drains or
-//! fills it.
+//! A pipe is the one kind of descriptor that every QEMU from 7.2 to 11.1 takes for a migration.
+//! (`fd:` of a file is refused from 11 on, `file:` is not known before 8.2.) One of our threads
+//! drains or fills it.
 
 use std::fs::File;
 use std::io;
@@ -14,9 +14,9 @@ use rustix::io::Errno;
 /// Bytes that a pipe to or from QEMU holds, if the host allows it.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// A pipe from which all bytes of `file` from `offset` on can be read. The thread that fills it ends with
-/// the file, or when nobody reads the pipe any more. It keeps an offset of its own: the file's may be
-/// shared.
+/// A pipe from which all bytes of `file` from `offset` on can be read. The thread that fills it
+/// ends with the file, or when nobody reads the pipe any more. It keeps an offset of its own: the
+/// file's may be shared.
 pub(crate) fn feed(file: File, mut offset: u64) -> io::Result<OwnedFd> {
     let (reader, writer) = wide_pipe()?;
     Builder::new().name("restore".to_owned()).spawn(move || {
@@ -32,8 +32,8 @@ pub(crate) fn feed(file: File, mut offset: u64) -> io::Result<OwnedFd> {
     Ok(reader)
 }
 
-/// A pipe whose bytes a thread copies to `file`, until no writer is left. If the file can't take them,
-/// the pipe closes and QEMU's migration fails.
+/// A pipe whose bytes a thread copies to `file`, until no writer is left. If the file can't take
+/// them, the pipe closes and QEMU's migration fails.
 pub(crate) fn drain(mut file: File) -> io::Result<(OwnedFd, JoinHandle<io::Result<()>>)> {
     let (reader, writer) = wide_pipe()?;
     let mut pipe = File::from(reader);

@@ -3,7 +3,8 @@
  * guest, and wants back the ones that should come back, as they should, in order, and no others.
  *
  *   network port                  prints a UDP port that nobody listens on
- *   network expected KIND COUNT   what the guest must report that it saw, in the words of ../network.c
+ *   network expected KIND COUNT   what the guest must report that it saw, in the words of
+ *   ../network.c
  *   network udp PORT COUNT        COUNT packets through QEMU's user network
  *   network frames FOLDER COUNT   Ethernet frames, by QEMU's netdev `dgram`: FOLDER/card and
  *                                 FOLDER/host are its sockets. An ARP request and COUNT packets;

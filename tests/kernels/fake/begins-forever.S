@@ -1,6 +1,6 @@
 /*
- * A kernel that gets to READY and, resumed, reports without end that it begins a path: each frame is
- * valid, and it is never done.
+ * A kernel that gets to READY and, resumed, reports without end that it begins a path: each frame
+ * is valid, and it is never done.
  */
 #include "fake.h"
 

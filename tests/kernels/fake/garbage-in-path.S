@@ -1,6 +1,6 @@
 /*
- * A kernel that gets to READY and, resumed, reports that it begins a path of the first run, and then
- * sends only nonsense.
+ * A kernel that gets to READY and, resumed, reports that it begins a path of the first run, and
+ * then sends only nonsense.
  */
 #include "fake.h"
 
