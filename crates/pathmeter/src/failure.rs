@@ -231,11 +231,17 @@ mod tests {
 
     #[test]
     fn an_interrupt_speaks_for_all() {
-        let other = || Failure::System { doing: "starting", error: io::Error::other("no") };
-        let failure = Failure::all(vec![other(), Failure::Interrupted]);
+        let other = |doing| Failure::System { doing, error: io::Error::other("no") };
+        let failure = Failure::all(vec![other("starting"), Failure::Interrupted]);
         assert_eq!(failure.exit(), Exit::Interrupted);
-        assert_eq!(Failure::all(vec![other(), other()]).each().len(), 2);
-        assert_eq!(Failure::all(vec![other()]).exit(), Exit::Unmeasured);
+        assert_eq!(Failure::all(vec![other("starting"), other("reading")]).each().len(), 2);
+        assert_eq!(Failure::all(vec![other("starting")]).exit(), Exit::Unmeasured);
+    }
+
+    #[test]
+    fn the_same_failure_of_both_sides_is_reported_once() {
+        let lacking = || Failure::System { doing: "starting", error: io::Error::other("no") };
+        assert_eq!(Failure::all(vec![lacking(), lacking()]).each().len(), 1);
     }
 
     #[test]
