@@ -64,8 +64,7 @@ const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
 #[derive(Debug, thiserror::Error)]
 pub enum QemuError {
     /// Not on PATH, or not where the user said.
-    #[error("{} was not found{}", .path.display(), if .path.components().count() > 1 { "" } else { "
-    #on PATH" })]
+    #[error("{} was not found{}", .path.display(), if has_folder(.path) { "" } else { " on PATH" })]
     Missing {
         /// What was looked for.
         path: PathBuf,
@@ -154,8 +153,7 @@ impl Qemu {
     /// The QEMU at `chosen`, or else the first on PATH.
     pub fn find(chosen: Option<&Path>) -> Result<Self, QemuError> {
         let wanted = chosen.unwrap_or(Path::new(PROGRAM));
-        let found =
-            if wanted.components().count() > 1 { existing(wanted) } else { on_path(wanted) };
+        let found = if has_folder(wanted) { existing(wanted) } else { on_path(wanted) };
         let path = found.ok_or_else(|| QemuError::Missing { path: wanted.to_owned() })?;
         let answer = match ask(&path, &["--version"], vec![]) {
             Ok(answer) => answer,
@@ -215,6 +213,11 @@ fn not_a_version(path: PathBuf, answer: &Answer) -> QemuError {
     let mut errors = Tail::default();
     errors.extend(answer.errors.as_bytes());
     QemuError::Mute { path, how: answer.status.to_string(), errors }
+}
+
+/// Whether it names a file by its place, not only by its name.
+fn has_folder(path: &Path) -> bool {
+    path.components().count() > 1
 }
 
 fn on_path(name: &Path) -> Option<PathBuf> {

@@ -1,5 +1,5 @@
 //! The lab kernel's mechanisms, their variants and defaults: the kernel's own table
-//! (`lab/kernel/policy.c`) against `docs/lab.md` and `lab/README.md`.
+//! (`lab/kernel/variants.c`) against `docs/lab.md` and `lab/README.md`.
 
 use crate::markdown::{code, read, root, section, tables};
 
@@ -30,15 +30,15 @@ impl Mechanism {
 }
 
 fn mechanisms() -> Vec<Mechanism> {
-    let source = read("lab/kernel/policy.c");
+    let source = read("lab/kernel/variants.c");
     let (_, body) = source.split_once("table[] = {").unwrap();
     let (body, _) = body.split_once("\n};").unwrap();
     let found: Vec<_> = body.split("\n\t{ ").skip(1).map(mechanism).collect();
-    assert_eq!(found.len(), body.matches("&policies.").count(), "rows that were not understood");
+    assert_eq!(found.len(), body.matches("&variants.").count(), "rows that were not understood");
     found
 }
 
-/// A row: `"name", "about", { "variant", … }, &policies.field, DEFAULT, lowest, highest },`.
+/// A row: `"name", "about", { "variant", … }, &variants.field, DEFAULT, lowest, highest },`.
 fn mechanism(row: &str) -> Mechanism {
     let (texts, rest) = row.split_once('}').unwrap();
     let mut texts = texts.split('"').skip(1).step_by(2).map(str::to_owned);
