@@ -11,17 +11,16 @@
  * The clock counts what all of them execute, so a window into which another one cut has fewer
  * instructions than the clock counts.
  *
- * Written against versions 1 (QEMU 7.2) to 7 (QEMU 11.1) of the plugin API, without QEMU's header,
- * which distributions don't package: the declarations below are all it uses. The functions whose
- * signature changed between versions are in struct api; nothing else knows versions.
- * Source: QEMU include/qemu/qemu-plugin.h, from 9.2 on include/plugins/qemu-plugin.h.
+ * qemu.h has the plugin API, versions 1 to 7. The functions whose signature changed between
+ * versions are in struct api; nothing else knows versions.
  *
  * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
  *            skip=N   windows of each path to pass over
  *            bytes=N  stop a path's stream after so many bytes
  *            most=N   stop it if a window has more instructions
- *            path=N   record at the N-th path marker, from 0; for each wanted path, in this order,
- *            with fd=N     the inherited descriptor to write to, and
+ *            path=N   record at the N-th path marker, from 0. For each wanted path, in this order,
+ *                     followed by:
+ *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record
  */
 #include <errno.h>
@@ -32,63 +31,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "qemu.h"
+
 #define EXPORT __attribute__((visibility("default")))
-
-/* ---- QEMU's side ---------------------------------------------------------------------------- */
-
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
-
-typedef struct {
-	const char *target_name;
-	struct {
-		int min;
-		int cur;
-	} version;
-	bool system_emulation;
-	int smp_vcpus;
-	int max_vcpus;
-} qemu_info_t;
-
-enum { CB_NO_REGS = 0 };
-enum { MEM_RW = 3 };
-
-typedef void exec_cb_t(unsigned int vcpu, void *data);
-typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb_t *cb, int flags,
-					    void *data);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags,
-				      int rw, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
-uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
-void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
-unsigned int qemu_plugin_mem_size_shift(uint32_t info);
-bool qemu_plugin_mem_is_store(uint32_t info);
-
-/*
- * Functions whose signature changed: one declaration for each, by the first version that has it,
- * all of the one symbol. Called through struct api only.
- */
-#define SYMBOL(name) __asm__("qemu_plugin_" name)
-
-typedef void trans_cb_v1_t(qemu_plugin_id_t id, struct qemu_plugin_tb *tb);
-void register_trans_v1(qemu_plugin_id_t id, trans_cb_v1_t *cb) SYMBOL("register_vcpu_tb_trans_cb");
-void reset_v1(qemu_plugin_id_t id, void (*then)(qemu_plugin_id_t id)) SYMBOL("reset");
-/* The bytes themselves, in QEMU's memory. */
-const void *insn_data_v1(const struct qemu_plugin_insn *insn) SYMBOL("insn_data");
-
-/* A copy of the bytes; returns how many. */
-size_t insn_data_v3(const struct qemu_plugin_insn *insn, void *bytes, size_t length)
-	SYMBOL("insn_data");
-
-/* From version 7 on every callback is handed a pointer of the plugin's instead of its id. */
-typedef void trans_cb_v7_t(struct qemu_plugin_tb *tb, void *data);
-void register_trans_v7(qemu_plugin_id_t id, trans_cb_v7_t *cb, void *data)
-	SYMBOL("register_vcpu_tb_trans_cb");
-void reset_v7(qemu_plugin_id_t id, void (*then)(void *data), void *data) SYMBOL("reset");
 
 /*
  * The API version that QEMU is told. The host writes the running QEMU's own number here before it
@@ -96,8 +41,7 @@ void reset_v7(qemu_plugin_id_t id, void (*then)(void *data), void *data) SYMBOL(
  */
 EXPORT int qemu_plugin_version = 0x7ab1e001;
 
-/* ---- State; under the exact clock, all vCPUs take turns on one thread
- * ------------------------- */
+/* ---- State; under the exact clock, all vCPUs take turns on one thread ----------------------- */
 
 enum { MAX_LENGTH = 15 };	/* of an x86 instruction */
 
@@ -144,8 +88,7 @@ static int64_t run_first;	/* a run not yet written ... */
 static uint64_t run_count;	/* ... empty if this is 0 */
 static uint64_t last_address;
 
-/* ---- What depends on the API version
- * ------------------------------------------------------------ */
+/* ---- What depends on the API version --------------------------------------------------------- */
 
 static qemu_plugin_id_t self;
 static void (*translate)(struct qemu_plugin_tb *tb);	/* what is done with each new block */
@@ -226,8 +169,7 @@ static const struct api *api_of(int version)
 	return found;
 }
 
-/* ---- Writing
- * ---------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
@@ -315,8 +257,7 @@ static void arm(void)
 	armed = true;
 }
 
-/* ---- Recording
- * -------------------------------------------------------------------------------- */
+/* ---- Recording ------------------------------------------------------------------------------- */
 
 /* The instruction's number in this stream, which defines it when it is first executed. */
 static int64_t number_of(struct code *code)
@@ -394,8 +335,7 @@ static void on_end(unsigned int vcpu, void *data)
 		stop(ALL_RECORDED);
 }
 
-/* ---- Translation
- * ------------------------------------------------------------------------------ */
+/* ---- Translation ----------------------------------------------------------------------------- */
 
 static void on_path(unsigned int vcpu, void *data)
 {
@@ -503,8 +443,7 @@ static void after_reset(void)
 	api->start();
 }
 
-/* ---- Start
- * ------------------------------------------------------------------------------------ */
+/* ---- Start ----------------------------------------------------------------------------------- */
 
 /* `path=` begins a job; `fd=` and `take=` belong to the last one. */
 static bool argument(const char *text)

@@ -100,6 +100,7 @@ fn compile(
 /// Builds the recorder plugin.
 fn build_recorder(root: &Path, out: &Path) -> Result<(), String> {
     let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"];
+    println!("cargo::rerun-if-changed={}", root.join("plugin/qemu.h").display());
     let more = ["-fvisibility=hidden", "-s", "-Wl,--build-id=none"];
     compile_c(
         &[&flags[..], &more].concat(),

@@ -118,6 +118,19 @@ fn one_without_a_sandbox_says_so() {
 }
 
 #[test]
+fn one_without_plugins_measures_and_does_not_explain() {
+    let scene = Scene::cold();
+    let case = "case \"$*\" in *-plugin*) echo 'plugin: invalid option' >&2; exit 1;; esac";
+    let qemu = wrapped(&scene, case);
+    let doctor = scene.run(&["doctor", "--qemu", &qemu]);
+    let words = ["warn  recorder", "plugin: invalid option", "exact runs work here"];
+    assert!(words.iter().all(|word| doctor.stdout.contains(word)), "{}", doctor.stdout);
+    doctor.succeeded();
+    let run = scene.run(&["explain", "file.stat", &built("base"), "--qemu", &qemu]);
+    run.assert_unmeasured(&["does not take the recorder plugin", "plugin: invalid option"]);
+}
+
+#[test]
 fn one_that_never_answers_is_given_up() {
     let scene = Scene::cold();
     let silent = wrapped(&scene, "[ \"$1\" = --version ] || exec sleep 600");

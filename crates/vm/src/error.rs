@@ -219,3 +219,21 @@ impl GuestCause {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_ran_out_of_memory_is_told_how_to_get_more() {
+        let panicked = |message: &str| VmError::Guest {
+            step: Step::Boot,
+            cause: GuestCause::Panicked { message: message.to_owned() },
+            console: Tail::default(),
+        };
+        let memory = panicked("Kernel panic - not syncing: System is deadlocked on memory");
+        assert!(memory.help().unwrap().contains("--memory 512"));
+        let other = panicked("Kernel panic - not syncing: No working init found");
+        assert!(!other.help().unwrap().contains("--memory"));
+    }
+}
