@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(text.len() <= MAX_PLAN);
             assert_eq!(Plan::read(text.as_bytes()).as_ref(), Ok(&plan));
             let paths = plan.suite().paths().len() - plan.skipped().count();
-            let first = plan.order().take_while(|execution| execution.start == 0).count();
+            let first = plan.order().take_while(|execution| execution.run == 0).count();
             assert!(first <= paths);
         }
         Err(error) => assert!(error.to_string().len() < 200),

@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use pathmeter_wire::{
     HEADER, Kind, MAX_PAYLOAD, RawFrame, TRAILER,
     message::{
-        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, Place, Status, read_begin, read_outcome, read_plain,
-        read_symbols,
+        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_outcome,
+        read_plain, read_symbols,
     },
     next_frame, seal,
 };
@@ -50,7 +50,7 @@ struct Bounded {
 }
 
 impl OutcomeSink for Bounded {
-    fn status(&mut self, _place: Place, _status: Status, _reason: &str) {}
+    fn status(&mut self, _place: Place, _status: OutcomeStatus, _reason: &str) {}
 
     fn check(&mut self, _name: &str, _value: &str) {
         self.checks += 1;
