@@ -15,9 +15,18 @@ die() {
 	exit 1
 }
 
-# alone COMMAND...: in namespaces of its own; what it mounts or starts ends with it.
+# alone COMMAND...: in namespaces of its own; what it mounts or starts ends with it. Waited for in
+# the background, so that a signal to this script is heard at once.
 alone() {
-	unshare --mount --pid --fork --mount-proc --kill-child --propagation private "$@" 9>&-
+	unshare --mount --pid --fork --mount-proc --kill-child --propagation private "$@" 9>&- &
+	child=$!
+	wait "$child"
+}
+
+# unshare ignores milder signals; its child, the first process of the namespace, dies with it.
+end() {
+	[ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true
+	rm -rf --one-file-system "$dir.run" "$dir.new"
 }
 
 # What apt needs on this machine to reach its mirror, such as a proxy.
@@ -72,10 +81,11 @@ dir=$(realpath "$1")
 # Two runs may share DIR: the second waits.
 exec 9>"$dir.lock"
 flock 9
+child=
+trap end EXIT
+trap 'exit 130' INT TERM
 [ -d "$dir" ] || make_root
 rm -rf --one-file-system "$dir.run"
-trap 'rm -rf --one-file-system "$dir.run"' EXIT
-trap 'exit 130' INT TERM
 mkdir -p "$dir.run/upper/etc/ssl/certs" "$dir.run/work" "$dir.run/root"
 copy_checkout "$dir.run/upper/root/pathmeter"
 cp -L /etc/resolv.conf /etc/hosts "$dir.run/upper/etc/" 2>/dev/null || true
