@@ -87,7 +87,10 @@ impl Kernels {
             }
             (_, Some(session), [base, new]) => pair(session, base, new, &board, screen),
             // `prepare` opens an image for each kernel, or fails.
-            _ => Err(Failure::all(vec![])),
+            _ => Err(Failure::System {
+                doing: "preparing the comparison",
+                error: std::io::Error::other("a kernel was not opened"),
+            }),
         }
     }
 }

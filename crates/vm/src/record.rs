@@ -57,7 +57,7 @@ struct Job<'a, F> {
 }
 
 /// Records paths of the first run, all in one guest: what came of each, in the order of `paths`,
-/// which are indexes in [`Suite::Exact`].
+/// which are indexes, each once, in [`Suite::Exact`].
 ///
 /// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
 /// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
