@@ -13,6 +13,11 @@ pub fn built(variant: &str) -> String {
     file("PATHMETER_TEST_KERNELS", &format!("{variant}.bzImage"))
 }
 
+/// The uncompressed kernel that `base` was made of.
+pub fn built_vmlinux() -> String {
+    file("PATHMETER_TEST_KERNELS", "base-objects/vmlinux")
+}
+
 /// A kernel of `tests/kernels/fake`; its name tells what it does.
 pub fn fake(name: &str) -> String {
     file("PATHMETER_FAKES", &format!("{name}.elf"))

@@ -68,7 +68,7 @@ pub struct Running {
 
 impl Running {
     /// Runs `command`, its output going to files, so that it never waits for us.
-    pub(crate) fn start(mut command: Command) -> Self {
+    pub fn start(mut command: Command) -> Self {
         let files = [NamedTempFile::new().unwrap(), NamedTempFile::new().unwrap()];
         let [stdout, stderr] = files;
         command.stdin(Stdio::null());

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::{Run, Running, built, pathmeter};
@@ -128,11 +129,27 @@ impl Scene {
 
     /// Soon nothing may run for it any more.
     pub fn assert_nothing_running_soon(&self) {
-        let deadline = Instant::now() + GRACE;
-        while !self.processes().is_empty() && Instant::now() < deadline {
+        self.await_nothing_running(GRACE);
+    }
+
+    /// Within this time nothing may run for it any more; how long it took.
+    pub fn await_nothing_running(&self, limit: Duration) -> Duration {
+        let began = Instant::now();
+        while !self.processes().is_empty() && began.elapsed() < limit {
             sleep(Duration::from_millis(10));
         }
         self.assert_nothing_running();
+        began.elapsed()
+    }
+
+    /// Kills whatever runs for it.
+    pub fn kill_all(&self) {
+        for process in self.processes() {
+            let process = Pid::from_raw(process.cast_signed()).unwrap();
+            // It may have ended by itself.
+            let _ = kill_process(process, Signal::KILL);
+        }
+        self.assert_nothing_running_soon();
     }
 
     /// All processes that carry its mark, by number.

@@ -3,6 +3,8 @@
 //! The disk is a file system in memory, mounted in a name space of the run's own; a user other than
 //! root gets one by a user name space.
 
+use std::process::Command;
+
 use pathmeter_e2e::{Run, Scene, built};
 use rustix::process::geteuid;
 
@@ -12,13 +14,20 @@ const ON_SMALL_DISK: &str = r#"
     disk=$2; shift 2; "$@"; code=$?
     find "$disk" -type f >&2; exit $code"#;
 
-/// Runs the command with a disk of `size` mounted on the scene's folder `disk`.
-fn run_with_disk(scene: &Scene, disk: &str, size: &str, arguments: &[&str]) -> Run {
+/// What runs the program that is added to it with a disk of `size` mounted on the scene's folder
+/// `disk`; exit code 99 if there can be none.
+pub(crate) fn on_small_disk(scene: &Scene, disk: &str, size: &str) -> Command {
     let mut command = scene.marked("unshare", &["--mount"]);
     if !geteuid().is_root() {
         command.arg("--map-root-user");
     }
     command.args(["sh", "-c", ON_SMALL_DISK, "sh", size, disk]);
+    command
+}
+
+/// Runs the command with a disk of `size` mounted on the scene's folder `disk`.
+fn run_with_disk(scene: &Scene, disk: &str, size: &str, arguments: &[&str]) -> Run {
+    let mut command = on_small_disk(scene, disk, size);
     command.arg(pathmeter_e2e::pathmeter()).args(arguments);
     let run = scene.run_command(command);
     assert_ne!(run.code, 99, "no file system can be mounted: {}", run.stderr);

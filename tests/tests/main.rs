@@ -5,6 +5,7 @@
 
 mod against;
 mod cache;
+mod chaos;
 mod disk;
 mod exactness;
 mod examples;
