@@ -84,9 +84,14 @@ fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=
 
 soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
-	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests
+	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests \
+		-- --skip chaos::
+	$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
+
+chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N of them
+	PATHMETER_SOAK=1 $(CARGO) test --release --locked -p pathmeter-e2e -- chaos:: --nocapture
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
 	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples::
@@ -138,5 +143,5 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak examples bench portability portability-short portability-of \
+.PHONY: help run test lint fuzz soak chaos examples bench portability portability-short portability-of \
 	oldest-rust install kernels fixtures cargo
