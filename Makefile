@@ -143,5 +143,5 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak chaos examples bench portability portability-short portability-of \
-	oldest-rust install kernels fixtures cargo
+.PHONY: help run test lint fuzz soak chaos examples bench portability portability-short \
+	portability-of oldest-rust install kernels fixtures cargo
