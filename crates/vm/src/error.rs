@@ -209,11 +209,13 @@ impl VmError {
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
             }
+            Self::Lacking { source, .. } | Self::Host { source, .. } if is_shortage(source) => {
+                SHORTAGE_HELP
+            }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
             }
-            Self::Host { source, .. } if is_shortage(source) => SHORTAGE_HELP,
             Self::SaveToCache { .. } => "make room there, or write elsewhere",
             Self::Cache(_) => {
                 "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
@@ -252,7 +254,9 @@ impl GuestCause {
             }
             (Self::Ended { .. }, Step::Start) => {
                 "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu \
-                 help`, --memory what this machine can spare; `pathmeter doctor` checks QEMU"
+                 help`, --memory what this machine can spare, and a library or module that is \
+                 missing is in another package of your distribution's QEMU; `pathmeter doctor` \
+                 checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"
