@@ -18,6 +18,8 @@
  *            skip=N   windows of each path to pass over
  *            bytes=N  stop a path's stream after so many bytes
  *            most=N   stop it if a window has more instructions
+ *            alarm=N  the inherited descriptor to which two bytes are written if a stream is stopped
+ *                     before a window has ended: the number of its path, from 0, and why
  *            path=N   record at the N-th path marker, from 0. For each wanted path, in this order,
  *                     followed by:
  *            fd=N     the inherited descriptor to write to
@@ -74,7 +76,8 @@ static struct {			/* for every job */
 static struct code *codes[BUCKETS];
 static uint32_t code_count;
 
-static uint64_t paths_seen, windows_seen;
+static int alarm_fd = -1;
+static uint64_t paths_seen, windows_seen, windows_whole;
 static bool armed, inside, instrumented;
 static unsigned int recorded;	/* the vCPU, while inside */
 
@@ -233,6 +236,15 @@ static void put_run(void)
 	run_count = 0;
 }
 
+/* Has the host end the guest: this path may go on for ever, and nothing of it can be shown. */
+static void raise_alarm(enum why why)
+{
+	const uint8_t message[] = { (uint8_t)current, (uint8_t)why };
+
+	while (write(alarm_fd, message, sizeof(message)) < 0 && errno == EINTR)
+		;
+}
+
 /* Ends the stream of this job; the next one waits for its path. */
 static void stop(enum why why)
 {
@@ -241,6 +253,8 @@ static void stop(enum why why)
 	put(why);
 	flush();
 	close(jobs[current].fd);
+	if (why != ALL_RECORDED && !windows_whole)
+		raise_alarm(why);
 	current++;
 	armed = inside = false;
 }
@@ -252,7 +266,7 @@ static void arm(void)
 
 	memcpy(buffer, HEADER, sizeof(HEADER));
 	filled = sizeof(HEADER);
-	written = windows_seen = 0;
+	written = windows_seen = windows_whole = 0;
 	code_count = 0;
 	armed = true;
 }
@@ -328,6 +342,7 @@ static void on_end(unsigned int vcpu, void *data)
 	if (!inside || vcpu != recorded)
 		return;
 	inside = false;
+	windows_whole++;
 	put_run();
 	record(END);
 	put_unsigned(windows_seen - 1 - limits.skip);
@@ -470,6 +485,10 @@ static bool argument(const char *text)
 	}
 	if (length == 2 && !strncmp(text, "fd", 2)) {
 		job->fd = (int)value;
+		return value > 2;
+	}
+	if (length == 5 && !strncmp(text, "alarm", 5)) {
+		alarm_fd = (int)value;
 		return value > 2;
 	}
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {

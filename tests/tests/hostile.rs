@@ -66,6 +66,16 @@ fn a_frame_that_claims_four_gibibytes() {
 }
 
 #[test]
+fn a_window_without_end_is_given_up_long_before_the_time_limit() {
+    let scene = Scene::cold();
+    let kernel = fake("window-without-end");
+    let run = scene.run(&["explain", "syscall.getppid", &kernel, "--timeout", "240"]);
+    run.assert_unmeasured(&["running syscall.getppid: a window did not end within 20000000"]);
+    assert!(run.elapsed < SOON, "{:?}", run.elapsed);
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
 fn garbage_in_the_middle_of_a_path() {
     unmeasured("garbage-in-path", &["running syscall.getppid: ", "the protocol port carried"]);
 }

@@ -1,9 +1,11 @@
 //! Ctrl-C and its kin, at any moment: nothing is left running, and nothing half-written.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pathmeter_e2e::{Running, Scene, built, debian, fake};
+use pathmeter_e2e::{Run, Running, Scene, built, debian, fake};
 use rustix::process::Signal;
 
 /// From the first steps over reading images and booting to running paths.
@@ -23,6 +25,9 @@ fn interrupted_after(milliseconds: u64, signal: Signal) {
     assert_interrupted(&scene, running);
 }
 
+/// What the end of a run takes at most once the signal has come.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
 fn assert_interrupted(scene: &Scene, running: Running) {
     let run = running.wait();
     assert_eq!((run.code, &run.stdout[..]), (130, ""), "{}", run.stderr);
@@ -41,6 +46,60 @@ fn at_any_moment_ctrl_c_ends_it_with_code_130() {
 #[test]
 fn a_service_manager_ends_it_likewise() {
     interrupted_after(1500, Signal::TERM);
+}
+
+#[test]
+fn a_closed_terminal_and_a_quit_end_it_likewise() {
+    interrupted_after(1500, Signal::HUP);
+    interrupted_after(1500, Signal::QUIT);
+}
+
+/// Starts the command with a QEMU that falls silent when it is run with arguments like `pattern`.
+fn start_silent(scene: &Scene, pattern: &str, arguments: &[&str]) -> Running {
+    let asked = scene.path("asked");
+    let text = format!(
+        "#!/bin/sh\ncase \"$*\" in {pattern}) touch '{}'; exec sleep 600;; esac\n\
+         exec qemu-system-x86_64 \"$@\"\n",
+        asked.display()
+    );
+    let silent = scene.write("silent-qemu", text);
+    fs::set_permissions(&silent, Permissions::from_mode(0o755)).unwrap();
+    let mut running = scene.start(&[arguments, &["--qemu", silent.to_str().unwrap()]].concat());
+    running.until("QEMU is asked", || asked.exists());
+    running
+}
+
+#[test]
+fn while_qemu_is_asked_about_itself_ctrl_c_ends_it_at_once() {
+    let kernel = built("base");
+    let measure = ["measure", &kernel];
+    let explain = ["explain", "file.stat", &kernel];
+    let questions: [(&str, &[&str]); 5] = [
+        ("--version", &measure),
+        ("--version", &["doctor"]),
+        ("'-accel help'", &["doctor"]),
+        ("*-sandbox*'-M help'", &["doctor"]),
+        ("*ask=on*", &explain),
+    ];
+    for (pattern, arguments) in questions {
+        for signal in [Signal::INT, Signal::TERM] {
+            let scene = Scene::cold();
+            let running = start_silent(&scene, pattern, arguments);
+            let begin = Instant::now();
+            running.signal(signal);
+            assert_interrupted(&scene, running);
+            assert!(begin.elapsed() < AT_ONCE, "{pattern}: {:?}", begin.elapsed());
+        }
+    }
+}
+
+#[test]
+fn killed_while_qemu_is_asked_it_takes_that_along() {
+    let scene = Scene::cold();
+    let running = start_silent(&scene, "--version", &["measure", &built("base")]);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().code, 128 + 9);
+    scene.assert_nothing_running_soon();
 }
 
 #[test]
@@ -71,6 +130,30 @@ fn an_explanation_ends_in_each_phase_and_on_both_sides() {
             assert_interrupted(&scene, running);
         }
     }
+}
+
+/// Stops the command for longer than its time limit, in `phase`.
+fn stopped_in(phase: &str, kernel: &str, limit: &str) -> Run {
+    let scene = Scene::cold();
+    let arguments = ["measure", kernel, "--perturb", "1", "--timeout", limit];
+    let mut running = scene.start(&arguments);
+    running.until_printed(phase);
+    running.signal(Signal::STOP);
+    sleep(Duration::from_secs(12));
+    running.signal(Signal::CONT);
+    let run = running.wait();
+    scene.assert_nothing_running();
+    run
+}
+
+#[test]
+fn stopped_and_continued_it_goes_on() {
+    stopped_in("booting", &built("base"), "10").succeeded();
+    stopped_in("running the paths", &built("base"), "10").succeeded();
+    // The guest has its time after that, and no more.
+    let run = stopped_in("booting", &fake("hangs"), "3");
+    run.assert_unmeasured(&["booting the kernel: not done after 3 s"]);
+    assert!(run.elapsed < Duration::from_secs(30), "{:?}", run.elapsed);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 
-use pathmeter_e2e::{Scene, built, debian};
-use rustix::process::{Pid, Signal, kill_process};
+use pathmeter_e2e::{Scene, built, debian, pathmeter};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// Makes a program of the scene out of a shell script.
 fn script(scene: &Scene, name: &str, text: &str) -> String {
@@ -115,6 +115,66 @@ fn one_without_a_sandbox_says_so() {
     let case =
         "case \"$*\" in *-sandbox*) echo 'sandbox support is not enabled' >&2; exit 1;; esac";
     assert_lack_is_told(case, &["this QEMU can't enter its sandbox"]);
+}
+
+#[test]
+fn one_whose_interpreter_is_a_module_that_is_missing_is_quoted() {
+    let scene = Scene::cold();
+    let case = "case \"$*\" in *'-accel tcg'*) echo 'module accel-tcg-x86_64 not found' >&2; \
+                kill -ABRT $$;; esac";
+    let qemu = wrapped(&scene, case);
+    let doctor = scene.run(&["doctor", "--qemu", &qemu]);
+    let words = ["fail  clock", "accel-tcg-x86_64 not found", "another package", "don't work here"];
+    assert!(words.iter().all(|word| doctor.stdout.contains(word)), "{}", doctor.stdout);
+    assert_eq!(doctor.code, 3);
+}
+
+#[test]
+fn one_killed_while_it_starts_is_not_told_about_its_options() {
+    let scene = Scene::cold();
+    let qemu = wrapped(&scene, "case \"$*\" in *'-accel tcg'*) kill -KILL $$;; esac");
+    let run = scene.run(&["measure", &built("base"), "--qemu", &qemu]);
+    run.assert_unmeasured(&["starting QEMU: QEMU was killed (signal: 9", "memory ran out"]);
+    assert!(!run.stderr.contains("--cpu"), "{}", run.stderr);
+    let doctor = scene.run(&["doctor", "--qemu", &qemu]);
+    assert!(doctor.stdout.contains("QEMU was killed (signal: 9"), "{}", doctor.stdout);
+    assert_eq!(doctor.code, 3);
+}
+
+/// Measures with `hidden` replaced by an empty folder, which must be named as the reason; `doctor`
+/// must say so too.
+fn assert_named_where_it_is_hidden(hidden: &str, what: &str) {
+    let scene = Scene::cold();
+    let hide = format!("mount -t tmpfs none {hidden} && exec \"$@\"");
+    let pathmeter = pathmeter().to_str().unwrap();
+    let run = |arguments: &[&str]| {
+        let user = if geteuid().is_root() { "--mount" } else { "--map-root-user" };
+        let shell = ["--mount", user, "sh", "-c", &hide, "sh", pathmeter];
+        scene.run_command(scene.marked("unshare", &[&shell[..], arguments].concat()))
+    };
+    let words = [&format!("{what} can't be used: ")[..], "mount -t proc"];
+    run(&["measure", &built("base"), "--perturb", "1"]).assert_unmeasured(&words);
+    let doctor = run(&["doctor"]);
+    assert!(words.iter().all(|word| doctor.stdout.contains(word)), "{}", doctor.stdout);
+    assert_eq!(doctor.code, 3);
+}
+
+#[test]
+fn without_proc_or_dev_that_is_named() {
+    assert_named_where_it_is_hidden("/proc", "/proc/self/fd");
+    assert_named_where_it_is_hidden("/dev", "/dev/null");
+}
+
+#[test]
+fn a_shortage_of_descriptors_is_named_wherever_it_strikes() {
+    let pathmeter = pathmeter().to_str().unwrap();
+    for limit in [8, 11, 14, 17, 20] {
+        let scene = Scene::cold();
+        let limited = format!("ulimit -n {limit}; exec \"$@\"");
+        let shell = ["-c", &limited, "sh", pathmeter, "measure", &built("base"), "--no-cache"];
+        let run = scene.run_command(scene.marked("sh", &shell));
+        run.assert_unmeasured(&["Too many open files", "help: this machine has run out"]);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_vm::{Cache, Feature, LACKS_HELP, Qemu, QemuError};
+use pathmeter_vm::{Cache, Feature, Interrupt, LACKS_HELP, Qemu, VmError};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
@@ -67,13 +67,14 @@ impl Check {
 
 /// Looks at everything and prints what was found.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let found = Qemu::find(args.qemu.as_deref());
-    let mut checks = qemu(&found);
+    let interrupt = interrupt::listen()?;
+    let found = Qemu::find(args.qemu.as_deref(), &interrupt);
+    let mut checks = qemu(&found, &interrupt)?;
     checks.extend([cache(), disk(), memory(), processors(), kvm()]);
     if let Ok(qemu) = found
         && checks.iter().all(|check| check.status != CheckStatus::Fail)
     {
-        checks.extend(tried(qemu, screen)?);
+        checks.extend(tried(qemu, &interrupt, screen)?);
     }
     let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
     let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks };
@@ -86,27 +87,38 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// QEMU, and what exact runs need of it.
-fn qemu(found: &Result<Qemu, QemuError>) -> Vec<Check> {
+fn qemu(found: &Result<Qemu, VmError>, interrupt: &Interrupt) -> Result<Vec<Check>, Failure> {
     let qemu = match found {
         Ok(qemu) => qemu,
-        Err(error) => return vec![Check::fail("qemu", error.to_string(), error.help())],
+        Err(error) => return Ok(vec![unusable(error)?]),
     };
     let found = format!("{} at {}", qemu.version, qemu.path.display());
-    let features = qemu.features().into_iter().map(feature);
-    std::iter::once(Check::ok("qemu", found)).chain(features).collect()
+    let features = match qemu.features(interrupt) {
+        Ok(features) => features.iter().map(feature).collect(),
+        Err(error) => vec![unusable(&error)?],
+    };
+    Ok(std::iter::once(Check::ok("qemu", found)).chain(features).collect())
 }
 
-fn feature(feature: Feature) -> Check {
+/// A QEMU that can't be asked.
+fn unusable(error: &VmError) -> Result<Check, Failure> {
+    if matches!(error, VmError::Interrupted) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(Check::fail("qemu", error.to_string(), error.help().unwrap_or(UNFIT_QEMU)))
+}
+
+fn feature(feature: &Feature) -> Check {
     if feature.present {
         return Check::ok(feature.name, feature.means.to_owned());
     }
-    Check::fail(feature.name, feature.means.to_owned(), LACKS_HELP)
+    Check::fail(feature.name, format!("{}{}", feature.means, feature.errors), LACKS_HELP)
 }
 
 /// The self-test, on the lab kernel.
-fn tried(qemu: Qemu, screen: &Screen) -> Result<[Check; 2], Failure> {
+fn tried(qemu: Qemu, interrupt: &Interrupt, screen: &Screen) -> Result<[Check; 2], Failure> {
     screen.note("trying the lab kernel");
-    let test = SelfTest::new(qemu, interrupt::listen()?);
+    let test = SelfTest::new(qemu, interrupt.clone());
     let clock = match test.clock() {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         Err(failure) => Check::fail("clock", failure.to_string(), advice_of(&failure)),

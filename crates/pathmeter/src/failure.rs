@@ -65,7 +65,7 @@ pub(crate) enum Failure {
     },
     /// What every measurement needs is not there: QEMU, or the cache.
     #[error(transparent)]
-    Host(#[from] VmError),
+    Host(VmError),
     /// The lab kernel can't do what was asked for on this machine.
     #[error("{}: unsupported here: {reason}", .subject.display())]
     UnsupportedHere {
@@ -136,9 +136,10 @@ impl Failure {
         match error {
             VmError::Interrupted => Self::Interrupted,
             // These would be the same for every kernel.
-            error @ (VmError::Qemu(_) | VmError::Recorder { .. } | VmError::Cache(_)) => {
-                Self::Host(error)
-            }
+            error @ (VmError::Qemu(_)
+            | VmError::Recorder { .. }
+            | VmError::Lacking { .. }
+            | VmError::Cache(_)) => Self::Host(error),
             error => Self::Kernel { subject: subject.to_owned(), error },
         }
     }
@@ -198,6 +199,15 @@ impl Failure {
     pub(crate) fn console(&self) -> Option<String> {
         let Self::Kernel { error, .. } = self else { return None };
         error.console().map(ToString::to_string).filter(|lines| !lines.is_empty())
+    }
+}
+
+impl From<VmError> for Failure {
+    fn from(error: VmError) -> Self {
+        match error {
+            VmError::Interrupted => Self::Interrupted,
+            error => Self::Host(error),
+        }
     }
 }
 

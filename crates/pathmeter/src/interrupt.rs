@@ -1,8 +1,8 @@
-//! Ctrl-C, a termination, a closed terminal: the first asks the measurements to end, the second
+//! Ctrl-C, Ctrl-\, a termination, a closed terminal: the first asks the measurements to end, the second
 //! ends the process.
 
 use pathmeter_vm::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::flag;
 
 use crate::failure::{Exit, Failure};
@@ -10,7 +10,7 @@ use crate::failure::{Exit, Failure};
 /// An interrupt that is set when the user asks the process to end.
 pub(crate) fn listen() -> Result<Interrupt, Failure> {
     let interrupt = Interrupt::default();
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
         // In this order: the first signal must find the flag unset, and the second set. Should the
         // process end so, its guests are killed with it.
         flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, interrupt.flag())

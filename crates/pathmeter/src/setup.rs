@@ -50,7 +50,7 @@ pub(crate) fn prepare(
 /// There is no QEMU that can run exact guests, or no cache and one is wanted.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
     let cache = if args.no_cache { None } else { Some(Cache::open().map_err(VmError::from)?) };
-    let qemu = Qemu::find(args.qemu.as_deref()).map_err(VmError::from)?;
+    let qemu = Qemu::find(args.qemu.as_deref(), &interrupt)?;
     if !qemu.is_tested() {
         try_out(&qemu, cache.as_ref(), &interrupt)?;
     }

@@ -8,7 +8,13 @@ pub(crate) mod target;
 mod two_cpus;
 mod windows;
 
-use crate::{compat32, failure::Outcome, int80::supported, probe::Probes, report::ProbeReport};
+use crate::{
+    compat32,
+    failure::Outcome,
+    int80::{on_low_stack, supported},
+    probe::Probes,
+    report::ProbeReport,
+};
 use target::Target;
 use windows::execute;
 
@@ -29,7 +35,8 @@ fn native(report: &mut ProbeReport) -> Outcome {
 fn int80(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let target = Target::open()?;
-    execute(report, &target, target.compat, target.learn()?, &mut || (), Target::int80_by)
+    let learnt = target.learn()?;
+    on_low_stack(|| execute(report, &target, target.compat, learnt, &mut || (), Target::int80_by))
 }
 
 fn entry(report: &mut ProbeReport) -> Outcome {

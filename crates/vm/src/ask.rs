@@ -1,18 +1,21 @@
 //! Asking a QEMU about itself: it is run with arguments that make it print something and end.
 //!
-//! What was named as QEMU may be any program, so its time and its answer are bounded.
+//! What was named as QEMU may be any program, so its time and its answer are bounded, and the user
+//! can interrupt it.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use crate::process::{Process, read_available};
+use crate::deadline::Deadline;
+use crate::process::{Process, null, read_available};
+use crate::{Interrupt, QemuError, VmError};
 
 /// QEMU prints its version in some 20 ms; a busy machine is given much longer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -45,41 +48,79 @@ pub enum AskError {
 
 /// Runs `program` with `arguments`, each descriptor under the number beside it, and waits for its
 /// end. It gets no input.
+///
+/// # Errors
+/// There is no answer, or the user interrupted it; then nothing is left running.
 pub(crate) fn ask(
     program: &Path,
     arguments: &[&str],
     descriptors: Vec<(i32, OwnedFd)>,
-) -> Result<Answer, AskError> {
-    let mapping = |(child_fd, parent_fd)| FdMapping { parent_fd, child_fd };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mapped = command.fd_mappings(descriptors.into_iter().map(mapping).collect());
-    mapped.map_err(std::io::Error::other)?;
-    let mut process = Process::start(&mut command)?;
-    let (output, errors) = process.take_outputs();
-    let mut outputs =
-        [Output::of(output.map(OwnedFd::from))?, Output::of(errors.map(OwnedFd::from))?];
-    let deadline = Instant::now() + PATIENCE;
+    interrupt: &Interrupt,
+) -> Result<Answer, VmError> {
+    let failed = |error| QemuError::Ask { path: program.to_owned(), error }.into();
+    let input = null()?;
+    let asked = Question::put(program, arguments, descriptors, input);
+    let mut question = asked.map_err(|error| failed(error.into()))?;
+    let mut deadline = Deadline::after(PATIENCE);
     loop {
+        interrupt.check()?;
+        if deadline.left().is_none() {
+            return Err(failed(AskError::Silent));
+        }
+        match question.look() {
+            Ok(Some(answer)) => return Ok(answer),
+            Ok(None) => {}
+            Err(error) => return Err(failed(error.into())),
+        }
+    }
+}
+
+/// A program that is being asked.
+struct Question {
+    process: Process,
+    outputs: [Output; 2],
+}
+
+impl Question {
+    fn put(
+        program: &Path,
+        arguments: &[&str],
+        descriptors: Vec<(i32, OwnedFd)>,
+        input: File,
+    ) -> std::io::Result<Self> {
+        let mapping = |(child_fd, parent_fd)| FdMapping { parent_fd, child_fd };
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(input).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mapped = command.fd_mappings(descriptors.into_iter().map(mapping).collect());
+        mapped.map_err(std::io::Error::other)?;
+        let mut process = Process::start(&mut command)?;
+        let (output, errors) = process.take_outputs();
+        let outputs =
+            [Output::of(output.map(OwnedFd::from))?, Output::of(errors.map(OwnedFd::from))?];
+        Ok(Self { process, outputs })
+    }
+
+    /// Reads a little of what is there, or waits a tick for more; the answer once it is whole.
+    fn look(&mut self) -> std::io::Result<Option<Answer>> {
         // Looked at before reading: all that it wrote before it ended is there by then.
-        let status = process.ended();
-        while outputs.iter_mut().any(Output::read_more) {
-            if Instant::now() >= deadline {
-                return Err(AskError::Silent);
+        let status = self.process.ended();
+        let read = self.outputs.iter_mut().fold(false, |any, output| output.read_more() | any);
+        match status {
+            _ if read => Ok(None),
+            Some(status) => {
+                let [output, errors] = self.outputs.each_mut().map(Output::take_text);
+                Ok(Some(Answer { output, errors, status }))
             }
+            None => self.wait().map(|()| None),
         }
-        if let Some(status) = status {
-            let [output, errors] = outputs.map(Output::into_text);
-            return Ok(Answer { output, errors, status });
-        }
-        if Instant::now() >= deadline {
-            return Err(AskError::Silent);
-        }
-        let mut watched: Vec<_> = outputs.iter().filter_map(Output::watched).collect();
+    }
+
+    fn wait(&self) -> std::io::Result<()> {
+        let mut watched: Vec<_> = self.outputs.iter().filter_map(Output::watched).collect();
         match poll(&mut watched, Some(&TICK)) {
-            // A signal is the session's business, which looks at its flag.
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(std::io::Error::from(error).into()),
+            // The flag that the signal has set is looked at next.
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -121,17 +162,19 @@ impl Output {
         self.stream.as_ref().map(|stream| PollFd::new(stream, PollFlags::IN))
     }
 
-    fn into_text(self) -> String {
-        String::from_utf8_lossy(&self.bytes).into_owned()
+    fn take_text(&mut self) -> String {
+        String::from_utf8_lossy(&std::mem::take(&mut self.bytes)).into_owned()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
-    fn shell(script: &str) -> Result<Answer, AskError> {
-        ask(Path::new("/bin/sh"), &["-c", script], vec![])
+    fn shell(script: &str) -> Result<Answer, VmError> {
+        ask(Path::new("/bin/sh"), &["-c", script], vec![], &Interrupt::default())
     }
 
     #[test]
@@ -155,8 +198,25 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupt_ends_it_at_once() {
+        let interrupt = Interrupt::default();
+        let started = Instant::now();
+        let ended = std::thread::scope(|scope| {
+            let asked = scope
+                .spawn(|| ask(Path::new("/bin/sh"), &["-c", "sleep 1000"], vec![], &interrupt));
+            std::thread::sleep(Duration::from_millis(100));
+            interrupt.flag().store(true, std::sync::atomic::Ordering::Relaxed);
+            asked.join().unwrap()
+        });
+        assert!(matches!(ended, Err(VmError::Interrupted)), "{ended:?}");
+        assert!(started.elapsed() < PATIENCE / 2);
+    }
+
+    #[test]
     fn what_is_not_there_is_an_error() {
-        let error = ask(Path::new("/nonexistent"), &[], vec![]).unwrap_err();
-        assert!(matches!(error, AskError::Run(_)));
+        let none = ask(Path::new("/nonexistent"), &[], vec![], &Interrupt::default());
+        let Err(VmError::Qemu(QemuError::Ask { error: AskError::Run(_), .. })) = none else {
+            panic!("{none:?}");
+        };
     }
 }

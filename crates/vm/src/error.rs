@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rustix::io::Errno;
+
 use crate::{CacheError, QemuError, console::Tail};
 
 /// Why a kernel could not be measured.
@@ -46,6 +48,14 @@ pub enum VmError {
         /// QEMU's answer.
         answer: String,
     },
+    /// This system lacks a file that every Linux system has, and that running QEMU takes.
+    #[error("{what} can't be used: {source}")]
+    Lacking {
+        /// The file.
+        what: &'static str,
+        /// The error.
+        source: std::io::Error,
+    },
     /// A call to the host's kernel failed.
     #[error("{what}: {source}")]
     Host {
@@ -85,7 +95,19 @@ pub enum GuestCause {
         /// The kernel's own words.
         message: String,
     },
-    /// The guest shut down or rebooted, or QEMU ended by itself or was killed.
+    /// QEMU was killed from outside.
+    #[error("QEMU was killed ({how})")]
+    Killed {
+        /// By which signal.
+        how: String,
+    },
+    /// The recorder gave up on the path: it executes more than can be recorded.
+    #[error("{why}")]
+    Overlong {
+        /// Which limit was reached.
+        why: String,
+    },
+    /// The guest shut down or rebooted, or QEMU ended by itself.
     #[error("{how}")]
     Ended {
         /// Whether it was the guest's doing.
@@ -109,6 +131,16 @@ pub enum GuestCause {
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
+
+/// What to do when [`is_shortage`].
+pub(crate) const SHORTAGE_HELP: &str = "this machine has run out of something that starting a program takes: end other programs, or \
+     raise the limits (`ulimit -a`)";
+
+/// Whether the host lacks descriptors, processes or memory, and not the program.
+pub(crate) fn is_shortage(error: &std::io::Error) -> bool {
+    let shortages = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
+}
 
 /// What a guest was doing when something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,7 +184,9 @@ impl VmError {
     pub(crate) fn in_path(&self) -> Option<usize> {
         let Self::Guest { step: Step::Path { index, .. }, cause, .. } = self else { return None };
         match cause {
-            GuestCause::Protocol { .. } | GuestCause::Ended { by_guest: false, .. } => None,
+            GuestCause::Protocol { .. }
+            | GuestCause::Killed { .. }
+            | GuestCause::Ended { by_guest: false, .. } => None,
             _ => Some(*index),
         }
     }
@@ -174,6 +208,13 @@ impl VmError {
             }
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
+            }
+            Self::Lacking { source, .. } | Self::Host { source, .. } if is_shortage(source) => {
+                SHORTAGE_HELP
+            }
+            Self::Lacking { .. } => {
+                "mount /dev and /proc here as every Linux system has them: in a chroot, for \
+                 example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
             }
             Self::SaveToCache { .. } => "make room there, or write elsewhere",
             Self::Cache(_) => {
@@ -206,16 +247,23 @@ impl GuestCause {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
                  its command line with --append"
             }
+            (Self::Killed { .. }, _) => {
+                "somebody killed it, or the system did because memory ran out (`dmesg` tells): end \
+                 other programs, or raise the memory limit of this session or container, and try \
+                 again"
+            }
             (Self::Ended { .. }, Step::Start) => {
                 "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu \
-                 help`, --memory what this machine can spare; `pathmeter doctor` checks QEMU"
+                 help`, --memory what this machine can spare, and a library or module that is \
+                 missing is in another package of your distribution's QEMU; `pathmeter doctor` \
+                 checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
-                "QEMU was killed or crashed: try again; `pathmeter doctor` checks it"
+                "QEMU crashed: try again; `pathmeter doctor` checks it"
             }
             (Self::Ended { .. }, _) => "see the end of the guest's console for what it did before",
             (Self::Protocol { .. }, _) => "the kernel, or a driver in it, writes to I/O port 0xe9",
-            (Self::Panicked { .. } | Self::Abort { .. }, _) => return None,
+            (Self::Panicked { .. } | Self::Abort { .. } | Self::Overlong { .. }, _) => return None,
         })
     }
 }

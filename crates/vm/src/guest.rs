@@ -10,6 +10,7 @@ use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
     Request, Settings, VmError,
+    alarm::Alarm,
     error::{GuestCause, Step},
     machine::{Firmware, Origin},
 };
@@ -21,6 +22,8 @@ pub(crate) struct Extra {
     pub(crate) files: Vec<(i32, OwnedFd)>,
     /// Arguments for QEMU.
     pub(crate) arguments: Vec<String>,
+    /// By which the recorder, if that is loaded, says that it gave up.
+    pub(crate) alarm: Option<Alarm>,
 }
 
 /// A guest, paused or running. Dropping it ends it.

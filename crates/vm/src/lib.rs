@@ -15,9 +15,11 @@
 //! flags.
 
 mod agent_run;
+mod alarm;
 mod ask;
 mod cache;
 mod console;
+mod deadline;
 mod error;
 #[cfg(test)]
 mod fake;

@@ -90,8 +90,9 @@ pub(crate) mod fd {
     pub(crate) const PLUGIN: i32 = 9;
     pub(crate) const MEMORY: i32 = 10;
     pub(crate) const FIRMWARE: i32 = 11;
+    pub(crate) const ALARM: i32 = 12;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 12;
+    pub(crate) const TRACE: i32 = 13;
 }
 
 /// What a QEMU process begins with; either way paused.

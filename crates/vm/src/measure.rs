@@ -197,7 +197,7 @@ fn boot_guest<G: Guest>(
     ];
     let about = Description { release: image.release.clone(), firmware };
     drop(image);
-    let extra = Extra { files, arguments: vec![] };
+    let extra = Extra { files, ..Extra::default() };
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
     await_ready(&mut guest)?;

@@ -8,7 +8,8 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 
 use crate::{
-    Qemu, QemuError, VmError, ask::ask, console::Tail, machine::fd, memory_file::memory_file,
+    Interrupt, Qemu, VmError, ask::ask, console::Tail, machine::fd, memory_file::memory_file,
+    process::require_open_files,
 };
 
 /// The plugin's name as a file.
@@ -31,13 +32,14 @@ const FUTURE: u32 = 12;
 const ANSWER: &str = "recorder: ";
 
 /// The plugin as a file that `qemu` will load.
-pub(crate) fn for_qemu(qemu: &Qemu) -> Result<File, VmError> {
-    let version = api_of(qemu)?;
+pub(crate) fn for_qemu(qemu: &Qemu, interrupt: &Interrupt) -> Result<File, VmError> {
+    require_open_files()?;
+    let version = api_of(qemu, interrupt)?;
     memory_file(NAME, &with_version(version))
 }
 
 /// The version that the plugin has to claim: QEMU loads it with no other.
-fn api_of(qemu: &Qemu) -> Result<u32, VmError> {
+fn api_of(qemu: &Qemu, interrupt: &Interrupt) -> Result<u32, VmError> {
     let likely = LIKELY.iter().find(|(first, _)| qemu.number >= *first).map(|(_, api)| *api);
     let mut last = String::new();
     for version in likely.into_iter().chain((1..=NEWEST).rev()).chain(NEWEST + 1..=FUTURE) {
@@ -53,8 +55,7 @@ fn api_of(qemu: &Qemu) -> Result<u32, VmError> {
             "-plugin",
             &plugin,
         ];
-        let answer = ask(&qemu.path, &arguments, files)
-            .map_err(|error| QemuError::Ask { path: qemu.path.clone(), error })?;
+        let answer = ask(&qemu.path, &arguments, files, interrupt)?;
         if answer.output.starts_with(ANSWER) {
             return Ok(version);
         }

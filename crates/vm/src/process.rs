@@ -1,6 +1,7 @@
 //! A QEMU process: started with inherited descriptors, killed on every way out.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use command_fds::{CommandFdExt, FdMapping};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use rustix::thread::CpuSet;
 
@@ -48,27 +50,27 @@ impl Process {
         descriptors: Vec<(i32, OwnedFd)>,
     ) -> Result<Self, VmError> {
         let host = |source| VmError::Host { what: "starting QEMU", source };
+        require_open_files()?;
         let mappings = descriptors
             .into_iter()
             .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
         let mut command = Command::new(&qemu.path);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.args(arguments).stdin(null()?).stdout(null()?).stderr(Stdio::piped());
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
         let cpu = if clock == Clock::Exact { one_cpu() } else { None };
-        // SAFETY: runs between fork and exec and makes two system calls (prctl and
-        // sched_setaffinity), which are async-signal-safe and allocate nothing.
-        unsafe {
-            command.pre_exec(move || {
-                die_with_parent()?;
-                stay_on(cpu.as_ref())
-            })
-        };
+        // SAFETY: runs between fork and exec and makes one system call (sched_setaffinity), which
+        // is async-signal-safe and allocates nothing.
+        unsafe { command.pre_exec(move || stay_on(cpu.as_ref())) };
         Self::start(&mut command).map_err(host)
     }
 
-    /// Runs `command` as the leader of a process group.
+    /// Runs `command` as the leader of a process group. It ends with the thread that calls this.
     pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+        let parent = rustix::process::getpid();
+        // SAFETY: runs between fork and exec and makes two system calls (prctl and getppid), which
+        // are async-signal-safe and allocate nothing.
+        unsafe { command.pre_exec(move || die_with(parent)) };
         // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
         let leader = command.process_group(0).spawn()?;
         Ok(Self { leader, status: None })
@@ -124,10 +126,29 @@ impl Drop for Process {
     }
 }
 
-/// Has the kernel kill QEMU when the thread that started it ends, however it ends.
-fn die_with_parent() -> std::io::Result<()> {
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    Ok(())
+/// Has the kernel kill this process when the thread that started it ends, however it ends.
+fn die_with(parent: Pid) -> std::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have ended before the call.
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+}
+
+/// The file that a program reads nothing from and writes to in vain.
+const NULL: &str = "/dev/null";
+/// Where QEMU finds the files that it is handed.
+const OPEN_FILES: &str = "/proc/self/fd";
+
+/// [`NULL`], opened here so that its absence is not taken for the program's.
+pub(crate) fn null() -> Result<File, VmError> {
+    let opened = File::options().read(true).write(true).open(NULL);
+    opened.map_err(|source| VmError::Lacking { what: NULL, source })
+}
+
+/// # Errors
+/// This system has no [`OPEN_FILES`].
+pub(crate) fn require_open_files() -> Result<(), VmError> {
+    let found = std::fs::metadata(OPEN_FILES);
+    found.map(|_| ()).map_err(|source| VmError::Lacking { what: OPEN_FILES, source })
 }
 
 /// The CPU for the next QEMU: those that we may use in turn, beginning anywhere, so that the two

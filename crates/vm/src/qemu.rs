@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::ask::{Answer, AskError, ask};
 use crate::console::Tail;
+use crate::error::{SHORTAGE_HELP, is_shortage};
 use crate::machine::SANDBOX;
+use crate::{Interrupt, VmError};
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -26,7 +28,7 @@ pub struct Qemu {
 }
 
 /// Something that exact runs need, and that a QEMU may have been built without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Feature {
     /// A word for it.
     pub name: &'static str,
@@ -34,6 +36,8 @@ pub struct Feature {
     pub present: bool,
     /// What that means.
     pub means: &'static str,
+    /// The end of what this QEMU complained about when it was asked, if it failed.
+    pub errors: Tail,
 }
 
 /// How a [`Feature`] is found out: arguments that make QEMU print a list and end, the word that the
@@ -96,12 +100,14 @@ pub enum QemuError {
         said: String,
     },
     /// It was built without something, or may not use it here.
-    #[error("{}: {means}", .path.display())]
+    #[error("{}: {means}{errors}", .path.display())]
     Lacks {
         /// What was run.
         path: PathBuf,
         /// What it lacks.
         means: &'static str,
+        /// The end of what it complained about.
+        errors: Tail,
     },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
@@ -124,10 +130,7 @@ impl QemuError {
             Self::Old { .. } => {
                 "install a newer qemu-system-x86, or name another one with --qemu FILE"
             }
-            Self::Ask { error: AskError::Run(error), .. } if is_shortage(error) => {
-                "this machine has run out of something that starting a program takes: end other \
-                 programs, or raise the limits (`ulimit -a`)"
-            }
+            Self::Ask { error: AskError::Run(error), .. } if is_shortage(error) => SHORTAGE_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
@@ -142,38 +145,39 @@ impl QemuError {
     }
 }
 
-/// Whether the host lacks descriptors, processes or memory, and not the program.
-fn is_shortage(error: &std::io::Error) -> bool {
-    use rustix::io::Errno;
-    let shortages = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
-    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
-}
-
 impl Qemu {
     /// The QEMU at `chosen`, or else the first on PATH.
-    pub fn find(chosen: Option<&Path>) -> Result<Self, QemuError> {
+    ///
+    /// # Errors
+    /// There is none that can run exact guests, it can't be asked, or the user interrupted that.
+    pub fn find(chosen: Option<&Path>, interrupt: &Interrupt) -> Result<Self, VmError> {
         let wanted = chosen.unwrap_or(Path::new(PROGRAM));
         let found = if has_folder(wanted) { existing(wanted) } else { on_path(wanted) };
         let path = found.ok_or_else(|| QemuError::Missing { path: wanted.to_owned() })?;
-        let answer = match ask(&path, &["--version"], vec![]) {
-            Ok(answer) => answer,
-            Err(error) => return Err(QemuError::Ask { path, error }),
-        };
+        let answer = ask(&path, &["--version"], vec![], interrupt)?;
         let Some((version, number)) = parse_version(&answer.output) else {
-            return Err(not_a_version(path, &answer));
+            return Err(not_a_version(path, &answer).into());
         };
         if number < OLDEST {
-            return Err(QemuError::Old { path, version });
+            return Err(QemuError::Old { path, version }.into());
         }
         Ok(Self { path, version, number })
     }
 
     /// What it has of the things that exact runs need.
-    pub fn features(&self) -> Vec<Feature> {
+    ///
+    /// # Errors
+    /// It can't be asked, or the user interrupted that.
+    pub fn features(&self, interrupt: &Interrupt) -> Result<Vec<Feature>, VmError> {
         let rows = FEATURES.iter();
         rows.map(|(name, arguments, word, [found, missing])| {
-            let present = self.says(arguments).split_whitespace().any(|said| said == *word);
-            Feature { name, present, means: if present { found } else { missing } }
+            let answer = ask(&self.path, arguments, vec![], interrupt)?;
+            let present = answer.output.split_whitespace().any(|said| said == *word);
+            let mut errors = Tail::default();
+            if !present && !answer.status.success() {
+                errors.extend(answer.errors.as_bytes());
+            }
+            Ok(Feature { name, present, means: if present { found } else { missing }, errors })
         })
         .collect()
     }
@@ -185,22 +189,20 @@ impl Qemu {
         format!("{} {} {facts:?}", self.version, self.path.display())
     }
 
-    /// What it lacks of the things that exact runs need, if anything. One that can't even list its
-    /// machines has another fault, and says so itself.
-    pub(crate) fn lacking(&self) -> Option<QemuError> {
-        ask(&self.path, &["-M", "help"], vec![]).ok().filter(|answer| answer.status.success())?;
-        let missing = self.features().into_iter().find(|feature| !feature.present)?;
-        Some(QemuError::Lacks { path: self.path.clone(), means: missing.means })
+    /// What it lacks of the things that exact runs need, if anything. One that can't be asked, or
+    /// even list its machines, has another fault, and says so itself.
+    pub(crate) fn lacking(&self, interrupt: &Interrupt) -> Option<QemuError> {
+        let answer = ask(&self.path, &["-M", "help"], vec![], interrupt);
+        answer.ok().filter(|answer| answer.status.success())?;
+        let missing =
+            self.features(interrupt).ok()?.into_iter().find(|feature| !feature.present)?;
+        let Feature { means, errors, .. } = missing;
+        Some(QemuError::Lacks { path: self.path.clone(), means, errors })
     }
 
     /// Whether this version is among those that are tested.
     pub fn is_tested(&self) -> bool {
         TESTED.contains(&self.number)
-    }
-
-    /// What it prints, given `arguments`; nothing if it can't be run.
-    fn says(&self, arguments: &[&str]) -> String {
-        ask(&self.path, arguments, vec![]).map(|answer| answer.output).unwrap_or_default()
     }
 }
 

@@ -8,16 +8,20 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::ChildStderr;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ChildStderr, ExitStatus};
 use std::time::{Duration, Instant};
 
 use pathmeter_wire::{MAX_FRAME, RawFrame, message::Memory, next_frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::{
     Interrupt, Qemu, Request, Settings, VmError,
+    alarm::Alarm,
     console::Tail,
+    deadline::Deadline,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     machine::{FIRMWARE, Firmware, Origin, fd},
@@ -29,6 +33,9 @@ use crate::{
 
 /// Longest wait before the interrupt flag is looked at again.
 const TICK: Duration = Duration::from_millis(50);
+/// Reads, of 16 KiB at most from each channel, after which nothing is left that QEMU wrote before
+/// its end.
+const LAST_READS: usize = 64;
 /// After a panic's first words the rest may still follow for so long.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -39,6 +46,7 @@ pub(crate) struct QemuGuest {
     console: UnixStream,
     control: UnixStream,
     stderr: Option<ChildStderr>,
+    alarm: Option<Alarm>,
     frames: Vec<u8>,
     lines: Lines,
     events: LatestEvents,
@@ -46,7 +54,7 @@ pub(crate) struct QemuGuest {
     complaints: Tail,
     interrupt: Interrupt,
     limit: Duration,
-    deadline: Instant,
+    deadline: Deadline,
     panicked_at: Option<Instant>,
     /// What it is doing, for errors.
     step: Step,
@@ -103,7 +111,7 @@ impl Guest for QemuGuest {
 
     fn begin(&mut self, step: Step) {
         self.step = step;
-        self.deadline = Instant::now() + self.limit;
+        self.deadline = Deadline::after(self.limit);
     }
 
     fn proceed(&mut self, step: Step) {
@@ -201,6 +209,7 @@ impl QemuGuest {
             console,
             control,
             stderr,
+            alarm: extra.alarm,
             frames: Vec::new(),
             lines: Lines::default(),
             events: LatestEvents::default(),
@@ -208,15 +217,23 @@ impl QemuGuest {
             complaints: Tail::default(),
             interrupt: request.interrupt.clone(),
             limit: request.limit,
-            deadline: Instant::now() + request.limit,
+            deadline: Deadline::after(request.limit),
             panicked_at: None,
             step: Step::Start,
         };
         if let Err(error) = guest.call("qmp_capabilities", &Value::Null, None) {
-            return Err(qemu.lacking().map_or(error, VmError::Qemu));
+            return Err(guest.why_not_started(qemu, error));
         }
         guest.begin(if origin == Origin::Boot { Step::Boot } else { Step::Restore });
         Ok(guest)
+    }
+
+    /// The reason if it is something that this QEMU lacks; else `error` itself.
+    fn why_not_started(&self, qemu: &Qemu, error: VmError) -> VmError {
+        let VmError::Guest { cause: GuestCause::Ended { .. }, .. } = error else { return error };
+        let lacking = qemu.lacking(&self.interrupt);
+        // Asking is interrupted too.
+        self.interrupt.check().err().or(lacking.map(VmError::Qemu)).unwrap_or(error)
     }
 
     /// Sends a QMP command and waits for its answer.
@@ -229,7 +246,10 @@ impl QemuGuest {
         let arguments = if arguments.is_null() { &serde_json::json!({}) } else { arguments };
         self.events.answer = None;
         if let Err(error) = qmp::send(&self.control, command, arguments, descriptor) {
-            return Err(self.ended_or(host("talking to QEMU", error)));
+            return Err(match error.kind() {
+                std::io::ErrorKind::BrokenPipe => self.why_gone(),
+                _ => host("talking to QEMU", error),
+            });
         }
         let answer = self.wait_for(|events| events.answer.take())?;
         answer.map_err(|answer| VmError::Refused {
@@ -256,16 +276,12 @@ impl QemuGuest {
     /// Hears all channels once, waiting for at most a tick.
     fn pump(&mut self) -> Result<(), VmError> {
         self.interrupt.check()?;
-        let now = Instant::now();
-        if now >= self.deadline {
+        let Some(left) = self.deadline.left() else {
             return Err(self.failure(GuestCause::Timeout { limit: self.limit }));
-        }
-        wait(&self.sources(), TICK.min(self.deadline - now))?;
-        let open = self.hear()?;
-        self.sort_control_lines();
-        if !open {
-            let broken = std::io::ErrorKind::BrokenPipe.into();
-            return Err(self.ended_or(host("listening to QEMU", broken)));
+        };
+        wait(&self.sources(), TICK.min(left))?;
+        if !self.hear()? {
+            return Err(self.why_gone());
         }
         if self.frames.len() > 2 * MAX_FRAME {
             return Err(self.not_the_protocol("more than was asked for".to_owned()));
@@ -273,13 +289,14 @@ impl QemuGuest {
         if self.lines.overlong() {
             return Err(host("listening to QEMU", std::io::ErrorKind::InvalidData.into()));
         }
+        self.hear_alarm()?;
         self.notice_panic()
     }
 
     fn sources(&self) -> Vec<BorrowedFd<'_>> {
         let streams = [&self.port, &self.console, &self.control];
-        let stderr = self.stderr.iter().map(AsFd::as_fd);
-        streams.into_iter().map(AsFd::as_fd).chain(stderr).collect()
+        let others = [self.stderr.as_ref().map(AsFd::as_fd), self.alarm.as_ref().map(AsFd::as_fd)];
+        streams.into_iter().map(AsFd::as_fd).chain(others.into_iter().flatten()).collect()
     }
 
     /// Reads what every channel has; false once QEMU has closed the control channel.
@@ -302,7 +319,16 @@ impl QemuGuest {
         }
         let heard = read_available(&mut self.control, &mut buffer).map_err(failed)?;
         self.lines.extend(&buffer[..heard.unwrap_or(0)]);
+        self.sort_control_lines();
         Ok(heard != Some(0))
+    }
+
+    /// An error once the recorder has given up on a path.
+    fn hear_alarm(&mut self) -> Result<(), VmError> {
+        let Some(alarm) = &mut self.alarm else { return Ok(()) };
+        let heard = alarm.heard().map_err(|error| host("listening to the recorder", error))?;
+        let Some((step, cause)) = heard else { return Ok(()) };
+        Err(VmError::Guest { step, cause, console: self.printed.clone() })
     }
 
     fn sort_control_lines(&mut self) {
@@ -321,30 +347,57 @@ impl QemuGuest {
         Err(self.failure(GuestCause::Panicked { message }))
     }
 
-    /// Why QEMU is gone; `otherwise` if it isn't.
-    fn ended_or(&mut self, otherwise: VmError) -> VmError {
-        // Closing its descriptors comes before its end; and its last words may still be on the way.
-        let deadline = Instant::now() + Duration::from_secs(2);
-        let status = loop {
-            match self.process.ended() {
-                None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
-                status => break status,
+    /// Why QEMU has closed the control channel.
+    fn why_gone(&mut self) -> VmError {
+        match self.last_words() {
+            Err(error) => error,
+            Ok(status) => {
+                let cause = self.end(status);
+                self.failure(cause)
             }
-        };
-        let Some(status) = status else { return otherwise };
-        let _ = self.hear();
-        self.sort_control_lines();
-        if let Some(message) = self.printed.panic() {
-            return self.failure(GuestCause::Panicked { message });
         }
-        let complaints = self.complaints.to_string();
-        let (by_guest, how) = match self.events.shutdown.as_deref() {
-            Some("guest-reset") => (true, "the guest rebooted".to_owned()),
-            Some("guest-shutdown") => (true, "the guest shut down".to_owned()),
-            Some(reason) => (false, format!("QEMU shut down ({reason})")),
-            None => (false, format!("QEMU ended by itself ({status}){complaints}")),
-        };
-        self.failure(GuestCause::Ended { by_guest, how })
+    }
+
+    /// Hears all that is left to hear, and waits for QEMU's end: closing its descriptors comes
+    /// first, long before it on a busy machine. If it has said why it shuts down, that is all there
+    /// is to know.
+    fn last_words(&mut self) -> Result<Option<ExitStatus>, VmError> {
+        loop {
+            // Looked at before reading: all that it wrote before it ended is there by then.
+            let status = self.process.ended();
+            for _ in 0..LAST_READS {
+                self.hear()?;
+            }
+            if status.is_some() || self.events.shutdown.is_some() {
+                return Ok(status);
+            }
+            self.interrupt.check()?;
+            if self.deadline.left().is_none() {
+                return Ok(None);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What became of QEMU, which ended with `status` as far as that is known.
+    fn end(&self, status: Option<ExitStatus>) -> GuestCause {
+        if let Some(message) = self.printed.panic() {
+            return GuestCause::Panicked { message };
+        }
+        let by_qemu = |how| GuestCause::Ended { by_guest: false, how };
+        let by_guest = |how: &str| GuestCause::Ended { by_guest: true, how: how.to_owned() };
+        match (self.events.shutdown.as_deref(), status) {
+            (Some("guest-reset"), _) => by_guest("the guest rebooted"),
+            (Some("guest-shutdown"), _) => by_guest("the guest shut down"),
+            (Some(reason), _) => by_qemu(format!("QEMU shut down ({reason})")),
+            (None, Some(status)) if status.signal() == Some(Signal::KILL.as_raw()) => {
+                GuestCause::Killed { how: status.to_string() }
+            }
+            (None, Some(status)) => {
+                by_qemu(format!("QEMU ended by itself ({status}){}", self.complaints))
+            }
+            (None, None) => by_qemu("QEMU closed its control channel".to_owned()),
+        }
     }
 }
 

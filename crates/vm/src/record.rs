@@ -13,6 +13,7 @@ use pathmeter_wire::{Kind, message, plan::Plan};
 use crate::{
     Initramfs, PathOutcome, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
+    alarm::Alarm,
     cache::{Corrupt, key},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
@@ -23,6 +24,7 @@ use crate::{
     outcome::Gathered,
     plugin,
     qemu_guest::QemuGuest,
+    request::path_name,
     snapshot::Snapshot,
 };
 
@@ -56,22 +58,36 @@ struct Job<'a, F> {
     read: &'a F,
 }
 
+impl<F> Job<'_, F> {
+    /// What the guest does while each path is recorded.
+    fn steps(&self) -> Vec<Step> {
+        let paths = self.paths.iter();
+        let step = |index: &usize| {
+            let name = path_name(Suite::Exact, *index).to_owned();
+            Step::Path { index: *index, name }
+        };
+        paths.map(step).collect()
+    }
+}
+
 /// Records paths of the first run, all in one guest: what came of each, in the order of `paths`,
 /// which are indexes, each once, in [`Suite::Exact`].
 ///
 /// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
 /// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
-/// kernel is measured; then the others are recorded, and read, anew.
+/// kernel is measured, and so is one of which no window ends within `limits`; then the others are
+/// recorded, and read, anew.
 ///
 /// # Errors
-/// For all paths, what stands in the way of all; for one, that the kernel died in it.
+/// For all paths, what stands in the way of all; for one, that the kernel died in it, or that it is
+/// beyond the limits.
 pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
     paths: &[usize],
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
-    let plugin = plugin::for_qemu(request.qemu)?;
+    let plugin = plugin::for_qemu(request.qemu, request.interrupt)?;
     record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, paths, limits, read)
 }
 
@@ -136,7 +152,9 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
         files.push((number, writer));
         traces.push(File::from(trace));
     }
-    let extra = Extra { files, arguments: plugin_arguments(job) };
+    let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
+    files.push((fd::ALARM, recorder));
+    let extra = Extra { files, arguments: plugin_arguments(job), alarm: Some(alarm) };
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
         let readers: Vec<_> = paths
@@ -189,7 +207,7 @@ fn run_once<G: Guest, F>(
 fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     let RecordingLimits { skip, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
-    let mut plugin = format!("{file},skip={skip},bytes={bytes},most={most}");
+    let mut plugin = format!("{file},skip={skip},bytes={bytes},most={most},alarm={}", fd::ALARM);
     for (path, number) in job.paths.iter().zip(fd::TRACE..) {
         // The recorder counts path markers, one an execution. A path that is left out has none.
         let marker = job.plan.before(*path).unwrap_or(usize::MAX);
@@ -232,7 +250,7 @@ fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<
     let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing), file)?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
-    let extra = Extra { files, arguments: vec![] };
+    let extra = Extra { files, ..Extra::default() };
     let guest: G = snapshot.restore(host, request, extra)?;
     let mut run = AgentRun::resume(request, guest, &nothing)?;
     while run.hear()? != AgentEvent::Done {}
@@ -327,6 +345,15 @@ mod tests {
         let died = traces.iter().map(|trace| trace.as_ref().unwrap_err().in_path());
         assert_eq!(died.collect::<Vec<_>>(), [Some(7), Some(2)]);
         assert_eq!(host.origins().len(), 4);
+    }
+
+    #[test]
+    fn a_path_beyond_the_limits_is_its_own_error_and_the_others_are_recorded() {
+        let overlong = GuestCause::Overlong { why: "a window did not end".to_owned() };
+        let host = FakeHost::dying_in(&[2], &overlong);
+        let traces = recorded(&host, &[2, 7]).unwrap();
+        assert!(traces[0].as_ref().unwrap_err().to_string().ends_with("a window did not end"));
+        assert_whole(7, &traces[1]);
     }
 
     #[test]

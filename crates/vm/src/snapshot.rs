@@ -120,13 +120,12 @@ impl Snapshot {
         &self,
         host: &G::Host,
         request: &Request<'_>,
-        extra: Extra,
+        mut extra: Extra,
     ) -> Result<G, VmError> {
-        let Extra { mut files, arguments } = extra;
         let stream = self.file.try_clone().and_then(|file| stream::feed(file, self.stream));
-        files.push((fd::INCOMING, stream.map_err(reading)?));
+        extra.files.push((fd::INCOMING, stream.map_err(reading)?));
         let origin = (Origin::Snapshot, self.about.firmware);
-        G::start(host, request, request.settings, origin, Extra { files, arguments })
+        G::start(host, request, request.settings, origin, extra)
     }
 }
 

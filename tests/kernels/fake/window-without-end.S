@@ -1,0 +1,67 @@
+/*
+ * A kernel that is READY, and then begins the first path and its windows as a probe does; the first
+ * window that is sampled never ends. If the plan has no runs it is done at once, and has no symbols.
+ */
+#include "fake.h"
+
+#define MODULES         16              /* in PVH's hvm_start_info: the list's address, 64 bits */
+#define RUNS            0x736e7572      /* "runs" */
+#define WARMUP          3               /* windows before the first that is sampled */
+
+/* A marker of crates/probes/src/clock.rs: 1 begins a window, 2 ends it, 3 begins a path. */
+.macro MARK kind
+	.byte	0x0f, 0x1f, 0x84, 0x00, 0x00, \kind, 0x4d, 0x50
+.endm
+
+KERNEL
+	movl	MODULES(%ebx), %ebx
+	movl	(%ebx), %ebx            /* the initramfs, which ends in the plan */
+	CONSOLE	linux_banner
+	READY
+
+find:	incl	%ebx                    /* the plan's second line: "runs ", a number */
+	cmpl	$RUNS, (%ebx)
+	jne	find
+	cmpb	$' ', 4(%ebx)
+	jne	find
+	movb	5(%ebx), %al
+	cmpb	$'9', %al
+	ja	find
+	cmpb	$'0', %al
+	jb	find
+	je	no_runs
+
+	SEND	begin, begin_end
+	MARK	3
+	movl	$WARMUP, %ecx
+warm:	MARK	1
+	MARK	2
+	decl	%ecx
+	jnz	warm
+	MARK	1
+forever:
+	.fill	120, 1, 0x90
+	jmp	forever
+
+no_runs:
+	SEND	done, done_end
+	HALT
+
+	.section .rodata
+begin:	.ascii	"PM"
+	.byte	2, 0                    /* kind: begin */
+	.long	2
+	.byte	0, 0                    /* run 0, path 0   */
+	.long	0x7aaeac18              /* CRC-32 of all bytes above */
+begin_end:
+done:	.ascii	"PM"
+	.byte	4, 0                    /* kind: done */
+	.long	1
+	.byte	0                       /* an empty text */
+	.long	0xefec8f47
+	.ascii	"PM"
+	.byte	6, 0                    /* kind: symbols */
+	.long	2
+	.byte	0, 0                    /* address 0, no bytes */
+	.long	0xfee4a2e2
+done_end:
