@@ -1,9 +1,8 @@
 //! What can go wrong between the host and a guest.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::{CacheError, QemuError, console::Tail};
+use crate::{QemuError, console::Tail};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +13,6 @@ pub enum VmError {
     /// The kernel file can't be booted.
     #[error(transparent)]
     Image(#[from] pathmeter_image::ImageError),
-    /// The cache can't be used.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
@@ -57,14 +53,6 @@ pub enum VmError {
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {
-        /// The error.
-        source: std::io::Error,
-    },
-    /// The guest can't be saved as a snapshot in the cache.
-    #[error("{}: {source}", .folder.display())]
-    SaveToCache {
-        /// The cache's folder.
-        folder: PathBuf,
         /// The error.
         source: std::io::Error,
     },
@@ -174,10 +162,6 @@ impl VmError {
             }
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
-            }
-            Self::SaveToCache { .. } => "make room there, or write elsewhere",
-            Self::Cache(_) => {
-                "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
             }
             _ => return None,
         })
