@@ -5,6 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use pathmeter_e2e::{Run, Running, Scene, assert_identical, built};
+use rustix::process::Signal;
+
+/// What a run prints that waits for another's work.
+const WAITING: &str = "another pathmeter is measuring it: waiting";
 
 fn arguments(kernel: &str) -> [&str; 5] {
     ["measure", kernel, "--perturb", "2", "--json"]
@@ -103,14 +107,159 @@ fn without_a_cache_nothing_is_written_and_the_result_is_the_same() {
     }
 }
 
-#[test]
-fn two_runs_at_once_share_a_cold_cache() {
+/// Runs `verb` on two kernels, swaps their files of this kind, and runs it again: each file is
+/// noticed, and made again.
+fn swapped(kind: &str, verb: &[&str], words: &str) {
     let scene = Scene::cold();
-    let kernel = built("base");
-    let runs = [(); 2].map(|()| scene.start(&arguments(&kernel)));
-    let [one, other] = runs.map(Running::wait);
-    assert_identical(&one.json(), &other.json());
+    let folder = scene.path("cache/pathmeter");
+    let run = |subject: &str| scene.run(&[verb, &[subject, "--perturb", "2", "--json"]].concat());
+    let one = (built("base"), run(&built("base")), scene.cached_file(kind));
+    fs::rename(&one.2, scene.path("aside")).unwrap();
+    let other = ("lab".to_owned(), run("lab"), scene.cached_file(kind));
+    fs::rename(&other.2, &one.2).unwrap();
+    fs::rename(scene.path("aside"), &other.2).unwrap();
+    if kind == ".snapshot" {
+        for name in scene.cached().iter().filter(|name| name.ends_with(".result")) {
+            fs::remove_file(folder.join(name)).unwrap();
+        }
+    }
+    for (subject, first, file) in [one, other] {
+        let again = run(&subject);
+        again.assert_printed(&[&file.display().to_string(), words]);
+        assert_eq!(again.succeeded().stdout, first.stdout);
+        assert!(!run(&subject).stderr.contains("note"));
+    }
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
+fn another_kernels_file_is_not_believed() {
+    swapped(".result", &["measure"], "was corrupt; measuring again");
+    swapped(".snapshot", &["measure"], "was corrupt; booting the kernel again");
+    swapped(".symbols", &["explain", "file.stat"], "was corrupt; asking the kernel again");
+}
+
+/// CRC-32 as in IEEE 802.3, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| (sum >> 1) ^ (0xedb8_8320 * (sum & 1)))
+    })
+}
+
+#[test]
+fn another_kernels_result_under_the_right_key_is_not_believed() {
+    let scene = Scene::cold();
+    let first = measure(&scene);
+    let file = scene.cached_file(".result");
+    let entry = fs::read(&file).unwrap();
+    let hash = first.json()["configuration"]["image_sha256"].as_str().unwrap().to_owned();
+    let text = String::from_utf8(entry[16..].to_vec()).unwrap();
+    // The key's own hash comes first, and stays.
+    let place = text.rfind(&hash).unwrap();
+    let forged = [&text[..place], &"0".repeat(64), &text[place + 64..]].concat();
+    let summed = [&entry[12..16], forged.as_bytes()].concat();
+    assert_eq!(entry[8..12], crc32(&entry[12..]).to_le_bytes());
+    fs::write(&file, [&entry[..8], &crc32(&summed).to_le_bytes(), &summed].concat()).unwrap();
+    let second = measure(&scene);
+    second.assert_printed(&[&file.display().to_string(), "was corrupt; measuring again"]);
+    assert_identical(&second.json(), &first.json());
+}
+
+#[test]
+fn many_runs_at_once_share_the_work_on_a_cold_cache() {
+    let scene = Scene::cold();
+    let compare = ["compare", "lab", "lab:iobitmap=lazy", "--perturb", "2", "--json"];
+    let runs: Vec<_> = (0..4).map(|_| scene.start(&compare)).collect();
+    let runs: Vec<_> = runs.into_iter().map(Running::wait).collect();
+    assert!(runs.iter().all(|run| run.succeeded().stdout == runs[0].stdout));
+    for phase in [": booting\n", ": running the paths\n"] {
+        let times: usize = runs.iter().map(|run| run.stderr.matches(phase).count()).sum();
+        assert_eq!(times, 2, "each kernel once: {phase}");
+    }
     scene.assert_nothing_running();
     scene.assert_cache_is_tidy();
-    assert_eq!(scene.cached().len(), 2, "a snapshot and a result");
+    assert_eq!(scene.cached().len(), 4, "a snapshot and a result of each");
+}
+
+/// A run that makes what the cache lacks, and one that waits for it.
+fn one_waits_for_another(scene: &Scene, more: &[&str]) -> [Running; 2] {
+    let kernel = built("base");
+    let arguments = [&arguments(&kernel)[..], more].concat();
+    let mut first = scene.start(&arguments);
+    first.until_printed("booting");
+    let mut second = scene.start(&arguments);
+    second.until_printed(WAITING);
+    [first, second]
+}
+
+#[test]
+fn whoever_waits_takes_over_from_one_that_is_killed_or_interrupted() {
+    for signal in [Signal::KILL, Signal::INT] {
+        let scene = Scene::cold();
+        let [first, second] = one_waits_for_another(&scene, &[]);
+        first.signal(signal);
+        assert_ne!(first.wait().code, 0);
+        second.wait().succeeded();
+        scene.assert_nothing_running_soon();
+        scene.assert_cache_is_tidy();
+        assert_eq!(scene.cached().len(), 2, "a snapshot and a result");
+    }
+}
+
+#[test]
+fn one_that_is_stopped_is_not_waited_for_beyond_the_limit() {
+    let scene = Scene::cold();
+    let [first, second] = one_waits_for_another(&scene, &["--timeout", "8"]);
+    first.signal(Signal::STOP);
+    let run = second.wait();
+    run.succeeded().assert_printed(&["another pathmeter takes too long"]);
+    first.signal(Signal::KILL);
+    assert_eq!(first.wait().code, 128 + 9);
+    scene.assert_nothing_running_soon();
+    // The next run removes what the dead one left.
+    assert!(!measure(&scene).succeeded().stderr.contains("booting"), "it was kept");
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
+fn one_that_waits_is_interrupted_and_leaves_the_other_alone() {
+    let scene = Scene::cold();
+    let [first, second] = one_waits_for_another(&scene, &[]);
+    second.signal(Signal::INT);
+    assert_eq!(second.wait().code, 130);
+    first.wait().succeeded();
+    scene.assert_cache_is_tidy();
+}
+
+#[test]
+fn what_a_killed_run_left_is_removed_by_the_next_and_foreign_files_stay() {
+    let scene = Scene::cold();
+    fs::create_dir_all(scene.path("cache/pathmeter")).unwrap();
+    scene.write("cache/pathmeter/.new-notes", "mine");
+    let mut running = scene.start(&arguments(&built("base")));
+    running.until_printed("running the paths");
+    running.signal(Signal::KILL);
+    running.wait();
+    scene.assert_nothing_running_soon();
+    let temporary = |name: &String| name.starts_with(".new-") && name.ends_with(".result");
+    assert!(scene.cached().iter().any(temporary), "{:?}", scene.cached());
+    // Another kernel's run.
+    scene.run(&arguments("lab")).succeeded();
+    assert!(!scene.cached().iter().any(temporary), "{:?}", scene.cached());
+    assert!(scene.path("cache/pathmeter/.new-notes").exists());
+}
+
+#[test]
+fn a_result_beyond_the_limit_of_files_is_shown_and_not_kept() {
+    let scene = Scene::cold();
+    let arguments = ["measure", &built("base"), "--perturb", "16"];
+    scene.run(&arguments).succeeded();
+    fs::remove_file(scene.cached_file(".result")).unwrap();
+    let mut command = scene.marked("prlimit", &["--fsize=100000"]);
+    command.arg(pathmeter_e2e::pathmeter()).args(arguments);
+    let limited = scene.run_command(command);
+    let folder = scene.path("cache/pathmeter").display().to_string();
+    limited.succeeded().assert_printed(&[&folder, "File too large", "going on without keeping it"]);
+    assert_eq!(scene.cached().len(), 1, "the snapshot");
+    assert_eq!(scene.run(&arguments).stdout, limited.stdout);
 }

@@ -4,7 +4,6 @@
 //! A check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they
 //! don't).
 
-use std::io::Write;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style as Paint};
@@ -138,22 +137,19 @@ fn advice_of(failure: &Failure) -> &str {
 }
 
 fn cache() -> Check {
-    let tried = Cache::open().and_then(|cache| {
-        let mut file = cache.begin()?;
-        Ok((cache, file.write_all(b"a few bytes")))
-    });
-    let advice = "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache";
+    let tried = Cache::open().and_then(|cache| cache.probe().map(|()| cache));
     match tried {
-        Ok((cache, Ok(()))) => {
+        Ok(cache) => {
             let (folder, mib) = (cache.folder().display(), cache.size() >> 20);
             let bound = Cache::BOUND >> 20;
             Check::ok("cache", format!("{mib} of at most {bound} MiB in {folder}"))
         }
-        Ok((cache, Err(error))) => {
-            let found = format!("{}: {error}", cache.folder().display());
-            Check::warn("cache", found, advice)
-        }
-        Err(error) => Check::warn("cache", error.to_string(), advice),
+        Err(error) => Check::warn(
+            "cache",
+            error.to_string(),
+            "nothing is kept, so every run boots the kernels anew: make room there, or name \
+             another folder with XDG_CACHE_HOME",
+        ),
     }
 }
 

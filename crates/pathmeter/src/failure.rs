@@ -63,7 +63,7 @@ pub(crate) enum Failure {
         /// Why.
         error: VmError,
     },
-    /// What every measurement needs is not there: QEMU, or the cache.
+    /// What every measurement needs is not there: QEMU, or the recorder.
     #[error(transparent)]
     Host(VmError),
     /// The lab kernel can't do what was asked for on this machine.
@@ -136,10 +136,9 @@ impl Failure {
         match error {
             VmError::Interrupted => Self::Interrupted,
             // These would be the same for every kernel.
-            error @ (VmError::Qemu(_)
-            | VmError::Recorder { .. }
-            | VmError::Lacking { .. }
-            | VmError::Cache(_)) => Self::Host(error),
+            error @ (VmError::Qemu(_) | VmError::Recorder { .. } | VmError::Lacking { .. }) => {
+                Self::Host(error)
+            }
             error => Self::Kernel { subject: subject.to_owned(), error },
         }
     }

@@ -108,6 +108,7 @@ impl Drop for Line<'_> {
 fn phase(progress: Progress<'_>) -> &'static str {
     match progress {
         Progress::Loading => "reading the image",
+        Progress::Waiting => "another pathmeter is measuring it: waiting",
         Progress::Booting => "booting",
         Progress::Running { .. } | Progress::Note(_) => "running the paths",
     }

@@ -1,24 +1,19 @@
-//! Cached results: one file each, named by all that the result depends on.
+//! Cached results: one entry each, by all that the result depends on.
 //!
-//! Format: a line with the SHA-256 of the rest in hexadecimal, then the result document. A file
-//! that is cut short or changed is found out, removed and measured anew. Only complete
-//! results are kept: one with a failed path or a note is worth another try.
+//! Only complete results are kept: one with a failed path or a note is worth another try.
 
-use std::io::Read;
+use std::io;
 
 use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, Status, parse_measurement};
-use pathmeter_vm::{Cache, CacheError};
-use serde::Serialize;
+use pathmeter_vm::{Entry, EntryKind, Key, Slot};
 use sha2::{Digest, Sha256};
 
 /// Changes whenever a change that the key can't see makes old results wrong.
-const FORMAT: u32 = 1;
-/// Length of the checksum in hexadecimal.
-const CHECKSUM: usize = 64;
+const FORMAT: &str = "2";
 
 /// All that a result depends on, other than what [`FORMAT`] stands for.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct Key<'a> {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dependencies<'a> {
     /// SHA-256 of the kernel image as given.
     pub(crate) image_sha256: &'a str,
     /// QEMU's version.
@@ -31,58 +26,35 @@ pub(crate) struct Key<'a> {
     pub(crate) agent_sha256: &'a str,
 }
 
-impl Key<'_> {
-    /// The name of the file in the cache.
-    pub(crate) fn file(self) -> String {
-        // Plain data always serialises; were it not to, nothing would be found under the name.
-        let text = serde_json::to_string(&(FORMAT, env!("CARGO_PKG_VERSION"), self));
-        let hash = sha256(text.unwrap_or_default().as_bytes());
-        format!("{}.result", &hash[..32])
+impl Dependencies<'_> {
+    /// The key of the result in the cache.
+    pub(crate) fn key(self) -> Key {
+        let parts = [
+            ("format", FORMAT),
+            ("pathmeter", env!("CARGO_PKG_VERSION")),
+            ("image_sha256", self.image_sha256),
+            ("qemu", self.qemu),
+            ("guest", self.guest),
+            ("initramfs_sha256", self.initramfs_sha256),
+            ("agent_sha256", self.agent_sha256),
+        ];
+        Key::new(EntryKind::Result, &parts)
     }
 }
 
-/// What the cache has.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// The result.
-    Whole(Box<Measurement>),
-    /// A file that is not what was written; it is removed.
-    Corrupt,
-    /// Nothing.
-    Nothing,
+/// The result in an entry of the cache, or `None` if it holds none.
+pub(crate) fn read(entry: &Entry) -> io::Result<Option<Measurement>> {
+    let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
+    Ok(document.and_then(|document| parse_measurement(&document).ok()))
 }
 
-/// Reads the result from the file `name`, if there is one.
-pub(crate) fn find(cache: &Cache, name: &str) -> Found {
-    let Some(file) = cache.get(name) else { return Found::Nothing };
-    let mut bytes = Vec::new();
-    let limit = (CHECKSUM + 1 + MAX_DOCUMENT_BYTES) as u64;
-    let read = file.take(limit).read_to_end(&mut bytes);
-    if let Some(result) = read.ok().and_then(|_| checked(&bytes)) {
-        return Found::Whole(Box::new(result));
-    }
-    cache.forget(name);
-    Found::Corrupt
-}
-
-fn checked(bytes: &[u8]) -> Option<Measurement> {
-    let (checksum, rest) = bytes.split_at_checked(CHECKSUM)?;
-    let document = rest.strip_prefix(b"\n")?;
-    if checksum != sha256(document).as_bytes() {
-        return None;
-    }
-    parse_measurement(document).ok()
-}
-
-/// Keeps `result` in the file `name`, if it is worth keeping.
-pub(crate) fn keep(cache: &Cache, name: &str, result: &Measurement) -> Result<(), CacheError> {
+/// Keeps `result` in its place in the cache, if it is worth keeping.
+pub(crate) fn keep(slot: Slot<'_>, result: &Measurement) {
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
-    let Ok(document) = serde_json::to_vec(result) else { return Ok(()) };
     if failed || !result.notes.is_empty() {
-        return Ok(());
+        return;
     }
-    let checksum = sha256(&document);
-    cache.put(name, &[checksum.as_bytes(), b"\n", &document].concat())
+    slot.keep(|entry| entry.write_all(&serde_json::to_vec(result)?));
 }
 
 /// SHA-256 of `bytes`, in hexadecimal.
@@ -93,8 +65,12 @@ pub(crate) fn sha256(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::time::Duration;
+
     use super::*;
     use pathmeter_model::{Configuration, PathResult, ResultSchema, Subject, Unit};
+    use pathmeter_vm::{Cache, Caller, Interrupt, Progress, Sought};
 
     fn result() -> Measurement {
         let configuration = Configuration {
@@ -118,39 +94,63 @@ mod tests {
         Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
     }
 
+    fn key() -> Key {
+        dependencies().key()
+    }
+
+    fn dependencies() -> Dependencies<'static> {
+        Dependencies {
+            image_sha256: "a",
+            qemu: "b",
+            guest: "d",
+            initramfs_sha256: "f",
+            agent_sha256: "g",
+        }
+    }
+
     fn cache() -> (tempfile::TempDir, Cache) {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().join("pathmeter")).unwrap();
         (folder, cache)
     }
 
-    #[test]
-    fn what_was_kept_is_found() {
-        let (_folder, cache) = cache();
-        assert_eq!(find(&cache, "a.result"), Found::Nothing);
-        keep(&cache, "a.result", &result()).unwrap();
-        assert_eq!(find(&cache, "a.result"), Found::Whole(Box::new(result())));
+    fn found(cache: &Cache) -> (Option<Measurement>, Vec<String>) {
+        acting(cache, |_| {})
+    }
+
+    /// What is found; if nothing is, `act` gets the place for it.
+    fn acting(cache: &Cache, act: impl FnOnce(Slot<'_>)) -> (Option<Measurement>, Vec<String>) {
+        let notes = RefCell::new(Vec::new());
+        let progress = |progress: Progress<'_>| {
+            let Progress::Note(note) = progress else { panic!("it waits") };
+            notes.borrow_mut().push(note.to_owned());
+        };
+        let (limit, interrupt) = (Duration::from_secs(10), Interrupt::default());
+        let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again: "again" };
+        let found = match cache.seek(key(), caller, |entry| read(&entry)).unwrap() {
+            Sought::Found(result) => Some(result),
+            Sought::Missing(slot) => {
+                act(slot);
+                None
+            }
+        };
+        (found, notes.into_inner())
     }
 
     #[test]
-    fn a_changed_file_is_found_out_and_removed() {
+    fn what_was_kept_is_found() {
         let (_folder, cache) = cache();
-        keep(&cache, "a.result", &result()).unwrap();
-        let path = cache.folder().join("a.result");
-        let whole = std::fs::read(&path).unwrap();
-        let flipped = [&whole[..100], &[whole[100] ^ 1], &whole[101..]].concat();
-        for bytes in [&whole[..0], &whole[..64], &whole[..whole.len() - 1], &flipped] {
-            std::fs::write(&path, bytes).unwrap();
-            assert_eq!(find(&cache, "a.result"), Found::Corrupt);
-            assert!(!path.exists());
-        }
+        assert_eq!(acting(&cache, |slot| keep(slot, &result())), (None, vec![]));
+        assert_eq!(found(&cache), (Some(result()), vec![]));
     }
 
     #[test]
     fn a_true_checksum_of_nonsense_is_not_believed() {
         let (_folder, cache) = cache();
-        cache.put("a.result", format!("{}\n{{}}", sha256(b"{}")).as_bytes()).unwrap();
-        assert_eq!(find(&cache, "a.result"), Found::Corrupt);
+        acting(&cache, |slot| slot.keep(|entry| entry.write_all(b"{}")));
+        let (result, notes) = found(&cache);
+        assert!(result.is_none() && notes[0].ends_with("was corrupt; again"), "{notes:?}");
+        assert!(!cache.folder().join(key().name()).exists());
     }
 
     #[test]
@@ -161,28 +161,22 @@ mod tests {
         let mut failed = result();
         failed.paths.push(PathResult::failed("c.d", Unit::Instructions, "lost"));
         for result in [noted, failed] {
-            keep(&cache, "a.result", &result).unwrap();
-            assert_eq!(find(&cache, "a.result"), Found::Nothing);
+            acting(&cache, |slot| keep(slot, &result));
+            assert_eq!(found(&cache), (None, vec![]));
         }
     }
 
     #[test]
-    fn every_part_of_the_key_tells() {
-        let key = Key {
-            image_sha256: "a",
-            qemu: "b",
-            guest: "d",
-            initramfs_sha256: "f",
-            agent_sha256: "g",
-        };
+    fn every_dependency_tells() {
+        let all = dependencies();
         let others = [
-            Key { image_sha256: "", ..key },
-            Key { qemu: "", ..key },
-            Key { guest: "", ..key },
-            Key { initramfs_sha256: "", ..key },
-            Key { agent_sha256: "", ..key },
+            Dependencies { image_sha256: "", ..all },
+            Dependencies { qemu: "", ..all },
+            Dependencies { guest: "", ..all },
+            Dependencies { initramfs_sha256: "", ..all },
+            Dependencies { agent_sha256: "", ..all },
         ];
-        assert!(others.iter().all(|other| other.file() != key.file()));
-        assert_eq!(key.file(), key.file());
+        assert!(others.iter().all(|other| other.key() != all.key()));
+        assert_eq!(key(), all.key());
     }
 }

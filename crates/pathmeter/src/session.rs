@@ -5,6 +5,7 @@
 //! subject's name, which is always the one given now.
 
 use std::fs::File;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,15 +14,16 @@ use pathmeter_model::{
     Check, Configuration, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Unit,
 };
 use pathmeter_vm::{
-    AGENT, Cache, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, MeasuredKernel, PathOutcome,
-    PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits, Request, Settings, VmError,
+    AGENT, Cache, Caller, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
+    MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
+    Request, Settings, Sought, VmError,
 };
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::paths::unit;
-use crate::results::{self, Found, Key, sha256};
+use crate::results::{self, Dependencies, sha256};
 
 /// Told how far a measurement is.
 pub(crate) type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
@@ -36,6 +38,8 @@ pub(crate) struct Session {
     interrupt: Interrupt,
     agent_sha256: String,
     initramfs_sha256: String,
+    /// What the user is still to be told.
+    note: Mutex<Option<String>>,
 }
 
 /// What a thread returned; if it panicked, so does this one.
@@ -61,7 +65,13 @@ impl Session {
             interrupt,
             agent_sha256: sha256(AGENT),
             initramfs_sha256: sha256(initramfs.as_bytes()),
+            note: Mutex::default(),
         }
+    }
+
+    /// The same, with something that the user is told when work begins.
+    pub(crate) fn with_note(self, note: Option<String>) -> Self {
+        Self { note: Mutex::new(note), ..self }
     }
 
     /// Measures `image`, or finds its result in the cache.
@@ -70,41 +80,45 @@ impl Session {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
-        let name = self.result_name(image);
-        if let Some(result) = self.cached(&name, progress) {
-            return Ok(Measurement { subject: image.subject(), ..result });
-        }
-        let measured = self.with_request(image, progress, pathmeter_vm::measure)?;
-        let result = self.document(image, measured);
-        if let Some(cache) = &self.cache {
-            results::keep(cache, &name, &result).map_err(|error| image.failure(error.into()))?;
-        }
+        let Some(cache) = &self.cache else { return self.measure_now(image, progress) };
+        let (limit, interrupt) = (self.limit, &self.interrupt);
+        let caller = Caller { limit, interrupt, progress, again: "measuring again" };
+        let read = |entry: Entry| {
+            let result = results::read(&entry)?;
+            Ok(result.filter(|result| self.is_of(image, &result.configuration)))
+        };
+        let sought = cache.seek(self.result_key(image), caller, read);
+        let slot = match sought.map_err(|error| image.failure(error))? {
+            Sought::Found(result) => return Ok(Measurement { subject: image.subject(), ..result }),
+            Sought::Missing(slot) => slot,
+        };
+        let result = self.measure_now(image, progress)?;
+        results::keep(slot, &result);
         Ok(result)
     }
 
-    fn cached(&self, name: &str, progress: Report<'_>) -> Option<Measurement> {
-        let cache = self.cache.as_ref()?;
-        match results::find(cache, name) {
-            Found::Whole(result) => Some(*result),
-            Found::Nothing => None,
-            Found::Corrupt => {
-                let file = cache.folder().join(name);
-                let note = format!("{} was corrupt; measuring again", file.display());
-                progress(Progress::Note(&note));
-                None
-            }
-        }
+    fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+        let measured = self.with_request(image, progress, pathmeter_vm::measure)?;
+        Ok(self.document(image, measured))
     }
 
-    fn result_name(&self, image: &Image) -> String {
-        let key = Key {
+    /// Whether a result with this configuration is one of `image`, measured as this session does.
+    /// Which firmware starts the kernel, and its release, are the image's own: they are not known
+    /// before it is loaded.
+    fn is_of(&self, image: &Image, found: &Configuration) -> bool {
+        let own = found.firmware_sha256.is_some();
+        *found == self.configuration(image, found.release.clone(), own)
+    }
+
+    fn result_key(&self, image: &Image) -> Key {
+        let dependencies = Dependencies {
             image_sha256: image.sha256(),
             qemu: &self.qemu.version,
             guest: &image.settings(&self.settings).fingerprint(),
             initramfs_sha256: &self.initramfs_sha256,
             agent_sha256: &self.agent_sha256,
         };
-        key.file()
+        dependencies.key()
     }
 
     /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
@@ -145,6 +159,9 @@ impl Session {
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
     ) -> Result<R, Failure> {
+        if let Some(note) = self.note.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            progress(Progress::Note(&note));
+        }
         let request = Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256().to_owned(), load: &|| image.load() },
@@ -159,31 +176,36 @@ impl Session {
     }
 
     fn document(&self, image: &Image, measured: MeasuredKernel) -> Measurement {
-        let conditions = image.conditions(&self.settings);
         let own = measured.firmware == Firmware::Own;
-        let configuration = Configuration {
+        let paths = Suite::Exact.paths().iter().zip(measured.paths);
+        Measurement {
+            schema: ResultSchema::V1,
+            subject: image.subject(),
+            configuration: self.configuration(image, image.release(measured.release), own),
+            paths: paths.map(|(path, outcome)| path_result(path, outcome)).collect(),
+            notes: measured.notes,
+        }
+    }
+
+    /// The configuration of a result of `image`, of this release, started by our own firmware or
+    /// by QEMU's.
+    fn configuration(&self, image: &Image, release: Option<String>, own: bool) -> Configuration {
+        let conditions = image.conditions(&self.settings);
+        Configuration {
             clock: Unit::Instructions,
             image_sha256: image.sha256().to_owned(),
-            release: image.release(measured.release),
+            release,
             command_line: conditions.command_line(),
             machine: conditions.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             firmware_sha256: own.then(|| sha256(FIRMWARE)),
             portable: own && conditions.is_portable() && self.qemu.is_tested(),
             agent_sha256: self.agent_sha256.clone(),
-            initramfs_sha256: measured.initramfs_sha256,
+            initramfs_sha256: self.initramfs_sha256.clone(),
             runs: self.runs,
             memory_mib: conditions.memory_mib,
             cpus: conditions.cpus,
             cpu: conditions.cpu,
-        };
-        let paths = Suite::Exact.paths().iter().zip(measured.paths);
-        Measurement {
-            schema: ResultSchema::V1,
-            subject: image.subject(),
-            configuration,
-            paths: paths.map(|(path, outcome)| path_result(path, outcome)).collect(),
-            notes: measured.notes,
         }
     }
 }

@@ -3,20 +3,19 @@
 use std::path::Path;
 use std::thread;
 
-use pathmeter_vm::{Cache, Interrupt, Qemu, VmError};
+use pathmeter_vm::{Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::output;
-use crate::results::sha256;
 use crate::selftest::SelfTest;
 use crate::session::{Session, joined};
 
 /// Finds QEMU and hashes the kernels, all at once: it is what a run from the cache waits for.
 ///
 /// # Errors
-/// All that are found, of QEMU, the cache and the kernels.
+/// All that are found, of QEMU and the kernels.
 pub(crate) fn prepare(
     args: &GuestArgs,
     interrupt: Interrupt,
@@ -47,36 +46,46 @@ pub(crate) fn prepare(
 /// A session with what the command line names.
 ///
 /// # Errors
-/// There is no QEMU that can run exact guests, or no cache and one is wanted.
+/// There is no QEMU that can run exact guests.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
-    let cache = if args.no_cache { None } else { Some(Cache::open().map_err(VmError::from)?) };
+    let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
+        Ok(cache) => (cache, None),
+        Err(error) => (None, Some(format!("{error}; going on without a cache"))),
+    };
     let qemu = Qemu::find(args.qemu.as_deref(), &interrupt)?;
     if !qemu.is_tested() {
-        try_out(&qemu, cache.as_ref(), &interrupt)?;
+        let progress = |progress: Progress<'_>| {
+            if let Progress::Note(note) = progress {
+                output::print_line(&format!("note: {note}"));
+            }
+        };
+        let (limit, again) = (args.limit(), "trying this QEMU again");
+        let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again };
+        try_out(&qemu, cache.as_ref(), caller)?;
     }
-    Ok(Session::new(qemu, cache, args, interrupt))
+    Ok(Session::new(qemu, cache, args, interrupt).with_note(note))
 }
 
 /// A QEMU of a version that nobody has tested has to pass the self-test, once.
-fn try_out(qemu: &Qemu, cache: Option<&Cache>, interrupt: &Interrupt) -> Result<(), Failure> {
-    let passed = format!("{}.passed", &sha256(qemu.description().as_bytes())[..32]);
-    if cache.is_some_and(|cache| cache.get(&passed).is_some()) {
-        return Ok(());
-    }
-    output::print_line(&format!(
-        "note: QEMU {} is not among the tested versions: trying it",
-        qemu.version
-    ));
-    let test = SelfTest::new(qemu.clone(), interrupt.clone());
+fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(), Failure> {
+    let key = Key::new(EntryKind::Passed, &[("qemu", &qemu.description())]);
+    let sought = cache.map(|cache| cache.seek(key, caller, |_| Ok(Some(()))));
+    let slot = match sought.transpose().map_err(|_| Failure::Interrupted)? {
+        Some(Sought::Found(())) => return Ok(()),
+        Some(Sought::Missing(slot)) => Some(slot),
+        None => None,
+    };
+    let note = format!("QEMU {} is not among the tested versions: trying it", qemu.version);
+    (caller.progress)(Progress::Note(&note));
+    let test = SelfTest::new(qemu.clone(), caller.interrupt.clone());
     test.clock().map_err(|failure| match failure {
         Failure::Interrupted => failure,
         failure => Failure::SelfTest {
             what: format!("QEMU {} fails the self-test: {failure}", qemu.version),
         },
     })?;
-    if let Some(cache) = cache {
-        // Not remembering it costs a second next time.
-        let _ = cache.put(&passed, b"");
+    if let Some(slot) = slot {
+        slot.keep(|_| Ok(()));
     }
     Ok(())
 }

@@ -1,11 +1,10 @@
 //! What can go wrong between the host and a guest.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::{CacheError, QemuError, console::Tail};
+use crate::{QemuError, console::Tail};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +15,6 @@ pub enum VmError {
     /// The kernel file can't be booted.
     #[error(transparent)]
     Image(#[from] pathmeter_image::ImageError),
-    /// The cache can't be used.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
@@ -67,14 +63,6 @@ pub enum VmError {
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {
-        /// The error.
-        source: std::io::Error,
-    },
-    /// The guest can't be saved as a snapshot in the cache.
-    #[error("{}: {source}", .folder.display())]
-    SaveToCache {
-        /// The cache's folder.
-        folder: PathBuf,
         /// The error.
         source: std::io::Error,
     },
@@ -215,10 +203,6 @@ impl VmError {
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
-            }
-            Self::SaveToCache { .. } => "make room there, or write elsewhere",
-            Self::Cache(_) => {
-                "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
             }
             _ => return None,
         })

@@ -18,8 +18,10 @@ mod agent_run;
 mod alarm;
 mod ask;
 mod cache;
+mod claim;
 mod console;
 mod deadline;
+mod entry;
 mod error;
 #[cfg(test)]
 mod fake;
@@ -40,7 +42,8 @@ mod snapshot;
 mod stream;
 
 pub use ask::AskError;
-pub use cache::{Cache, CacheError};
+pub use cache::{Cache, CacheError, Caller, Slot, Sought};
+pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs};
 pub use machine::{BaseWords, CPU, Clock, FIRMWARE, Firmware, Settings};

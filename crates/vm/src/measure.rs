@@ -1,6 +1,5 @@
 //! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
 
-use std::fs::File;
 use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
@@ -8,9 +7,10 @@ use pathmeter_image::Boot;
 use pathmeter_wire::{Kind, message};
 
 use crate::{
-    Cache, Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
-    cache::{key, sha256},
+    cache::Sought,
+    entry::{EntryKind, Key, sha256},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::may_lose,
@@ -19,11 +19,11 @@ use crate::{
     outcome::Gathered,
     qemu_guest::QemuGuest,
     request::path_name,
-    snapshot::{Description, Snapshot, reading},
+    snapshot::{Description, Snapshot},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "2";
+const SNAPSHOT_FORMAT: &str = "3";
 
 /// A measured kernel.
 #[derive(Debug)]
@@ -32,8 +32,6 @@ pub struct MeasuredKernel {
     pub release: Option<String>,
     /// What started it.
     pub firmware: Firmware,
-    /// SHA-256 of the initramfs that was first booted.
-    pub initramfs_sha256: String,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
     /// What the reader must know: kernels that died, and where.
@@ -52,7 +50,7 @@ fn measure_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Measure
         let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
         let snapshot = snapshot::<G>(host, request, &Initramfs::new(&plan))?;
         match collect::<G>(host, request, &snapshot, &plan) {
-            Ok(gathered) => return Ok(conclude(request, snapshot.about, gathered, lost)),
+            Ok(gathered) => return Ok(conclude(snapshot.about, gathered, lost)),
             Err(VmError::Guest {
                 step: Step::Start | Step::Restore,
                 cause: GuestCause::Ended { how, .. },
@@ -76,7 +74,6 @@ fn measure_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Measure
 }
 
 fn conclude(
-    request: &Request<'_>,
     about: Description,
     mut gathered: Gathered,
     lost: Vec<(usize, String)>,
@@ -86,11 +83,9 @@ fn conclude(
         notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
         gathered.mark_lost(index, reason);
     }
-    let plan = Plan::new(Suite::Exact, request.runs);
     MeasuredKernel {
         release: about.release,
         firmware: about.firmware,
-        initramfs_sha256: sha256(Initramfs::new(&plan).as_bytes()),
         paths: gathered.finish(),
         notes,
     }
@@ -121,59 +116,37 @@ pub(crate) fn snapshot<G: Guest>(
     request: &Request<'_>,
     initramfs: &Initramfs,
 ) -> Result<Snapshot, VmError> {
-    let Some(cache) = request.cache else {
-        return boot::<G>(host, request, initramfs, memory_file("pathmeter-snapshot", &[])?);
+    let Some(cache) = request.cache else { return boot::<G>(host, request, initramfs) };
+    let key = snapshot_key(request, initramfs);
+    let caller = request.caller("booting the kernel again");
+    let slot = match cache.seek(key.clone(), caller, Snapshot::open)? {
+        Sought::Found(snapshot) => return Ok(snapshot.cached_as(key)),
+        Sought::Missing(slot) => slot,
     };
-    let name = snapshot_name(request, initramfs);
-    if let Some(file) = cache.get(&name) {
-        if let Some(mut snapshot) = Snapshot::open(file).map_err(reading)? {
-            snapshot.cached_as = Some(name);
-            return Ok(snapshot);
-        }
-        let file = cache.folder().join(&name);
-        let note = format!("{} was corrupt; booting the kernel again", file.display());
-        (request.progress)(Progress::Note(&note));
-        cache.forget(&name);
-    }
-    let file = cache.begin()?;
-    let reopened = file.reopen().map_err(|source| VmError::Save { source });
-    let snapshot = reopened
-        .and_then(|file| boot::<G>(host, request, initramfs, file))
-        .map_err(|error| naming(error, cache))?;
-    cache.keep(file, &name)?;
+    let snapshot = boot::<G>(host, request, initramfs)?;
+    slot.keep(|entry| snapshot.write(entry));
     Ok(snapshot)
 }
 
-/// A write that failed names where it went.
-fn naming(error: VmError, cache: &Cache) -> VmError {
-    match error {
-        VmError::Save { source } => {
-            VmError::SaveToCache { folder: cache.folder().to_owned(), source }
-        }
-        other => other,
-    }
-}
-
-fn snapshot_name(request: &Request<'_>, initramfs: &Initramfs) -> String {
+fn snapshot_key(request: &Request<'_>, initramfs: &Initramfs) -> Key {
     let parts = [
-        SNAPSHOT_FORMAT,
-        &request.kernel.sha256,
-        &request.qemu.version,
-        &request.settings.fingerprint(),
-        &sha256(initramfs.as_bytes()),
+        ("format", SNAPSHOT_FORMAT),
+        ("image_sha256", &request.kernel.sha256),
+        ("qemu", &request.qemu.version),
+        ("guest", &request.settings.fingerprint()),
+        ("initramfs_sha256", &sha256(initramfs.as_bytes())),
     ];
-    key(&parts, ".snapshot")
+    Key::new(EntryKind::Snapshot, &parts)
 }
 
-/// Boots the kernel until the agent is ready and has paused the guest, and saves it to `file`.
+/// Boots the kernel until the agent is ready and has paused the guest, and saves it.
 pub(crate) fn boot<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,
-    file: File,
 ) -> Result<Snapshot, VmError> {
     let (guest, about) = boot_guest::<G>(host, request, request.settings, initramfs)?;
-    Snapshot::save(guest, file, about)
+    Snapshot::save(guest, about)
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest.
@@ -236,14 +209,17 @@ fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::fs::File;
+    use std::path::Path;
     use std::rc::Rc;
     use std::time::Duration;
 
     use pathmeter_wire::message::Place;
 
     use super::*;
-    use crate::PathStatus;
     use crate::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
+    use crate::{Cache, Caller, Interrupt, PathStatus};
 
     const BOTH: [Origin; 2] = [Origin::Boot, Origin::Snapshot];
 
@@ -404,13 +380,46 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_cannot_be_written_names_the_caches_folder_and_leaves_nothing_there() {
+    fn what_cannot_be_kept_is_said_once_and_measured_all_the_same() {
+        let (folder, cache) = cache();
+        std::fs::remove_dir(folder.path()).unwrap();
+        let host = Rc::new(FakeHost::default());
+        for _ in 0..2 {
+            let paths = measured(&host, Some(&cache)).unwrap();
+            assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+        }
+        assert_eq!(host.origins(), [BOTH, BOTH].concat());
+        let notes = host.notes.borrow();
+        let named = format!("the cache folder {}: No such file", folder.path().display());
+        assert!(notes.len() == 1 && notes[0].starts_with(&named), "{notes:?}");
+    }
+
+    #[test]
+    fn a_guest_that_cannot_be_saved_is_an_error_and_leaves_nothing() {
         let (folder, cache) = cache();
         let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
-        let error = measured(&host, Some(&cache)).unwrap_err();
-        assert!(error.to_string().starts_with(folder.path().to_str().unwrap()), "{error}");
+        for cache in [None, Some(&cache)] {
+            assert!(matches!(measured(&host, cache), Err(VmError::Save { .. })));
+        }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-        assert!(matches!(measured(&host, None), Err(VmError::Save { .. })));
+    }
+
+    #[test]
+    fn a_snapshot_of_another_kernel_is_not_restored() {
+        let (folder, cache) = cache();
+        let host = Rc::new(FakeHost::default());
+        measured(&host, Some(&cache)).unwrap();
+        let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+        let other = Key::new(EntryKind::Snapshot, &[("image_sha256", "1")]);
+        let of_other = Path::new(folder.path()).join(other.name());
+        std::fs::rename(&file, &of_other).unwrap();
+        let (limit, interrupt) = (Duration::from_secs(60), Interrupt::default());
+        let notes = RefCell::new(0);
+        let progress = |_: Progress<'_>| *notes.borrow_mut() += 1;
+        let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again: "" };
+        let sought = cache.seek(other, caller, Snapshot::open).unwrap();
+        assert!(matches!(sought, Sought::Missing(_)) && *notes.borrow() == 1);
+        assert!(!of_other.exists());
     }
 
     #[test]

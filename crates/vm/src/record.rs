@@ -11,10 +11,11 @@ use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, message, plan::Plan};
 
 use crate::{
-    Initramfs, PathOutcome, Progress, Request, Settings, VmError,
+    Initramfs, PathOutcome, Progress, Request, VmError,
     agent_run::{AgentEvent, AgentRun},
     alarm::Alarm,
-    cache::{Corrupt, key},
+    cache::Sought,
+    entry::{EntryKind, Key},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::may_lose,
@@ -221,33 +222,33 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
 /// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest of their
 /// own. Empty if the kernel has none to give.
 pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
-    let Some(cache) = request.cache else {
-        return fetch_symbols::<QemuGuest>(request.qemu, request);
-    };
-    let name = symbols_name(request.settings, &request.kernel.sha256, &request.qemu.version);
-    match cache.get_checked(&name) {
-        Ok(Some(bytes)) => return Ok(bytes),
-        Ok(None) => {}
-        Err(Corrupt(file)) => {
-            let note = format!("{} was corrupt; asking the kernel again", file.display());
-            (request.progress)(Progress::Note(&note));
-        }
-    }
-    let bytes = fetch_symbols::<QemuGuest>(request.qemu, request)?;
-    cache.put_checked(&name, &bytes)?;
-    Ok(bytes)
+    symbols_in::<QemuGuest>(request.qemu, request)
 }
 
-fn symbols_name(settings: &Settings, sha256: &str, qemu: &str) -> String {
-    key(&["symbols", sha256, qemu, &settings.fingerprint()], ".symbols")
+fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
+    let parts = [
+        ("image_sha256", &request.kernel.sha256[..]),
+        ("qemu", &request.qemu.version),
+        ("guest", &request.settings.fingerprint()),
+    ];
+    let caller = request.caller("asking the kernel again");
+    let most = usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX);
+    let key = Key::new(EntryKind::Symbols, &parts);
+    let slot = match cache.seek(key, caller, |entry| entry.bytes(most))? {
+        Sought::Found(bytes) => return Ok(bytes),
+        Sought::Missing(slot) => slot,
+    };
+    let bytes = fetch_symbols::<G>(host, request)?;
+    slot.keep(|entry| entry.write_all(&bytes));
+    Ok(bytes)
 }
 
 /// Boots a guest that runs no path: the kernel need not survive them all to have symbols.
 fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let nothing = Plan::new(Suite::Exact, 0);
-    let file = memory_file("pathmeter-snapshot", &[])?;
-    let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing), file)?;
+    let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing))?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, ..Extra::default() };

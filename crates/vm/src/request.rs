@@ -5,7 +5,7 @@ use std::time::Duration;
 use pathmeter_catalogue::Suite;
 use pathmeter_image::{ImageError, KernelImage};
 
-use crate::{Cache, Interrupt, Qemu, Settings};
+use crate::{Cache, Caller, Interrupt, Qemu, Settings};
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
 pub struct Kernel<'a> {
@@ -35,11 +35,21 @@ pub struct Request<'a> {
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
+impl Request<'_> {
+    /// As one who looks for an entry of the cache, and will do `again` if that is no use.
+    pub(crate) fn caller<'a>(&'a self, again: &'a str) -> Caller<'a> {
+        let (limit, interrupt, progress) = (self.limit, self.interrupt, self.progress);
+        Caller { limit, interrupt, progress, again }
+    }
+}
+
 /// How far a measurement is.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
     /// The image is read and unpacked.
     Loading,
+    /// Another process is making what is wanted.
+    Waiting,
     /// The kernel boots.
     Booting,
     /// A path is being run.

@@ -2,32 +2,31 @@
 //!
 //! | offset | bytes | field                                                        |
 //! |--------|-------|--------------------------------------------------------------|
-//! | 0      | 8     | `PMSNAP01`                                                   |
-//! | 8      | 4     | CRC-32 of everything from offset 16 on                       |
-//! | 12     | 4     | length of the description                                    |
-//! | 16     | n     | description: JSON, [`Description`]'s fields                   |
-//! | 16 + n |       | QEMU's migration stream, by the pipes of `stream.rs`         |
+//! | 0      | 4     | length of the description                                    |
+//! | 4      | n     | description: JSON, [`Description`]'s fields                   |
+//! | 4 + n  |       | QEMU's migration stream, by the pipes of `stream.rs`         |
 //!
-//! Integers are little endian. The checksum is there for files that a crash or a full disk left
-//! behind; a snapshot is never older than the key that names it, so it carries no version of its
-//! own.
+//! Integers are little endian. It is made in memory, so that a guest can be restored whatever
+//! becomes of the copy in the cache, where it is the content of an entry (`entry.rs`).
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 
 use serde_json::{Value, json};
 
 use crate::{
     Request, VmError,
+    entry::{Entry, Key, for_each_block},
     error::Step,
     guest::{Extra, Guest},
     machine::{Firmware, Origin, fd},
+    memory_file::memory_file,
     stream,
 };
 
-const MAGIC: &[u8; 8] = b"PMSNAP01";
 /// Bytes before the description.
-const HEADER: u64 = 16;
+const HEADER: u64 = 4;
 /// Longest description.
 const MAX_ABOUT: u32 = 4096;
 
@@ -58,60 +57,62 @@ impl Description {
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     file: File,
+    /// Where in the file it begins.
+    begin: u64,
+    /// Where in the file QEMU's stream begins.
     stream: u64,
     /// What it is of.
     pub(crate) about: Description,
-    /// Its name in the cache, if it came from there.
-    pub(crate) cached_as: Option<String>,
+    /// Its key in the cache, if it came from there.
+    cached_as: Option<Key>,
 }
 
 impl Snapshot {
-    /// Saves the paused guest into `file`, which must be empty, and ends it.
-    pub(crate) fn save(
-        mut guest: impl Guest,
-        mut file: File,
-        about: Description,
-    ) -> Result<Self, VmError> {
+    /// Saves the paused guest into memory, and ends it.
+    pub(crate) fn save(mut guest: impl Guest, about: Description) -> Result<Self, VmError> {
         guest.begin(Step::Save);
+        let writing = |source| VmError::Save { source };
         let text = about.to_json();
-        let stream = HEADER + text.len() as u64;
-        let written =
-            file.seek(SeekFrom::Start(HEADER)).and_then(|_| file.write_all(text.as_bytes()));
-        written.map_err(writing)?;
+        let length = u32::try_from(text.len()).map_err(|error| writing(io::Error::other(error)))?;
+        let head = [&length.to_le_bytes(), text.as_bytes()].concat();
+        let file = memory_file("pathmeter-snapshot", &head)?;
         guest.save(file.try_clone().map_err(writing)?)?;
-        finish(&mut file, text.len()).map_err(writing)?;
-        Ok(Self { file, stream, about, cached_as: None })
+        let stream = HEADER + u64::from(length);
+        Ok(Self { file, begin: 0, stream, about, cached_as: None })
     }
 
-    /// The snapshot in `file`, or `None` if it is not a whole one.
-    pub(crate) fn open(mut file: File) -> std::io::Result<Option<Self>> {
-        let mut header = [0; 16];
-        if file.read_exact(&mut header).is_err() || header[..8] != *MAGIC {
-            return Ok(None);
-        }
-        let [.., s0, s1, s2, s3, l0, l1, l2, l3] = header;
-        let length = u32::from_le_bytes([l0, l1, l2, l3]);
-        if length > MAX_ABOUT || checksum(&mut file)? != u32::from_le_bytes([s0, s1, s2, s3]) {
+    /// The snapshot in an entry of the cache, or `None` if that holds no snapshot.
+    pub(crate) fn open(entry: Entry) -> io::Result<Option<Self>> {
+        let (file, begin) = entry.into_content();
+        let mut length = [0; HEADER as usize];
+        file.read_exact_at(&mut length, begin)?;
+        let length = u32::from_le_bytes(length);
+        if length > MAX_ABOUT {
             return Ok(None);
         }
         let mut about = vec![0; length as usize];
-        file.seek(SeekFrom::Start(HEADER))?;
-        file.read_exact(&mut about)?;
-        let stream = HEADER + u64::from(length);
-        Ok(Description::from_json(&about).map(|about| Self {
-            file,
-            stream,
-            about,
-            cached_as: None,
-        }))
+        file.read_exact_at(&mut about, begin + HEADER)?;
+        let stream = begin + HEADER + u64::from(length);
+        let about = Description::from_json(&about);
+        Ok(about.map(|about| Self { file, begin, stream, about, cached_as: None }))
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        for_each_block(&self.file, self.begin, |block| to.write_all(block))
+    }
+
+    /// Itself, which came from the cache.
+    pub(crate) fn cached_as(self, key: Key) -> Self {
+        Self { cached_as: Some(key), ..self }
     }
 
     /// Removes it from the cache; false if it didn't come from there, and so was just made.
     pub(crate) fn forget(&self, request: &Request<'_>) -> bool {
-        let Some((cache, name)) = request.cache.zip(self.cached_as.as_deref()) else {
+        let Some((cache, key)) = request.cache.zip(self.cached_as.as_ref()) else {
             return false;
         };
-        cache.forget(name);
+        cache.forget(key);
         true
     }
 
@@ -123,80 +124,60 @@ impl Snapshot {
         mut extra: Extra,
     ) -> Result<G, VmError> {
         let stream = self.file.try_clone().and_then(|file| stream::feed(file, self.stream));
+        let reading = |source| VmError::Host { what: "reading the snapshot", source };
         extra.files.push((fd::INCOMING, stream.map_err(reading)?));
         let origin = (Origin::Snapshot, self.about.firmware);
         G::start(host, request, request.settings, origin, extra)
     }
 }
 
-fn writing(source: std::io::Error) -> VmError {
-    VmError::Save { source }
-}
-
-pub(crate) fn reading(source: std::io::Error) -> VmError {
-    VmError::Host { what: "reading the snapshot", source }
-}
-
-/// Puts the header in front; a file without it is never taken for a snapshot.
-fn finish(file: &mut File, about: usize) -> std::io::Result<()> {
-    file.seek(SeekFrom::Start(HEADER))?;
-    let sum = checksum(file)?;
-    let length = u32::try_from(about).map_err(std::io::Error::other)?;
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(&[&MAGIC[..], &sum.to_le_bytes(), &length.to_le_bytes()].concat())
-}
-
-/// CRC-32 from the file's offset to its end.
-fn checksum(file: &mut File) -> std::io::Result<u32> {
-    let mut hasher = crc32fast::Hasher::new();
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finalize()),
-            count => hasher.update(&buffer[..count]),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+    use crate::entry::EntryKind;
 
     fn about() -> Description {
         Description { release: Some("6.1.0".to_owned()), firmware: Firmware::Own }
     }
 
-    fn saved(stream: &[u8]) -> File {
-        let mut file = tempfile::tempfile().unwrap();
+    /// An entry of the cache with this content.
+    fn entry(content: &[u8]) -> Entry {
+        let key = Key::new(EntryKind::Snapshot, &[("image", "a")]);
+        let file = tempfile::tempfile().unwrap();
+        Entry::write(&file, &key, |entry| entry.write_all(content)).unwrap();
+        Entry::open(file, &key).unwrap().unwrap()
+    }
+
+    fn snapshot(stream: &[u8]) -> Vec<u8> {
         let text = about().to_json();
-        file.seek(SeekFrom::Start(HEADER)).unwrap();
-        file.write_all(text.as_bytes()).unwrap();
-        file.write_all(stream).unwrap();
-        finish(&mut file, text.len()).unwrap();
-        file.seek(SeekFrom::Start(0)).unwrap();
-        file
+        let length = u32::try_from(text.len()).unwrap().to_le_bytes();
+        [&length, text.as_bytes(), stream].concat()
     }
 
     #[test]
-    fn a_whole_snapshot_is_opened() {
-        let snapshot = Snapshot::open(saved(b"QEVM stream")).unwrap().unwrap();
+    fn a_snapshot_in_an_entry_is_opened_and_written_again() {
+        let content = snapshot(b"QEVM stream");
+        let snapshot = Snapshot::open(entry(&content)).unwrap().unwrap();
         assert_eq!(snapshot.about, about());
-        let mut rest = String::new();
-        (&snapshot.file).seek(SeekFrom::Start(snapshot.stream)).unwrap();
-        (&snapshot.file).read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "QEVM stream");
+        let mut stream = String::new();
+        let mut pipe =
+            File::from(stream::feed(snapshot.file.try_clone().unwrap(), snapshot.stream).unwrap());
+        pipe.read_to_string(&mut stream).unwrap();
+        assert_eq!(stream, "QEVM stream");
+        let mut written = Vec::new();
+        snapshot.write(&mut written).unwrap();
+        assert_eq!(written, content);
     }
 
     #[test]
-    fn a_cut_or_changed_snapshot_is_not_a_snapshot() {
-        let cut = saved(b"QEVM stream");
-        cut.set_len(30).unwrap();
-        assert!(Snapshot::open(cut).unwrap().is_none());
-        let mut changed = saved(b"QEVM stream");
-        changed.seek(SeekFrom::End(-1)).unwrap();
-        changed.write_all(b"x").unwrap();
-        changed.seek(SeekFrom::Start(0)).unwrap();
-        assert!(Snapshot::open(changed).unwrap().is_none());
-        assert!(Snapshot::open(tempfile::tempfile().unwrap()).unwrap().is_none());
+    fn other_content_is_no_snapshot() {
+        let unbounded = [&(MAX_ABOUT + 1).to_le_bytes()[..], &[0; MAX_ABOUT as usize + 1]].concat();
+        let unreadable = [&2_u32.to_le_bytes()[..], b"{}stream"].concat();
+        for content in [&unbounded, &unreadable] {
+            assert!(Snapshot::open(entry(content)).unwrap().is_none());
+        }
+        assert!(Snapshot::open(entry(b"cut")).is_err());
     }
 }

@@ -88,8 +88,8 @@ fn limited(stage: &Stage, rng: &mut Rng, limit: &str, excused: &[i32]) -> Ended 
 }
 
 fn on_disk(stage: &Stage, on: &str, pages: u64, expected: &Expected, more: &[&str]) -> Run {
-    let size = pages * PAGE;
-    let mut command = disk::on_small_disk(&stage.scene, on, &size.to_string());
+    let size = format!("size={}", pages * PAGE);
+    let mut command = disk::on_disk(&stage.scene, on, &size);
     command.arg(pathmeter()).args(&expected.arguments).args(more);
     let run = stage.finish(Running::start(command));
     assert_ne!(run.code, 99, "no file system can be mounted: {}", run.stderr);

@@ -59,6 +59,19 @@ fn paths_lists_every_path_with_its_unit() {
 }
 
 #[test]
+fn doctor_warns_of_a_cache_that_cannot_be() {
+    let scene = Scene::new();
+    scene.write("cache", "a file where the folder should be");
+    let ran = scene.command(&["doctor", "--json"]).env("PATH", "").output().unwrap();
+    let report = parsed(&String::from_utf8(ran.stdout).unwrap());
+    let checks = report["checks"].as_array().unwrap();
+    let cache = checks.iter().find(|check| check["name"] == "cache").unwrap();
+    assert_eq!(cache["status"], "warn");
+    assert!(cache["found"].as_str().unwrap().contains("cache/pathmeter: "));
+    assert!(cache["advice"].as_str().unwrap().contains("every run boots the kernels anew"));
+}
+
+#[test]
 fn doctor_says_what_it_found_and_whether_exact_runs_work() {
     let scene = Scene::new();
     let ran = scene.command(&["doctor", "--json"]).env("PATH", "").output().unwrap();

@@ -88,14 +88,45 @@ fn the_same_image_twice_is_measured_once() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_is_named_and_can_be_done_without() {
+fn a_cache_that_cannot_be_is_named_once_and_done_without() {
     let scene = Scene::new();
     scene.write("cache", "a file where the folder should be");
-    let ran = measure(&scene, &kernel("vmlinux.elf"), "ends");
-    assert_unmeasured(&ran, &["the cache folder", "use --no-cache"]);
-    let kernel = kernel("vmlinux.elf");
-    let ran = scene.run(&["measure", &kernel, "--qemu", &qemu("ends"), "--no-cache"]);
-    assert_unmeasured(&ran, &["vmlinux.elf: "]);
+    let base = kernel("vmlinux.elf");
+    scene.write("new.elf", [&std::fs::read(&base).unwrap()[..], b"\0"].concat());
+    let run = |more: &[&str]| {
+        let compare = ["compare", &base, "new.elf", "--qemu", &qemu("ends")];
+        scene.run(&[&compare[..], more].concat())
+    };
+    let ran = run(&[]);
+    // QEMU was started all the same.
+    assert_unmeasured(&ran, &["vmlinux.elf: ", "; going on without a cache"]);
+    let folder = scene.path("cache/pathmeter").display().to_string();
+    assert_eq!(ran.stderr.matches(&format!("the cache folder {folder}: ")).count(), 1);
+    for unasked in [["--no-cache"], ["--quiet"]] {
+        assert!(!run(&unasked).stderr.contains("the cache folder"), "{unasked:?}");
+    }
+}
+
+#[test]
+fn with_no_home_there_is_no_cache() {
+    let scene = Scene::new();
+    for relative in ["", "cache"] {
+        let mut command =
+            scene.command(&["measure", &kernel("vmlinux.elf"), "--qemu", &qemu("ends")]);
+        let output = command.env_remove("HOME").env("XDG_CACHE_HOME", relative).output();
+        let words = ["neither XDG_CACHE_HOME nor HOME is set", "; going on without a cache"];
+        assert_unmeasured(&output.unwrap().into(), &words);
+        assert!(!scene.path("cache").exists());
+    }
+}
+
+#[test]
+fn a_relative_cache_home_is_ignored() {
+    let scene = Scene::new();
+    let mut command = scene.command(&["measure", &kernel("vmlinux.elf"), "--qemu", &qemu("ends")]);
+    command.env("HOME", scene.path("home")).env("XDG_CACHE_HOME", "relative");
+    assert_unmeasured(&command.output().unwrap().into(), &["vmlinux.elf: "]);
+    assert!(scene.path("home/.cache/pathmeter").is_dir() && !scene.path("relative").exists());
 }
 
 #[test]
