@@ -18,8 +18,8 @@
  *            skip=N   windows of each path to pass over
  *            bytes=N  stop a path's stream after so many bytes
  *            most=N   stop it if a window has more instructions
- *            alarm=N  the inherited descriptor to which two bytes are written if a stream is stopped
- *                     before a window has ended: the number of its path, from 0, and why
+ *            alarm=N  the inherited descriptor that gets two bytes if a stream is stopped before a
+ *                     window has ended: the number of its path, from 0, and why
  *            path=N   record at the N-th path marker, from 0. For each wanted path, in this order,
  *                     followed by:
  *            fd=N     the inherited descriptor to write to

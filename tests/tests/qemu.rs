@@ -2,8 +2,9 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
-use pathmeter_e2e::{Scene, built, debian, pathmeter};
+use pathmeter_e2e::{Run, Scene, built, debian, pathmeter};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// Makes a program of the scene out of a shell script.
@@ -139,6 +140,28 @@ fn one_killed_while_it_starts_is_not_told_about_its_options() {
     let doctor = scene.run(&["doctor", "--qemu", &qemu]);
     assert!(doctor.stdout.contains("QEMU was killed (signal: 9"), "{}", doctor.stdout);
     assert_eq!(doctor.code, 3);
+}
+
+/// What is said of a QEMU that says `event`, closes its control channel, and then does `at_last`.
+fn closed_before(event: &str, at_last: &str) -> Run {
+    let scene = Scene::cold();
+    let case = format!(
+        "case \"$*\" in *'-accel tcg'*) printf '{{\"return\": {{}}}}\\n%s\\n' '{event}' >&5; \
+         exec 5>&-; {at_last};; esac"
+    );
+    let qemu = wrapped(&scene, &case);
+    scene.run(&["measure", &built("base"), "--timeout", "4", "--qemu", &qemu])
+}
+
+#[test]
+fn one_that_takes_long_to_end_is_told_by_what_it_said_or_how_it_ended() {
+    let reset = r#"{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}"#;
+    let run = closed_before(reset, "exec sleep 600");
+    run.assert_unmeasured(&["base.bzImage: ", "the guest rebooted"]);
+    assert!(run.elapsed < Duration::from_secs(4), "{:?}", run.elapsed);
+    let run = closed_before("", "sleep 3; echo 'qemu: no room' >&2; exit 7");
+    run.assert_unmeasured(&["QEMU ended by itself (exit status: 7)", "qemu: no room"]);
+    closed_before("", "exec sleep 600").assert_unmeasured(&["QEMU closed its control channel"]);
 }
 
 /// Measures with `hidden` replaced by an empty folder, which must be named as the reason; `doctor`

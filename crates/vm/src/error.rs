@@ -121,8 +121,8 @@ pub enum GuestCause {
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
 
 /// What to do when [`is_shortage`].
-pub(crate) const SHORTAGE_HELP: &str = "this machine has run out of something that starting a program takes: end other programs, or \
-     raise the limits (`ulimit -a`)";
+pub(crate) const SHORTAGE_HELP: &str = "this machine has run out of something that starting a program takes: end other programs, \
+     or raise the limits (`ulimit -a`)";
 
 /// Whether the host lacks descriptors, processes or memory, and not the program.
 pub(crate) fn is_shortage(error: &std::io::Error) -> bool {

@@ -1,6 +1,7 @@
 /*
- * A kernel that is READY, and then begins the first path and its windows as a probe does; the first
- * window that is sampled never ends. If the plan has no runs it is done at once, and has no symbols.
+ * A kernel that gets to READY and, resumed, begins the first path and its windows as a probe does;
+ * the first window that is sampled never ends. If the plan has no runs it is done at once, and has
+ * no symbols.
  */
 #include "fake.h"
 
