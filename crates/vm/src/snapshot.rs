@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Bytes before the description.
-const HEADER: u64 = 4;
+const HEADER: usize = 4;
 /// Longest description.
 const MAX_ABOUT: u32 = 4096;
 
@@ -77,22 +77,23 @@ impl Snapshot {
         let head = [&length.to_le_bytes(), text.as_bytes()].concat();
         let file = memory_file("pathmeter-snapshot", &head)?;
         guest.save(file.try_clone().map_err(writing)?)?;
-        let stream = HEADER + u64::from(length);
+        let stream = head.len() as u64;
         Ok(Self { file, begin: 0, stream, about, cached_as: None })
     }
 
     /// The snapshot in an entry of the cache, or `None` if that holds no snapshot.
     pub(crate) fn open(entry: Entry) -> io::Result<Option<Self>> {
         let (file, begin) = entry.into_content();
-        let mut length = [0; HEADER as usize];
+        let mut length = [0; HEADER];
         file.read_exact_at(&mut length, begin)?;
         let length = u32::from_le_bytes(length);
         if length > MAX_ABOUT {
             return Ok(None);
         }
         let mut about = vec![0; length as usize];
-        file.read_exact_at(&mut about, begin + HEADER)?;
-        let stream = begin + HEADER + u64::from(length);
+        let about_at = begin + HEADER as u64;
+        file.read_exact_at(&mut about, about_at)?;
+        let stream = about_at + u64::from(length);
         let about = Description::from_json(&about);
         Ok(about.map(|about| Self { file, begin, stream, about, cached_as: None }))
     }
