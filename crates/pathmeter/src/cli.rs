@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
+use crate::destination::Named;
+
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
 const RUNS: u32 = 6;
@@ -220,6 +222,14 @@ pub(crate) struct OutputArgs {
     pub(crate) only: Vec<String>,
 }
 
+impl OutputArgs {
+    /// What is written and read, if these are the subjects.
+    pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
+        let outputs = [("--output", self.output.as_deref())];
+        Named { outputs, inputs: subjects, prints: !self.json }
+    }
+}
+
 /// How guests run. All but the last two belong to a result's configuration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exact runs")]
@@ -383,10 +393,15 @@ pub(crate) struct ExplainOutput {
 }
 
 impl ExplainOutput {
-    /// The files that will be written.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.output, &self.svg, &self.folded, &self.callgrind];
-        files.into_iter().filter_map(Option::as_deref)
+    /// What is written and read: the document, the flame graph, the stacks, the profile.
+    pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
+        let outputs = [
+            ("--output", self.output.as_deref()),
+            ("--svg", self.svg.as_deref()),
+            ("--folded", self.folded.as_deref()),
+            ("--callgrind", self.callgrind.as_deref()),
+        ];
+        Named { outputs, inputs, prints: !self.json || self.output.is_none() }
     }
 
     /// How much of the tree is shown, of a difference or of one window.

@@ -106,7 +106,7 @@ fn feature(feature: Feature) -> Check {
 /// The self-test, on the lab kernel.
 fn tried(qemu: Qemu, screen: &Screen) -> Result<[Check; 2], Failure> {
     screen.note("trying the lab kernel");
-    let test = SelfTest::new(qemu, interrupt::listen()?);
+    let test = SelfTest::new(qemu, interrupt::listen());
     let clock = match test.clock() {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         Err(failure) => Check::fail("clock", failure.to_string(), advice_of(&failure)),

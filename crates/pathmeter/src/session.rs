@@ -5,7 +5,6 @@
 //! subject's name, which is always the one given now.
 
 use std::fs::File;
-use std::thread;
 use std::time::Duration;
 
 use pathmeter_catalogue::{self as catalogue, Suite, WARMUP};
@@ -36,11 +35,6 @@ pub(crate) struct Session {
     interrupt: Interrupt,
     agent_sha256: String,
     initramfs_sha256: String,
-}
-
-/// What a thread returned; if it panicked, so does this one.
-pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl Session {

@@ -1,5 +1,6 @@
 //! What can go wrong between the host and a guest.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -175,12 +176,33 @@ impl VmError {
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
             }
+            Self::Host { source, .. }
+            | Self::Save { source }
+            | Self::SaveToCache { source, .. }
+                if limit_reached(source).is_some() =>
+            {
+                return limit_reached(source);
+            }
             Self::SaveToCache { .. } => "make room there, or write elsewhere",
             Self::Cache(_) => {
                 "make room there, name another folder with XDG_CACHE_HOME, or use --no-cache"
             }
             _ => return None,
         })
+    }
+}
+
+/// What to do about an error that a limit of the host's is behind.
+fn limit_reached(error: &std::io::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::WouldBlock => Some(
+            "the limit on processes and threads is reached: raise it (`ulimit -u`, or the \
+             container's pids limit), or end other programs",
+        ),
+        ErrorKind::FileTooLarge => {
+            Some("the limit on the size of files is reached: raise it with `ulimit -f`")
+        }
+        _ => None,
     }
 }
 
