@@ -30,7 +30,8 @@ pub(crate) enum Exit {
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
     /// A subject or one of its paths could not be measured, what an experiment expects of the exact
-    /// clock not be read, or a file not be read or written.
+    /// clock not be read, a path not be compared that `--check` had to compare, or a file not be
+    /// read or written.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,
