@@ -26,6 +26,6 @@ pub use measurement::{
 };
 pub use parse::{
     Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES,
-    MAX_SAMPLES_PER_PATH, ParseError, parse_measurement,
+    MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
 };
 pub use schema::{comparison_schema, result_schema};

@@ -25,6 +25,8 @@ pub const MAX_SAMPLES: usize = 1 << 20;
 /// Largest sample, so that every difference of two fits a signed 64-bit integer.
 pub const MAX_SAMPLE: u64 = i64::MAX as u64;
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Most of a foreign text that an error repeats, in characters.
 const QUOTED_CHARS: usize = 120;
 
@@ -47,6 +49,9 @@ pub enum ParseError {
         /// What the reader stumbled on, with line and column.
         detail: String,
     },
+    /// The bytes are UTF-16, as some Windows programs write.
+    #[error("UTF-16, which JSON is not; convert it: iconv -f UTF-16 -t UTF-8")]
+    Utf16,
     /// A JSON document of another kind or version.
     #[error(
         "the schema is {found}, not \"pathmeter.result/1\"; \
@@ -112,6 +117,11 @@ pub enum Inconsistency {
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;
+    if is_utf16(bytes) {
+        return Err(ParseError::Utf16);
+    }
+    // Editors on Windows put it there; it says nothing that JSON does not.
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     check_schema(bytes)?;
     let measurement: Measurement = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
     check_sizes(&measurement)?;
@@ -121,6 +131,19 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
         check_consistency(path, measurement.configuration.clock).map_err(inconsistent)?;
     }
     Ok(measurement)
+}
+
+/// Whether a document's first character, a byte-order mark or a brace, is in UTF-16.
+fn is_utf16(bytes: &[u8]) -> bool {
+    [[0xff, 0xfe], [0xfe, 0xff], [b'{', 0], [0, b'{']].iter().any(|first| bytes.starts_with(first))
+}
+
+/// Whether a file that begins with `bytes` is meant as a document: its first character, after
+/// white space or a byte-order mark, is a brace. [`parse_measurement`] says whether it is one.
+pub fn is_document(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    first == Some(&b'{') || is_utf16(bytes)
 }
 
 /// Reads the schema alone, so that a file of another version is reported as that, not as malformed.

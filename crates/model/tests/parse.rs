@@ -34,6 +34,19 @@ fn what_was_written_is_read_back() {
 }
 
 #[test]
+fn a_byte_order_mark_is_no_part_of_it_and_utf16_is_named() {
+    let text = String::from_utf8(bytes(&whole())).unwrap();
+    assert_eq!(parse_measurement(format!("\u{feff}{text}").as_bytes()), Ok(whole()));
+    for first in ["\u{feff}", ""] {
+        let units: Vec<u16> = format!("{first}{text}").encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        assert_eq!(parse_measurement(&little), Err(ParseError::Utf16));
+        assert_eq!(parse_measurement(&big), Err(ParseError::Utf16));
+    }
+}
+
+#[test]
 fn what_is_not_json_is_called_that() {
     for bytes in [&b""[..], b"\x7fELF\x02\x01\x01", b"{\"schema\": \"pathmeter.result/1\""] {
         assert!(matches!(parse_measurement(bytes), Err(ParseError::NotJson { .. })));

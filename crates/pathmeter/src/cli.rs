@@ -9,6 +9,8 @@ use clap_complete::Shell;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
+use crate::destination::Named;
+
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
 const RUNS: u32 = 6;
@@ -42,7 +44,8 @@ Exit codes:
   0    done; with --check, and no path is worse
   1    --check found a path that is higher, shows a new mode, or is broken
   2    wrong usage, or a comparison that is refused
-  3    a subject or one of its paths could not be measured, or a file not be read or written
+  3    a subject or one of its paths could not be measured, --check had a path to compare that it
+       could not compare, or a file could not be read or written
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\
@@ -95,7 +98,11 @@ Verdicts:
   broken         a path ran wrongly, or the kernel died on it
 
 A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
-version of QEMU, the CPU model or the number of runs; --across compares them all the same.";
+version of QEMU, the CPU model or the number of runs; --across compares them all the same.
+
+What is not compared does not pass --check (exit code 3): a path that BASE could run and NEW can't
+or lacks, a path that --only names in full and one side can't run or lacks, or nothing compared at
+all. A path that only NEW can run is a note.";
 
 /// What each x86 kernel hot path costs, exactly
 #[derive(Debug, Parser)]
@@ -186,7 +193,8 @@ pub(crate) struct CompareArgs {
     /// `explanations`.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken
+    /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken, and with 3 if one
+    /// that BASE could run was not compared
     #[arg(long)]
     pub(crate) check: bool,
     /// Count changes of less than so many percent of BASE as same
@@ -218,6 +226,14 @@ pub(crate) struct OutputArgs {
     /// asked for.
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+}
+
+impl OutputArgs {
+    /// What is written and read, if these are the subjects.
+    pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
+        let outputs = [("--output", self.output.as_deref())];
+        Named { outputs, inputs: subjects, prints: !self.json }
+    }
 }
 
 /// How guests run. All but the last two belong to a result's configuration.
@@ -383,10 +399,15 @@ pub(crate) struct ExplainOutput {
 }
 
 impl ExplainOutput {
-    /// The files that will be written.
-    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        let files = [&self.output, &self.svg, &self.folded, &self.callgrind];
-        files.into_iter().filter_map(Option::as_deref)
+    /// What is written and read: the document, the flame graph, the stacks, the profile.
+    pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
+        let outputs = [
+            ("--output", self.output.as_deref()),
+            ("--svg", self.svg.as_deref()),
+            ("--folded", self.folded.as_deref()),
+            ("--callgrind", self.callgrind.as_deref()),
+        ];
+        Named { outputs, inputs, prints: !self.json || self.output.is_none() }
     }
 
     /// How much of the tree is shown, of a difference or of one window.

@@ -1,25 +1,23 @@
 //! `pathmeter compare`: which paths of NEW cost something else than BASE's, and by how much.
 
-use std::path::Path;
-use std::thread;
+use std::path::{Path, PathBuf};
 
-use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare};
+use pathmeter_model::{Measurement, Threshold, Verdict, compare};
 use pathmeter_report::comparison_table;
 
 use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
+use crate::gate::Gate;
 use crate::image::Image;
 use crate::interrupt;
-use crate::output::{self, Screen};
+use crate::output::Screen;
 use crate::progress::{Board, Line};
 use crate::selection::Selection;
-use crate::session::{Session, joined};
+use crate::session::Session;
 use crate::setup;
 use crate::subject::{self, Subject};
-
-/// What `--check` finds fault with.
-const WORSE: [Verdict; 3] = [Verdict::Higher, Verdict::ModeAppeared, Verdict::Broken];
+use crate::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -29,20 +27,26 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let subjects = both(Subject::open(&args.base), Subject::open(&args.new))?;
     let [base, new] = &subjects;
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
-    args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
+    let inputs = [&args.base, &args.new].map(PathBuf::as_path);
+    let [file] = args.output.named(&inputs).open(screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, screen)?;
     refuse_unlike(&sides, args.across)?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
-    let exit = judged(&comparison, args.check);
+    let gate = args.check.then(|| Gate::new(&comparison, &base, &new, &selection));
+    let broken = comparison.summary.count(Verdict::Broken) > 0;
     match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) if args.explain => {
-            explained::deliver(args, comparison, session, [base, new], screen)?;
+            explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)?;
         }
-        _ => screen.deliver(&args.output, &comparison, comparison_table)?,
+        _ => screen.deliver(&args.output, file.as_ref(), &comparison, comparison_table)?,
     }
-    Ok(exit)
+    Ok(match gate {
+        Some(gate) => gate.tell(screen),
+        None if broken => Exit::Unmeasured,
+        None => Exit::Done,
+    })
 }
 
 /// Both, or all that is wrong with them.
@@ -66,7 +70,7 @@ impl Kernels {
         if names.is_empty() {
             return Ok(Self { session: None, images: vec![] });
         }
-        let (session, images) = setup::prepare(&args.guest, interrupt::listen()?, &names)?;
+        let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
         Ok(Self { session: Some(session), images })
     }
 
@@ -80,10 +84,10 @@ impl Kernels {
         match (subjects, &self.session, &self.images[..]) {
             ([Subject::Result(base), Subject::Result(new)], ..) => Ok([*base, *new]),
             ([Subject::Kernel(_), Subject::Result(new)], Some(session), [image]) => {
-                Ok([measured_side(session, image, line(&board, "base", image))?, *new])
+                Ok([measured_side(session, image, &line(&board, "base", image))?, *new])
             }
             ([Subject::Result(base), Subject::Kernel(_)], Some(session), [image]) => {
-                Ok([*base, measured_side(session, image, line(&board, "new", image))?])
+                Ok([*base, measured_side(session, image, &line(&board, "new", image))?])
             }
             (_, Some(session), [base, new]) => pair(session, base, new, &board, screen),
             // `prepare` opens an image for each kernel, or fails.
@@ -106,25 +110,27 @@ fn pair(
     let (upper, lower) = (line(board, "base", base), line(board, "new", new));
     if base.is_same_as(new) {
         screen.note("BASE and NEW are the same image; it is measured once");
-        let result = measured_side(session, base, upper)?;
+        let result = measured_side(session, base, &upper)?;
         return Ok([result.clone(), Measurement { subject: new.subject(), ..result }]);
     }
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    thread::scope(|scope| {
-        let base = scope.spawn(|| measured_side(session, base, upper));
-        let new = measured_side(session, new, lower);
-        both(joined(base), new)
-    })
+    let (base, new) =
+        at_once(|| measured_side(session, base, &upper), || measured_side(session, new, &lower));
+    both(base, new)
 }
 
 fn line<'a>(board: &'a Board, side: &str, image: &Image) -> Line<'a> {
     board.line(format!("{side} {}", image.subject().name))
 }
 
-/// Takes the line, so that it goes as soon as its side is done.
-fn measured_side(session: &Session, image: &Image, line: Line<'_>) -> Result<Measurement, Failure> {
+/// Clears the line as soon as its side is done.
+fn measured_side(
+    session: &Session,
+    image: &Image,
+    line: &Line<'_>,
+) -> Result<Measurement, Failure> {
     let result = session.measure(image, &|progress| line.show(progress));
-    drop(line);
+    line.clear();
     result
 }
 
@@ -132,15 +138,4 @@ fn measured_side(session: &Session, image: &Image, line: Line<'_>) -> Result<Mea
 fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Failure> {
     let differences = base.configuration.differences(&new.configuration);
     if across || differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
-}
-
-fn judged(comparison: &Comparison, check: bool) -> Exit {
-    let any = |verdicts: &[Verdict]| {
-        verdicts.iter().any(|&verdict| comparison.summary.count(verdict) > 0)
-    };
-    match check {
-        true if any(&WORSE) => Exit::Worse,
-        false if any(&[Verdict::Broken]) => Exit::Unmeasured,
-        _ => Exit::Done,
-    }
 }

@@ -8,7 +8,6 @@
 
 use std::path::Path;
 use std::sync::Mutex;
-use std::thread;
 
 use pathmeter_experiment::{
     ElapsedCell, ExactCell, ExpectationOutcome, Experiment, ExperimentPath, ExperimentReport,
@@ -27,8 +26,9 @@ use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
 use crate::recording::{RecordablePath, recorded};
-use crate::session::{Report, Session, joined};
+use crate::session::{Report, Session};
 use crate::setup;
+use crate::threads::at_once;
 
 /// The experiments that are bundled, in the order of their subjects' history.
 const ALL: &[&str] = &[
@@ -39,16 +39,13 @@ const ALL: &[&str] = &[
     include_str!("../../../experiments/vgetcpu-2007.toml"),
 ];
 
-/// Subjects that are measured at once: a guest's QEMU keeps to one CPU.
-const AT_ONCE: usize = 2;
-
 /// Runs the experiment of this name, or all.
 pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failure> {
     let chosen = chosen(args.name.as_deref())?;
     if args.list {
         return list(&chosen);
     }
-    let guests = Guests { session: setup::session(&args.guest, interrupt::listen()?)?, screen };
+    let guests = Guests { session: setup::session(&args.guest, interrupt::listen())?, screen };
     let mut verdict = ExpectationOutcome::Holds;
     let mut failures = Vec::new();
     let mut reports = Vec::new();
@@ -139,7 +136,7 @@ impl Guests<'_> {
         Ok(observed)
     }
 
-    /// The exact measurements, [`AT_ONCE`] at a time; in the subjects' order.
+    /// The exact measurements, two at a time; in the subjects' order.
     fn rows(&self, experiment: &Experiment, board: &Board) -> Result<Vec<Row>, Failure> {
         let lines: Vec<Line<'_>> =
             experiment.subjects.iter().map(|subject| board.line(subject.subject.clone())).collect();
@@ -152,10 +149,9 @@ impl Guests<'_> {
             }
             done
         };
-        let mut done: Vec<_> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
-            workers.into_iter().flat_map(joined).collect()
-        });
+        // A guest's QEMU keeps to one CPU.
+        let (mut done, others) = at_once(work, work);
+        done.extend(others);
         done.sort_by_key(|(index, _)| *index);
         done.into_iter().map(|(_, row)| row).collect()
     }

@@ -2,28 +2,31 @@
 
 use std::iter;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use pathmeter_report::{callgrind, explanation, flame_graph, folded_stacks};
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;
 
 use crate::cli::{ExplainArgs, ExplainOutput};
+use crate::destination::Destination;
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
 use crate::recording::{Names, RecordablePath, only, recorded};
-use crate::session::{Session, joined};
+use crate::session::Session;
 use crate::setup;
 use crate::subject;
+use crate::threads::at_once;
 
 /// Records the path, and puts out where its instructions are.
 pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.output.files().try_for_each(output::check_writable)?;
+    let inputs = iter::once(&args.subject).chain(&args.new).chain(&args.vmlinux);
+    let inputs: Vec<&Path> = inputs.chain(&args.new_vmlinux).map(PathBuf::as_path).collect();
+    let files = args.output.named(&inputs).open(screen)?;
     let explain = explained(args, screen)?;
-    deliver(&args.output, &explain, screen)?;
+    deliver(&args.output, &files, &explain, screen)?;
     Ok(Exit::Done)
 }
 
@@ -34,7 +37,7 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
     let names: Vec<&Path> =
         iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path).collect();
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen()?, &names)?;
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
     let board = Board::new(screen);
     let vmlinux = args.vmlinux.as_deref();
     if let [base, new] = &images[..] {
@@ -72,15 +75,11 @@ pub(crate) fn differences(
     };
     let (base, new) = (side("base", base), side("new", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    let windows = thread::scope(|scope| {
-        let base = scope.spawn(|| base.windows(session, paths));
-        let new = new.windows(session, paths);
-        [joined(base), new]
-    });
+    let windows = at_once(|| base.windows(session, paths), || new.windows(session, paths));
     let [base, new] = match windows {
-        [Ok(base), Ok(new)] => [base, new],
-        windows => {
-            return Err(Failure::all(windows.into_iter().filter_map(Result::err).collect()));
+        (Ok(base), Ok(new)) => [base, new],
+        (base, new) => {
+            return Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect()));
         }
     };
     let explain = |(base, new)| match (base, new) {
@@ -112,16 +111,21 @@ impl Side<'_> {
 
 /// The table, or the document, on stdout; everything else in files. What can't be written costs
 /// nothing of the rest.
-fn deliver(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result<(), Failure> {
-    let put = |file: &Option<PathBuf>, make: &dyn Fn() -> Result<Vec<u8>, Failure>| {
-        file.as_deref().map_or(Ok(()), |file| output::save(file, &make()?))
+fn deliver(
+    output: &ExplainOutput,
+    [document, svg, folded, callgrinds]: &[Option<Destination>; 4],
+    explain: &Explain,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let put = |file: &Option<Destination>, make: &dyn Fn() -> Result<Vec<u8>, Failure>| {
+        file.as_ref().map_or(Ok(()), |file| file.write(&make()?))
     };
     let shown = explain.new.as_ref().unwrap_or(&explain.base);
     let done = [
-        put(&output.folded, &|| Ok(folded_stacks(explain).into_bytes())),
-        put(&output.callgrind, &|| Ok(callgrind(shown).into_bytes())),
-        put(&output.svg, &|| drawn(explain)),
-        put(&output.output, &|| output::json(explain)),
+        put(folded, &|| Ok(folded_stacks(explain).into_bytes())),
+        put(callgrinds, &|| Ok(callgrind(shown).into_bytes())),
+        put(svg, &|| drawn(explain)),
+        put(document, &|| output::json(explain)),
         print(output, explain, screen),
     ];
     match done.into_iter().filter_map(Result::err).collect::<Vec<_>>() {

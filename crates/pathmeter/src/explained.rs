@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::{CompareArgs, ExplainOutput};
+use crate::destination::Destination;
 use crate::explain;
 use crate::failure::Failure;
 use crate::image::Image;
@@ -45,6 +46,7 @@ struct ExplainedComparison {
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
     args: &CompareArgs,
+    file: Option<&Destination>,
     comparison: Comparison,
     session: &Session,
     [base, new]: [&Image; 2],
@@ -79,7 +81,7 @@ pub(crate) fn deliver(
     }
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations };
-    failures.extend(output::document(&args.output, &document).err());
+    failures.extend(output::document(&args.output, file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 

@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -29,7 +30,8 @@ pub(crate) enum Exit {
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
     /// A subject or one of its paths could not be measured, what an experiment expects of the exact
-    /// clock not be read, or a file not be read or written.
+    /// clock not be read, a path not be compared that `--check` had to compare, or a file not be
+    /// read or written.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,
@@ -103,6 +105,12 @@ pub(crate) enum Failure {
     /// A vmlinux can't be used.
     #[error(transparent)]
     DebugInfo(pathmeter_debuginfo::DebugInfoError),
+    /// `--check` has no answer.
+    #[error("{message}")]
+    Unchecked {
+        /// What was not compared.
+        message: String,
+    },
     /// QEMU failed the self-test.
     #[error("{what}")]
     SelfTest {
@@ -184,10 +192,18 @@ impl Failure {
                 Some("measure both alike, or compare them all the same with --across")
             }
             Self::Kernel { error, .. } | Self::Host(error) => error.help(),
-            Self::File { doing: "writing", error, .. } => Some(match error.kind() {
+            Self::File { doing: "writing", error, path } => Some(match error.kind() {
                 io::ErrorKind::StorageFull => "make room there, or write elsewhere",
+                io::ErrorKind::FileTooLarge => {
+                    "the limit on the size of files is reached: raise it with `ulimit -f`"
+                }
+                _ if is_socket(path) => "a socket can't be written to by its name; write to a pipe",
                 _ => "check that its folder exists and that you may write there",
             }),
+            Self::Unchecked { .. } => Some(
+                "measure both sides anew, with one version of pathmeter, or choose paths that both \
+                 can run with --only",
+            ),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
@@ -220,6 +236,10 @@ impl miette::Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
         self.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
     }
+}
+
+fn is_socket(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|about| about.file_type().is_socket())
 }
 
 /// The subject's name, unless the error names it itself.

@@ -1,7 +1,11 @@
-//! Ctrl-C, Ctrl-\, a termination, a closed terminal: the first asks the measurements to end, the second
-//! ends the process.
+//! Ctrl-C, Ctrl-\, a termination, a closed terminal: while guests run, the first asks the
+//! measurements to end, and the second ends the process. While nothing but a reader is waited for,
+//! the first ends it.
+//!
+//! Contract: the exit code is 130 either way.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use pathmeter_vm::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
@@ -9,18 +13,77 @@ use signal_hook::flag;
 
 use crate::failure::{Exit, Failure};
 
-/// An interrupt that is set when the user asks the process to end.
-pub(crate) fn listen() -> Result<Interrupt, Failure> {
-    let failed = |error| Failure::System { doing: "listening for signals", error };
-    let interrupt = Interrupt::default();
-    // A file beyond `ulimit -f` is an error where it is written, not the end of the process.
-    flag::register(SIGXFSZ, Arc::default()).map_err(failed)?;
+/// What signals do to this process.
+struct Signals {
+    interrupt: Interrupt,
+    /// Whether the next one ends the process.
+    at_once: Arc<AtomicBool>,
+}
+
+static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
+    interrupt: Interrupt::default(),
+    at_once: Arc::new(AtomicBool::new(true)),
+});
+
+/// Takes over the signals: from here on each of them ends the process with its own exit code.
+pub(crate) fn register() -> Result<(), Failure> {
+    let Signals { interrupt, at_once } = &*SIGNALS;
+    let ends = Exit::Interrupted as i32;
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
+        // `nohup` wants the run to outlive its terminal.
+        if signal == SIGHUP && is_ignored(signal) {
+            continue;
+        }
         // In this order: the first signal must find the flag unset, and the second set. Should the
         // process end so, its guests are killed with it.
-        flag::register_conditional_shutdown(signal, Exit::Interrupted as i32, interrupt.flag())
+        flag::register_conditional_shutdown(signal, ends, Arc::clone(at_once))
+            .and_then(|_| flag::register_conditional_shutdown(signal, ends, interrupt.flag()))
             .and_then(|_| flag::register(signal, interrupt.flag()))
-            .map_err(failed)?;
+            .map_err(listening)?;
     }
-    Ok(interrupt)
+    // Handled, it kills nobody, and what is written beyond the limit fails with an error.
+    flag::register(SIGXFSZ, Arc::default()).map_err(listening)?;
+    Ok(())
+}
+
+fn listening(error: std::io::Error) -> Failure {
+    Failure::System { doing: "listening for signals", error }
+}
+
+/// Whether whoever started this process had it ignore `signal`.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// An interrupt that is set when the user asks the process to end. From here on a signal does that
+/// first, since guests run.
+pub(crate) fn listen() -> Interrupt {
+    SIGNALS.at_once.store(false, Ordering::SeqCst);
+    SIGNALS.interrupt.clone()
+}
+
+/// Does `act`, which may block for as long as somebody else likes: a signal ends the process.
+///
+/// # Errors
+/// A signal came before.
+pub(crate) fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
+    with(true, || match SIGNALS.interrupt.check() {
+        Err(_) => Err(Failure::Interrupted),
+        Ok(()) => Ok(act()),
+    })
+}
+
+/// Does `act`, which takes a moment and should not be left half done: the first signal waits.
+pub(crate) fn undisturbed<R>(act: impl FnOnce() -> R) -> R {
+    with(false, act)
+}
+
+fn with<R>(at_once: bool, act: impl FnOnce() -> R) -> R {
+    let before = SIGNALS.at_once.swap(at_once, Ordering::SeqCst);
+    let done = act();
+    SIGNALS.at_once.store(before, Ordering::SeqCst);
+    done
 }

@@ -6,12 +6,14 @@
 
 mod cli;
 mod compare;
+mod destination;
 mod doctor;
 mod elapsed;
 mod experiment;
 mod explain;
 mod explained;
 mod failure;
+mod gate;
 mod image;
 mod interrupt;
 mod lab;
@@ -27,6 +29,7 @@ mod selftest;
 mod session;
 mod setup;
 mod subject;
+mod threads;
 
 use std::process::ExitCode;
 
@@ -42,6 +45,9 @@ fn main() -> ExitCode {
         Err(answer) => return answered(&answer).into(),
     };
     let screen = Screen::new(&cli.look);
+    if let Err(failure) = interrupt::register() {
+        return screen.report(&failure).into();
+    }
     let done = match &cli.verb {
         Verb::Paths(args) => paths::run(args, &screen),
         Verb::Measure(args) => measure::run(args, &screen),

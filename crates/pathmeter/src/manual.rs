@@ -6,6 +6,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::destination;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
@@ -31,7 +32,7 @@ pub(crate) fn pages(args: &ManArgs) -> Result<Exit, Failure> {
 fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
     let write = |command: &Command| {
         let name = command.get_display_name().unwrap_or(command.get_name());
-        output::save(&folder.join(format!("{name}.1")), &page(command)?)
+        destination::save(&folder.join(format!("{name}.1")), &page(command)?)
     };
     write(command)?;
     command.get_subcommands().filter(|verb| verb.get_name() != "help").try_for_each(write)

@@ -6,7 +6,7 @@ use pathmeter_report::measurement_table;
 use crate::cli::MeasureArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::output::{self, Screen};
+use crate::output::Screen;
 use crate::progress::Board;
 use crate::selection::Selection;
 use crate::setup;
@@ -16,9 +16,9 @@ use crate::subject::Subject;
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
     let subject = Subject::open(&args.subject)?;
     let selection = Selection::new(&args.output.only, &subject.paths())?;
-    args.output.output.as_deref().map_or(Ok(()), output::check_writable)?;
+    let [file] = args.output.named(&[&args.subject]).open(screen)?;
     let result = selection.apply(measured(subject, args, screen)?);
-    screen.deliver(&args.output, &result, measurement_table)?;
+    screen.deliver(&args.output, file.as_ref(), &result, measurement_table)?;
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
 }
@@ -28,7 +28,7 @@ fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Mea
         Subject::Result(result) => return Ok(*result),
         Subject::Kernel(path) => path,
     };
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen()?, &[&path])?;
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&path])?;
     let board = Board::new(screen);
     let line = board.line(images[0].subject().name);
     session.measure(&images[0], &|progress| line.show(progress))

@@ -1,13 +1,11 @@
 //! Where text goes: results to stdout or a file, the rest to stderr.
 //!
-//! Contract: a file appears whole or not at all. A reader that closes its end of stdout has seen
-//! enough, which is no error; stderr is best effort. Errors are drawn for a terminal
-//! (`miette`), else one plain line each, with help and console indented below.
+//! Contract: a reader that closes its end of stdout has seen enough, which is no error; one that
+//! does not read is waited for until a signal comes; stderr is best effort. Errors are drawn for a
+//! terminal (`miette`), else one plain line each, with help and console indented below. A terminal
+//! that can do no more than print (`TERM=dumb`) gets what a log would.
 
-use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, IsTerminal, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
 
 use clap::ColorChoice;
 use miette::{GraphicalReportHandler, GraphicalTheme};
@@ -15,7 +13,9 @@ use pathmeter_report::Style;
 use serde::Serialize;
 
 use crate::cli::{Look, OutputArgs};
+use crate::destination::Destination;
 use crate::failure::{Exit, Failure};
+use crate::interrupt;
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
@@ -24,6 +24,8 @@ const COLUMNS: usize = 80;
 pub(crate) struct Screen {
     style: Style,
     quiet: bool,
+    /// Whether text on stderr can be moved and painted.
+    lively: bool,
     /// How errors are drawn; none draws them plainly.
     drawing: Option<GraphicalReportHandler>,
 }
@@ -32,18 +34,24 @@ impl Screen {
     /// Looks at stdout and stderr, once.
     pub(crate) fn new(look: &Look) -> Self {
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let lively = stderr && !dumb;
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-        let theme = if coloured(look.color, stderr) {
+        let theme = if coloured(look.color, lively) {
             GraphicalTheme::unicode()
         } else {
             GraphicalTheme::unicode_nocolor()
         };
-        let drawing = stderr.then(|| {
+        let drawing = lively.then(|| {
             GraphicalReportHandler::new_themed(theme).with_width(width.unwrap_or(COLUMNS))
         });
         Self {
-            style: Style { colour: coloured(look.color, stdout), width: width.filter(|_| stdout) },
+            style: Style {
+                colour: coloured(look.color, stdout && !dumb),
+                width: width.filter(|_| stdout),
+            },
             quiet: look.quiet,
+            lively,
             drawing,
         }
     }
@@ -58,14 +66,20 @@ impl Screen {
         self.quiet
     }
 
+    /// Whether text on stderr can be moved and painted.
+    pub(crate) fn lively(&self) -> bool {
+        self.lively
+    }
+
     /// Puts a document out as the user asked: JSON to a file or stdout, the table to stdout.
     pub(crate) fn deliver<D: Serialize>(
         &self,
         args: &OutputArgs,
+        file: Option<&Destination>,
         document: &D,
         table: fn(&D, Style) -> String,
     ) -> Result<(), Failure> {
-        self::document(args, document)?;
+        self::document(args, file, document)?;
         if args.json { Ok(()) } else { print(table(document, self.style).as_bytes()) }
     }
 
@@ -98,14 +112,18 @@ impl Screen {
             text.extend(["  the end of the guest's console:", &console, "\n"]);
         }
         // Nobody is left to be told if that fails.
-        let _ = io::stderr().lock().write_all(text.as_bytes());
+        let _ = interrupt::blocking(|| io::stderr().lock().write_all(text.as_bytes()));
     }
 }
 
 /// Puts the JSON document out, if the user asked for it: to a file or stdout.
-pub(crate) fn document<D: Serialize>(args: &OutputArgs, document: &D) -> Result<(), Failure> {
-    match (&args.output, args.json) {
-        (Some(path), _) => save(path, &json(document)?),
+pub(crate) fn document<D: Serialize>(
+    args: &OutputArgs,
+    file: Option<&Destination>,
+    document: &D,
+) -> Result<(), Failure> {
+    match (file, args.json) {
+        (Some(file), _) => file.write(&json(document)?),
         (None, true) => print(&json(document)?),
         (None, false) => Ok(()),
     }
@@ -114,7 +132,7 @@ pub(crate) fn document<D: Serialize>(args: &OutputArgs, document: &D) -> Result<
 /// Prints a result.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    match interrupt::blocking(|| stdout.write_all(bytes).and_then(|()| stdout.flush()))? {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::File { doing: "writing", path: "standard output".into(), error })
         }
@@ -149,101 +167,4 @@ pub(crate) fn json<D: Serialize>(document: &D) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::System { doing: "writing JSON", error: error.into() })?;
     bytes.push(b'\n');
     Ok(bytes)
-}
-
-/// Finds out before a long run whether its result can be written to `path`.
-pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    let checked = if is_special(path) {
-        File::options().write(true).open(path).map(drop)
-    } else {
-        temporary_beside(&target(path)).map(drop)
-    };
-    checked.map_err(|error| writing(path, error))
-}
-
-/// Writes `bytes` to `path`, whole or not at all.
-pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let saved = if is_special(path) {
-        File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes))
-    } else {
-        replace(&target(path), bytes)
-    };
-    saved.map_err(|error| writing(path, error))
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = temporary_beside(path)?;
-    file.write_all(bytes)?;
-    // Or a crash could leave the new name without the bytes.
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
-}
-
-fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
-    if path.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mode = fs::metadata(path).map_or(0o666, |about| about.permissions().mode());
-    tempfile::Builder::new()
-        .prefix(".pathmeter-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder.unwrap_or(Path::new(".")))
-}
-
-/// The file that `path` leads to, so that a link to a file stays one.
-fn target(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// A device or a pipe, which must be written to and not replaced.
-fn is_special(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir())
-}
-
-fn writing(path: &Path, error: io::Error) -> Failure {
-    Failure::File { doing: "writing", path: path.to_owned(), error }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_and_nothing_else_is_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("result.json");
-        for text in ["first", "second"] {
-            save(&path, text.as_bytes()).unwrap();
-            assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        }
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn a_link_stays_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
-        fs::write(&file, "").unwrap();
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        save(&link, b"text").unwrap();
-        assert!(link.is_symlink());
-        assert_eq!(fs::read_to_string(&file).unwrap(), "text");
-    }
-
-    #[test]
-    fn a_full_disk_is_named() {
-        let failure = save(Path::new("/dev/full"), b"text").unwrap_err();
-        assert!(failure.to_string().starts_with("writing /dev/full: "), "{failure}");
-        assert!(is_special(Path::new("/dev/full")));
-    }
-
-    #[test]
-    fn a_folder_is_not_written_over() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(check_writable(folder.path()).is_err());
-        assert!(check_writable(&folder.path().join("missing/file")).is_err());
-        assert!(check_writable(&folder.path().join("file")).is_ok());
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
 }

@@ -1,9 +1,9 @@
 //! How far each measurement is, on stderr. On a terminal each subject has a line that changes in
 //! place and disappears at the end; elsewhere each phase is one plain line.
 
-use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -25,7 +25,7 @@ pub(crate) struct Board {
 impl Board {
     /// An empty board.
     pub(crate) fn new(screen: &Screen) -> Self {
-        let bars = std::io::stderr().is_terminal().then(MultiProgress::new);
+        let bars = screen.lively().then(MultiProgress::new);
         Self { quiet: screen.quiet(), bars, lines: AtomicUsize::new(0) }
     }
 
@@ -83,8 +83,15 @@ impl Line<'_> {
             bar.set_style(style);
         }
         bar.set_prefix(self.name.clone());
-        bar.enable_steady_tick(TICK);
+        turn(&bar);
         bar
+    }
+
+    /// Takes it off the board.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
     }
 
     /// Prints a phase when it begins.
@@ -99,10 +106,21 @@ impl Line<'_> {
 
 impl Drop for Line<'_> {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
-            bar.finish_and_clear();
-        }
+        self.clear();
     }
+}
+
+/// Has the spinner turn until its bar is finished. Where no thread can be had it stands still.
+fn turn(bar: &ProgressBar) {
+    let bar = bar.downgrade();
+    let turning = move || {
+        while let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            drop(bar);
+            std::thread::sleep(TICK);
+        }
+    };
+    let _ = Builder::new().name("spinner".to_owned()).spawn(turning);
 }
 
 fn phase(progress: Progress<'_>) -> &'static str {

@@ -36,6 +36,12 @@ impl Selection {
         measurement
     }
 
+    /// Whether the user named this path in full.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        let pattern = |matcher: &WildMatch| matcher.pattern();
+        self.0.iter().any(|matcher| pattern(matcher) == name)
+    }
+
     fn holds(&self, name: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|matcher| matcher.matches(name))
     }

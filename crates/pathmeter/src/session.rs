@@ -6,7 +6,6 @@
 
 use std::fs::File;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use pathmeter_catalogue::{self as catalogue, Suite, WARMUP};
@@ -40,11 +39,6 @@ pub(crate) struct Session {
     initramfs_sha256: String,
     /// What the user is still to be told.
     note: Mutex<Option<String>>,
-}
-
-/// What a thread returned; if it panicked, so does this one.
-pub(crate) fn joined<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl Session {

@@ -1,7 +1,6 @@
 //! What every measurement begins with: QEMU and the cache are found, and the kernels hashed.
 
 use std::path::Path;
-use std::thread;
 
 use pathmeter_vm::{Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
@@ -10,7 +9,8 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::output;
 use crate::selftest::SelfTest;
-use crate::session::{Session, joined};
+use crate::session::Session;
+use crate::threads::at_once;
 
 /// Finds QEMU and hashes the kernels, all at once: it is what a run from the cache waits for.
 ///
@@ -21,12 +21,11 @@ pub(crate) fn prepare(
     interrupt: Interrupt,
     names: &[&Path],
 ) -> Result<(Session, Vec<Image>), Failure> {
-    let (session, images) = thread::scope(|scope| {
-        let images: Vec<_> =
-            names.iter().map(|name| scope.spawn(move || Image::open(name))).collect();
-        let session = session(args, interrupt);
-        (session, images.into_iter().map(joined).collect::<Vec<_>>())
-    });
+    let images = || match names {
+        [one, two] => <[_; 2]>::from(at_once(|| Image::open(one), || Image::open(two))).into(),
+        names => names.iter().map(|name| Image::open(name)).collect::<Vec<_>>(),
+    };
+    let (images, session) = at_once(images, || session(args, interrupt));
     let mut failures = Vec::new();
     let mut opened = Vec::new();
     for image in images {

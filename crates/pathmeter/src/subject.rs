@@ -1,14 +1,14 @@
 //! What can be measured or compared: a kernel image, or the result of an earlier measurement.
 //!
-//! A file whose first byte other than white space is `{` is a result; no kernel begins so. All else
-//! is taken for a kernel, whose reader reports what is wrong with it.
+//! A file whose first character other than white space is `{`, also after a byte-order mark, is a
+//! result; no kernel begins so. All else is taken for a kernel, whose reader reports what is wrong with it.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, is_document, parse_measurement};
 
 use crate::failure::Failure;
 
@@ -85,8 +85,7 @@ fn is_result(path: &Path) -> bool {
     }
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
-    let first = beginning.iter().find(|byte| !byte.is_ascii_whitespace());
-    read.is_ok() && first == Some(&b'{')
+    read.is_ok() && is_document(&beginning)
 }
 
 /// The file's bytes: enough of too large a file for its reader to refuse it.
@@ -116,6 +115,7 @@ mod tests {
     #[test]
     fn a_result_begins_with_a_brace() {
         assert!(seen(b"{}") && seen(b" \n\t{\"schema\""));
+        assert!(seen(b"\xef\xbb\xbf{}") && seen(b"\xff\xfe{\0}\0") && seen(b"{\0}\0"));
         assert!(!seen(b"") && !seen(b"  ") && !seen(b"MZ{") && !seen(b"!<arch>\n"));
     }
 

@@ -23,7 +23,9 @@ pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
         ("percent", Align::Right),
         ("verdict", Align::Left),
         ("reason", Align::Left),
-    ]);
+    ])
+    .sparing(&["percent"])
+    .with_remarks();
     for path in &comparison.paths {
         table.row(row(path, marked));
     }
@@ -41,7 +43,7 @@ pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
 fn sides(comparison: &Comparison, style: Style) -> String {
     let side = |heading: &str, side: &SideInfo| {
         let release = side.release.as_deref().unwrap_or("release unknown");
-        let about = clean(&format!("{}, {release}", side.name));
+        let about = style.fill(&clean(&format!("{}, {release}", side.name)), heading.len() + 2);
         format!("{}  {about}\n", style.paint(heading, QUIET))
     };
     side("base", &comparison.base) + &side("new ", &comparison.new) + "\n"
@@ -80,7 +82,7 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
         format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
     });
     let lines = unit.into_iter().chain(marker);
-    lines.map(|line| style.paint(&line, QUIET) + "\n").collect()
+    lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
 }
 
 /// A line for each thing other than the kernel in which the two measurements differ.
@@ -88,7 +90,7 @@ fn differences(comparison: &Comparison, style: Style) -> String {
     let paint = of_verdict(Verdict::ModeAppeared);
     let warning = |difference: &_| format!("measured differently: {difference}");
     let lines = comparison.configuration_differences.iter().map(warning);
-    lines.map(|line| style.paint(&clean(&line), paint) + "\n").collect()
+    lines.map(|line| style.paint(&style.fill(&clean(&line), 0), paint) + "\n").collect()
 }
 
 /// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.

@@ -50,7 +50,7 @@ fn wrapped(word: &str, text: &str, style: Style) -> String {
 }
 
 fn heading(text: &str, style: Style) -> String {
-    style.paint(text, PLAIN.bold()) + "\n"
+    style.paint(&style.fill(text, 0), PLAIN.bold()) + "\n"
 }
 
 /// The source's own results.

@@ -16,7 +16,9 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
         ("exact values", Align::Left),
         ("status", Align::Left),
         ("noticed", Align::Left),
-    ]);
+    ])
+    .sparing(&["exact values"])
+    .with_remarks();
     for path in &measurement.paths {
         table.row(row(path));
     }
@@ -88,7 +90,8 @@ fn footer(measurement: &Measurement, style: Style) -> String {
             configuration.memory_mib
         ),
     ];
-    let notes = measurement.notes.iter().map(|note| format!("note: {}\n", clean(note)));
-    let facts = facts.iter().map(|fact| style.paint(&clean(fact), QUIET) + "\n");
+    let notes =
+        measurement.notes.iter().map(|note| style.fill(&clean(&format!("note: {note}")), 0) + "\n");
+    let facts = facts.iter().map(|fact| style.paint(&style.fill(&clean(fact), 0), QUIET) + "\n");
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
 }

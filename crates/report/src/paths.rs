@@ -18,8 +18,8 @@ pub struct PathRow<'a> {
 
 /// A row for each of `paths`: its name, unit, and what is measured.
 pub fn paths_table(paths: &[PathRow<'_>], style: Style) -> String {
-    let mut table =
-        Table::new(&[("path", Align::Left), ("unit", Align::Left), ("measures", Align::Left)]);
+    let columns = [("path", Align::Left), ("unit", Align::Left), ("measures", Align::Left)];
+    let mut table = Table::new(&columns).with_whole_remarks();
     for path in paths {
         table.row([path.name.into(), path.unit.to_string().into(), path.about.into()]);
     }

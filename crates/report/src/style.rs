@@ -8,9 +8,12 @@ use pathmeter_model::Verdict;
 pub struct Style {
     /// Whether ANSI escape sequences may be used.
     pub colour: bool,
-    /// Columns of the terminal: the last column of a table is cut to fit. None for no limit.
+    /// Columns of the terminal, which tables and other lines are made to fit. None for no limit.
     pub width: Option<usize>,
 }
+
+/// Columns of text that a line has on a terminal of any width.
+const LEAST_LINE: usize = 20;
 
 /// Text as it is.
 pub(crate) const PLAIN: Paint = Paint::new();
@@ -30,6 +33,14 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
 }
 
 impl Style {
+    /// `text` on lines that fit the terminal: the first begins after `indent` columns, and so do
+    /// the others.
+    pub(crate) fn fill(self, text: &str, indent: usize) -> String {
+        let Some(width) = self.width else { return text.to_owned() };
+        let lines = textwrap::wrap(text, width.saturating_sub(indent).max(LEAST_LINE));
+        lines.join(&format!("\n{}", " ".repeat(indent)))
+    }
+
     /// `text` in `paint`, if colour is wanted and there is anything to paint.
     pub(crate) fn paint(self, text: &str, paint: Paint) -> String {
         if self.colour && paint != PLAIN && !text.is_empty() {

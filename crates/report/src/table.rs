@@ -1,7 +1,9 @@
 //! Aligned columns without lines: two spaces between columns, nothing trailing.
 //!
 //! The last column holds free text and is cut with `…` where the width ends; the others are never
-//! cut, since half a number is a wrong number.
+//! cut, since half a number is a wrong number. Where they don't fit a narrow terminal, columns are
+//! left out that the table can spare, and named below it; or else each row's label stands on a line
+//! of its own. Remarks for which there is no room stand below their row.
 
 use anstyle::Style as Paint;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -10,8 +12,13 @@ use crate::style::{PLAIN, QUIET, Style};
 
 const GAP: &str = "  ";
 /// The last column keeps this much at any width: enough for the longest verdict, should that be the
-/// last column, and for a reason to be readable.
+/// last column.
 const LEAST_CUT: usize = 14;
+/// Columns are left out before the last one has less than this: enough for most functions' names
+/// and for a remark to be readable.
+const READABLE: usize = 24;
+/// Before what stands below a row's label, and before its remark.
+const INDENT: &str = "    ";
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,13 +50,45 @@ impl<T: AsRef<str>> From<T> for Cell {
 pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
+    /// Headings of columns that may be left out, the first of them first.
+    spare: &'static [&'static str],
+    /// If the last column holds remarks: they stand below their rows where they have less room.
+    remarks: Option<usize>,
+}
+
+/// How a table is laid out in a terminal.
+#[derive(Clone, Copy, Default)]
+struct Layout {
+    /// Columns for the last cell of a row; None for no limit.
+    room: Option<usize>,
+    /// Whether each row's label stands on a line of its own.
+    label_above: bool,
+    /// Whether remarks stand below their rows, cut to this.
+    remark_below: Option<usize>,
 }
 
 impl Table {
     /// A table with these column headings.
     pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
         let header = columns.iter().map(|&(name, _)| Cell::painted(name, QUIET)).collect();
-        Self { columns: columns.iter().map(|&(_, align)| align).collect(), rows: vec![header] }
+        let columns = columns.iter().map(|&(_, align)| align).collect();
+        Self { columns, rows: vec![header], spare: &[], remarks: None }
+    }
+
+    /// The same, with columns of these headings to spare, the first of them first.
+    pub(crate) fn sparing(self, spare: &'static [&'static str]) -> Self {
+        Self { spare, ..self }
+    }
+
+    /// The same, the last column of which holds remarks. They may be cut where there is no room.
+    pub(crate) fn with_remarks(self) -> Self {
+        Self { remarks: Some(READABLE), ..self }
+    }
+
+    /// The same, the last column of which holds remarks that are not cut as long as a line below
+    /// has more room.
+    pub(crate) fn with_whole_remarks(self) -> Self {
+        Self { remarks: Some(usize::MAX), ..self }
     }
 
     /// Adds a row, with a cell for each column.
@@ -60,10 +99,14 @@ impl Table {
     /// The table as text, a line a row. Columns without any text but their heading are left out.
     pub(crate) fn render(mut self, style: Style) -> String {
         self.drop_empty_columns();
-        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
-        let before_last: usize = widths.iter().rev().skip(1).map(|width| width + GAP.len()).sum();
-        let room = style.width.map(|width| width.saturating_sub(before_last).max(LEAST_CUT));
-        self.rows.iter().map(|row| self.line(row, &widths, room, style) + "\n").collect()
+        let (layout, left_out) = style.width.map_or_else(Default::default, |it| self.fit(it));
+        let rows: String = self.lines(layout, style);
+        if left_out.is_empty() {
+            return rows;
+        }
+        let text = format!("left out for want of room: {}", left_out.join(", "));
+        let room = style.width.unwrap_or(usize::MAX).max(LEAST_CUT);
+        rows + &style.paint(&cut(&text, room), QUIET) + "\n"
     }
 
     fn drop_empty_columns(&mut self) {
@@ -71,22 +114,116 @@ impl Table {
             if self.rows.len() > 1
                 && self.rows.iter().skip(1).all(|row| row[column].text.is_empty())
             {
-                self.columns.remove(column);
-                self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+                self.drop_column(column);
             }
         }
+    }
+
+    fn drop_column(&mut self, column: usize) {
+        if column + 1 == self.columns.len() {
+            self.remarks = None;
+        }
+        self.columns.remove(column);
+        self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+    }
+
+    /// How the table fits `width`, and the columns that it has left out for that.
+    fn fit(&mut self, width: usize) -> (Layout, Vec<&'static str>) {
+        let label_above =
+            self.columns.first() == Some(&Align::Left) && !self.fits_without_spare(width);
+        let mut left_out = Vec::new();
+        let mut spare = self.spare.iter();
+        while self.needed(label_above, READABLE) > width {
+            let Some(heading) = spare.next() else { break };
+            if let Some(column) = self.rows[0].iter().position(|cell| cell.text == *heading) {
+                self.drop_column(column);
+                left_out.push(*heading);
+            }
+        }
+        let room = width.saturating_sub(self.before_last(label_above));
+        let last = self.columns.len().checked_sub(1).map_or(0, |last| self.width(last));
+        let short = self.remarks.is_some_and(|least| room < least.min(last));
+        let remark_below = short.then(|| width.saturating_sub(INDENT.len()).max(LEAST_CUT));
+        (Layout { room: Some(room.max(LEAST_CUT)), label_above, remark_below }, left_out)
+    }
+
+    /// Whether the columns that the table can't spare fit.
+    fn fits_without_spare(&self, width: usize) -> bool {
+        let spared = |column: usize| self.spare.contains(&&*self.rows[0][column].text);
+        let spare = (0..self.columns.len()).filter(|&column| spared(column));
+        let spare: usize = spare.map(|column| self.width(column) + GAP.len()).sum();
+        self.needed(false, LEAST_CUT).saturating_sub(spare) <= width
+    }
+
+    /// The width in which no more than the last column is cut, and that one to `least`.
+    fn needed(&self, label_above: bool, least: usize) -> usize {
+        let before = self.before_last(label_above);
+        match self.columns.len().checked_sub(1) {
+            Some(_) if self.remarks.is_some() => before.saturating_sub(GAP.len()),
+            Some(last) => before + self.width(last).min(least),
+            None => 0,
+        }
+    }
+
+    /// Where the last column begins.
+    fn before_last(&self, label_above: bool) -> usize {
+        let first = usize::from(label_above);
+        let last = self.columns.len().saturating_sub(1);
+        let columns = (first..last).map(|column| self.width(column) + GAP.len());
+        columns.sum::<usize>() + first * INDENT.len()
+    }
+
+    fn lines(&self, layout: Layout, style: Style) -> String {
+        let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
+        let mut lines = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let (label, row) = row.split_at(usize::from(layout.label_above));
+            let (cells, remark, below) = match layout.remark_below {
+                Some(room) => {
+                    let (cells, remark) = row.split_at(row.len().saturating_sub(1));
+                    (cells, if number > 0 { remark } else { &[] }, room)
+                }
+                None => (row, &[][..], 0),
+            };
+            // What stands before a remark below is never cut.
+            let room = layout.room.filter(|_| layout.remark_below.is_none());
+            let text = self.line(cells, label.len(), &widths, room, style);
+            if let [label] = label {
+                lines.extend([&style.paint(&label.text, label.paint), "\n"]);
+            }
+            if label.is_empty() {
+                lines.extend([&text, "\n"]);
+            } else if !text.is_empty() {
+                lines.extend([INDENT, &text, "\n"]);
+            }
+            if let [remark] = remark
+                && !remark.text.is_empty()
+            {
+                let text = style.paint(&cut(&remark.text, below), remark.paint);
+                lines.extend([INDENT, &text, "\n"]);
+            }
+        }
+        lines
     }
 
     fn width(&self, column: usize) -> usize {
         self.rows.iter().map(|row| row[column].text.width()).max().unwrap_or(0)
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize], room: Option<usize>, style: Style) -> String {
-        let last = row.len().saturating_sub(1);
+    /// The cells of a row from column `at` on.
+    fn line(
+        &self,
+        row: &[Cell],
+        at: usize,
+        widths: &[usize],
+        room: Option<usize>,
+        style: Style,
+    ) -> String {
+        let last = at + row.len().saturating_sub(1);
         let mut line = String::new();
         // Padding is owed until more text follows, so that no line ends in spaces.
         let mut owed = 0;
-        for (column, cell) in row.iter().enumerate() {
+        for (column, cell) in (at..).zip(row) {
             let text = match room {
                 Some(room) if column == last => cut(&cell.text, room),
                 _ => cell.text.clone(),
@@ -152,8 +289,69 @@ mod tests {
     fn only_the_last_column_is_cut() {
         let style = Style { width: Some(34), ..Style::default() };
         assert_eq!(lines(style)[1], "a.b        12,345  a long reason…");
-        let too_narrow = Style { width: Some(5), ..Style::default() };
-        assert_eq!(lines(too_narrow)[1], "a.b        12,345  a long reason…");
+    }
+
+    /// A table of two rows, of which one has a remark.
+    fn remarked(width: usize) -> String {
+        let columns = [
+            ("path", Align::Left),
+            ("n", Align::Right),
+            ("percent", Align::Right),
+            ("reason", Align::Left),
+        ];
+        let mut table = Table::new(&columns).sparing(&["percent"]).with_remarks();
+        table.row(["switch.yield".into(), "12,345".into(), "100 %".into(), "".into()]);
+        let reason = "this kernel has no such thing";
+        table.row(["switch.pipe".into(), "".into(), "".into(), reason.into()]);
+        table.render(Style { width: Some(width), ..Style::default() })
+    }
+
+    #[test]
+    fn a_remark_without_room_stands_below_its_row() {
+        let expected = "\
+path               n  percent
+switch.yield  12,345    100 %
+switch.pipe
+    this kernel has no such thing
+";
+        assert_eq!(remarked(40), expected);
+        assert_eq!(remarked(33), expected);
+        assert!(remarked(60).contains("\nswitch.pipe                    this kernel"));
+    }
+
+    #[test]
+    fn a_column_to_spare_is_left_out_and_named() {
+        let expected = "\
+path               n
+switch.yield  12,345
+switch.pipe
+    this kernel has no…
+left out for want of r…
+";
+        assert_eq!(remarked(23), expected);
+        assert!(remarked(26).contains("left out for want of room…"));
+    }
+
+    #[test]
+    fn a_label_stands_above_its_row_before_numbers_are_cut() {
+        let expected = "\
+path
+         n  percent
+switch.yield
+    12,345    100 %
+switch.pipe
+    this kernel ha…
+";
+        assert_eq!(remarked(19), expected);
+    }
+
+    #[test]
+    fn at_any_width_nothing_is_wider_and_no_number_is_cut() {
+        for width in 19..80 {
+            let text = remarked(width);
+            assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
+            assert!(text.contains("12,345") && text.contains("switch.yield"), "{text}");
+        }
     }
 
     #[test]

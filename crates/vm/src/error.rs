@@ -120,14 +120,20 @@ pub enum GuestCause {
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
 
-/// What to do when [`is_shortage`].
-pub(crate) const SHORTAGE_HELP: &str = "this machine has run out of something that starting a program takes: end other programs, \
-     or raise the limits (`ulimit -a`)";
-
-/// Whether the host lacks descriptors, processes or memory, and not the program.
-pub(crate) fn is_shortage(error: &std::io::Error) -> bool {
-    let shortages = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
-    Errno::from_io_error(error).is_some_and(|errno| shortages.contains(&errno))
+/// What to do about an error that means that the host lacks something, and not the program.
+pub(crate) fn shortage_help(error: &std::io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::AGAIN => {
+            "the limit on processes and threads is reached: raise it (`ulimit -u`, or the \
+             container's pids limit), or end other programs"
+        }
+        Errno::FBIG => "the limit on the size of files is reached: raise it with `ulimit -f`",
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
+            "this machine has run out of something that starting a program takes: end other \
+             programs, or raise the limits (`ulimit -a`)"
+        }
+        _ => return None,
+    })
 }
 
 /// What a guest was doing when something went wrong.
@@ -197,8 +203,10 @@ impl VmError {
             Self::Refused { .. } => {
                 "`pathmeter doctor` checks QEMU; try another one with --qemu FILE"
             }
-            Self::Lacking { source, .. } | Self::Host { source, .. } if is_shortage(source) => {
-                SHORTAGE_HELP
+            Self::Lacking { source, .. } | Self::Host { source, .. } | Self::Save { source }
+                if shortage_help(source).is_some() =>
+            {
+                return shortage_help(source);
             }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::ask::{Answer, AskError, ask};
 use crate::console::Tail;
-use crate::error::{SHORTAGE_HELP, is_shortage};
+use crate::error::shortage_help;
 use crate::machine::SANDBOX;
 use crate::{Interrupt, VmError};
 
@@ -126,11 +126,15 @@ pub const LACKS_HELP: &str = "install your distribution's full qemu-system-x86, 
 impl QemuError {
     /// What the user can do about it.
     pub fn help(&self) -> &'static str {
+        if let Self::Ask { error: AskError::Run(error), .. } = self
+            && let Some(help) = shortage_help(error)
+        {
+            return help;
+        }
         match self {
             Self::Old { .. } => {
                 "install a newer qemu-system-x86, or name another one with --qemu FILE"
             }
-            Self::Ask { error: AskError::Run(error), .. } if is_shortage(error) => SHORTAGE_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
+use std::thread::Builder;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_wire::{Kind, message, plan::Plan};
@@ -158,9 +159,19 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     let extra = Extra { files, arguments: plugin_arguments(job), alarm: Some(alarm) };
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
-        let readers: Vec<_> = paths
-            .map(|(path, trace)| (*path, scope.spawn(move || (job.read)(*path, trace))))
-            .collect();
+        let reader = |(path, trace): (&usize, File)| {
+            let (path, read) = (*path, job.read);
+            let reader = Builder::new().spawn_scoped(scope, move || read(path, trace));
+            reader.map(|reader| (path, reader))
+        };
+        let readers = match paths.map(reader).collect::<std::io::Result<Vec<_>>>() {
+            Ok(readers) => readers,
+            Err(source) => {
+                // Those that there are end when nobody can write to their pipes any more.
+                drop(extra);
+                return Err(VmError::Host { what: "starting a thread for each trace", source });
+            }
+        };
         let gathered = run_once::<G, F>(host, request, &snapshot, job, extra);
         // The guest is gone, and with it the pipes' other ends: the readers come to an end.
         let traces = readers.into_iter().map(|(path, reader)| {

@@ -2,8 +2,11 @@
 
 use pathmeter_model::Measurement;
 
-use crate::results::{base, bimodal, cheaper, leaking, more_expensive, unchanged};
-use crate::scene::Scene;
+use crate::results::{
+    base, bimodal, cheaper, leaking, more_expensive, nothing_measured, unchanged, with_a_new_path,
+    without_a_path, without_paths,
+};
+use crate::scene::{Ran, Scene};
 
 fn code(new: &Measurement, more: &[&str]) -> Option<i32> {
     let arguments = [&["compare", "base.json", "new.json"], more].concat();
@@ -41,4 +44,66 @@ fn results_can_not_be_explained() {
     ]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("base.json: a result does not hold a kernel"), "{}", ran.stderr);
+}
+
+/// `--check`, of these two in this order.
+fn check(base: &Measurement, new: &Measurement, more: &[&str]) -> Ran {
+    let arguments = [&["compare", "base.json", "new.json", "--check"], more].concat();
+    Scene::with(base, new).run(&arguments)
+}
+
+fn assert_unchecked(ran: &Ran, words: &str) {
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+}
+
+#[test]
+fn where_nothing_was_compared_nothing_was_checked() {
+    for (one, other) in [(without_paths(), without_paths()), (nothing_measured(), base())] {
+        let ran = check(&one, &other, &[]);
+        assert_unchecked(&ran, "--check: no path was compared");
+        assert!(ran.stdout.starts_with("base  "), "the table is shown: {}", ran.stdout);
+    }
+    assert_unchecked(&check(&base(), &base(), &["--only", "getcpu.*"]), "no path was compared");
+    assert_eq!(code(&without_paths(), &[]), Some(0), "nobody asked for a check");
+}
+
+#[test]
+fn a_path_that_base_could_run_must_be_compared() {
+    let lost = "--check could not compare switch.pipe (new: no pipes)";
+    assert_unchecked(&check(&base(), &without_a_path(), &[]), lost);
+    let dropped = "could not compare switch.futex (new: not measured)";
+    assert_unchecked(&check(&with_a_new_path(), &base(), &[]), dropped);
+    let all = check(&base(), &without_paths(), &["--json"]);
+    assert_unchecked(&all, "syscall.getppid (new: not measured), switch.yield (new: not");
+    assert!(all.stdout.starts_with('{'), "the document is written: {}", all.stdout);
+}
+
+#[test]
+fn a_path_that_only_new_can_run_is_a_note() {
+    for (older, name) in [(base(), "switch.futex"), (without_a_path(), "switch.pipe")] {
+        let ran = check(&older, &with_a_new_path(), &[]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("note: {name} was not compared")), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_path_that_is_named_must_be_compared() {
+    for only in ["switch.futex", "switch.*,switch.futex"] {
+        let ran = check(&base(), &with_a_new_path(), &["--only", only]);
+        assert_unchecked(&ran, "could not compare switch.futex (base: not measured)");
+    }
+    let ran = check(&base(), &base(), &["--only", "syscall.*,getcpu.rdpid"]);
+    assert_unchecked(&ran, "could not compare getcpu.rdpid (both: ");
+    assert_eq!(check(&base(), &with_a_new_path(), &["--only", "switch.*"]).code, Some(0));
+}
+
+#[test]
+fn what_is_worse_counts_more_than_what_was_not_compared() {
+    let mut worse = more_expensive();
+    worse.paths.remove(0);
+    let ran = check(&base(), &worse, &[]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("could not compare syscall.getppid"), "{}", ran.stderr);
 }

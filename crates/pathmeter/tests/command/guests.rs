@@ -69,6 +69,19 @@ fn a_document_that_is_no_result_is_named() {
 }
 
 #[test]
+fn a_result_with_a_byte_order_mark_is_one_and_utf16_is_named() {
+    let scene = Scene::new();
+    let text = serde_json::to_string(&base()).unwrap();
+    scene.write("marked.json", format!("\u{feff}{text}"));
+    assert_eq!(scene.run(&["measure", "marked.json"]).code, Some(0));
+    let text = format!("\u{feff}{text}");
+    let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+    scene.write("wide.json", units.collect::<Vec<u8>>());
+    let words = ["wide.json: UTF-16, which JSON is not", "iconv -f UTF-16 -t UTF-8"];
+    assert_unmeasured(&scene.run(&["measure", "wide.json"]), &words);
+}
+
+#[test]
 fn if_both_sides_fail_both_errors_are_told() {
     let scene = Scene::new();
     scene.write("one.txt", "one");

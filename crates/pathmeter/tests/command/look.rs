@@ -1,7 +1,9 @@
 //! Help, generated texts, usage errors and colours.
 
+use std::process::{Command, Stdio};
+
 use crate::results::{base, more_expensive};
-use crate::scene::Scene;
+use crate::scene::{Scene, kernel, qemu};
 
 #[test]
 fn help_teaches_with_examples_and_exit_codes() {
@@ -85,4 +87,47 @@ fn colours_are_for_terminals_unless_asked_for() {
     };
     assert!(!coloured(&[]) && !coloured(&["--color", "never"]));
     assert!(coloured(&["--color", "always"]));
+}
+
+/// What `pathmeter` prints on a terminal of this kind and width, both streams.
+fn on_terminal(scene: &Scene, term: &str, columns: u32, arguments: &str) -> String {
+    let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter").display();
+    let command = format!("stty rows 40 cols {columns}; {pathmeter} {arguments}");
+    let output = Command::new("script")
+        .args(["-qec", &command, "/dev/null"])
+        .env("TERM", term)
+        .env_remove("NO_COLOR")
+        .env("XDG_CACHE_HOME", scene.path("cache"))
+        .current_dir(scene.path("."))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_dumb_terminal_gets_neither_colours_nor_moving_lines() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let measure = format!("measure {} --qemu {}", kernel("vmlinux.elf"), qemu("ends"));
+    for arguments in ["compare base.json new.json", "measure missing", &measure] {
+        assert!(on_terminal(&scene, "xterm", 100, arguments).contains('\x1b'), "{arguments}");
+        let dumb = on_terminal(&scene, "dumb", 100, arguments);
+        assert!(!dumb.contains('\x1b') && !dumb.is_empty(), "{arguments}: {dumb:?}");
+    }
+    assert!(
+        on_terminal(&scene, "dumb", 100, "compare base.json new.json --color always")
+            .contains('\x1b')
+    );
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let scene = Scene::with(&base(), &more_expensive());
+    for columns in [60, 80, 100] {
+        for arguments in ["compare base.json new.json", "measure base.json", "paths"] {
+            let text = on_terminal(&scene, "dumb", columns, arguments);
+            let widest = text.lines().map(|line| line.trim_end().chars().count()).max();
+            assert!(widest <= Some(columns as usize), "{arguments} at {columns}:\n{text}");
+        }
+    }
 }

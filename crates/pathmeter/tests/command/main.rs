@@ -10,6 +10,7 @@ mod check;
 mod compare;
 mod documents;
 mod guests;
+mod limits;
 mod look;
 mod output;
 mod results;

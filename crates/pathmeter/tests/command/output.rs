@@ -1,9 +1,11 @@
 //! Where results go: files appear whole or not at all, closed pipes are no error.
 
 use std::fs::File;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
-use crate::results::{base, more_expensive};
+use crate::results::{base, large, more_expensive};
 use crate::scene::Scene;
 
 const COMPARE: &[&str] = &["compare", "base.json", "new.json"];
@@ -65,4 +67,218 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), output.stderr), (Some(0), vec![]));
+}
+
+const EXPLAIN: &[&str] = &["explain", "syscall.getppid", "missing-kernel"];
+
+fn make_pipe(scene: &Scene, name: &str) {
+    assert!(Command::new("mkfifo").arg(scene.path(name)).status().unwrap().success());
+}
+
+fn start(scene: &Scene, arguments: &[&str], stdout: Stdio) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"))
+        .args(arguments)
+        .current_dir(scene.path("."))
+        .stdout(stdout)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until the process sleeps, and goes on sleeping.
+fn wait_until_blocked(child: &Child) {
+    let stat = format!("/proc/{}/stat", child.id());
+    let mut asleep = 0;
+    for _ in 0..1000 {
+        let sleeps = std::fs::read_to_string(&stat).unwrap().contains(") S ");
+        asleep = if sleeps { asleep + 1 } else { 0 };
+        // Long enough for none of the short waits before.
+        if asleep == 25 {
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    panic!("it never blocked");
+}
+
+fn signal(child: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
+/// It ends soon, with the code of an interrupt.
+fn assert_interrupted(mut child: Child) {
+    for _ in 0..500 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(130));
+            return;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    panic!("the first signal was lost");
+}
+
+#[test]
+fn a_pipe_is_opened_once_and_gets_the_document() {
+    let scene = Scene::with(&base(), &more_expensive());
+    make_pipe(&scene, "pipe");
+    // A reader that leaves at the first end of the stream, as any does.
+    let reader =
+        Command::new("cat").arg(scene.path("pipe")).stdout(Stdio::piped()).spawn().unwrap();
+    let ran = scene.run(&[COMPARE, &["-o", "pipe"]].concat());
+    assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
+    let read = reader.wait_with_output().unwrap().stdout;
+    assert!(read.starts_with(br#"{"schema":"pathmeter.comparison/1""#), "{}", read.len());
+}
+
+#[test]
+fn the_first_signal_ends_the_wait_for_a_reader() {
+    for name in ["INT", "TERM", "HUP"] {
+        let scene = Scene::with(&base(), &more_expensive());
+        make_pipe(&scene, "pipe");
+        let child = start(&scene, &[COMPARE, &["-o", "pipe"]].concat(), Stdio::null());
+        wait_until_blocked(&child);
+        signal(&child, name);
+        assert_interrupted(child);
+    }
+}
+
+#[test]
+fn the_first_signal_ends_a_write_that_nobody_reads() {
+    let scene = Scene::with(&large(), &large());
+    let child = start(&scene, &[COMPARE, &["--json"]].concat(), Stdio::piped());
+    wait_until_blocked(&child);
+    signal(&child, "TERM");
+    assert_interrupted(child);
+}
+
+#[test]
+fn a_signal_after_a_measurement_ends_the_write_of_its_failure_too() {
+    // A kernel that can't be measured comes after the interrupt's handling has begun.
+    let scene = Scene::new();
+    let kernel = crate::scene::kernel("vmlinux.elf");
+    let arguments = ["measure", &kernel, "--qemu", &crate::scene::qemu("ends")];
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    // The error finds no room.
+    fill(&mut writer);
+    let child = Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"))
+        .args(arguments)
+        .arg("--quiet")
+        .env("XDG_CACHE_HOME", scene.path("cache"))
+        .stderr(writer)
+        .spawn()
+        .unwrap();
+    wait_until_blocked(&child);
+    signal(&child, "TERM");
+    assert_interrupted(child);
+    drop(reader);
+}
+
+/// Fills a pipe, which holds 64 KiB unless somebody asks for more.
+fn fill(pipe: &mut std::io::PipeWriter) {
+    std::io::Write::write_all(pipe, &vec![b'x'; 1 << 16]).unwrap();
+}
+
+#[test]
+fn nohup_is_obeyed() {
+    let scene = Scene::with(&base(), &more_expensive());
+    make_pipe(&scene, "pipe");
+    let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter").to_str().unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", r#"trap '' HUP; exec "$0" compare base.json new.json -o pipe"#, pathmeter])
+        .current_dir(scene.path("."))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until_blocked(&child);
+    signal(&child, "HUP");
+    let read = std::fs::read(scene.path("pipe")).unwrap();
+    assert_eq!((child.wait().unwrap().code(), read.is_empty()), (Some(0), false));
+}
+
+#[test]
+fn a_socket_is_named_with_what_to_do() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let _socket = std::os::unix::net::UnixListener::bind(scene.path("socket")).unwrap();
+    let ran = scene.run(&[COMPARE, &["-o", "socket"]].concat());
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""));
+    assert!(ran.stderr.contains("a socket can't be written to by its name"), "{}", ran.stderr);
+}
+
+#[test]
+fn beyond_the_limit_on_files_it_is_an_error_and_nothing_is_left() {
+    let scene = Scene::with(&large(), &large());
+    for earlier in [None, Some("an earlier result")] {
+        for text in &earlier {
+            scene.write("out.json", text);
+        }
+        let before = scene.files(".").len();
+        let output = Command::new("prlimit")
+            .args(["--fsize=4096", assert_cmd::cargo::cargo_bin!("pathmeter").to_str().unwrap()])
+            .args([COMPARE, &["-o", "out.json"]].concat())
+            .current_dir(scene.path("."))
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{stderr}");
+        assert!(stderr.contains("writing out.json: File too large"), "{stderr}");
+        assert!(stderr.contains("ulimit -f"), "{stderr}");
+        assert_eq!(scene.files(".").len(), before, "a temporary file was left");
+        for text in &earlier {
+            assert_eq!(scene.read("out.json"), *text);
+        }
+    }
+}
+
+/// Wrong usage, told before the kernel, which does not exist, is looked for.
+fn assert_refused(scene: &Scene, more: &[&str], words: &str) {
+    let ran = scene.run(&[EXPLAIN, more].concat());
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{more:?}: {}", ran.stderr);
+    assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+}
+
+#[test]
+fn one_file_for_two_outputs_is_wrong_usage() {
+    let scene = Scene::new();
+    scene.write("there", "");
+    std::os::unix::fs::symlink("there", scene.path("link")).unwrap();
+    std::fs::create_dir(scene.path("folder")).unwrap();
+    std::fs::hard_link(scene.path("there"), scene.path("second")).unwrap();
+    for (one, other) in [
+        ("x", "x"),
+        ("x", "./x"),
+        ("x", "folder/../x"),
+        ("there", "link"),
+        ("there", "second"),
+        ("folder/new", "folder/./new"),
+    ] {
+        assert_refused(&scene, &["-o", one, "--svg", other], "--svg names the same file");
+        assert_refused(&scene, &["--folded", one, "--callgrind", other], "as --folded");
+    }
+    assert_eq!(scene.files(".").len(), 4);
+    let both = [EXPLAIN, &["-o", "/dev/null", "--svg", "/dev/null"]].concat();
+    assert_eq!(scene.run(&both).code, Some(3), "it takes all");
+}
+
+#[test]
+fn what_is_read_is_not_written_over() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let ran = scene.run(&[COMPARE, &["-o", "./base.json"]].concat());
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""));
+    assert!(ran.stderr.contains("--output names the same file as what is read"), "{}", ran.stderr);
+    scene.write("vmlinux", "");
+    assert_refused(&scene, &["--vmlinux", "vmlinux", "--svg", "vmlinux"], "--svg names the same");
+    // A subject that is no file.
+    assert_eq!(scene.run(&["measure", "lab", "-o", "missing/lab"]).code, Some(3));
+}
+
+#[test]
+fn a_file_that_stdout_goes_to_is_not_replaced() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let stdout = File::create(scene.path("out")).unwrap();
+    let arguments = [COMPARE, &["-o", "out"]].concat();
+    let status = start(&scene, &arguments, stdout.into()).wait().unwrap();
+    assert_eq!((status.code(), &scene.read("out")[..]), (Some(2), ""));
 }

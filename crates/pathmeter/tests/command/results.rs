@@ -82,3 +82,37 @@ pub(crate) fn measured_otherwise() -> Measurement {
     other.configuration.runs = 4;
     other
 }
+
+/// So many paths that no pipe holds their comparison.
+pub(crate) fn large() -> Measurement {
+    let paths = (0..2000).map(|number| path(&format!("path.number-{number}"), &[330]));
+    measurement("vmlinuz", "6.1.0", paths.collect())
+}
+
+/// One path more than [`base`], of which nobody asked before.
+pub(crate) fn with_a_new_path() -> Measurement {
+    let mut newer = unchanged();
+    newer.paths.push(path("switch.futex", &[2051]));
+    newer
+}
+
+/// One path that could be measured can't be any more.
+pub(crate) fn without_a_path() -> Measurement {
+    let mut lacking = unchanged();
+    lacking.paths[2] = PathResult::unsupported("switch.pipe", INSTRUCTIONS, "no pipes");
+    lacking
+}
+
+/// A kernel that can't run a thing.
+pub(crate) fn nothing_measured() -> Measurement {
+    let mut nothing = unchanged();
+    for path in &mut nothing.paths {
+        *path = PathResult::unsupported(&path.path, path.unit, "not here");
+    }
+    nothing
+}
+
+/// A document without paths.
+pub(crate) fn without_paths() -> Measurement {
+    measurement("empty", "6.1.0", vec![])
+}

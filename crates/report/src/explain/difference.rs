@@ -32,7 +32,8 @@ pub(super) fn functions_table(compared: Compared<'_>, least: Least, style: Style
         ("rep bytes", Align::Right),
         ("change", Align::Left),
         ("function", Align::Left),
-    ]);
+    ])
+    .sparing(&["rep bytes", "data lines", "change"]);
     let whole = compared.base.total.max(compared.new.total);
     // Those that differ most come first.
     let functions: Vec<&FunctionDifference> = compared.difference.functions.iter().collect();

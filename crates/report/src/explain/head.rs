@@ -21,7 +21,11 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
     };
     let width = facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or_default();
     let line = |(heading, fact): &(&str, String)| {
-        format!("{}  {}\n", style.paint(&format!("{heading:width$}"), QUIET), clean(fact))
+        format!(
+            "{}  {}\n",
+            style.paint(&format!("{heading:width$}"), QUIET),
+            style.fill(&clean(fact), width + 2)
+        )
     };
     facts.iter().map(line).collect()
 }

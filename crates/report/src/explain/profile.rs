@@ -25,6 +25,15 @@ pub(super) fn profile_table(tree: &WindowTree, least: Least, style: Style) -> St
         ("lines read", Align::Right),
         ("written", Align::Right),
         ("function", Align::Left),
+    ])
+    .sparing(&[
+        "written",
+        "lines read",
+        "code lines",
+        "rep bytes",
+        "stores",
+        "loads",
+        "percent",
     ]);
     let mut functions: Vec<&Function> =
         tree.functions.iter().filter(|it| does_anything(it)).collect();
