@@ -24,9 +24,7 @@ use super::folded::{Stack, line, lines_of, paired};
 use super::title;
 use crate::number::{grouped, signed};
 
-/// In pixels; room for a name of 40 characters in a fifth of it.
-const WIDTH: usize = 1600;
-/// Narrower boxes are left out, in percent of the width: a pixel is 0.0625.
+/// Narrower boxes are left out, in percent of the width: half a pixel of a usual window.
 const LEAST_WIDTH_PERCENT: f64 = 0.05;
 
 const OUTLINE: Color = Color { r: 0xb0, g: 0xb0, b: 0xb0 };
@@ -64,8 +62,7 @@ fn of_window(tree: &WindowTree, title: &str) -> Result<String, FlameError> {
 fn of_difference(base: &WindowTree, new: &WindowTree, title: &str) -> Result<String, FlameError> {
     let mut options = options(title);
     options.subtitle = Some(format!(
-        "{} instructions → {} ({}). Colour: what a function executes itself, red more, blue less, \
-         white if it only moved. Number: the difference with callees. Width: the larger of both",
+        "{} instructions → {} ({}). Red executes more itself, blue less, white only moved",
         grouped(base.total),
         grouped(new.total),
         signed_difference([base.total, new.total]),
@@ -79,7 +76,8 @@ fn of_difference(base: &WindowTree, new: &WindowTree, title: &str) -> Result<Str
 fn options(title: &str) -> Options<'static> {
     let mut options = Options::default();
     title.clone_into(&mut options.title);
-    options.image_width = Some(WIDTH);
+    // As wide as the window that shows it.
+    options.image_width = None;
     options.min_width = LEAST_WIDTH_PERCENT;
     options.bgcolors = Some(BackgroundColor::Grey);
     options.text_truncate_direction = TextTruncateDirection::Right;
