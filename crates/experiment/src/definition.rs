@@ -1,7 +1,8 @@
 //! The definition of an experiment, and reading it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use pathmeter_trace::SlowInstruction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +123,10 @@ pub struct Expectation {
     /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
+    /// Its counter-example: labels of subjects, each with the subject that is measured instead, as
+    /// on the command line. Measured like that, the expectation must fail.
+    #[serde(default)]
+    pub counter_example: BTreeMap<String, String>,
 }
 
 /// What makes an expectation true.
@@ -141,6 +146,9 @@ pub enum Rule {
         /// The metric of the subtracted cell, if it is another one.
         #[serde(default)]
         right_metric: Option<Metric>,
+        /// Of [`Metric::Census`]: the slow instructions that are counted; empty if all are.
+        #[serde(default)]
+        classes: Vec<String>,
         /// Least difference, in the metric's unit.
         #[serde(default)]
         at_least: Option<i64>,
@@ -253,6 +261,14 @@ pub enum ExperimentError {
         /// What it is about.
         metric: Metric,
     },
+    /// It is about slow instructions that there are not, or that the metric does not count.
+    #[error("the expectation {statement:?}: {class:?} is no slow instruction of its metric")]
+    NoSuchClass {
+        /// The expectation in words.
+        statement: String,
+        /// The slow instruction's name.
+        class: String,
+    },
     /// It is about a check that is not shown.
     #[error(
         "the expectation {statement:?} is about {check:?}, which `checks` of `checks_of` lacks"
@@ -295,9 +311,12 @@ impl Experiment {
     fn check_expectation(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
         let statement = &expectation.statement;
         check_bounds(&expectation.rule, statement)?;
+        let mut replaced = expectation.counter_example.keys();
+        replaced.try_for_each(|label| self.check_subject(label, statement))?;
         match &expectation.rule {
-            Rule::Difference { left, right, metric, right_metric, .. } => {
+            Rule::Difference { left, right, metric, right_metric, classes, .. } => {
                 self.check_metric(*metric, statement)?;
+                check_classes(*metric, classes, statement)?;
                 right_metric.iter().try_for_each(|metric| self.check_metric(*metric, statement))?;
                 let mut places = [left].into_iter().chain(right);
                 places.try_for_each(|place| self.check_place(place, &self.paths, statement))
@@ -372,6 +391,21 @@ fn check_bounds(rule: &Rule, statement: &str) -> Result<(), ExperimentError> {
         _ => return Ok(()),
     };
     Err(error(statement.to_owned()))
+}
+
+/// Refuses classes that would count nothing.
+fn check_classes(
+    metric: Metric,
+    classes: &[String],
+    statement: &str,
+) -> Result<(), ExperimentError> {
+    let slow = |class: &str| SlowInstruction::ALL.iter().any(|slow| slow.word() == class);
+    let counted = |class: &&String| metric == Metric::Census && slow(class);
+    let stranger = classes.iter().find(|class| !counted(class));
+    stranger.map_or(Ok(()), |class| {
+        let (statement, class) = (statement.to_owned(), class.clone());
+        Err(ExperimentError::NoSuchClass { statement, class })
+    })
 }
 
 fn unknown(in_what: String, name: &str) -> ExperimentError {

@@ -95,8 +95,8 @@ fn judged(
     rule: &Rule,
 ) -> (ExpectationOutcome, String) {
     let seen = match rule {
-        Rule::Difference { left, right, metric, right_metric, at_least, at_most } => {
-            let value = |place, metric| value(experiment, observed, place, metric);
+        Rule::Difference { left, right, metric, right_metric, classes, at_least, at_most } => {
+            let value = |place, metric| value(experiment, observed, place, metric, classes);
             let right_metric = right_metric.unwrap_or(*metric);
             let right = right.as_ref().map(|place| value(place, right_metric)).transpose();
             let sides = value(left, *metric).and_then(|left| Ok((left, right?)));
@@ -133,9 +133,12 @@ fn value(
     observed: &Observed,
     place: &CellPlace,
     metric: Metric,
+    classes: &[String],
 ) -> Result<u64, String> {
     let measured = found(experiment, &experiment.paths, &observed.cells, place)?;
-    measured.value(metric).ok_or_else(|| format!("{}, {}: not recorded", place.subject, place.path))
+    let value =
+        if metric == Metric::Census { measured.met(classes) } else { measured.value(metric) };
+    value.ok_or_else(|| format!("{}, {}: not recorded", place.subject, place.path))
 }
 
 /// What two CPUs need for calls in percent of what one needs, or why that is not known.

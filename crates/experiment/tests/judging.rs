@@ -316,3 +316,52 @@ fn the_schema_is_published() {
     let published: serde_json::Value = serde_json::from_str(&published).unwrap_or_default();
     assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
 }
+
+const BY_CLASS: &str = r#"
+rule = "difference"
+metric = "census"
+classes = ["pushf", "popf"]
+left = { subject = "new", path = "yield" }
+at_most = 0
+"#;
+
+/// The test's experiment, with the census among its metrics.
+fn with_census(expectation: &str) -> Result<Experiment, ExperimentError> {
+    let text = TEXT.replace(r#"["instructions", "worst"]"#, r#"["census"]"#);
+    Experiment::parse(&format!("{text}\n[[expect]]\nstatement = \"it\"\n{expectation}\n"))
+}
+
+#[test]
+fn slow_instructions_are_counted_by_class() {
+    let recorded = |class: &str| {
+        let census = BTreeMap::from([("wrmsr".to_owned(), 3), (class.to_owned(), 2)]);
+        ObservedCell::Measured(Measured { census: Some(census), ..Measured::new(1, 1) })
+    };
+    for (class, outcome) in
+        [("popf", ExpectationOutcome::Fails), ("sti", ExpectationOutcome::Holds)]
+    {
+        let cells = vec![vec![cell(1), cell(1)], vec![recorded(class), ObservedCell::NotAsked]];
+        let observed = Observed { cells, ..Observed::default() };
+        let report = ExperimentReport::new(with_census(BY_CLASS).unwrap(), observed);
+        assert_eq!(report.judged[0].outcome, outcome, "{class}");
+    }
+}
+
+#[test]
+fn a_class_that_would_count_nothing_is_refused() {
+    let misspelt = with_census(&BY_CLASS.replace("\"popf\"", "\"popfs\""));
+    assert!(
+        matches!(misspelt, Err(ExperimentError::NoSuchClass { class, .. }) if class == "popfs")
+    );
+    let of_nothing = BY_CLASS.replace("census", "instructions");
+    assert!(matches!(with(&of_nothing), Err(ExperimentError::NoSuchClass { .. })));
+}
+
+#[test]
+fn a_counter_example_replaces_subjects_that_there_are() {
+    let with_example =
+        |label: &str| with(&format!("{BOUNDED}\ncounter_example = {{ {label} = \"lab:a=d\" }}"));
+    let read = with_example("new").unwrap().expectations.remove(0);
+    assert_eq!(read.counter_example["new"], "lab:a=d");
+    assert!(matches!(with_example("gone"), Err(ExperimentError::Unknown { .. })));
+}
