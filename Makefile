@@ -94,7 +94,7 @@ chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N 
 	PATHMETER_SOAK=1 $(CARGO) test --release --locked -p pathmeter-e2e -- chaos:: --nocapture
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
-	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples::
+	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples:: counter::
 
 bench: cargo kernels ## take the measurements of docs/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd

@@ -6,6 +6,7 @@
 mod against;
 mod cache;
 mod chaos;
+mod counter;
 mod disk;
 mod exactness;
 mod examples;

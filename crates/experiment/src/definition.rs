@@ -1,7 +1,8 @@
 //! The definition of an experiment, and reading it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use pathmeter_trace::SlowInstruction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +123,10 @@ pub struct Expectation {
     /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
+    /// Its counter-example: labels of subjects, at least one, each with the subject that is measured
+    /// instead, as on the command line. Measured like that, the expectation must fail.
+    #[serde(default)]
+    pub counter_example: BTreeMap<String, String>,
 }
 
 /// What makes an expectation true.
@@ -141,6 +146,9 @@ pub enum Rule {
         /// The metric of the subtracted cell, if it is another one.
         #[serde(default)]
         right_metric: Option<Metric>,
+        /// Of [`Metric::Census`]: the slow instructions that are counted; empty if all are.
+        #[serde(default)]
+        classes: Vec<String>,
         /// Least difference, in the metric's unit.
         #[serde(default)]
         at_least: Option<i64>,
@@ -232,6 +240,9 @@ pub enum ExperimentError {
     /// Its least is above its most, so it never holds.
     #[error("the expectation {0:?} can't hold: its least is above its most")]
     EmptyRange(String),
+    /// It names no subjects under which it must fail, or one of them is the same as without.
+    #[error("the expectation {0:?} needs a counter_example: subjects under which it must fail")]
+    NoCounterExample(String),
     /// It expects a text and a number at once.
     #[error("the expectation {0:?} has a value and bounds")]
     ValueAndBounds(String),
@@ -252,6 +263,14 @@ pub enum ExperimentError {
         statement: String,
         /// What it is about.
         metric: Metric,
+    },
+    /// It is about slow instructions that there are not, or that the metric does not count.
+    #[error("the expectation {statement:?}: {class:?} is no slow instruction of its metric")]
+    NoSuchClass {
+        /// The expectation in words.
+        statement: String,
+        /// The slow instruction's name.
+        class: String,
     },
     /// It is about a check that is not shown.
     #[error(
@@ -295,9 +314,11 @@ impl Experiment {
     fn check_expectation(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
         let statement = &expectation.statement;
         check_bounds(&expectation.rule, statement)?;
+        self.check_counter_example(expectation)?;
         match &expectation.rule {
-            Rule::Difference { left, right, metric, right_metric, .. } => {
+            Rule::Difference { left, right, metric, right_metric, classes, .. } => {
                 self.check_metric(*metric, statement)?;
+                check_classes(*metric, classes, statement)?;
                 right_metric.iter().try_for_each(|metric| self.check_metric(*metric, statement))?;
                 let mut places = [left].into_iter().chain(right);
                 places.try_for_each(|place| self.check_place(place, &self.paths, statement))
@@ -311,6 +332,18 @@ impl Experiment {
             }
             Rule::Unsupported { subject } => self.check_subject(subject, statement),
         }
+    }
+
+    fn check_counter_example(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
+        let Expectation { statement, counter_example, .. } = expectation;
+        counter_example.keys().try_for_each(|label| self.check_subject(label, statement))?;
+        let is_other = |(label, instead): (&String, &String)| {
+            self.subjects.iter().all(|one| one.label != *label || one.subject != *instead)
+        };
+        if counter_example.is_empty() || !counter_example.iter().all(is_other) {
+            return Err(ExperimentError::NoCounterExample(statement.clone()));
+        }
+        Ok(())
     }
 
     fn check_shown(&self, check: &str, statement: &str) -> Result<(), ExperimentError> {
@@ -350,6 +383,23 @@ impl Experiment {
         Err(ExperimentError::NotAsked { statement: statement.to_owned(), path, subject })
     }
 
+    /// One for each expectation: the same with the subjects of its counter-example, and no other
+    /// expectation.
+    pub fn countered(&self) -> Vec<Self> {
+        let expectations = self.expectations.iter();
+        expectations
+            .map(|expectation| {
+                let mut other = Self { expectations: vec![expectation.clone()], ..self.clone() };
+                for subject in &mut other.subjects {
+                    if let Some(instead) = expectation.counter_example.get(&subject.label) {
+                        subject.subject.clone_from(instead);
+                    }
+                }
+                other
+            })
+            .collect()
+    }
+
     /// Whether anything is shown that only a recording tells.
     pub fn recorded(&self) -> bool {
         self.metrics.iter().any(|metric| metric.recorded())
@@ -372,6 +422,21 @@ fn check_bounds(rule: &Rule, statement: &str) -> Result<(), ExperimentError> {
         _ => return Ok(()),
     };
     Err(error(statement.to_owned()))
+}
+
+/// Refuses classes that would count nothing.
+fn check_classes(
+    metric: Metric,
+    classes: &[String],
+    statement: &str,
+) -> Result<(), ExperimentError> {
+    let slow = |class: &str| SlowInstruction::ALL.iter().any(|slow| slow.word() == class);
+    let counted = |class: &&String| metric == Metric::Census && slow(class);
+    let stranger = classes.iter().find(|class| !counted(class));
+    stranger.map_or(Ok(()), |class| {
+        let (statement, class) = (statement.to_owned(), class.clone());
+        Err(ExperimentError::NoSuchClass { statement, class })
+    })
 }
 
 fn unknown(in_what: String, name: &str) -> ExperimentError {

@@ -81,6 +81,14 @@ impl Measured {
         }
     }
 
+    /// How often slow instructions of these classes were met, or of all if none is named; none if
+    /// there is no recording.
+    pub fn met(&self, classes: &[String]) -> Option<u64> {
+        let counted = |class: &String| classes.is_empty() || classes.contains(class);
+        let met = self.census.as_ref()?.iter().filter(|(class, _)| counted(class));
+        Some(met.map(|(_, count)| count).sum())
+    }
+
     /// The metric as a number; none if it takes a recording and there is none.
     pub fn value(&self, metric: Metric) -> Option<u64> {
         match metric {
@@ -89,7 +97,7 @@ impl Measured {
             Metric::DataLines => self.data_lines,
             Metric::CodeLines => self.code_lines,
             Metric::RepBytes => self.rep_bytes,
-            Metric::Census => self.census.as_ref().map(|census| census.values().sum()),
+            Metric::Census => self.met(&[]),
         }
     }
 }

@@ -36,8 +36,17 @@ row = [{ label = "P4", values = ["1"] }]
 "#;
 
 fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
-    Experiment::parse(&format!("{TEXT}\n[[expect]]\nstatement = \"it\"\n{expectation}\n"))
+    parsed(TEXT, expectation)
 }
+
+/// The experiment with this expectation; with a counter-example, if it has none of its own.
+fn parsed(text: &str, expectation: &str) -> Result<Experiment, ExperimentError> {
+    let counter = if expectation.contains("counter_example") { "" } else { COUNTER };
+    let expectation = format!("[[expect]]\nstatement = \"it\"\n{counter}\n{expectation}");
+    Experiment::parse(&format!("{text}\n{expectation}\n"))
+}
+
+const COUNTER: &str = r#"counter_example = { old = "lab:a=d" }"#;
 
 fn cell(instructions: u64) -> ExactCell {
     ObservedCell::Measured(Measured::new(instructions, instructions.saturating_add(9)))
@@ -264,8 +273,7 @@ fn a_check_that_is_not_shown_is_not_expected() {
     };
     assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
     let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");
-    let text = format!("{nowhere}\n[[expect]]\nstatement = \"it\"\n{rule}\n");
-    assert_eq!(Experiment::parse(&text), refused("NT"));
+    assert_eq!(parsed(&nowhere, rule), refused("NT"));
 }
 
 #[test]
@@ -315,4 +323,79 @@ fn the_schema_is_published() {
     let published = std::fs::read_to_string(file).unwrap_or_default();
     let published: serde_json::Value = serde_json::from_str(&published).unwrap_or_default();
     assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
+}
+
+const BY_CLASS: &str = r#"
+rule = "difference"
+metric = "census"
+classes = ["pushf", "popf"]
+left = { subject = "new", path = "yield" }
+at_most = 0
+"#;
+
+/// The test's experiment, with the census among its metrics.
+fn with_census(expectation: &str) -> Result<Experiment, ExperimentError> {
+    let text = TEXT.replace(r#"["instructions", "worst"]"#, r#"["census"]"#);
+    parsed(&text, expectation)
+}
+
+#[test]
+fn slow_instructions_are_counted_by_class() {
+    let recorded = |class: &str| {
+        let census = BTreeMap::from([("wrmsr".to_owned(), 3), (class.to_owned(), 2)]);
+        ObservedCell::Measured(Measured { census: Some(census), ..Measured::new(1, 1) })
+    };
+    for (class, outcome) in
+        [("popf", ExpectationOutcome::Fails), ("sti", ExpectationOutcome::Holds)]
+    {
+        let cells = vec![vec![cell(1), cell(1)], vec![recorded(class), ObservedCell::NotAsked]];
+        let observed = Observed { cells, ..Observed::default() };
+        let report = ExperimentReport::new(with_census(BY_CLASS).unwrap(), observed);
+        assert_eq!(report.judged[0].outcome, outcome, "{class}");
+    }
+}
+
+#[test]
+fn a_class_that_would_count_nothing_is_refused() {
+    let misspelt = with_census(&BY_CLASS.replace("\"popf\"", "\"popfs\""));
+    assert!(
+        matches!(misspelt, Err(ExperimentError::NoSuchClass { class, .. }) if class == "popfs")
+    );
+    let of_nothing = BY_CLASS.replace("census", "instructions");
+    assert!(matches!(with(&of_nothing), Err(ExperimentError::NoSuchClass { .. })));
+}
+
+#[test]
+fn a_counter_example_replaces_subjects_that_there_are() {
+    let with_example =
+        |label: &str| with(&format!("{BOUNDED}\ncounter_example = {{ {label} = \"lab:a=d\" }}"));
+    let read = with_example("new").unwrap().expectations.remove(0);
+    assert_eq!(read.counter_example["new"], "lab:a=d");
+    assert!(matches!(with_example("gone"), Err(ExperimentError::Unknown { .. })));
+}
+
+#[test]
+fn an_expectation_needs_a_counter_example_that_is_another_subject() {
+    for example in ["{}", r#"{ new = "lab:a=c" }"#] {
+        let refused = with(&format!("{BOUNDED}\ncounter_example = {example}"));
+        assert!(matches!(refused, Err(ExperimentError::NoCounterExample(_))), "{example}");
+    }
+}
+
+#[test]
+fn an_expectation_that_holds_under_its_counter_example_fails() {
+    for (new, countered, verdict) in [
+        (100, 200, ExpectationOutcome::Holds),
+        (100, 100, ExpectationOutcome::Fails),
+        (200, 200, ExpectationOutcome::Fails),
+    ] {
+        let experiment = with(&format!("{BOUNDED}\ncounter_example = {{ new = \"lab:a=d\" }}"));
+        let other = experiment.unwrap().countered().remove(0);
+        assert_eq!(other.subjects[1].subject, "lab:a=d");
+        let observed =
+            Observed { cells: vec![vec![cell(100)], vec![cell(countered)]], ..Observed::default() };
+        let report = report(BOUNDED, cell(100), cell(new));
+        let report = report.with_counter_examples(std::iter::once((observed, other)));
+        assert_eq!(report.verdict(), verdict, "{new}, {countered}");
+    }
 }
