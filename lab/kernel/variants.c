@@ -48,6 +48,8 @@ static const struct mechanism table[] = {
 	  { "off", "on" }, &variants.idle_check, 1, 0, 0 },
 	{ "umip", "whether sgdt, sidt, sldt are kept from programs, if the CPU can",
 	  { "off", "on" }, &variants.umip, 1, 0, 0 },
+	{ "smap", "whether the kernel is kept from programs' memory, if the CPU can",
+	  { "off", "on" }, &variants.smap, 1, 0, 0 },
 	{ "node-bits", "low bits of the CPU's number that hold its node",
 	  { NULL }, &variants.node_bits, 0, 0, 8 },
 	{ "max-cpus", "CPUs that the numbers must have room for",

@@ -9,6 +9,8 @@
 
 #define NT 0x4000ul
 #define AC 0x40000ul
+#define ID 0x200000ul
+#define PLAIN 0x202ul /* no flag but IF, and the one that is always set */
 
 unsigned long entry; /* named in assembly */
 
@@ -24,12 +26,14 @@ static long fast(long number, long a, long b, long c)
 	return result;
 }
 
-static unsigned long read_flags(void)
+static int entry_is_sysenter(void)
 {
-	unsigned long flags;
+	const uint8_t *code = (const uint8_t *)entry;
 
-	__asm__ volatile("pushf; pop %0" : "=r"(flags)::"memory");
-	return flags;
+	for (int i = 0; i < 16; i++)
+		if (code[i] == 0x0f && code[i + 1] == 0x34)
+			return 1;
+	return 0;
 }
 
 static void both_entries_agree(void)
@@ -112,32 +116,136 @@ static void time_is_narrow(void)
 	expect_equal(sys(SYS_nanosleep, 0x10, 0), -EFAULT);
 }
 
-/* What another task sets must not come out of this one's fast entry (sysexit restores no flags). */
-static void flags_stay_with_their_program(unsigned long flag, int leaky)
+/* Yields by the fast entry with these flags; those that it comes back with. */
+static unsigned long yield_with(unsigned long flags)
 {
-	unsigned long seen = 0;
-	long pid = sys(SYS_fork);
+	unsigned long seen, number = SYS_sched_yield;
 
-	if (pid == 0)
-		for (;;) {
-			unsigned long plain = read_flags(), number = SYS_sched_yield;
+	__asm__ volatile("pushf; push %[set]; popf; call *%[entry]; pushf; pop %[seen]; popf"
+			 : "+a"(number), [seen] "=&r"(seen)
+			 : [set] "r"(flags), [entry] "r"(entry)
+			 : "memory", "cc");
+	return seen;
+}
 
-			__asm__ volatile("push %1; popf; call *%3; push %2; popf"
-					 : "+a"(number)
-					 : "r"(plain | flag), "r"(plain), "m"(entry)
-					 : "memory", "cc");
-		}
-	for (int i = 0; i < 50; i++) {
-		fast(SYS_sched_yield, 0, 0, 0);
-		seen |= read_flags() & flag;
-		__asm__ volatile("pushl $0x202; popf" ::: "cc");
+static void handler(int signal) { (void)signal; }
+
+/* Which of two tasks a signal's handler interrupts, so that it leaves the kernel by iret. */
+enum signalled { NEITHER, SETTER, OTHER };
+
+struct yields {
+	int setter, other;  /* the tasks' ends, as wait4 tells them: the setter's has code 1 if it
+			     * had its flag after each of its yields, else 0 */
+	unsigned long seen; /* all flags that the other one saw */
+};
+
+#define YIELDS 50
+
+static _Noreturn void set_and_yield(unsigned long flag, int signals)
+{
+	unsigned long always = ~0ul;
+
+	if (signals)
+		sys(SYS_kill, sys(SYS_getppid), SIGUSR1);
+	for (int i = 0; i < YIELDS; i++)
+		always &= yield_with(PLAIN | flag);
+	quit((always & flag) != 0);
+}
+
+/* Yields to a task that has `flag` set, and writes what it saw. */
+static _Noreturn void yield_to_setter(int output, unsigned long flag, enum signalled signalled)
+{
+	struct yields yields = { 0 };
+	long setter = sys(SYS_fork);
+
+	if (setter == 0)
+		set_and_yield(flag, signalled == OTHER);
+	for (int i = 0; i < YIELDS; i++) {
+		yields.seen |= yield_with(PLAIN);
+		if (i == 0 && signalled == SETTER)
+			sys(SYS_kill, setter, SIGUSR1);
 	}
-	sys(SYS_kill, pid, SIGKILL);
-	wait_for(pid);
-	if (!leaky)
-		expect_equal(seen, 0);
-	else
-		print("32-bit: flag 0x%lx %s\n", flag, seen ? "leaks" : "does not leak");
+	yields.setter = wait_for(setter);
+	sys(SYS_write, output, &yields, sizeof(yields));
+	quit(0);
+}
+
+/* What comes of two tasks that yield to each other, one with `flag` set. This one waits by the fast
+ * entry: a setter whose flag leaks would have it die of int 0x80's iret. */
+static struct yields yields(unsigned long flag, enum signalled signalled)
+{
+	struct yields yields = { 0 };
+	int pipe[2], status;
+	long other;
+
+	expect_equal(sys(SYS_pipe, pipe), 0);
+	other = sys(SYS_fork);
+	if (other == 0)
+		yield_to_setter(pipe[1], flag, signalled);
+	expect_equal(fast(SYS_wait4, other, (long)&status, 0), other);
+	__asm__ volatile("push %0; popf" : : "r"(PLAIN) : "cc");
+	if (exited(status, 0))
+		expect_equal(sys(SYS_read, pipe[0], &yields, sizeof(yields)), sizeof(yields));
+	yields.other = status;
+	sys(SYS_close, pipe[0]);
+	sys(SYS_close, pipe[1]);
+	return yields;
+}
+
+/* What the kernel's variants do to flags that entries leave in it. */
+static const struct flags_variant {
+	const char *name;
+	int leaks; /* out of another task's sysexit, which restores none */
+	int keeps; /* the setter's own over a switch and sysexit */
+	int setter_faults, other_faults; /* at iret, with NT */
+} flags_variants[] = {
+	{ "flags=save", .keeps = 1, .setter_faults = 1 },
+	{ "flags=constant", .leaks = 0 },
+	{ "flags=iopl-only", .leaks = 1, .other_faults = 1 },
+	{ "flags=entry-clean", .keeps = 1 },
+};
+
+static int has_smap(void)
+{
+	uint32_t a = 7, b, c = 0, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return b >> 20 & 1;
+}
+
+/* Other exits than sysexit restore the program's flags. `lost`: in the kernel before a switch. */
+static void check_flag(const struct flags_variant *variant, unsigned long flag, int lost)
+{
+	int sysexit = entry_is_sysenter();
+	struct yields seen = yields(flag, NEITHER);
+
+	expect(exited(seen.other, 0));
+	expect_equal((seen.seen & flag) != 0, sysexit && variant->leaks && !lost);
+	expect(exited(seen.setter, !sysexit || (variant->keeps && !lost)));
+}
+
+static void check_iret(const struct flags_variant *variant)
+{
+	struct yields own = yields(NT, SETTER), others = yields(NT, OTHER);
+
+	expect(exited(own.other, 0));
+	expect_equal(killed(own.setter, SIGSEGV), variant->setter_faults);
+	expect_equal(killed(others.other, SIGSEGV), variant->other_faults);
+}
+
+/* With SMAP the fast entry, which reads the sixth argument, ends in a clac. That clears AC, which
+ * only entry-clean restores. */
+static void flags_stay_with_their_program(const char *name, int smap)
+{
+	const struct flags_variant *variant = flags_variants;
+
+	while (strcmp(variant->name, name))
+		variant++;
+	expect(sys(SYS_signal, SIGUSR1, handler) >= 0);
+	check_flag(variant, NT, 0);
+	check_flag(variant, AC, smap && strcmp(name, "flags=entry-clean"));
+	check_flag(variant, ID, 0);
+	check_iret(variant);
 }
 
 /* The same answers by either entry; user/ioctls.c has the errors in full. */
@@ -197,16 +305,6 @@ static uint32_t fast_ioctl_cost(void)
 #define MORE_MOST 25
 #define MORE_MOST_SYSENTER 37
 
-static int entry_is_sysenter(void)
-{
-	const uint8_t *code = (const uint8_t *)entry;
-
-	for (int i = 0; i < 16; i++)
-		if (code[i] == 0x0f && code[i + 1] == 0x34)
-			return 1;
-	return 0;
-}
-
 /* compat cost NATIVE: the fast entry may cost so much more; 0: only prints it. */
 static int cost_main(uint32_t native)
 {
@@ -216,17 +314,16 @@ static int cost_main(uint32_t native)
 	return native && cost > native + (entry_is_sysenter() ? MORE_MOST_SYSENTER : MORE_MOST);
 }
 
-/* compat [leaky], or compat cost NATIVE */
+/* compat flags=VARIANT smap=on|off, or compat cost NATIVE */
 int main(int argc, char **argv, char **envp)
 {
-	int leaky = argc > 1 && !strcmp(argv[1], "leaky");
-
 	(void)envp;
 	for (unsigned long *pair = auxv; pair[0]; pair += 2)
 		if (pair[0] == 32)
 			entry = pair[1];
 	expect(entry != 0);
-	if (argc > 2 && !strcmp(argv[1], "cost"))
+	expect(argc > 2);
+	if (!strcmp(argv[1], "cost"))
 		return cost_main((uint32_t)parse_number(argv[2]));
 	both_entries_agree();
 	ioctls_work(by_int80);
@@ -236,7 +333,6 @@ int main(int argc, char **argv, char **envp)
 	time_is_narrow();
 	expect_equal(pin(0), 0);
 	expect_equal(real_time(2), 0);
-	flags_stay_with_their_program(NT, leaky);
-	flags_stay_with_their_program(AC, leaky);
+	flags_stay_with_their_program(argv[1], has_smap() && !strcmp(argv[2], "smap=on"));
 	return 0;
 }

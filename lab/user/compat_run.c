@@ -1,10 +1,21 @@
 /* Runs programs of other kinds: one of 32 bits, one with the C library. */
 #include "tests.h"
 
+/* The variant of `flags` that was booted. */
+static char *flags_variant(void)
+{
+	static char *const names[] = { "flags=save", "flags=constant", "flags=iopl-only" };
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strstr(command_line(), names[i]))
+			return names[i];
+	return "flags=entry-clean";
+}
+
 static void run(void *unused)
 {
-	int leaky = strstr(command_line(), "flags=iopl-only") != NULL;
-	char *const argv[] = { "/compat", leaky ? "leaky" : NULL, NULL };
+	char *smap = strstr(command_line(), "smap=off") ? "smap=off" : "smap=on";
+	char *const argv[] = { "/compat", flags_variant(), smap, NULL };
 	char *const none[] = { NULL };
 
 	(void)unused;

@@ -2,7 +2,8 @@
  * Flags: what one program sets of NT, AC, ID and DF never shows in another, neither in its own
  * flags nor in the kernel's while it works for it.
  *
- * With flags=iopl-only the kernel's part must fail for NT and AC: that variant is there to show it.
+ * With flags=iopl-only NT, AC and ID must show in the kernel's: that variant is there to show it,
+ * whatever `irq-restore` is.
  */
 #include "../uapi/lab.h"
 #include "tests.h"

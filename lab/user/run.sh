@@ -137,9 +137,10 @@ for words in iobitmap=full-copy "getcpu=sgdt umip=off" "getcpu=sldt umip=off" \
 	"getcpu=cpuid getcpu-cache=on"; do
 	long tests 4 "$parallel" "$words"
 done
-# Intel's fast entry, whose exit restores no flags.
+# Intel's fast entry, whose exit restores no flags. Without SMAP its clac does not clear AC.
 for words in "" flags=save flags=constant flags=iopl-only; do
 	tests 1 "$exact" "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
+	tests 1 "$exact" "$words smap=off test.only=compat." max,-rdrand,-rdseed,vendor=GenuineIntel
 done
 tests 2 "$exact" ""
 # Softirqs: which code runs them, and what an idle CPU checks. Polling fills its time with

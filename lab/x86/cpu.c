@@ -61,7 +61,7 @@ static void control_registers_init(void)
 
 	cr4 |= f->pge ? CR4_PGE : 0;
 	cr4 |= f->smep ? CR4_SMEP : 0;
-	cr4 |= f->smap ? CR4_SMAP : 0;
+	cr4 |= f->smap && variants.smap ? CR4_SMAP : 0;
 	cr4 |= f->umip && variants.umip ? CR4_UMIP : 0;
 	write_cr0(CR0_PE | CR0_MP | CR0_ET | CR0_NE | CR0_WP | CR0_AM | CR0_PG);
 	write_cr4(cr4);

@@ -88,11 +88,13 @@ static inline u64 irq_save(void)
 	return flags;
 }
 
-/* Mechanism `irq-restore`: popf, or a test, a branch and sti. */
+/* Mechanism `irq-restore`: popf, or a test (of bit 9, IF), a branch and sti. Prefixes without a
+ * meaning make the popf as long as what may replace it: filled with a nop, the first form would
+ * count one instruction more than it has. */
 static inline void irq_restore(u64 flags)
 {
-	__asm__ volatile(ALTERNATIVE("push %0; popfq", "testl $0x200, %k0; jz 9f; sti; 9:",
-				     0 /* ALTERNATIVE_STI_IF */)
+	__asm__ volatile(ALTERNATIVE("push %0; .fill 5, 1, 0x3e; popfq",
+				     "bt $9, %k0; jnc 9f; sti; 9:", 0 /* ALTERNATIVE_STI_IF */)
 			 :
 			 : "r"(flags)
 			 : "memory", "cc");

@@ -79,7 +79,7 @@ static u64 chosen_features(void)
 
 	if (variants.irq_restore == IRQ_RESTORE_STI_IF)
 		chosen |= 1ul << ALTERNATIVE_STI_IF;
-	if (cpu_features.smap)
+	if (cpu_features.smap && variants.smap)
 		chosen |= 1ul << ALTERNATIVE_SMAP;
 	return chosen;
 }

@@ -23,7 +23,7 @@
 #define LAB_PATCH_H
 
 #define ALTERNATIVE_STI_IF 0 /* irq-restore=sti-if */
-#define ALTERNATIVE_SMAP 1   /* the CPU has SMAP: stac and clac instead of nothing */
+#define ALTERNATIVE_SMAP 1   /* the CPU has SMAP, and smap=on: stac and clac instead of nothing */
 
 #ifdef __ASSEMBLER__
 

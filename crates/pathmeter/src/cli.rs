@@ -30,7 +30,7 @@ An instruction count is not a time.
 A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one \
 (.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
 `measure -o` wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
-CPU, or two with the word cpus=2.";
+CPU, or two with the word cpus=2; vendor=intel makes it Intel's.";
 
 const EXAMPLES: &str = "\
 Examples:

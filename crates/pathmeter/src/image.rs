@@ -10,7 +10,7 @@ use pathmeter_model::Subject;
 use pathmeter_vm::{Settings, VmError};
 
 use crate::failure::Failure;
-use crate::lab::{Lab, LabComplaint};
+use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::results::sha256;
 
 /// A kernel, named by its hash.
@@ -74,9 +74,18 @@ impl Image {
         }
     }
 
+    /// Whose CPUs they are.
+    fn vendor(&self) -> Vendor {
+        match self {
+            Self::File { .. } => Vendor::Usual,
+            Self::Lab { lab, .. } => lab.vendor,
+        }
+    }
+
     /// Whether a measurement of `other` would be one of this.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        self.sha256() == other.sha256() && self.cpus() == other.cpus()
+        let machine = |image: &Self| (image.cpus(), image.vendor());
+        self.sha256() == other.sha256() && machine(self) == machine(other)
     }
 
     /// The guest's settings for it.
@@ -162,11 +171,13 @@ mod tests {
         let open = |name| Image::open(Path::new(name)).unwrap();
         let (plain, lazy) = (open("lab"), open("lab:iobitmap=lazy"));
         let two = open("lab:cpus=2");
-        assert!(!plain.is_same_as(&lazy) && !plain.is_same_as(&two));
+        let intel = open("lab:vendor=intel");
+        assert!(!plain.is_same_as(&lazy) && !plain.is_same_as(&two) && !plain.is_same_as(&intel));
         assert!(plain.is_same_as(&open("lab:")));
         let usual = Settings::default();
         assert_eq!(lazy.settings(&usual).append, "iobitmap=lazy");
         assert_eq!(lazy.conditions(&usual), plain.conditions(&usual));
         assert_eq!(two.conditions(&usual).cpus, 2);
+        assert!(intel.conditions(&usual).cpu.ends_with("vendor=GenuineIntel"));
     }
 }

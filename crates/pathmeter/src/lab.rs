@@ -1,5 +1,5 @@
-//! The lab kernel as a subject: how many CPUs its machine has, its variants on its command line,
-//! and its own words when it stops.
+//! The lab kernel as a subject: how many CPUs its machine has and whose they are, its variants on
+//! its command line, and its own words when it stops.
 
 use std::path::Path;
 
@@ -16,35 +16,69 @@ pub(crate) struct Lab {
     /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared.
     /// The kernel knows eight, but more than two don't run exactly (`docs/exactness.md`).
     pub(crate) cpus: u32,
+    /// Whose CPU its machine has, which is no variant either.
+    pub(crate) vendor: Vendor,
+}
+
+/// Whose CPU a machine has: 32-bit programs enter the kernel by AMD's `syscall`, which saves their
+/// flags, or by Intel's `sysenter`, which doesn't.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    /// That of the usual CPU.
+    Usual,
+    /// The same CPU as Intel's.
+    Intel,
 }
 
 impl Lab {
-    /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` is known here,
-    /// the kernel judges the others.
+    /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` and `vendor=V`
+    /// are known here, the kernel judges the others.
     pub(crate) fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
         let Some(words) = subject::lab_words(subject) else { return Ok(None) };
-        let (cpus, variants): (Vec<&str>, Vec<&str>) =
+        let (cpus, words): (Vec<&str>, Vec<&str>) =
             words.split(',').partition(|word| word.starts_with("cpus="));
+        let (vendor, variants): (Vec<&str>, Vec<&str>) =
+            words.into_iter().partition(|word| word.starts_with("vendor="));
         let cpus = match cpus[..] {
-            [] | ["cpus=1"] => Some(1),
-            ["cpus=2"] => Some(2),
-            _ => None,
+            [] | ["cpus=1"] => 1,
+            ["cpus=2"] => 2,
+            _ => {
+                let help = "give cpus=1 or cpus=2, once: more CPUs would not run exactly";
+                return Err(refused(subject, "these CPUs", help));
+            }
         };
-        match cpus {
-            Some(cpus) => Ok(Some(Self { variants: variants.join(","), cpus })),
-            None => Err(Failure::Usage {
-                message: format!("{}: the lab kernel can't have these CPUs", subject.display()),
-                help: "give cpus=1 or cpus=2, once: more CPUs would not run exactly".to_owned(),
-            }),
-        }
+        let vendor = match vendor[..] {
+            [] | ["vendor=amd"] => Vendor::Usual,
+            ["vendor=intel"] => Vendor::Intel,
+            _ => {
+                let help = "give vendor=amd or vendor=intel, once";
+                return Err(refused(subject, "this vendor's CPU", help));
+            }
+        };
+        Ok(Some(Self { variants: variants.join(","), cpus, vendor }))
     }
 
     /// The guest's settings for it.
     pub(crate) fn settings(&self, usual: &Settings) -> Settings {
         let words = [&pathmeter_lab::command_line(&self.variants), &usual.append[..]].join(" ");
         let append = words.trim().to_owned();
-        Settings { base_words: BaseWords::None, append, cpus: self.cpus, ..usual.clone() }
+        let cpu = match self.vendor {
+            Vendor::Usual => usual.cpu.clone(),
+            Vendor::Intel => as_intels(&usual.cpu),
+        };
+        Settings { base_words: BaseWords::None, append, cpus: self.cpus, cpu, ..usual.clone() }
     }
+}
+
+/// The same CPU model, made by Intel.
+fn as_intels(cpu: &str) -> String {
+    let others = cpu.split(',').filter(|word| !word.starts_with("vendor="));
+    others.chain(["vendor=GenuineIntel"]).collect::<Vec<_>>().join(",")
+}
+
+fn refused(subject: &Path, what: &str, help: &str) -> Failure {
+    let message = format!("{}: the lab kernel can't have {what}", subject.display());
+    Failure::Usage { message, help: help.to_owned() }
 }
 
 /// What the lab kernel prints on its console before it stops.
@@ -108,7 +142,8 @@ mod tests {
 
     #[test]
     fn cpus_are_the_machines_wherever_the_word_stands() {
-        let two = |variants: &str| Lab { variants: variants.to_owned(), cpus: 2 };
+        let vendor = Vendor::Usual;
+        let two = |variants: &str| Lab { variants: variants.to_owned(), cpus: 2, vendor };
         assert_eq!(asked("lab:cpus=2").unwrap(), two(""));
         for subject in ["lab:cpus=2,a=b,c=d", "lab:a=b,cpus=2,c=d", "lab:a=b,c=d,cpus=2"] {
             assert_eq!(asked(subject).unwrap(), two("a=b,c=d"));
@@ -133,6 +168,24 @@ mod tests {
             let failure = asked(&format!("lab:{words}")).unwrap_err();
             assert_eq!(failure.exit(), crate::failure::Exit::Usage, "{words}");
             assert!(failure.advice().unwrap().contains("cpus=1 or cpus=2"), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_intel_cpu_is_the_usual_one_but_for_its_vendor() {
+        let intel = asked("lab:a=b,vendor=intel,c=d").unwrap();
+        assert_eq!((&intel.variants[..], intel.vendor), ("a=b,c=d", Vendor::Intel));
+        let cpu = |lab: &Lab, usual: &str| {
+            lab.settings(&Settings { cpu: usual.to_owned(), ..Settings::default() }).cpu
+        };
+        let usual = "base,vendor=AuthenticAMD,lm=on";
+        assert_eq!(cpu(&intel, usual), "base,lm=on,vendor=GenuineIntel");
+        assert_eq!(cpu(&intel, "max"), "max,vendor=GenuineIntel");
+        assert_eq!(cpu(&asked("lab:vendor=amd").unwrap(), usual), usual);
+        assert!(!intel.settings(&Settings::default()).is_portable());
+        for words in ["vendor=", "vendor=via", "vendor=intel,vendor=amd"] {
+            let failure = asked(&format!("lab:{words}")).unwrap_err();
+            assert!(failure.advice().unwrap().contains("vendor=amd or vendor=intel"), "{words}");
         }
     }
 

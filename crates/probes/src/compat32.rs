@@ -1,5 +1,5 @@
-//! A 32-bit program of our own: it does an ioctl in each window through the CPU's fast 32-bit
-//! entry.
+//! A 32-bit program of our own: through the CPU's fast 32-bit entry it does an ioctl in each window,
+//! or yields with a flag set.
 //!
 //! Only real 32-bit code takes that entry as programs do: through the address that the kernel gives
 //! it in `AT_SYSINFO`, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int
@@ -41,12 +41,13 @@ const ENTRY: usize = 32;
 const FILE: &[u8] = b"/pathmeter-compat32\0";
 /// `execve`'s error for a format that the kernel doesn't know.
 const ENOEXEC: i32 = 8;
-/// Exit codes of the child: the error number of execve, or this one from the program itself.
+/// Exit codes of the child: the error number of execve, or these from the program itself.
 const NO_ENTRY: u32 = 99;
+const NO_FORK: u32 = 98;
 
 /// Parameters at the start of the program, in the order in which `compat32.s` expects them.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Parameters {
     file: u32,
     output: u32,
@@ -59,6 +60,10 @@ struct Parameters {
     /// 0 for no pauses before the windows; else a mask of the windows still to execute, which
     /// leaves how many there are, less one.
     pauses: u32,
+    /// 0 for ioctls; else the flag that a child of the program yields with, by the entry.
+    flag: u32,
+    /// Whom a signal interrupts meanwhile: a [`Signalled`], as its number.
+    signals: u32,
 }
 
 const WORDS: usize = size_of::<Parameters>() / 4;
@@ -72,7 +77,7 @@ struct Record {
     answer: u32,
 }
 
-const _: () = assert!(size_of::<Record>() == 16 && WORDS == 7);
+const _: () = assert!(size_of::<Record>() == 16 && WORDS == 9);
 
 /// Executes all windows of `report` in the 32-bit program, with [`Parameters::pauses`] before each.
 /// Each must return what `target` answers, beginning after `learnt`.
@@ -86,13 +91,8 @@ pub(crate) fn execute_windows(
     let Some(parameters) = parameters(report, target, output, pauses) else {
         return unsupported!("the 32-bit program's parameters do not fit 32 bits");
     };
-    write_program(&parameters)?;
-    let program = task::fork(execute)
-        .map_err(|error| Failure::unsupported(format_args!("no fork (error {error})")))?;
-    let _ = sys::close(output);
-    // Its records fit the pipe's buffer, so it is left alone until it has ended.
-    match task::wait(program) {
-        Ok(Ended::Exit(0)) => {
+    match run(&parameters, output)? {
+        Ended::Exit(0) => {
             let entry = read_entry(input)?;
             // The checks of two CPUs leave no room for it.
             if pauses == 0 {
@@ -100,11 +100,76 @@ pub(crate) fn execute_windows(
             }
             read_records(report, input, learnt, target.step)
         }
+        other => unsupported!("the 32-bit program ended with {other:?}"),
+    }
+}
+
+/// Which of two tasks that yield to each other is sent a signal, whose handler it then enters by
+/// the slow way out of the kernel, `iret`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signalled {
+    /// Neither.
+    None = 0,
+    /// The one that yields with the flag.
+    Setter = 1,
+    /// The other one.
+    Other = 2,
+}
+
+/// What came of two 32-bit tasks that yielded to each other, one with a flag set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Yields {
+    /// The instruction by which they entered the kernel.
+    pub(crate) entry: &'static str,
+    /// The end of the task that set the flag: 1 if it had it after each of its yields, else 0. Not
+    /// known if the other one was killed.
+    pub(crate) setter: Option<Ended>,
+    /// The end of the other one.
+    pub(crate) other: Ended,
+    /// All flags that the other one saw after its yields; 0 if it was killed.
+    pub(crate) seen: u32,
+}
+
+/// Has two 32-bit tasks yield to each other by the fast entry, `times` each, one with `flag` set.
+/// The caller must be a FIFO task.
+pub(crate) fn yields(flag: u64, times: u32, signalled: Signalled) -> Result<Yields, Failure> {
+    let [input, output] = descriptor::pipe()?;
+    let (Ok(place), Ok(flag)) = (u32::try_from(output), u32::try_from(flag)) else {
+        return unsupported!("the 32-bit program's parameters do not fit 32 bits");
+    };
+    let signals = signalled as u32;
+    let parameters =
+        Parameters { output: place, windows: times, flag, signals, ..Parameters::default() };
+    let other = run(&parameters, output)?;
+    let entry = read_entry(input)?;
+    let [mut seen, mut status] = [[0; 4]; 2];
+    let (setter, seen) = match other {
+        Ended::Exit(NO_FORK) => return unsupported!("the 32-bit program could not fork"),
+        Ended::Exit(0) => {
+            let read = [sys::read(input, &mut seen), sys::read(input, &mut status)];
+            prove!(read == [Ok(4); 2], "the 32-bit program told no result");
+            (Some(Ended::of(u32::from_ne_bytes(status))), u32::from_ne_bytes(seen))
+        }
+        _ => (None, 0),
+    };
+    let _ = sys::close(input);
+    Ok(Yields { entry, setter, other, seen })
+}
+
+/// Runs the program, and closes its end of the pipe. How it ended; what it wrote fits the pipe's
+/// buffer, so it is left alone until then.
+fn run(parameters: &Parameters, output: usize) -> Result<Ended, Failure> {
+    write_program(parameters)?;
+    let program = task::fork(execute)
+        .map_err(|error| Failure::unsupported(format_args!("no fork (error {error})")))?;
+    let _ = sys::close(output);
+    match task::wait(program) {
         Ok(Ended::Exit(code)) if code == ENOEXEC.cast_unsigned() => {
             unsupported!("32-bit programs don't run on this kernel (CONFIG_IA32_EMULATION)")
         }
         Ok(Ended::Exit(NO_ENTRY)) => unsupported!("the kernel gives 32-bit programs no vDSO"),
-        other => unsupported!("the 32-bit program ended with {other:?}"),
+        Ok(ended) => Ok(ended),
+        Err(error) => unsupported!("the 32-bit program was lost (wait4: error {error})"),
     }
 }
 
@@ -178,6 +243,7 @@ fn parameters(
         number: u32::try_from(nr32::IOCTL).ok()?,
         answer: u32::try_from(target.compat.answer).ok()?,
         pauses,
+        ..Parameters::default()
     })
 }
 
@@ -207,7 +273,7 @@ fn build(file: &mut [u8; PROGRAM], parameters: &Parameters) -> Option<usize> {
     for (place, word) in file.chunks_exact_mut(4).zip(elf32(start, size)) {
         place.copy_from_slice(&word.to_le_bytes());
     }
-    // SAFETY: Parameters is of 32-bit numbers, 7 words (asserted) without padding.
+    // SAFETY: Parameters is of 32-bit numbers, 9 words (asserted) without padding.
     let words: [u32; WORDS] = unsafe { core::mem::transmute(*parameters) };
     for (place, word) in file[HEADERS..].chunks_exact_mut(4).zip(words) {
         place.copy_from_slice(&word.to_le_bytes());
@@ -277,12 +343,16 @@ mod tests {
             number: 54,
             answer: 16,
             pauses: 15,
+            flag: 1 << 14,
+            signals: 2,
         };
         let length = build(&mut file, &parameters).unwrap();
         assert!(length > HEADERS + size_of::<Parameters>());
         assert_eq!(&file[..6], b"\x7fELF\x01\x01");
         assert_eq!(file[HEADERS..HEADERS + 4], 3_u32.to_le_bytes());
         assert_eq!(file[HEADERS + 24..HEADERS + 28], 15_u32.to_le_bytes());
-        assert_eq!(file[HEADERS + 28..HEADERS + 31], *b"lo\0");
+        assert_eq!(file[HEADERS + 28..HEADERS + 32], (1_u32 << 14).to_le_bytes());
+        assert_eq!(file[HEADERS + 32..HEADERS + 36], 2_u32.to_le_bytes());
+        assert_eq!(file[HEADERS + 36..HEADERS + 39], *b"lo\0");
     }
 }

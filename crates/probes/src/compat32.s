@@ -1,4 +1,5 @@
-// The 32-bit program of compat32.rs: parameters, the request, then code; position-independent.
+// The 32-bit program of compat32.rs: parameters, the request, then code; position-independent. With
+// a FLAG it does no ioctls but yields.
 // Registers: esi = the parameters; the kernel preserves ebx, ecx, edx, esi, edi and ebp over a
 // call.
 
@@ -13,10 +14,12 @@
 .set NUMBER,      16
 .set ANSWER,      20
 .set PAUSES,      24      // 0: no pauses before the windows; else a mask of how many
-.set STRUCTURE,   28      // 32 bytes: what the ioctl is about; at first a struct ifreq
+.set FLAG,        28      // 0: ioctls; else the flag that one of two tasks yields with
+.set SIGNALS,     32      // 1: the other task signals it; 2: it signals the other; else none does
+.set STRUCTURE,   36      // 32 bytes: what the ioctl is about; at first a struct ifreq
 
 pathmeter_compat32:
-        .fill   7, 4, 0                         // struct Parameters
+        .fill   9, 4, 0                         // struct Parameters
         .byte   'l', 'o'
         .fill   30, 1, 0                        // struct ifreq: "lo"
 start:
@@ -49,6 +52,8 @@ start:
         mov     OUTPUT(%esi), %ebx
         mov     $4, %eax
         call    *(%esp)
+        cmpl    $0, FLAG(%esi)
+        jne     yields
 
 window: mov     PAUSES(%esi), %ecx
         test    %ecx, %ecx
@@ -92,6 +97,84 @@ window: mov     PAUSES(%esi), %ecx
         mov     $1, %eax                        // exit(0)
         xor     %ebx, %ebx
         call    *(%esp)
+
+// This task yields without the flag, a child with it: WINDOWS times each, by the entry. Every other
+// call is made by int 0x80, which clears the flags on its way in and gives them back.
+yields: mov     (%esp), %ebp                    // the entry
+        lea     handler - pathmeter_compat32(%esi), %ecx
+        mov     $10, %ebx                       // signal(SIGUSR1, handler): for one signal
+        mov     $48, %eax
+        int     $0x80
+        mov     $2, %eax                        // fork()
+        int     $0x80
+        test    %eax, %eax
+        jz      setter
+        js      failed
+        mov     %eax, %ebx
+        xor     %edi, %edi
+        mov     WINDOWS(%esi), %edx
+1:      mov     $0x202, %eax
+        call    yield
+        or      %eax, %edi                      // all flags ever seen
+        cmpl    $1, SIGNALS(%esi)
+        jne     2f
+        call    signal
+2:      dec     %edx
+        jnz     1b
+        mov     %edi, 4(%esp)
+        lea     8(%esp), %ecx                   // waitpid(child, 8(%esp), 0)
+        mov     $7, %eax
+        int     $0x80
+        lea     4(%esp), %ecx                   // write(output, struct Yields, 8)
+        mov     $8, %edx
+        mov     OUTPUT(%esi), %ebx
+        mov     $4, %eax
+        int     $0x80
+        xor     %ebx, %ebx                      // exit(0)
+3:      mov     $1, %eax
+        int     $0x80
+failed: mov     $98, %ebx                       // exit(98)
+        jmp     3b
+
+setter: mov     $9, %ecx                        // prctl(PR_SET_PDEATHSIG, SIGKILL)
+        mov     $1, %ebx
+        mov     $172, %eax
+        int     $0x80
+        cmpl    $2, SIGNALS(%esi)
+        jne     1f
+        mov     $64, %eax                       // getppid()
+        int     $0x80
+        mov     %eax, %ebx
+        call    signal
+1:      mov     $-1, %edi
+        mov     WINDOWS(%esi), %edx
+2:      mov     FLAG(%esi), %eax
+        or      $0x202, %eax
+        call    yield
+        and     %eax, %edi                      // the flags always seen
+        dec     %edx
+        jnz     2b
+        xor     %ebx, %ebx                      // exit(1 if FLAG is among them)
+        test    %edi, FLAG(%esi)
+        setnz   %bl
+        jmp     3b
+
+signal: mov     $10, %ecx                       // kill(ebx, SIGUSR1), once
+        mov     $37, %eax
+        int     $0x80
+        movl    $0, SIGNALS(%esi)
+handler: ret
+
+// Yields with the flags eax, and returns those that it comes back with.
+yield:  pushf
+        push    %eax
+        popf
+        mov     $158, %eax
+        call    *%ebp
+        pushf
+        pop     %eax
+        popf
+        ret
 pathmeter_compat32_end:
 .code64
 .popsection

@@ -8,12 +8,13 @@ use core::sync::atomic::Ordering;
 
 use crate::{
     clock::{self, marker_code},
-    failure::{Outcome, broken, prove},
+    compat32::{self, Signalled},
+    failure::{Failure, Outcome, broken, prove},
     lab,
     probe::Probes,
     report::ProbeReport,
     sys,
-    task::{self, Board, Partner},
+    task::{self, Board, Ended, Partner},
 };
 
 pub(crate) const PROBES: Probes = &[
@@ -33,13 +34,13 @@ const AC: u64 = 1 << 18;
 /// CPUID may be used, if it can be toggled.
 const ID: u64 = 1 << 21;
 
-/// Flags that a user program may set and that must stay its own: as checks name them, there and in
-/// the kernel.
-const PRIVATE: [(&str, &str, u64); 4] = [
-    ("NT", "NT in kernel", NT),
-    ("AC", "AC in kernel", AC),
-    ("ID", "ID in kernel", ID),
-    ("DF", "DF in kernel", DF),
+/// Flags that a user program may set and that must stay its own: as checks name them there, in the
+/// kernel and in 32-bit programs. Every way into the kernel clears DF, for the compiler's code.
+const PRIVATE: [(&str, &str, Option<&str>, u64); 4] = [
+    ("NT", "NT in kernel", Some("NT in a 32-bit program"), NT),
+    ("AC", "AC in kernel", Some("AC in a 32-bit program"), AC),
+    ("ID", "ID in kernel", Some("ID in a 32-bit program"), ID),
+    ("DF", "DF in kernel", None, DF),
 ];
 
 #[inline(always)]
@@ -110,12 +111,34 @@ fn std_cld(report: &mut ProbeReport) -> Outcome {
 /// Switches for each flag in [`isolation`].
 const SWITCHES: u64 = 32;
 
-/// The partner yields for ever with one flag set, the probe checks for it after every switch: in
-/// its own flags, and where the kernel reports them, in the kernel's.
+/// Yields of each 32-bit task in [`in_32_bits`].
+const YIELDS: u32 = 16;
+/// The signal that kills a program whose return to user mode faults.
+const SIGSEGV: u32 = 11;
+
+/// What one task sets of its flags, checked for in another: in 64-bit programs, in the kernel where
+/// it reports its flags, and in 32-bit programs.
 fn isolation(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
+    let in_kernel = in_64_bits(report)?;
+    let leaked = in_32_bits(report)?;
+    match (in_kernel, leaked) {
+        (None, None) => Ok(()),
+        (Some(name), _) => {
+            broken!("{name} of another task shows in the kernel's flags after a switch")
+        }
+        (None, Some(name)) => {
+            broken!("{name} of another task shows in a 32-bit program after a switch")
+        }
+    }
+}
+
+/// The partner yields for ever with one flag set, the probe checks for it after every switch: in
+/// its own flags, and where the kernel reports them, in the kernel's. The first that leaks into
+/// those.
+fn in_64_bits(report: &mut ProbeReport) -> Result<Option<&'static str>, Failure> {
     let mut leaked = None;
-    for (name, in_kernel, flag) in PRIVATE {
+    for (name, in_kernel, _, flag) in PRIVATE {
         let board = Board::new()?;
         let _partner = Partner::process(|| yield_with(board, flag))?;
         while board.turns() < SWITCHES {
@@ -128,15 +151,58 @@ fn isolation(report: &mut ProbeReport) -> Outcome {
         report.check(name, format_args!("its task's own over {SWITCHES} switches"));
         if let Ok(flags) = lab::yield_flags() {
             let leaks = flags as u64 & flag != 0;
-            report.check(in_kernel, format_args!("{}", if leaks { "leaks" } else { "kept out" }));
+            report.check(in_kernel, format_args!("{}", leak(leaks)));
             leaked = leaked.or(leaks.then_some(name));
         }
     }
-    match leaked {
-        None => Ok(()),
-        Some(name) => broken!("{name} of another task shows in the kernel's flags after a switch"),
-    }
+    Ok(leaked)
 }
+
+/// The same between two 32-bit programs, whose fast way out of the kernel may restore no flags; the
+/// first flag that leaks. And what becomes of a task with NT, its own or another's, that leaves the
+/// kernel by `iret`, which faults if NT is set in the kernel.
+fn in_32_bits(report: &mut ProbeReport) -> Result<Option<&'static str>, Failure> {
+    let own = match compat32::yields(NT, YIELDS, Signalled::Setter) {
+        Ok(own) => own,
+        Err(Failure::Unsupported(reason)) => {
+            let reason = core::str::from_utf8(reason.as_bytes()).unwrap_or_default();
+            report.check(ENTRY, format_args!("none: {reason}"));
+            return Ok(None);
+        }
+        Err(failure) => return Err(failure),
+    };
+    report.check(ENTRY, format_args!("{}", own.entry));
+    let mut leaked = None;
+    for (name, _, in_program, flag) in PRIVATE {
+        let Some(in_program) = in_program else { continue };
+        let yields = compat32::yields(flag, YIELDS, Signalled::None)?;
+        let leaks = u64::from(yields.seen) & flag != 0;
+        report.check(in_program, format_args!("{}", leak(leaks)));
+        if flag == NT {
+            let kept = yields.setter == Some(Ended::Exit(1));
+            report.check(
+                "own NT over a yield",
+                format_args!("{}", if kept { "kept" } else { "lost" }),
+            );
+        }
+        leaked = leaked.or(leaks.then_some(name));
+    }
+    // Last, since its partner may not have ended yet.
+    let other = compat32::yields(NT, YIELDS, Signalled::Other)?;
+    let ends = [("own NT at iret", own.setter), ("another's NT at iret", Some(other.other))];
+    for (name, ended) in ends {
+        let faults = ended == Some(Ended::Signal(SIGSEGV));
+        report.check(name, format_args!("{}", if faults { "fault" } else { "no fault" }));
+    }
+    Ok(leaked)
+}
+
+fn leak(leaks: bool) -> &'static str {
+    if leaks { "leaks" } else { "kept out" }
+}
+
+/// By which instruction 32-bit programs enter the kernel.
+const ENTRY: &str = "32-bit entry";
 
 /// Yields for ever with `flag` set across the system call, and reports the flags that it saw after
 /// it.

@@ -19,6 +19,17 @@ pub enum Ended {
     Signal(u32),
 }
 
+impl Ended {
+    /// What wait4(2) tells by `status`: low 7 bits 0 is an exit, whose code stands in bits 8 to 15.
+    pub(crate) fn of(status: u32) -> Self {
+        if status.trailing_zeros() >= 7 {
+            Self::Exit(status >> 8 & 0xff)
+        } else {
+            Self::Signal(status & 0x7f)
+        }
+    }
+}
+
 /// Forks; the child runs `body` and exits with what it returns. The child's number.
 pub fn fork(body: impl FnOnce() -> usize) -> Ret {
     // SAFETY: fork copies the whole process, and the child never returns to the caller's frames.
@@ -37,9 +48,7 @@ pub fn wait(pid: usize) -> Result<Ended, i32> {
         match unsafe { sys::checked(nr::WAIT4, [pid, place, 0, 0, 0, 0]) } {
             Err(sys::errno::EINTR) => {}
             Err(error) => return Err(error),
-            // wait(2): low 7 bits 0 is an exit, whose code stands in bits 8 to 15.
-            Ok(_) if status.trailing_zeros() >= 7 => return Ok(Ended::Exit(status >> 8 & 0xff)),
-            Ok(_) => return Ok(Ended::Signal(status & 0x7f)),
+            Ok(_) => return Ok(Ended::of(status)),
         }
     }
 }
