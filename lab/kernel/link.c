@@ -8,6 +8,8 @@
  * (tasklet_action() in kernel/softirq.c). A frame that comes while it runs raises NET_RX again,
  * and the variant of `softirq` decides when that is seen.
  *
+ * Should nothing look for softirqs for long, the other side's repeated answers end the wait.
+ *
  * One program at a time. It sleeps with the request, so a signal ends its wait.
  */
 #include "link.h"
@@ -24,6 +26,7 @@
 #define FRAMES 2
 #define WORK_MOST (1ul << 20)
 #define DELAY_MOST (1ul << 40)
+#define REPEAT_NS 200000000ul /* as TCP does at the earliest: TCP_RTO_MIN of Linux 2.4 */
 
 /* Set by the program while no frame is due; `handled` then counts up on the CPU that it was on. */
 static struct {
@@ -74,7 +77,16 @@ static void send(const struct lab_round_trip *trip)
 	link.handled = 0;
 	link.comes[0] = read_tsc() + trip->first;
 	link.comes[1] = link.comes[0] + trip->second;
-	softirq_test_arm_twice(LAB_NET_RX, link.comes[0], link.comes[1]);
+	softirq_test_arm_more(LAB_NET_RX, link.comes[0], link.comes[1], ns_to_tsc(REPEAT_NS));
+	irq_restore(flags);
+}
+
+/* On the CPU that it was sent on, usually: another one's device repeats once more, in vain. */
+static void stop_repeating(void)
+{
+	u64 flags = irq_save();
+
+	softirq_test_arm_more(LAB_NET_RX, NEVER, NEVER, 0);
 	irq_restore(flags);
 }
 
@@ -108,6 +120,7 @@ i64 lab_round_trip(u64 argument)
 		return -EBUSY;
 	send(&trip);
 	result = await_answer();
+	stop_repeating();
 	if (result)
 		link.comes[0] = link.comes[1] = NEVER;
 	__atomic_store_n(&link.busy, false, __ATOMIC_RELEASE);

@@ -51,8 +51,9 @@ i64 lab_softirq_take(u64 argument);
 
 /* softirq_test.c: the test device, and what LAB_SOFTIRQ_ARM, _RAISE and _COUNTS do. */
 void softirq_test_init(void);
-/* Has this CPU's test device raise `softirq` at two times (TSC). Interrupts are off. */
-void softirq_test_arm_twice(u32 softirq, u64 first, u64 second);
+/* Has this CPU's test device raise `softirq` at two times (TSC), and then every `repeat` ticks;
+ * NEVER and 0 for none. Interrupts are off. */
+void softirq_test_arm_more(u32 softirq, u64 first, u64 second, u64 repeat);
 i64 lab_softirq_arm(u64 argument);
 i64 lab_softirq_raise(u64 softirq);
 i64 lab_softirq_counts(u64 out);

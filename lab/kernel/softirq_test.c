@@ -22,9 +22,10 @@
 #define HLT 0xf4 /* the instruction */
 
 static struct device {
-	struct spinlock lock; /* irqsave; over the next four */
+	struct spinlock lock; /* irqsave; over the next five */
 	u64 deadline;         /* TSC; NEVER if it isn't armed */
 	u64 later;            /* the deadline after this one, or NEVER */
+	u64 repeat;           /* ticks of the TSC from the last one to more of them, or 0 */
 	u32 softirq;
 	u32 target;           /* CPU that raises it */
 	u32 sent;             /* bits: softirqs to raise at another CPU's interrupt */
@@ -70,6 +71,15 @@ static void send(u32 target, u32 softirqs)
 	apic_send(percpu[target].apic_id, VECTOR_TEST);
 }
 
+static void set_next(struct device *device)
+{
+	if (device->later == NEVER && device->repeat)
+		device->deadline += device->repeat;
+	else
+		device->deadline = device->later;
+	device->later = NEVER;
+}
+
 /* What this CPU's device is to raise here and now; sends what is another's. */
 static u32 take_due(struct percpu *cpu, struct device *device)
 {
@@ -79,10 +89,8 @@ static u32 take_due(struct percpu *cpu, struct device *device)
 	spin_lock(&device->lock);
 	target = device->target;
 	bit = read_tsc() >= device->deadline ? 1u << device->softirq : 0;
-	if (bit) {
-		device->deadline = device->later;
-		device->later = NEVER;
-	}
+	if (bit)
+		set_next(device);
 	timer_set_device(device->deadline);
 	spin_unlock(&device->lock);
 	if (target == cpu->number)
@@ -147,6 +155,7 @@ i64 lab_softirq_arm(u64 argument)
 	device->target = arm.cpu;
 	device->deadline = read_tsc() + arm.delay;
 	device->later = NEVER;
+	device->repeat = 0;
 	if (carrier == this_cpu()->number)
 		timer_set_device(device->deadline);
 	spin_unlock(&device->lock);
@@ -156,12 +165,13 @@ i64 lab_softirq_arm(u64 argument)
 	return 0;
 }
 
-void softirq_test_arm_twice(u32 softirq, u64 first, u64 second)
+void softirq_test_arm_more(u32 softirq, u64 first, u64 second, u64 repeat)
 {
 	struct percpu *cpu = this_cpu();
 	struct device *device = &devices[cpu->number];
 
 	spin_lock(&device->lock);
+	device->repeat = repeat;
 	device->softirq = softirq;
 	device->target = cpu->number;
 	device->deadline = first;
