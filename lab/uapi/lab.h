@@ -77,8 +77,9 @@ struct lab_softirq_arm {
 
 /* What comes back for a request: an acknowledgement, and after it the answer. */
 struct lab_round_trip {
-	uint64_t first, second; /* ticks of the TSC until the one comes, and from there to the other */
-	uint64_t work;          /* instructions that handling each takes */
+	uint64_t first;  /* ticks of the TSC until the acknowledgement comes */
+	uint64_t second; /* and from there until the answer does */
+	uint64_t work;   /* instructions that handling each takes */
 };
 
 /* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost

@@ -141,7 +141,8 @@ pub(super) fn again_slice(report: &mut ProbeReport) -> Outcome {
 
 /// The wait of HI, as its own handler raises it once more.
 fn again(contexts: &[u16], pass: impl Fn(u64) -> Outcome) -> Result<u64, Failure> {
-    let [_, second] = armed_runs(Armed { softirq: lab::HI, ..NET_RX_ONCE }, contexts, pass)?;
+    let [_, second] =
+        armed_runs(Armed { softirq: lab::HI, again: 1, ..NET_RX_ONCE }, contexts, pass)?;
     prove!(second.context == lab::IN_KERNEL, "a handler's raise is told as {}", second.context);
     Ok(wait(&second))
 }
@@ -157,11 +158,15 @@ pub(super) struct Armed {
     /// How much longer the probe does what is to be interrupted.
     pub(super) rest: u64,
     pub(super) softirq: u32,
+    /// How often the handler raises it again; HI only.
+    pub(super) again: u32,
 }
 
 /// Until the next tick must have come.
-pub(super) const NET_RX_ONCE: Armed = Armed { delay: STEP, rest: TICK, softirq: lab::NET_RX };
+pub(super) const NET_RX_ONCE: Armed =
+    Armed { delay: STEP, rest: TICK, softirq: lab::NET_RX, again: 0 };
 
+#[allow(clippy::unnecessary_wraps, reason = "as sleep() lets a time pass, which may fail")]
 fn busy(instructions: u64) -> Outcome {
     clock::busy(instructions);
     Ok(())
@@ -201,8 +206,7 @@ pub(super) fn raised<const N: usize>(
     arm: Armed,
     pass: impl Fn(u64) -> Outcome,
 ) -> Result<[SoftirqRecord; N], Failure> {
-    let again = (N as u32).saturating_sub(1);
-    let armed = lab::arm_softirq(arm.delay, arm.softirq, again);
+    let armed = lab::arm_softirq(arm.delay, arm.softirq, arm.again);
     prove!(armed.is_ok(), "the lab's device can't be armed ({armed:?})");
     pass(arm.delay + arm.rest)?;
     the_runs(arm.softirq)

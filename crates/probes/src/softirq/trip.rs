@@ -1,6 +1,6 @@
-//! What a lost softirq costs a program: requests and their answers over a modelled link, one by
-//! one, as `lat_tcp` measures a network. A sample is the mean of [`TRIPS`] of them, or of those that
-//! fit into [`LONGEST`].
+//! What a lost softirq costs a program: requests and their answers over a modelled link, one after
+//! the other, as `lat_tcp` measures a network. A sample is the mean of [`TRIPS`] of them, or of
+//! those that fit into [`LONGEST`].
 //!
 //! The link is the lab kernel's (`lab/kernel/link.c`); when frames come is the guest's own time, to
 //! the instruction. An acknowledgement comes at a fixed time after the request, the answer at a
