@@ -9,6 +9,7 @@
 #include "../x86/x86.h"
 #include "file.h"
 #include "ioctl.h"
+#include "link.h"
 #include "page.h"
 #include "variants.h"
 #include "printk.h"
@@ -98,6 +99,7 @@ _Noreturn void kernel_main(u64 start_info)
 	variants_print();
 	text_protect();
 	virtio_net_init();
+	link_init();
 	smp_start_others();
 	softirq_start_threads();
 	lockdep_test(boot_info.command_line);

@@ -448,11 +448,30 @@ static _Noreturn void idle_by_hlt(const u32 reasons)
 	}
 }
 
+/* idle-check=early: a correct check at a wrong place. What an interrupt raises after it, while
+ * interrupts are still on, is not seen before the CPU sleeps. */
+static _Noreturn void idle_by_hlt_checked_early(void)
+{
+	for (;;) {
+		irq_enable();
+		if (READ_ONCE(current->work) & WORK_SOFTIRQ)
+			schedule();
+		irq_disable();
+		if (READ_ONCE(current->work) & WORK_RESCHEDULE) {
+			irq_enable();
+			schedule();
+		} else {
+			irq_enable_and_halt();
+		}
+	}
+}
+
+/* Without `pause`, at which QEMU's interpreter would leave its translated code. */
 static _Noreturn void idle_by_poll(const u32 reasons)
 {
 	for (;;) {
 		while (!(READ_ONCE(current->work) & reasons))
-			cpu_pause();
+			;
 		schedule();
 	}
 }
@@ -462,6 +481,8 @@ _Noreturn void idle_loop(void)
 	const u32 reasons = WORK_RESCHEDULE | (variants.idle_check ? WORK_SOFTIRQ : 0);
 
 	apic_timer_set(0); /* the first tick, at once; it sets the next */
+	if (variants.idle == IDLE_HLT && variants.idle_check == IDLE_CHECK_EARLY)
+		idle_by_hlt_checked_early();
 	if (variants.idle == IDLE_HLT)
 		idle_by_hlt(reasons);
 	irq_enable();

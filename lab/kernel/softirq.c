@@ -8,22 +8,27 @@
  *   syscall-return  WORK_SOFTIRQ of the current   return from system calls and exceptions,
  *                   task; from the tick also      schedule(), the end of the tick
  *                   percpu->softirq_look
- *   irq-return      the same                      the same, and every interrupt's return to
- *                                                 user mode
+ *   irq-once        the same; from interrupts     the same, and once the end of an interrupt
+ *                   also softirq_look
+ *   irq-return      as syscall-return             the same as syscall-return, and every
+ *                                                 interrupt's return to user mode
  *   irq-exit        softirq_look; from outside    the end of any interrupt, local_bh_enable();
  *                   interrupts wakes the thread   the thread
  *   thread          wakes the thread              the thread
  *
- * syscall-return is how Linux 2.4.5 left interrupts of the local APIC: do_IRQ(), for all others,
- * the tick among them, looked once, and left what was raised again meanwhile. irq-return is its
- * fix; the other half of that is the mechanism `idle-check`. Neither had a thread: here the limit
- * below goes for them, too.
+ * syscall-return is Linux 2.4.5 as the thread of May 2001 describes it, and how its entry code left
+ * interrupts of the local APIC. irq-once is how its do_IRQ() left all others, the timer's among
+ * them: it looked at its end, and do_softirq() ran each softirq once and left what was raised again
+ * meanwhile. irq-return is the thread's fix; the other half of that is the mechanism `idle-check`.
+ * None of these had a thread: here the limit below goes for them, too.
  *
  * Nothing has a lock: pending bits, stamps and notes are the CPU's own, changed with interrupts
  * off. TRICKS.md, "Softirqs", argues why none is lost.
  *
- * Sources: Linux kernel/softirq.c (2.4.5, and 6.1: MAX_SOFTIRQ_RESTART, MAX_SOFTIRQ_TIME),
- * arch/i386/kernel/entry.S (2.4.5).
+ * Sources: Linux kernel/softirq.c (2.4.0, and 6.1: MAX_SOFTIRQ_RESTART, MAX_SOFTIRQ_TIME),
+ * arch/i386/kernel/apic.c (2.4.0), arch/i386/kernel/entry.S (2.4.5, by the thread's patch);
+ * do_softirq() of 2.4.5 as Andrea Arcangeli quotes it, linux-kernel, 2001-05-27, message-id
+ * 20010527195619.K676@athlon.random.
  */
 #include "softirq.h"
 #include "../x86/patch.h"
@@ -76,27 +81,41 @@ static void note_as_work(struct percpu *cpu, u64 softirq)
 		cpu->softirq_look = 1;
 }
 
+/* irq-once. Raised by a softirq itself, it is left as it is: no interrupt ends then. */
+static void note_for_once(struct percpu *cpu, u64 softirq)
+{
+	note_as_work(cpu, softirq);
+	if (cpu->irq_context)
+		cpu->softirq_look = 1;
+}
+
 static void note_for_thread(struct percpu *cpu, u64 softirq)
 {
 	wake_thread(cpu);
 }
 
-static u32 interrupted(const struct percpu *cpu)
+static u32 interrupted(struct percpu *cpu)
 {
+	bool halted = cpu->halted;
+
+	cpu->halted = false;
 	if (cpu->irq_context == IRQ_FROM_USER)
 		return LAB_IN_USER;
-	return cpu->task == cpu->idle && !cpu->softirq_disabled ? LAB_IN_IDLE : LAB_IN_KERNEL;
+	if (cpu->task != cpu->idle || cpu->softirq_disabled)
+		return LAB_IN_KERNEL;
+	return halted ? LAB_IN_HALT : LAB_IN_IDLE;
 }
 
 void raise_softirq(u32 softirq)
 {
 	u64 flags = irq_save();
 	struct percpu *cpu = this_cpu();
+	u32 context = interrupted(cpu);
 
 	if (!(cpu->softirq_pending >> softirq & 1)) {
 		struct softirq_raise *raise = &cpu->softirq_raises[cpu->softirq_bank][softirq];
 
-		raise->context = interrupted(cpu);
+		raise->context = context;
 		raise->at = read_tsc();
 		cpu->softirq_pending |= 1u << softirq;
 	}
@@ -190,16 +209,14 @@ i64 lab_softirq_take(u64 argument)
 
 /* ---- Running. ---- */
 
-/* All that are pending now, in order. Returns when the last was entered. The record is written
- * after the handler, so that it adds nothing to what it tells: only the rest of the first stamp
- * does, four instructions. */
-static inline u64 run_round(struct percpu *cpu)
+/* Those taken, in order. Returns when the last was entered. The record is written after the
+ * handler, so that it adds nothing to what it tells: only the rest of the first stamp does, four
+ * instructions. */
+static inline u64 run_taken(struct percpu *cpu, u32 pending)
 {
-	u32 pending = cpu->softirq_pending;
 	u64 entered;
 
 	/* What is raised from now on has the other bank's stamps, and the next round. */
-	cpu->softirq_pending = 0;
 	cpu->softirq_look = 0;
 	cpu->softirq_bank ^= 1;
 	irq_enable();
@@ -213,6 +230,15 @@ static inline u64 run_round(struct percpu *cpu)
 	} while (pending);
 	irq_disable();
 	return entered;
+}
+
+/* All that are pending now. */
+static inline u64 run_round(struct percpu *cpu)
+{
+	u32 pending = cpu->softirq_pending;
+
+	cpu->softirq_pending = 0;
+	return run_taken(cpu, pending);
 }
 
 void softirq_run(void)
@@ -233,6 +259,46 @@ void softirq_run(void)
 		run_round(cpu);
 	}
 	cpu->softirq_disabled = 0;
+}
+
+/* Those pending that are left where they are keep their stamps: in the bank that takes them. */
+static void keep_stamps(struct percpu *cpu)
+{
+	u32 bank = cpu->softirq_bank;
+
+	for (u32 left = cpu->softirq_pending; left; left &= left - 1) {
+		u32 softirq = __builtin_ctz(left);
+
+		cpu->softirq_raises[bank ^ 1][softirq] = cpu->softirq_raises[bank][softirq];
+	}
+}
+
+/* irq-once, the end of an interrupt: each softirq once. What was raised again meanwhile stays
+ * pending, and nobody is told. */
+static void softirq_run_once(void)
+{
+	struct percpu *cpu = this_cpu();
+	u32 fresh = ~0u, now;
+
+	if (cpu->softirq_disabled)
+		return;
+	cpu->softirq_disabled = 1;
+	while ((now = cpu->softirq_pending & fresh)) {
+		fresh &= ~now;
+		cpu->softirq_pending &= ~now;
+		keep_stamps(cpu);
+		run_taken(cpu, now);
+	}
+	cpu->softirq_disabled = 0;
+	if (!cpu->softirq_pending)
+		__atomic_fetch_and(&cpu->task->work, ~WORK_SOFTIRQ, __ATOMIC_RELAXED);
+}
+
+/* Of irq-exit's checks none is taken away: local_bh_enable() relies on its note. */
+void softirq_do_not_look(void)
+{
+	if (variants.softirq == SOFTIRQ_IRQ_ONCE)
+		this_cpu()->softirq_look = 0;
 }
 
 void softirq_work(void)
@@ -294,12 +360,15 @@ void softirq_apply_variant(void)
 {
 	static void (*const notes[])(struct percpu *, u64) = {
 		[SOFTIRQ_SYSCALL_RETURN] = note_as_work,
+		[SOFTIRQ_IRQ_ONCE] = note_for_once,
 		[SOFTIRQ_IRQ_RETURN] = note_as_work,
 		[SOFTIRQ_IRQ_EXIT] = softirq_note,
 		[SOFTIRQ_THREAD] = note_for_thread,
 	};
 
 	static_call_patch(softirq_note, notes[variants.softirq]);
-	if (variants.softirq == SOFTIRQ_SYSCALL_RETURN)
+	if (variants.softirq == SOFTIRQ_SYSCALL_RETURN || variants.softirq == SOFTIRQ_IRQ_ONCE)
 		static_call_patch(exit_work, exit_work_but_softirqs);
+	if (variants.softirq == SOFTIRQ_IRQ_ONCE)
+		static_call_patch(softirq_run, softirq_run_once);
 }

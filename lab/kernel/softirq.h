@@ -39,6 +39,8 @@ void local_bh_enable(void);
 /* Runs what is pending, by turns, within bounds; leaves the rest to the CPU's thread. Interrupts
  * are off, and off again on return. For the code that checks: an interrupt's end, schedule(), … */
 void softirq_run(void);
+/* tick-check=off: what is pending is not for the end of this interrupt. Interrupts are off. */
+void softirq_do_not_look(void);
 /* WORK_SOFTIRQ of the current task: runs what is pending and clears it. Interrupts are off. */
 void softirq_work(void);
 
@@ -49,6 +51,9 @@ i64 lab_softirq_take(u64 argument);
 
 /* softirq_test.c: the test device, and what LAB_SOFTIRQ_ARM, _RAISE and _COUNTS do. */
 void softirq_test_init(void);
+/* Has this CPU's test device raise `softirq` at two times (TSC), and then every `repeat` ticks;
+ * NEVER and 0 for none. Interrupts are off. */
+void softirq_test_arm_more(u32 softirq, u64 first, u64 second, u64 repeat);
 i64 lab_softirq_arm(u64 argument);
 i64 lab_softirq_raise(u64 softirq);
 i64 lab_softirq_counts(u64 out);

@@ -19,10 +19,13 @@
 #define FROM_TIMER 0
 #define FROM_OTHER_CPU 1
 #define DELAY_MOST (1ul << 48)
+#define HLT 0xf4 /* the instruction */
 
 static struct device {
-	struct spinlock lock; /* irqsave; over the next three */
+	struct spinlock lock; /* irqsave; over the next five */
 	u64 deadline;         /* TSC; NEVER if it isn't armed */
+	u64 later;            /* the deadline after this one, or NEVER */
+	u64 repeat;           /* ticks of the TSC from the last one to more of them, or 0 */
 	u32 softirq;
 	u32 target;           /* CPU that raises it */
 	u32 sent;             /* bits: softirqs to raise at another CPU's interrupt */
@@ -68,6 +71,15 @@ static void send(u32 target, u32 softirqs)
 	apic_send(percpu[target].apic_id, VECTOR_TEST);
 }
 
+static void set_next(struct device *device)
+{
+	if (device->later == NEVER && device->repeat)
+		device->deadline += device->repeat;
+	else
+		device->deadline = device->later;
+	device->later = NEVER;
+}
+
 /* What this CPU's device is to raise here and now; sends what is another's. */
 static u32 take_due(struct percpu *cpu, struct device *device)
 {
@@ -78,7 +90,7 @@ static u32 take_due(struct percpu *cpu, struct device *device)
 	target = device->target;
 	bit = read_tsc() >= device->deadline ? 1u << device->softirq : 0;
 	if (bit)
-		device->deadline = NEVER;
+		set_next(device);
 	timer_set_device(device->deadline);
 	spin_unlock(&device->lock);
 	if (target == cpu->number)
@@ -88,15 +100,23 @@ static u32 take_due(struct percpu *cpu, struct device *device)
 	return due;
 }
 
+/* Whether the CPU slept: an interrupt ends a `hlt`, and returns behind it. */
+static inline bool was_halted(const struct regs *regs)
+{
+	return !regs_user(regs) && ((const u8 *)regs->rip)[-1] == HLT;
+}
+
 /* Interrupt VECTOR_TEST. The raising is the last of it. */
-void softirq_test_interrupt(void);
-void softirq_test_interrupt(void)
+void softirq_test_interrupt(const struct regs *regs);
+void softirq_test_interrupt(const struct regs *regs)
 {
 	struct percpu *cpu = this_cpu();
 	u32 due;
 
 	apic_eoi();
-	for (due = take_due(cpu, &devices[cpu->number]); due; due &= due - 1)
+	due = take_due(cpu, &devices[cpu->number]);
+	cpu->halted = due && was_halted(regs);
+	for (; due; due &= due - 1)
 		raise_counted(cpu, __builtin_ctz(due));
 }
 
@@ -134,6 +154,8 @@ i64 lab_softirq_arm(u64 argument)
 	device->softirq = arm.softirq;
 	device->target = arm.cpu;
 	device->deadline = read_tsc() + arm.delay;
+	device->later = NEVER;
+	device->repeat = 0;
 	if (carrier == this_cpu()->number)
 		timer_set_device(device->deadline);
 	spin_unlock(&device->lock);
@@ -141,6 +163,21 @@ i64 lab_softirq_arm(u64 argument)
 		apic_send(percpu[carrier].apic_id, VECTOR_TEST);
 	irq_restore(flags);
 	return 0;
+}
+
+void softirq_test_arm_more(u32 softirq, u64 first, u64 second, u64 repeat)
+{
+	struct percpu *cpu = this_cpu();
+	struct device *device = &devices[cpu->number];
+
+	spin_lock(&device->lock);
+	device->repeat = repeat;
+	device->softirq = softirq;
+	device->target = cpu->number;
+	device->deadline = first;
+	device->later = second;
+	timer_set_device(first);
+	spin_unlock(&device->lock);
 }
 
 /* As code outside interrupts raises one: with softirqs disabled, so that it runs as they are
@@ -174,7 +211,7 @@ void softirq_test_init(void)
 {
 	_Static_assert(LAB_CPUS == MAX_CPUS, "struct lab_softirq_counts");
 	for (u32 i = 0; i < MAX_CPUS; i++)
-		devices[i].deadline = percpu[i].device_deadline = NEVER;
+		devices[i].deadline = devices[i].later = percpu[i].device_deadline = NEVER;
 	open_softirq(LAB_TASKLET, count_run);
 	open_softirq(LAB_HI, raise_again);
 }

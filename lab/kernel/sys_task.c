@@ -8,6 +8,7 @@
 #include "../x86/x86.h"
 #include "bkl.h"
 #include "file.h"
+#include "link.h"
 #include "page.h"
 #include "printk.h"
 #include "process.h"
@@ -420,6 +421,8 @@ i64 sys_lab(u64 command, u64 argument)
 		return read_flags();
 	case LAB_STATISTICS:
 		return lab_statistics(argument);
+	case LAB_ROUND_TRIP:
+		return lab_round_trip(argument);
 	case LAB_NETWORK:
 		return virtio_net_statistics(argument);
 	case LAB_BKL:

@@ -5,7 +5,8 @@
  * to the next tick, whichever is earlier. The tick does not stop on idle CPUs.
  *
  * Each tick raises the softirq TIMER, which nobody serves: timers are few here, and what their
- * handlers do is short, so they stay in the interrupt.
+ * handlers do is short, so they stay in the interrupt. With tick-check=off it raises none, and its
+ * end runs none.
  *
  * A handler runs on the CPU that started the timer, in the interrupt, without the list's lock, so
  * it may start its timer again, and may wake a task that frees it: that task's timer_cancel()
@@ -18,6 +19,7 @@
 #include "sched.h"
 #include "softirq.h"
 #include "task.h"
+#include "variants.h"
 
 #define NS_PER_S 1000000000ul
 #define FOR_EVER (~0ul >> 1)
@@ -143,7 +145,8 @@ static void tick(struct percpu *cpu, u64 now)
 	if (cpu->number == 0)
 		vdso_tick();
 	sched_tick();
-	raise_softirq(LAB_TIMER);
+	if (likely(variants.tick_check))
+		raise_softirq(LAB_TIMER);
 }
 
 void timer_interrupt(void)
@@ -157,6 +160,8 @@ void timer_interrupt(void)
 		tick(cpu, now);
 	while ((timer = take_expired(cpu, now)))
 		timer->expired(timer);
+	if (unlikely(!variants.tick_check))
+		softirq_do_not_look();
 	spin_lock(&cpu->timer_lock);
 	set_hardware(cpu);
 	spin_unlock(&cpu->timer_lock);

@@ -18,9 +18,11 @@ enum getcpu_variant {
 	GETCPU_SIDT, GETCPU_SLDT,
 };
 enum softirq_variant {
-	SOFTIRQ_SYSCALL_RETURN, SOFTIRQ_IRQ_RETURN, SOFTIRQ_IRQ_EXIT, SOFTIRQ_THREAD,
+	SOFTIRQ_SYSCALL_RETURN, SOFTIRQ_IRQ_ONCE, SOFTIRQ_IRQ_RETURN, SOFTIRQ_IRQ_EXIT,
+	SOFTIRQ_THREAD,
 };
 enum idle_variant { IDLE_HLT, IDLE_POLL };
+enum idle_check_variant { IDLE_CHECK_OFF, IDLE_CHECK_ON, IDLE_CHECK_EARLY };
 enum ioctl_variant { IOCTL_BKL, IOCTL_UNLOCKED };
 enum compat_ioctl_variant {
 	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
@@ -38,7 +40,8 @@ struct variants {
 	u32 node_bits;    /* low bits of the CPU number's encoding that hold the node: 0..8 */
 	u32 softirq;      /* irq-exit */
 	u32 idle;         /* hlt */
-	u32 idle_check;   /* 0 off, 1 on */
+	u32 idle_check;   /* on */
+	u32 tick_check;   /* 0 off, 1 on */
 	/* CPUs to plan for, as NR_CPUS; at least those started; default MAX_CPUS. */
 	u32 max_cpus;
 	u32 ioctl;                   /* unlocked */

@@ -239,6 +239,11 @@ void virtio_net_interrupt(void)
 	apic_eoi();
 }
 
+bool virtio_net_has_card(void)
+{
+	return card.registers;
+}
+
 i64 virtio_net_statistics(u64 to)
 {
 	struct lab_network counts;

@@ -31,6 +31,10 @@
 
 /* Writes a struct lab_network to `argument`; 0, -EFAULT, or -ENODEV without a network card. */
 #define LAB_NETWORK 7
+/* A request over the modelled link, until its answer has been handled: `argument` is a struct
+ * lab_round_trip. Takes this CPU's test device. 0, -EFAULT, -EINVAL, -EINTR, -EBUSY, or -ENODEV
+ * with a network card. */
+#define LAB_ROUND_TRIP 8
 
 #define LAB_CPUS 8
 
@@ -46,6 +50,7 @@
 #define LAB_IN_USER 0
 #define LAB_IN_KERNEL 1
 #define LAB_IN_IDLE 2
+#define LAB_IN_HALT 3 /* idle, in `hlt`; told by the test device alone, else LAB_IN_IDLE */
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -68,6 +73,13 @@ struct lab_softirq_arm {
 	uint32_t cpu;    /* that is interrupted */
 	uint32_t source; /* 0: that CPU's own timer; 1: another CPU's interrupt, if there is one */
 	uint32_t again;  /* HI only: how often its handler raises it again */
+};
+
+/* What comes back for a request: an acknowledgement, and after it the answer. */
+struct lab_round_trip {
+	uint64_t first;  /* ticks of the TSC until the acknowledgement comes */
+	uint64_t second; /* and from there until the answer does */
+	uint64_t work;   /* instructions that handling each takes */
 };
 
 /* Softirqs that merge while they are pending, CPU by CPU. At rest runs == epochs, or one was lost
@@ -98,6 +110,7 @@ struct lab_softirq_take {
 
 _Static_assert(sizeof(struct lab_bkl) == 256 && sizeof(struct lab_softirq_arm) == 24, "ABI");
 _Static_assert(sizeof(struct lab_softirq_counts) == 256, "ABI");
+_Static_assert(sizeof(struct lab_round_trip) == 24, "ABI");
 _Static_assert(sizeof(struct lab_softirq_record) == 24 && sizeof(struct lab_softirq_take) == 24,
 	       "ABI");
 

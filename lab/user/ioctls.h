@@ -34,11 +34,6 @@ static inline long compat(long fd, uint32_t command, const volatile void *argume
 
 typedef long (*ioctl_way)(long fd, uint32_t command, const volatile void *argument);
 
-static inline int variant_is(const char *word)
-{
-	return strstr(command_line(), word) != NULL;
-}
-
 static inline int native_is_locked(void)
 {
 	return variant_is(" ioctl=bkl") || !memcmp(command_line(), "ioctl=bkl", 9);
@@ -46,7 +41,7 @@ static inline int native_is_locked(void)
 
 static inline int table_is_used(void)
 {
-	return variant_is("compat-ioctl=hash-");
+	return strstr(command_line(), "compat-ioctl=hash-") != NULL;
 }
 
 static inline long open_named(const char *name, int flags)

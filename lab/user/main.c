@@ -17,6 +17,13 @@ const char *command_line(void)
 	return words;
 }
 
+int variant_is(const char *word)
+{
+	const char *found = strstr(command_line(), word);
+
+	return found && found[strlen(word)] <= ' ';
+}
+
 static void read_command_line(void)
 {
 	long fd = sys(SYS_open, "/proc/cmdline", O_RDONLY, 0);
@@ -88,7 +95,7 @@ int main(int argc, char **argv, char **envp)
 	const struct test *const groups[] = { process_tests, memory_tests, signal_tests,
 					      schedule_tests, fpu_tests, flag_tests, cpu_tests,
 					      port_tests, hostile_tests, compat_tests, ioctl_tests,
-					      ioctl_lock_tests, softirq_tests };
+					      ioctl_lock_tests, softirq_tests, link_tests };
 	unsigned count = 0, failed = 0;
 
 	(void)envp;

@@ -145,13 +145,17 @@ done
 tests 2 "$exact" ""
 # Softirqs: which code runs them, and what an idle CPU checks. Polling fills its time with
 # instructions.
-for words in softirq=syscall-return softirq=irq-return softirq=thread; do
+for words in softirq=syscall-return softirq=irq-once softirq=irq-return softirq=thread; do
 	tests 1 "$exact" "$words"
 	long tests 2 "$parallel" "$words"
 	for idle in idle-check=off idle=poll "idle=poll idle-check=off"; do
 		tests 1 "$exact" "$words $idle test.only=softirq.idle"
 	done
 done
+tests 1 "$exact" "softirq=irq-return idle-check=early test.only=softirq.idle"
+tests 1 "$exact" "softirq=irq-once idle-check=off test.only=softirq."
+tests 1 "$exact" "softirq=irq-once idle-check=off test.only=link."
+tests 1 "$exact" "softirq=irq-once idle-check=off tick-check=off test.only=link."
 tests 2 "$parallel" softirq=irq-exit
 tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
@@ -194,7 +198,7 @@ prints "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
 prints "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
 prints "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
 # The network: QEMU's own, and frames of every badness.
-for words in "" softirq=syscall-return softirq=irq-return softirq=thread; do
+for words in "" softirq=syscall-return softirq=irq-once softirq=irq-return softirq=thread; do
 	network frames 1 "$exact" "$words"
 	network frames 2 "$parallel" "$words"
 done

@@ -101,6 +101,7 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #define EFAULT 14
 #define ENOEXEC 8
 #define ENOENT 2
+#define EBUSY 16
 #define EINVAL 22
 #define ENOTTY 25
 #define EPIPE 32

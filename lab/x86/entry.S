@@ -346,7 +346,12 @@ entry_\name:
 	INTERRUPT flush_tlb, smp_flush_interrupt
 	INTERRUPT stop, smp_stop_interrupt
 	INTERRUPT network, virtio_net_interrupt
-	INTERRUPT test, softirq_test_interrupt
+	INTERRUPT test, test_interrupt
+
+/* The test device is told what it interrupts: the registers, above the return address. */
+test_interrupt:
+	lea	8(%rsp), %rdi
+	jmp	softirq_test_interrupt
 
 	.globl	entry_spurious
 entry_spurious:
@@ -378,13 +383,13 @@ interrupt_common:
 	mov	%rsp, %rdi
 	STATIC_CALL exit_work
 	jmp	to_user
-1:	call	softirq_run
+1:	STATIC_CALL softirq_run
 	jmp	0b
 2:	CALL_HANDLER IRQ_FROM_KERNEL
 	jne	4f
 3:	POP_REGS
 	iretq
-4:	call	softirq_run
+4:	STATIC_CALL softirq_run
 	jmp	3b
 
 /*

@@ -57,6 +57,7 @@ struct percpu {
 	u64 softirq_bank;     /* which of softirq_raises takes stamps; the other's are being run */
 	struct softirq_raise softirq_raises[2][SOFTIRQS];
 	struct task *ksoftirqd;
+	bool halted; /* the test device interrupts a hlt; until it has raised */
 	u32 number;
 	u32 apic_id;
 	u32 node;

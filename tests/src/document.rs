@@ -11,6 +11,12 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "getcpu.rdpid",
     "softirq.net-rx+user",
     "softirq.net-rx+idle",
+    "softirq.net-rx+hlt",
+    "softirq.net-rx+calls",
+    "softirq.again+user",
+    "softirq.again+idle",
+    "softirq.again+slice",
+    "softirq.round-trip",
 ];
 
 /// The names of all paths that `pathmeter paths --json`, a result or a comparison lists.

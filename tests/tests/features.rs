@@ -21,6 +21,12 @@ const BARE: &[(&str, &str)] = &[
     ("softirq.net-rx", "CONFIG_FTRACE"),
     ("softirq.net-rx+user", "device"),
     ("softirq.net-rx+idle", "device"),
+    ("softirq.net-rx+hlt", "device"),
+    ("softirq.net-rx+calls", "device"),
+    ("softirq.again+user", "device"),
+    ("softirq.again+idle", "device"),
+    ("softirq.again+slice", "device"),
+    ("softirq.round-trip", "device"),
     ("unix.round-trip", "CONFIG_UNIX"),
     ("tcp.round-trip", "CONFIG_NET"),
 ];

@@ -18,7 +18,8 @@ pub enum Kind {
     Check,
     /// So many windows, each executed and proved on one CPU that does not idle.
     Windows(u32),
-    /// So many waits of raised softirqs, by the kernel's own records of raise and entry.
+    /// So many waits of raised softirqs, by the kernel's own records of raise and entry; or of a
+    /// program for what they do.
     SoftirqWait(u32),
     /// So many windows, while a second CPU executes a partner of the probe.
     TwoCpus(u32),

@@ -95,24 +95,27 @@ fn write<const N: usize>(address: usize, offset: usize, bytes: [u8; N]) {
 
 #[test]
 fn commands_and_numbers_are_the_headers() {
-    let [call, flags, raise, softirqs, timer, net_rx, user, inside, idle, cpus] = c(
+    let [call, flags, raise, softirqs, hi, timer, net_rx, user, inside, idle, halt, cpus] = c(
         "numbers",
         [
             "SYS_LAB",
             "LAB_YIELD_FLAGS",
             "LAB_SOFTIRQ_RAISE",
             "LAB_SOFTIRQS",
+            "LAB_HI",
             "LAB_TIMER",
             "LAB_NET_RX",
             "LAB_IN_USER",
             "LAB_IN_KERNEL",
             "LAB_IN_IDLE",
+            "LAB_IN_HALT",
             "LAB_CPUS",
         ],
     );
-    assert_eq!([lab::TIMER as usize, lab::NET_RX as usize, lab::CPUS], [timer, net_rx, cpus]);
-    let contexts = [lab::IN_USER, lab::IN_KERNEL, lab::IN_IDLE].map(usize::from);
-    assert_eq!(contexts, [user, inside, idle]);
+    let numbers = [lab::HI, lab::TIMER, lab::NET_RX].map(|softirq| softirq as usize);
+    assert_eq!((numbers, lab::CPUS), ([hi, timer, net_rx], cpus));
+    let contexts = [lab::IN_USER, lab::IN_KERNEL, lab::IN_IDLE, lab::IN_HALT].map(usize::from);
+    assert_eq!(contexts, [user, inside, idle, halt]);
 
     kernel(move |number, command, argument| {
         assert_eq!((number, command, argument), (call, flags, 0));
@@ -161,10 +164,30 @@ fn an_armed_softirq_is_a_struct_lab_softirq_arm() {
     kernel(move |number, command, at| {
         assert_eq!((number, command), (call, arm));
         assert_eq!((u64_at(at, delay), u32_at(at, softirq)), (0x1234_5678_9abc, 4));
-        assert_eq!([u32_at(at, cpu), u32_at(at, source), u32_at(at, again)], [0; 3]);
+        assert_eq!([u32_at(at, cpu), u32_at(at, source), u32_at(at, again)], [0, 0, 7]);
         Ok(0)
     });
-    assert_eq!(lab::arm_softirq(0x1234_5678_9abc, 4), Ok(0));
+    assert_eq!(lab::arm_softirq(0x1234_5678_9abc, 4, 7), Ok(0));
+}
+
+#[test]
+fn a_request_is_a_struct_lab_round_trip() {
+    let [call, trip, first, second, work] = c(
+        "trip",
+        [
+            "SYS_LAB",
+            "LAB_ROUND_TRIP",
+            "offsetof(struct lab_round_trip, first)",
+            "offsetof(struct lab_round_trip, second)",
+            "offsetof(struct lab_round_trip, work)",
+        ],
+    );
+    kernel(move |number, command, at| {
+        assert_eq!((number, command), (call, trip));
+        assert_eq!([first, second, work].map(|place| u64_at(at, place)), [1, 2, 3]);
+        Ok(0)
+    });
+    assert_eq!(lab::round_trip(&lab::RoundTrip { first: 1, second: 2, work: 3 }), Ok(0));
 }
 
 #[test]

@@ -11,11 +11,13 @@ const BKL: usize = 2;
 const SOFTIRQ_ARM: usize = 3;
 const SOFTIRQ_TAKE: usize = 4;
 const SOFTIRQ_RAISE: usize = 5;
+const ROUND_TRIP: usize = 8;
 
 /// CPUs that counts are kept of.
 pub(crate) const CPUS: usize = 8;
 
-/// Softirqs by number.
+/// Softirqs by number. HI's handler raises it again as often as was asked.
+pub(crate) const HI: u32 = 0;
 pub(crate) const TIMER: u32 = 1;
 pub(crate) const NET_RX: u32 = 3;
 /// How many there are.
@@ -25,6 +27,8 @@ const SOFTIRQS: u32 = 5;
 pub(crate) const IN_USER: u16 = 0;
 pub(crate) const IN_KERNEL: u16 = 1;
 pub(crate) const IN_IDLE: u16 = 2;
+/// The idle task, in `hlt`; only the test device's raises are told like that.
+pub(crate) const IN_HALT: u16 = 3;
 
 /// The test device, and a second one that shares nothing with it.
 pub(crate) const DEVICE: CStr<'_> = CStr::new(b"/dev/labdev\0");
@@ -59,7 +63,7 @@ pub(crate) struct LockCounts {
 }
 
 /// `struct lab_softirq_arm`: an interrupt of a CPU by its own timer, `delay` ticks of the TSC from
-/// now, that raises a softirq there.
+/// now, that raises a softirq there; HI's handler raises it again `again` times.
 #[repr(C)]
 struct Arm {
     delay: u64,
@@ -90,11 +94,24 @@ struct Take {
     lost: u64,
 }
 
+/// `struct lab_round_trip`: what comes back over the modelled link for a request, and when. In
+/// ticks of the TSC, which are instructions.
+#[repr(C)]
+pub(crate) struct RoundTrip {
+    /// Until the acknowledgement comes.
+    pub(crate) first: u64,
+    /// From there until the answer comes.
+    pub(crate) second: u64,
+    /// What handling each takes.
+    pub(crate) work: u64,
+}
+
 /// Bytes of `struct lab_bkl`.
 const BKL_BYTES: usize = size_of::<[LockCounts; CPUS]>();
 
 const _: () = assert!(BKL_BYTES == 256 && size_of::<Arm>() == 24);
 const _: () = assert!(size_of::<SoftirqRecord>() == 24 && size_of::<Take>() == 24);
+const _: () = assert!(size_of::<RoundTrip>() == 24);
 
 /// `sched_yield(2)`, and the flags register as the kernel itself has it after the switch.
 pub(crate) fn yield_flags() -> Ret {
@@ -122,11 +139,19 @@ pub(crate) fn raise_softirq(softirq: u32) -> Ret {
     unsafe { sys::checked(nr::LAB, [SOFTIRQ_RAISE, softirq as usize, 0, 0, 0, 0]) }
 }
 
-/// Has CPU 0's own timer interrupt it `delay` ticks of the TSC from now, and raise `softirq` there.
-pub(crate) fn arm_softirq(delay: u64, softirq: u32) -> Ret {
-    let arm = Arm { delay, softirq, cpu: 0, source: 0, again: 0 };
+/// Has CPU 0's own timer interrupt it `delay` ticks of the TSC from now, and raise `softirq` there;
+/// HI raises itself `again` times more.
+pub(crate) fn arm_softirq(delay: u64, softirq: u32, again: u32) -> Ret {
+    let arm = Arm { delay, softirq, cpu: 0, source: 0, again };
     // SAFETY: the kernel reads one `struct lab_softirq_arm`.
     unsafe { sys::checked(nr::LAB, [SOFTIRQ_ARM, &raw const arm as usize, 0, 0, 0, 0]) }
+}
+
+/// Sends a request over the modelled link, and sleeps until its answer has been handled.
+pub(crate) fn round_trip(trip: &RoundTrip) -> Ret {
+    let place = &raw const *trip as usize;
+    // SAFETY: the kernel reads one `struct lab_round_trip`.
+    unsafe { sys::checked(nr::LAB, [ROUND_TRIP, place, 0, 0, 0, 0]) }
 }
 
 /// Takes the oldest runs of softirqs that were recorded into `records`; those taken, and how many a

@@ -7,6 +7,8 @@
 mod ring;
 mod spin;
 mod traced;
+mod trip;
+mod window;
 
 use crate::{
     failure::{Outcome, unsupported},
@@ -21,6 +23,12 @@ pub(crate) const PROBES: Probes = &[
     ("softirq.net-rx", net_rx),
     ("softirq.net-rx+user", net_rx_user),
     ("softirq.net-rx+idle", net_rx_idle),
+    ("softirq.net-rx+hlt", net_rx_hlt),
+    ("softirq.net-rx+calls", net_rx_calls),
+    ("softirq.again+user", again_user),
+    ("softirq.again+idle", again_idle),
+    ("softirq.again+slice", again_slice),
+    ("softirq.round-trip", round_trip),
 ];
 
 fn timer_user(report: &mut ProbeReport) -> Outcome {
@@ -36,13 +44,49 @@ fn net_rx(report: &mut ProbeReport) -> Outcome {
 }
 
 fn net_rx_user(report: &mut ProbeReport) -> Outcome {
-    if lab::records_softirqs() { ring::net_rx_user(report) } else { no_device() }
+    device()?;
+    ring::net_rx_user(report)
 }
 
 fn net_rx_idle(report: &mut ProbeReport) -> Outcome {
-    if lab::records_softirqs() { ring::net_rx_idle(report) } else { no_device() }
+    device()?;
+    ring::net_rx_idle(report)
 }
 
-fn no_device() -> Outcome {
-    unsupported!("no device here raises NET_RX at a time that the probe sets")
+fn net_rx_hlt(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    window::before_hlt(report)
+}
+
+fn net_rx_calls(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    ring::net_rx_calls(report)
+}
+
+fn again_user(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    ring::again_user(report)
+}
+
+fn again_idle(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    ring::again_idle(report)
+}
+
+fn again_slice(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    ring::again_slice(report)
+}
+
+fn round_trip(report: &mut ProbeReport) -> Outcome {
+    device()?;
+    trip::round_trip(report)
+}
+
+/// Refuses a kernel without the lab's test device.
+fn device() -> Outcome {
+    if lab::records_softirqs() {
+        return Ok(());
+    }
+    unsupported!("no device here raises a softirq at a time that the probe sets")
 }

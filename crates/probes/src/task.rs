@@ -237,7 +237,7 @@ pub fn futex_wake(word: &AtomicU32) -> usize {
 pub fn settle() -> Result<(), Failure> {
     /// Three ticks of a kernel with 250 a second.
     const LONG_ENOUGH: u64 = 12_000_000;
-    schedule(flag::SCHED_OTHER, 0)?;
+    ordinary()?;
     clock::busy(LONG_ENOUGH);
     fifo()
 }
@@ -264,7 +264,7 @@ pub fn sleep(nanoseconds: u64) -> Result<(), Failure> {
 /// window of a network path more expensive by two task switches. Giving way once as an ordinary
 /// task ends that.
 pub fn let_softirqs_finish() -> Result<(), Failure> {
-    schedule(flag::SCHED_OTHER, 0)?;
+    ordinary()?;
     let _ = sys::sched_yield();
     fifo()
 }
@@ -276,6 +276,11 @@ const PRIORITY: i32 = 2;
 /// Makes the caller, and what it forks from now on, a `SCHED_FIFO` task.
 pub fn fifo() -> Result<(), Failure> {
     schedule(flag::SCHED_FIFO, PRIORITY)
+}
+
+/// Makes the caller an ordinary task, with a fresh time slice.
+pub fn ordinary() -> Result<(), Failure> {
+    schedule(flag::SCHED_OTHER, 0)
 }
 
 fn schedule(policy: usize, priority: i32) -> Result<(), Failure> {
