@@ -28,7 +28,8 @@ struct mechanism {
 
 static const struct mechanism table[] = {
 	{ "iobitmap", "what a switch does about I/O bitmaps",
-	  { "full-copy", "tracked", "lazy" }, &variants.iobitmap, IOBITMAP_LAZY, 0, 0 },
+	  { "short", "full-copy", "tracked", "lazy" },
+	  &variants.iobitmap, IOBITMAP_LAZY, 0, 0 },
 	{ "flags", "what a switch does about the flags register",
 	  { "save", "constant", "iopl-only", "entry-clean" },
 	  &variants.flags, FLAGS_ENTRY_CLEAN, 0, 0 },

@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-enum iobitmap_variant { IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
+enum iobitmap_variant { IOBITMAP_SHORT, IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
 enum flags_variant { FLAGS_SAVE, FLAGS_CONSTANT, FLAGS_IOPL_ONLY, FLAGS_ENTRY_CLEAN };
 enum irq_restore_variant { IRQ_RESTORE_POPF, IRQ_RESTORE_STI_IF };
 enum getcpu_variant {
