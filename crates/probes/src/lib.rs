@@ -62,6 +62,7 @@ const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
     switch::PROBES,
+    switch::ports::PROBES,
     ioctl::PROBES,
     flags::PROBES,
     getcpu::PROBES,
