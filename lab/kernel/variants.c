@@ -56,7 +56,7 @@ static const struct mechanism table[] = {
 	{ "ioctl", "whether 64-bit programs' ioctl runs under the big kernel lock",
 	  { "bkl", "unlocked" }, &variants.ioctl, IOCTL_UNLOCKED, 0, 0 },
 	{ "compat-ioctl", "how a 32-bit program's ioctl finds its handler",
-	  { "hash-bkl", "hash-unlocked", "flag", "entry" },
+	  { "hash-bkl", "hash-unlocked", "hash-bare", "flag", "entry" },
 	  &variants.compat_ioctl, COMPAT_IOCTL_ENTRY, 0, 0 },
 	{ "compat-ioctl-handlers", "commands in the hash",
 	  { NULL }, &variants.compat_ioctl_handlers, 300, 8, 4096 },

@@ -23,7 +23,8 @@ enum softirq_variant {
 enum idle_variant { IDLE_HLT, IDLE_POLL };
 enum ioctl_variant { IOCTL_BKL, IOCTL_UNLOCKED };
 enum compat_ioctl_variant {
-	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
+	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_HASH_BARE,
+	COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
 };
 
 /* What was chosen; the defaults are the best of today. */
@@ -43,7 +44,7 @@ struct variants {
 	u32 ioctl;                   /* unlocked */
 	u32 compat_ioctl;            /* entry */
 	u32 compat_ioctl_handlers;   /* hash-*: commands registered in all */
-	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_PARAMS32, before it */
+	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_STATE, before it */
 };
 extern struct variants variants;
 

@@ -155,7 +155,8 @@ tests 2 "$parallel" softirq=irq-exit
 tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
 # ioctl: the lock, the table, registering under load.
-for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-ioctl=flag \
+for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-ioctl=hash-bare \
+	compat-ioctl=flag \
 	"ioctl=bkl compat-ioctl=flag" "ioctl=bkl compat-ioctl=hash-bkl compat-ioctl-collisions=40" \
 	"compat-ioctl=hash-unlocked compat-ioctl-collisions=40 compat-ioctl-handlers=4096"; do
 	tests 1 "$exact" "$words test.only=ioctl."
