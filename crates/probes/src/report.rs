@@ -13,7 +13,7 @@ use crate::{
 /// Most samples of one path in one run.
 pub const MAX_SAMPLES: usize = 1024;
 /// Most checks of one path.
-pub const MAX_CHECKS: usize = 8;
+pub const MAX_CHECKS: usize = 12;
 
 /// Something a probe noticed, worth telling the reader.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ pub const MAX_RUNS: u64 = 1024;
 /// Most samples of one path in one run.
 pub const MAX_SAMPLES: u64 = 1024;
 /// Most checks that a probe reports.
-pub const MAX_CHECKS: u64 = 8;
+pub const MAX_CHECKS: u64 = 12;
 
 /// How a probe ended, as numbers on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

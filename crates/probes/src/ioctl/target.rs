@@ -58,9 +58,8 @@ impl Target {
     }
 
     fn labdev(fd: usize) -> Result<Self, Failure> {
-        let native = Request { command: lab::PARAMS, answer: lab::PARAMS_SERIAL };
-        let compat = Request { command: lab::PARAMS_32, answer: lab::PARAMS_SERIAL_32 };
-        Ok(Self { fd, native, compat, step: 1, place: low_memory()? })
+        let request = Request { command: lab::STATE, answer: lab::STATE_SERIAL };
+        Ok(Self { fd, native: request, compat: request, step: 1, place: low_memory()? })
     }
 
     fn socket() -> Result<Self, Failure> {
@@ -115,6 +114,13 @@ impl Target {
         unsafe { int80(nr32::IOCTL, [self.fd, lab::POLL, looks as usize]) }
     }
 
+    /// By int 0x80 a command that may write to the structure, or does not take its argument for an
+    /// address; the raw result.
+    pub(crate) fn ask_int80(&self, command: usize, argument: Option<usize>) -> usize {
+        // SAFETY: as above; of the lab's structures none is larger than `ROOM` bytes.
+        unsafe { int80(nr32::IOCTL, [self.fd, command, argument.unwrap_or(self.place)]) }
+    }
+
     /// [`Target::call_native`] with its descriptor at hand, for a window.
     #[inline(always)]
     pub(crate) fn native_by(&self, fd: usize) -> usize {
@@ -153,8 +159,8 @@ pub(crate) fn devices() -> Result<(Target, Target), Failure> {
     }
 }
 
-const _: () = assert!(lab::PARAMS_SERIAL + 4 <= ROOM && lab::PARAMS_SERIAL.is_multiple_of(4));
-const _: () = assert!(lab::PARAMS_SERIAL_32 + 4 <= ROOM && lab::PARAMS_SERIAL_32.is_multiple_of(4));
+const _: () = assert!(lab::STATE_SERIAL + 4 <= ROOM && lab::STATE_SERIAL.is_multiple_of(4));
+const _: () = assert!(lab::PARAMS_32_BYTES <= ROOM);
 
 /// `ROOM` zeroed bytes below 4 GiB, ours alone, never unmapped.
 fn low_memory() -> Result<usize, Failure> {
