@@ -57,8 +57,10 @@ pub(crate) static EXACT: &[Path] = &[
 ];
 
 /// What is measured in elapsed time: two CPUs at once against one.
-pub(crate) static ELAPSED: &[Path] =
-    &[row("ioctl.native+2cpu", Batches(25), "batches of ioctl.native by one CPU, and by two")];
+pub(crate) static ELAPSED: &[Path] = &[
+    row("ioctl.native+2cpu", Batches(25), "batches of ioctl.native by one CPU, and by two"),
+    row("ioctl.compat-entry+2cpu", Batches(25), "the same of ioctl.compat-entry"),
+];
 
 const fn row(name: &'static str, kind: Kind, about: &'static str) -> Path {
     Path { name, kind, about }

@@ -27,6 +27,7 @@ mod descriptor;
 mod echo;
 mod elapsed;
 mod failure;
+mod fast32;
 mod file;
 mod flags;
 mod getcpu;

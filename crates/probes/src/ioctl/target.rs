@@ -9,6 +9,7 @@ use core::arch::asm;
 
 use crate::{
     failure::{Failure, prove, unsupported},
+    fast32::Fast32,
     int80::int80,
     lab,
     socket::{AF_INET, Ifreq, SOCK_DGRAM, socket},
@@ -112,6 +113,16 @@ impl Target {
     pub(crate) fn poll_int80(&self, looks: u32) -> usize {
         // SAFETY: as above.
         unsafe { int80(nr32::IOCTL, [self.fd, lab::POLL, looks as usize]) }
+    }
+
+    /// Code that calls as 32-bit programs do, by the fast entry; tried with one call.
+    pub(crate) fn fast(&self) -> Result<Fast32, Failure> {
+        Fast32::new(self.fd, self.compat.command, self.place)
+    }
+
+    /// So many calls by [`Target::fast`]'s code, in one stretch; 0 if all succeeded.
+    pub(crate) fn calls_by(&self, fast: &Fast32, calls: u32) -> Option<u32> {
+        fast.ioctls([self.fd, self.compat.command, self.place], calls)
     }
 
     /// By int 0x80 a command that may write to the structure, or does not take its argument for an
