@@ -82,7 +82,7 @@ impl Caller {
     /// [`CALLS_PER_BATCH`] calls, proved.
     fn batch(&mut self) -> Outcome {
         self.target.poison(self.target.native);
-        if let Some(fast) = &self.way {
+        if let Some(fast) = self.way {
             let raws = self.target.calls_by(fast, CALLS_PER_BATCH);
             prove!(raws == Some(0), "of the ioctls' results the or is {raws:?}");
         } else {

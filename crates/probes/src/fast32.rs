@@ -49,7 +49,7 @@ impl Fast32 {
 
     /// So many ioctls of a descriptor, with a command and its argument; 0 if all succeeded. `None`
     /// if one of these does not fit 32 bits.
-    pub(crate) fn ioctls(&self, [fd, command, argument]: [usize; 3], calls: u32) -> Option<u32> {
+    pub(crate) fn ioctls(self, [fd, command, argument]: [usize; 3], calls: u32) -> Option<u32> {
         let narrow = |value: usize| u32::try_from(value).ok();
         let arguments = [narrow(fd)?, narrow(command)?, narrow(argument)?, calls];
         // SAFETY: the page holds the code that `page` copied, its stack is nobody else's, and the

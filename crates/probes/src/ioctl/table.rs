@@ -78,8 +78,9 @@ fn left_by_unloading(argument: usize) -> Result<usize, Failure> {
     })?;
     for _ in 0..LOOKS {
         if lab::calls_at_work() == Ok(1) {
-            return lab::unload()
-                .or_else(|error| broken!("the driver can't be unloaded ({error})"));
+            return lab::unload().map_err(|error| {
+                Failure::broken(format_args!("the driver can't be unloaded (error {error})"))
+            });
         }
         task::sleep(PAUSE)?;
     }

@@ -121,7 +121,7 @@ impl Target {
     }
 
     /// So many calls by [`Target::fast`]'s code, in one stretch; 0 if all succeeded.
-    pub(crate) fn calls_by(&self, fast: &Fast32, calls: u32) -> Option<u32> {
+    pub(crate) fn calls_by(&self, fast: Fast32, calls: u32) -> Option<u32> {
         fast.ioctls([self.fd, self.compat.command, self.place], calls)
     }
 
