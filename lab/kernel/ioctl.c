@@ -5,8 +5,10 @@
  * that was chosen. Of the table of commands, writers are kept apart by a lock; readers take the big
  * kernel lock or none. TRICKS.md, "Lookups without a lock".
  *
- * Sources: Linux 2.6.8 fs/compat.c (the table, its hash), fs/compat_ioctl.c; 2.6.11 fs/ioctl.c
- * (entries in the file operations); the mailing-list thread of September 2004.
+ * Sources: Linux 2.6.8 fs/compat.c, compat_sys_ioctl() (the table, its hash, where the lock is taken
+ * and released), fs/ioctl.c, sys_ioctl() (the lock around the native call); 2.6.11 fs/ioctl.c
+ * (entries in the file operations); the mailing-list thread of September 2004. The sources are from
+ * memory, not read again.
  */
 #include "ioctl.h"
 #include "../uapi/labdev.h"
@@ -131,21 +133,22 @@ static i64 compat_hash_unlocked(struct file *file, u32 command, u64 argument)
 static i64 compat_hash_bkl(struct file *file, u32 command, u64 argument)
 {
 	const struct translation *t;
-	i64 result = -ENOTTY;
+	i64 result;
 
 	bkl_lock();
 	t = find(command);
-	if (t)
-		result = t->handler == SAME_LAYOUT ? ioctl_native(file, command, argument)
-						   : t->handler(file, command, argument);
+	if (t && t->handler != SAME_LAYOUT) {
+		result = t->handler(file, command, argument);
+		bkl_unlock();
+		return result;
+	}
 	bkl_unlock();
-	return result;
+	return likely(t) ? ioctl_native(file, command, argument) : -ENOTTY;
 }
 
-static bool table_is_used(void)
+bool ioctl_table_is_used(void)
 {
-	return variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL ||
-	       variants.compat_ioctl == COMPAT_IOCTL_HASH_UNLOCKED;
+	return variants.compat_ioctl <= COMPAT_IOCTL_HASH_BARE;
 }
 
 /* Against other writers, and against readers where they take the big kernel lock. */
@@ -169,7 +172,7 @@ i64 compat_ioctl_register(u32 command, ioctl_handler handler, const char *owner)
 	struct translation *new;
 	bool taken;
 
-	if (!table_is_used())
+	if (!ioctl_table_is_used())
 		return 0;
 	new = kmalloc(sizeof(*new));
 	if (!new)
@@ -204,7 +207,7 @@ i64 compat_ioctl_unregister(u32 command)
 {
 	struct translation *t;
 
-	if (!table_is_used())
+	if (!ioctl_table_is_used())
 		return 0;
 	lock_table();
 	t = take_out(command);
@@ -308,6 +311,7 @@ void ioctl_apply_variant(void)
 	const ioctl_handler compat[] = {
 		[COMPAT_IOCTL_HASH_BKL] = compat_hash_bkl,
 		[COMPAT_IOCTL_HASH_UNLOCKED] = compat_hash_unlocked,
+		[COMPAT_IOCTL_HASH_BARE] = compat_hash_unlocked,
 		[COMPAT_IOCTL_FLAG] = variants.ioctl == IOCTL_BKL ? compat_told_bkl : compat_told,
 		[COMPAT_IOCTL_ENTRY] = compat_entry,
 	};
@@ -316,6 +320,6 @@ void ioctl_apply_variant(void)
 	static_call_patch(compat_entry, compat[variants.compat_ioctl]);
 	if (variants.ioctl == IOCTL_BKL || variants.compat_ioctl == COMPAT_IOCTL_HASH_BKL)
 		static_call_patch(schedule_plain, schedule_bkl);
-	if (table_is_used())
+	if (ioctl_table_is_used())
 		fill_table();
 }

@@ -4,9 +4,14 @@
  * The variant of `ioctl` decides whether the native call runs under the big kernel lock; that of
  * `compat-ioctl` decides how a 32-bit program's call finds its handler:
  *
- *   hash-bkl       its number is looked up in a global table, and what is registered there is
- *                  called, all under the big kernel lock: Linux until 2.6.10
- *   hash-unlocked  the same without the lock: what Andi Kleen considered in the thread of 2004
+ *   hash-bkl       its number is looked up in a global table under the big kernel lock. A handler
+ *                  that is registered there is called under it too. For a command that looks the
+ *                  same to both kinds of programs the lock is released, and the native call is
+ *                  made, which may take it again: Linux until 2.6.10
+ *   hash-unlocked  without the lock; who takes a command out waits until no lookup can be on it:
+ *                  "RCU is needed for the cleanup", as Andi Kleen put it in the thread of 2004
+ *   hash-bare      the lock is just removed, and nobody waits: what he proposed to try, and safe
+ *                  as long as nothing is taken out
  *   flag           the driver's one ioctl is told whether the call is a 32-bit program's
  *   entry          the driver has an entry point of its own for them: Linux since 2.6.11
  */
@@ -22,7 +27,7 @@ typedef i64 (*ioctl_handler)(struct file *file, u32 command, u64 argument);
 #define SAME_LAYOUT NULL
 
 /*
- * Under hash-bkl and hash-unlocked: from now on `handler` serves 32-bit programs' calls with that
+ * Under hash-*: from now on `handler` serves 32-bit programs' calls with that
  * number, whatever file they are for; so it must check whether the file is its own, and hand over
  * to ioctl_native() if not. Returns 0, -ENOMEM, or -EBUSY if the number already has a handler; then
  * a message names `owner`. Under the other variants the table is not used: returns 0, and does
@@ -38,7 +43,12 @@ i64 ioctl_native(struct file *file, u32 command, u64 argument);
 /* Patches the calls, and registers the commands of drivers that the lab lacks:
  * `compat-ioctl-handlers` and `compat-ioctl-collisions`. After the real ones are registered. */
 void ioctl_apply_variant(void);
-/* `test.ioctl-churn`: starts a thread that registers and unregisters for ever. */
+/* Whether there is a table: hash-*. */
+bool ioctl_table_is_used(void);
+/* Starts a thread that registers and unregisters: for ever by `test.ioctl-churn`, else as
+ * LAB_COMMANDS asks for it. */
 void ioctl_start_churn(void);
+/* LAB_COMMANDS. */
+i64 ioctl_commands(u64 what);
 
 #endif

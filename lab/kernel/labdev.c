@@ -67,6 +67,21 @@ static i64 give_params(struct labdev *device, u64 to)
 	return result;
 }
 
+static i64 give_state(struct labdev *device, u64 to)
+{
+	i64 result = mutex_lock(&device->semaphore);
+	struct labdev_state state;
+
+	if (unlikely(result))
+		return result;
+	count_serial(device);
+	state = (struct labdev_state){ device->params.rate, device->params.serial };
+	if (unlikely(copy_to_user(to, &state, sizeof(state))))
+		result = -EFAULT;
+	mutex_unlock(&device->semaphore);
+	return result;
+}
+
 /* A buffer above 4 GiB, which a 64-bit program set, loses its upper half, as by compat_ptr(). */
 static i64 give_params32(struct labdev *device, u64 to)
 {
@@ -168,7 +183,7 @@ struct command {
 	i64 (*run)(struct labdev *device, u64 argument);
 };
 
-#define COMMANDS 5
+#define COMMANDS 6
 #define COMMAND(number, run)                                                                       \
 	{ number, (number) >> 30 == LABDEV_NONE ? O_RDONLY : O_WRONLY, run }
 
@@ -179,6 +194,7 @@ static const struct command native[COMMANDS] = {
 	COMMAND(LABDEV_WAIT, wait),
 	COMMAND(LABDEV_WAKE, wake),
 	COMMAND(LABDEV_POLL, poll),
+	COMMAND(LABDEV_STATE, give_state),
 };
 static const struct command compat[COMMANDS] = {
 	COMMAND(LABDEV_PARAMS32, give_params32),
@@ -186,6 +202,7 @@ static const struct command compat[COMMANDS] = {
 	COMMAND(LABDEV_WAIT, wait),
 	COMMAND(LABDEV_WAKE, wake),
 	COMMAND(LABDEV_POLL, poll),
+	COMMAND(LABDEV_STATE, give_state),
 };
 
 static inline i64 dispatch(const struct command *table, struct file *file, u32 number, u64 argument)
@@ -230,6 +247,10 @@ static i64 labdev_registered_ioctl(struct file *file, u32 command, u64 argument)
 
 void labdev_init(void)
 {
-	for (u32 i = 0; i < COMMANDS; i++)
-		compat_ioctl_register(compat[i].number, labdev_registered_ioctl, "labdev");
+	for (u32 i = 0; i < COMMANDS; i++) {
+		bool same = compat[i].number == native[i].number;
+
+		compat_ioctl_register(compat[i].number,
+				      same ? SAME_LAYOUT : labdev_registered_ioctl, "labdev");
+	}
 }

@@ -7,6 +7,7 @@
 #include "../x86/usercopy.h"
 #include "../x86/x86.h"
 #include "bkl.h"
+#include "ioctl.h"
 #include "file.h"
 #include "link.h"
 #include "page.h"
@@ -427,6 +428,8 @@ i64 sys_lab(u64 command, u64 argument)
 		return virtio_net_statistics(argument);
 	case LAB_BKL:
 		return bkl_take_counts(argument);
+	case LAB_COMMANDS:
+		return ioctl_commands(argument);
 	case LAB_SOFTIRQ_ARM:
 		return lab_softirq_arm(argument);
 	case LAB_SOFTIRQ_TAKE:

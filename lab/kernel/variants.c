@@ -28,7 +28,8 @@ struct mechanism {
 
 static const struct mechanism table[] = {
 	{ "iobitmap", "what a switch does about I/O bitmaps",
-	  { "full-copy", "tracked", "lazy" }, &variants.iobitmap, IOBITMAP_LAZY, 0, 0 },
+	  { "short", "full-copy", "tracked", "lazy" },
+	  &variants.iobitmap, IOBITMAP_LAZY, 0, 0 },
 	{ "flags", "what a switch does about the flags register",
 	  { "save", "constant", "iopl-only", "entry-clean" },
 	  &variants.flags, FLAGS_ENTRY_CLEAN, 0, 0 },
@@ -59,7 +60,7 @@ static const struct mechanism table[] = {
 	{ "ioctl", "whether 64-bit programs' ioctl runs under the big kernel lock",
 	  { "bkl", "unlocked" }, &variants.ioctl, IOCTL_UNLOCKED, 0, 0 },
 	{ "compat-ioctl", "how a 32-bit program's ioctl finds its handler",
-	  { "hash-bkl", "hash-unlocked", "flag", "entry" },
+	  { "hash-bkl", "hash-unlocked", "hash-bare", "flag", "entry" },
 	  &variants.compat_ioctl, COMPAT_IOCTL_ENTRY, 0, 0 },
 	{ "compat-ioctl-handlers", "commands in the hash",
 	  { NULL }, &variants.compat_ioctl_handlers, 300, 8, 4096 },

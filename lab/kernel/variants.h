@@ -10,7 +10,7 @@
 
 #include "types.h"
 
-enum iobitmap_variant { IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
+enum iobitmap_variant { IOBITMAP_SHORT, IOBITMAP_FULL_COPY, IOBITMAP_TRACKED, IOBITMAP_LAZY };
 enum flags_variant { FLAGS_SAVE, FLAGS_CONSTANT, FLAGS_IOPL_ONLY, FLAGS_ENTRY_CLEAN };
 enum irq_restore_variant { IRQ_RESTORE_POPF, IRQ_RESTORE_STI_IF };
 enum getcpu_variant {
@@ -25,7 +25,8 @@ enum idle_variant { IDLE_HLT, IDLE_POLL };
 enum idle_check_variant { IDLE_CHECK_OFF, IDLE_CHECK_ON, IDLE_CHECK_EARLY };
 enum ioctl_variant { IOCTL_BKL, IOCTL_UNLOCKED };
 enum compat_ioctl_variant {
-	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
+	COMPAT_IOCTL_HASH_BKL, COMPAT_IOCTL_HASH_UNLOCKED, COMPAT_IOCTL_HASH_BARE,
+	COMPAT_IOCTL_FLAG, COMPAT_IOCTL_ENTRY,
 };
 
 /* What was chosen; the defaults are the best of today. */
@@ -47,7 +48,7 @@ struct variants {
 	u32 ioctl;                   /* unlocked */
 	u32 compat_ioctl;            /* entry */
 	u32 compat_ioctl_handlers;   /* hash-*: commands registered in all */
-	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_PARAMS32, before it */
+	u32 compat_ioctl_collisions; /* further ones in the bucket of LABDEV_STATE, before it */
 };
 extern struct variants variants;
 

@@ -30,7 +30,13 @@ struct labdev_params32 {
 	uint32_t flags;
 };
 
-_Static_assert(sizeof(struct labdev_params) == 24, "ABI");
+/* What LABDEV_STATE gives, to both. */
+struct labdev_state {
+	uint32_t rate;
+	uint32_t serial; /* the same as of PARAMS: grows by one with each of the two */
+};
+
+_Static_assert(sizeof(struct labdev_params) == 24 && sizeof(struct labdev_state) == 8, "ABI");
 _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 
 #define LABDEV_PARAMS LABDEV_IOC(LABDEV_READ, 1u, 24u)
@@ -43,6 +49,8 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
  * on the CPU, and with whatever locks the call has. 0, or -EINVAL beyond LABDEV_MOST_LOOKS. */
 #define LABDEV_POLL LABDEV_IOC(LABDEV_NONE, 5u, 0u)
 #define LABDEV_MOST_LOOKS 1000u
+/* As PARAMS, of a structure with one layout: what 32-bit programs' calls are measured by. */
+#define LABDEV_STATE LABDEV_IOC(LABDEV_READ, 6u, 8u)
 
 /* Numbers for local use of Linux's list. */
 #define LABDEV_MAJOR 240 /* minor 0: /dev/labdev, 1: /dev/labdev1 */
@@ -51,13 +59,16 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
 #define LABTWIN_RATE 44100
 
 /*
- * Where 32-bit programs' numbers are looked up in a table: others in the bucket of LABDEV_PARAMS32,
+ * Where 32-bit programs' numbers are looked up in a table: others in the bucket of LABDEV_STATE,
  * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to
- * the device, the last first in the bucket; and those that `test.ioctl-churn` registers and
- * unregisters, which answer with LABDEV_CHURN_ANSWER while they are there.
+ * the device, the last first in the bucket; and those of a driver that comes and goes, by
+ * `test.ioctl-churn` or LAB_COMMANDS, which answer with LABDEV_CHURN_ANSWER while they are there: at
+ * once to argument 0, after so many looks to one up to LABDEV_MOST_LOOKS, else after a sleep of
+ * 10 ms.
  */
-#define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 1u, 64u + (n))
-#define LABDEV_CHURN(n) LABDEV_IOC(LABDEV_WRITE, 1u, 64u + (n))
+#define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 6u, 64u + (n))
+#define LABDEV_CHURN(n) LABDEV_IOC(LABDEV_WRITE, 6u, 64u + (n))
+#define LABDEV_CHURNS 8u
 #define LABDEV_CHURN_ANSWER 77
 
 #endif

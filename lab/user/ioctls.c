@@ -54,6 +54,29 @@ static void a_32_bit_programs_structure_is_smaller(void)
 	expect_equal(params.serial, got.params.serial + 1);
 }
 
+static void both_kinds_get_the_same_state(void)
+{
+	static struct {
+		struct labdev_state state;
+		uint32_t after;
+	} got;
+	long fd = open_device(O_RDWR);
+	uint32_t serial;
+
+	memset(&got, 0xee, sizeof(got));
+	expect_equal(native(fd, LABDEV_PARAMS, &params), 0);
+	expect_equal(native(fd, LABDEV_STATE, &got), 0);
+	serial = got.state.serial;
+	expect_equal(serial, params.serial + 1);
+	expect_equal(got.state.rate, params.rate);
+	expect_equal(got.after, 0xeeeeeeee);
+	expect_equal(compat(fd, LABDEV_STATE, &got), 0);
+	expect_equal(got.state.serial, serial + 1);
+	expect_equal(got.after, 0xeeeeeeee);
+	expect_equal(compat(fd, LABDEV_STATE, NULL), -EFAULT);
+	expect_equal(native(open_device(O_WRONLY), LABDEV_STATE, &got), -EBADF);
+}
+
 static void any_name_with_its_numbers_is_the_device(void)
 {
 	long fd;
@@ -292,7 +315,7 @@ static void registering_goes_on_under_load(void)
 		}
 	}
 	while (changes < 200) {
-		for (unsigned n = 0; n < 8; n++) {
+		for (unsigned n = 0; n < LABDEV_CHURNS; n++) {
 			long answer = compat(fd, LABDEV_CHURN(n), NULL);
 
 			expect(answer == LABDEV_CHURN_ANSWER || answer == -ENOTTY);
@@ -305,6 +328,64 @@ static void registering_goes_on_under_load(void)
 	expect_equal(sys(SYS_wait4, pid, NULL, 1, 0), 0);
 	sys(SYS_kill, pid, SIGKILL);
 	wait_for(pid);
+}
+
+/* A driver's commands are found while it is loaded, and at no other time. */
+static void loaded_commands_are_found(void)
+{
+	long fd = open_device(O_RDWR), loaded = table_is_used() ? 0 : -ENODEV;
+
+	if (variant_is("test.ioctl-churn"))
+		loaded = -ENODEV;
+	expect_equal(sys(SYS_LAB, LAB_COMMANDS, 3), -EINVAL);
+	expect_equal(sys(SYS_LAB, LAB_COMMANDS, 2), loaded);
+	for (unsigned time = 0; time < 20; time++)
+		for (int on = 0; on < 2; on++) {
+			expect_equal(sys(SYS_LAB, LAB_COMMANDS, on), loaded);
+			expect_equal(sys(SYS_LAB, LAB_COMMANDS, on), loaded);
+			for (unsigned n = 0; n < LABDEV_CHURNS && !variant_is("test.ioctl"); n++)
+				expect_equal(compat(fd, LABDEV_CHURN(n), NULL),
+					     on && !loaded ? LABDEV_CHURN_ANSWER : -ENOTTY);
+			expect_equal(compat(fd, LABDEV_STATE, &params), 0);
+		}
+	sys(SYS_LAB, LAB_COMMANDS, 0);
+}
+
+/* How many of the driver's calls are still at work as it has been unloaded: one that began on the
+ * other CPU before, with this argument. */
+static long left_by_unloading(unsigned long argument)
+{
+	uint64_t pause[2] = { 0, 100000 };
+	long fd = open_device(O_RDWR), pid, left;
+
+	expect_equal(sys(SYS_LAB, LAB_COMMANDS, 1), 0);
+	pid = sys(SYS_fork);
+	if (pid == 0) {
+		pin(1);
+		/* Not found any more, in the end. */
+		while (compat(fd, LABDEV_CHURN(0), (void *)argument) == LABDEV_CHURN_ANSWER)
+			;
+		quit(0);
+	}
+	pin(0);
+	while (sys(SYS_LAB, LAB_COMMANDS, 2) == 0)
+		sys(SYS_nanosleep, pause, NULL);
+	left = sys(SYS_LAB, LAB_COMMANDS, 0);
+	expect(exited(wait_for(pid), 0));
+	expect_equal(sys(SYS_LAB, LAB_COMMANDS, 2), 0);
+	return left;
+}
+
+/* The lock or the grace period waits for a call that stays on its CPU, nothing for one that
+ * sleeps; without both, nothing for any. */
+static void unloading_waits_for_what_runs(void)
+{
+	if (!table_is_used() || cpus() < 2 || variant_is("test.ioctl-churn"))
+		return;
+	for (unsigned time = 0; time < 10; time++)
+		if (!variant_is("hash-bare"))
+			expect_equal(left_by_unloading(LABDEV_MOST_LOOKS), 0);
+	expect_equal(left_by_unloading(LABDEV_MOST_LOOKS + 1), 1);
 }
 
 /* ---- What a call costs, in instructions of QEMU's exact clock. ---- */
@@ -401,6 +482,7 @@ static void a_collision_costs_an_instruction_or_more(void)
 const struct test ioctl_tests[] = {
 	{ "ioctl.params", params_are_given },
 	{ "ioctl.32-bit-params", a_32_bit_programs_structure_is_smaller },
+	{ "ioctl.state", both_kinds_get_the_same_state },
 	{ "ioctl.mknod", any_name_with_its_numbers_is_the_device },
 	{ "ioctl.errors", the_native_calls_errors },
 	{ "ioctl.32-bit-errors", the_32_bit_calls_errors },
@@ -409,6 +491,8 @@ const struct test ioctl_tests[] = {
 	{ "ioctl.sleepers", sleepers_are_woken },
 	{ "ioctl.signal", a_signal_ends_the_sleep },
 	{ "ioctl.churn", registering_goes_on_under_load },
+	{ "ioctl.loaded", loaded_commands_are_found },
+	{ "ioctl.unloading", unloading_waits_for_what_runs },
 	{ "ioctl.cost", a_call_is_cheap },
 	{ "ioctl.collisions", a_collision_costs_an_instruction_or_more },
 	{ 0 },

@@ -12,8 +12,11 @@
 
 #define WORKERS 4
 #define PORTS 65536
-/* Ports tried: from 0x1000 up no device is there, and 0x80 is for diagnostics. */
-#define FIRST 0x1000
+#define SHORT_PORTS 1024 /* iobitmap=short */
+
+/* Ports tried, from `first` to below `ports`: from 0x1000 up no device is there, and 0x80 is for
+ * diagnostics. Of the first 1,024 those from 0x100 on, to where the serial line's begin. */
+static unsigned first = 0x1000, ports = PORTS;
 
 enum command { ALLOW, DENY, IOPL, TRY, TRY_WORD, MOVE, FORK, EXEC, YIELD, QUIT };
 
@@ -40,7 +43,7 @@ static void bit_set(uint8_t *bits, unsigned from, unsigned count, int on)
 
 static int may(const struct worker *worker, unsigned port)
 {
-	return worker->iopl || (port < PORTS && worker->allowed[port / 8] >> port % 8 & 1);
+	return worker->iopl || (port < ports && worker->allowed[port / 8] >> port % 8 & 1);
 }
 
 /* The worker's answer: a status or the signal that a port access raised. */
@@ -157,11 +160,13 @@ static void replace(struct worker *worker)
 static unsigned some_port(struct random *random)
 {
 	/* The ends of bytes, words and of all are where mistakes live. */
-	static const unsigned edges[] = { FIRST, 0x7fff, 0x8000, 0xfff7, 0xfff8, 0xfffe, 0xffff };
+	const unsigned edges[] = {
+		first, ports / 2 - 1, ports / 2, ports - 9, ports - 8, ports - 2, ports - 1,
+	};
 
 	if (random_below(random, 4) == 0)
 		return edges[random_below(random, sizeof(edges) / sizeof(edges[0]))];
-	return FIRST + (unsigned)random_below(random, PORTS - FIRST);
+	return first + (unsigned)random_below(random, ports - first);
 }
 
 static void change(struct worker *worker, struct random *random)
@@ -169,8 +174,8 @@ static void change(struct worker *worker, struct random *random)
 	unsigned from = some_port(random);
 	unsigned count = 1 + (unsigned)random_below(random, random_below(random, 8) ? 20 : 4000);
 
-	if (from + count > PORTS)
-		count = PORTS - from;
+	if (from + count > ports)
+		count = ports - from;
 	switch (random_below(random, 16)) {
 	case 0:
 	case 1:
@@ -225,7 +230,7 @@ static void change_own(struct random *random)
 		bit_set(own, from, 1, 0);
 		break;
 	default:
-		expect_equal(sys(SYS_ioperm, FIRST, PORTS - FIRST, 0), 0);
+		expect_equal(sys(SYS_ioperm, first, ports - first, 0), 0);
 		memset(own, 0, PORTS / 8);
 	}
 }
@@ -256,11 +261,20 @@ static void check(struct worker *worker, unsigned index, unsigned port, unsigned
 		     step, index, port, got, wanted);
 }
 
+static int is_short(void)
+{
+	return strstr(command_line(), "iobitmap=short") != NULL;
+}
+
 static void ports_match_the_model(void)
 {
 	struct random random = { (uint64_t)option("test.seed", 2004) * 2 + 1 };
 	unsigned long steps = (unsigned long)option("test.steps", 500);
 
+	if (is_short()) {
+		first = 0x100;
+		ports = 0x3f0;
+	}
 	own = map_pages(PORTS / 8, MAP_PRIVATE);
 	for (unsigned i = 0; i < WORKERS; i++)
 		hire(&workers[i]);
@@ -291,6 +305,44 @@ static void wrong_ranges_are_refused(void)
 	expect_equal(sys(SYS_iopl, 4), -EINVAL);
 }
 
+/* Before 2.6.8 a program that needs a port from 1,024 on is refused; the last below is not. */
+static void ports_beyond_a_short_bitmap_are_refused(void)
+{
+	long beyond = is_short() ? -EINVAL : 0;
+
+	for (int on = 0; on < 2; on++) {
+		expect_equal(sys(SYS_ioperm, SHORT_PORTS - 1, 1, on), 0);
+		expect_equal(sys(SYS_ioperm, SHORT_PORTS - 1, 2, on), beyond);
+		expect_equal(sys(SYS_ioperm, SHORT_PORTS, 1, on), beyond);
+		expect_equal(sys(SYS_ioperm, PORTS - 1, 1, on), beyond);
+	}
+	expect_equal(try_port(SHORT_PORTS - 1), 0);
+	expect_equal(try_port(PORTS - 1), is_short() ? SIGSEGV : 0);
+	expect_equal(sys(SYS_ioperm, 0, SHORT_PORTS, 0), 0);
+	expect_equal(try_port(SHORT_PORTS - 1), SIGSEGV);
+}
+
+/* A child has the parent's ports as they were at the fork; later changes are each one's own. */
+static void change_and_yield(void *unused)
+{
+	(void)unused;
+	expect_equal(try_port(0x80), 0);
+	expect_equal(sys(SYS_ioperm, 0x80, 1, 0), 0);
+	expect_equal(sys(SYS_ioperm, 0x81, 1, 1), 0);
+	expect_equal(try_port(0x80), SIGSEGV);
+	expect_equal(try_port(0x81), 0);
+}
+
+static void a_child_inherits_ports(void)
+{
+	expect_equal(sys(SYS_ioperm, 0x80, 1, 1), 0);
+	expect(exited(in_child(change_and_yield, NULL), 0));
+	expect_equal(try_port(0x80), 0);
+	expect_equal(try_port(0x81), SIGSEGV);
+	expect_equal(sys(SYS_ioperm, 0x80, 1, 0), 0);
+	expect_equal(try_port(0x80), SIGSEGV);
+}
+
 static void no_port_unasked(void)
 {
 	expect_equal(try_port(0x80), SIGSEGV);
@@ -304,6 +356,8 @@ static void no_port_unasked(void)
 const struct test port_tests[] = {
 	{ "ports.none-unasked", no_port_unasked },
 	{ "ports.wrong-ranges", wrong_ranges_are_refused },
+	{ "ports.short", ports_beyond_a_short_bitmap_are_refused },
+	{ "ports.inherited", a_child_inherits_ports },
 	{ "ports.match-the-model", ports_match_the_model },
 	{ 0 },
 };

@@ -123,7 +123,7 @@ network() {
 	launch_as exchange "$2 CPU: 1,000 packets come back, $1 ${4:-defaults}" "$@"
 }
 
-for words in "" iobitmap=full-copy iobitmap=tracked flags=save flags=constant flags=iopl-only \
+for words in "" iobitmap=short iobitmap=full-copy iobitmap=tracked flags=save flags=constant flags=iopl-only \
 	irq-restore=popf "flags=iopl-only irq-restore=popf" \
 	getcpu=syscall getcpu=cpuid getcpu=rdtscp \
 	"getcpu=lsl getcpu-cache=on" "getcpu=sidt umip=off" "getcpu=sgdt umip=off" \
@@ -133,7 +133,7 @@ done
 for words in "" iobitmap=tracked "getcpu=sidt umip=off"; do
 	tests 4 "$parallel" "$words"
 done
-for words in iobitmap=full-copy "getcpu=sgdt umip=off" "getcpu=sldt umip=off" \
+for words in iobitmap=short iobitmap=full-copy "getcpu=sgdt umip=off" "getcpu=sldt umip=off" \
 	"getcpu=cpuid getcpu-cache=on"; do
 	long tests 4 "$parallel" "$words"
 done
@@ -160,7 +160,8 @@ tests 2 "$parallel" softirq=irq-exit
 tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
 # ioctl: the lock, the table, registering under load.
-for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-ioctl=flag \
+for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-ioctl=hash-bare \
+	compat-ioctl=flag \
 	"ioctl=bkl compat-ioctl=flag" "ioctl=bkl compat-ioctl=hash-bkl compat-ioctl-collisions=40" \
 	"compat-ioctl=hash-unlocked compat-ioctl-collisions=40 compat-ioctl-handlers=4096"; do
 	tests 1 "$exact" "$words test.only=ioctl."
@@ -183,7 +184,7 @@ prints "locks taken the wrong way round are told" \
 	tests test.lock-order
 kernel=$out/kernel.elf
 
-prints "a wrong value lists the right ones" 'full-copy.*tracked.*lazy' tests iobitmap=eager
+prints "a wrong value lists the right ones" 'short.*full-copy.*tracked.*lazy' tests iobitmap=eager
 prints "a wrong name lists the right ones" 'iobitmap' tests iobitmp=lazy
 launch "rdpid is refused on a CPU without it" '^lab: unsupported here: .*rdpid' \
 	1 "$exact" max,-rdpid 60 tests getcpu=rdpid

@@ -98,6 +98,7 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #define ECHILD 10
 #define EAGAIN 11
 #define ENOMEM 12
+#define ENODEV 19
 #define EFAULT 14
 #define ENOEXEC 8
 #define ENOENT 2

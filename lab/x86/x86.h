@@ -56,7 +56,7 @@ void segments_save(struct task *task);
  * to nothing. Static calls from assembly, not to be called. */
 void sysenter_clean_flags(void);
 void sysexit_load_flags(void);
-/* iobitmap.c; see its head for the three variants. */
+/* iobitmap.c; see its head for the variants. */
 /* Static call key (lazy); called only if one of the two has a bitmap. */
 void iobitmap_switch(struct task *prev, struct task *next);
 void iobitmap_exit_to_user(void);                                    /* lazy: WORK_IO_BITMAP */

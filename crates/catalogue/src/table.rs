@@ -17,9 +17,13 @@ pub(crate) static EXACT: &[Path] = &[
     row("switch.yield+ioport-0x80", Windows(31), "the same, the measuring one may use port 0x80"),
     row("switch.yield+ioport-0xffff", Windows(31), "the same with port 0xffff"),
     row("switch.yield+ioport-both", Windows(31), "both hold a full I/O bitmap, and different ones"),
+    row("switch.iopl-yield", Windows(89), "the same at IOPL 3, interrupts kept out"),
+    row("switch.iopl-yield+ioport-0x80", Windows(89), "the same, both inherited port 0x80"),
+    row("switch.iopl-yield+ioport-0xffff", Windows(89), "the same, ports 0x80 and 0xffff"),
     row("switch.thread-yield", Windows(31), "two FIFO threads yield to each other"),
     row("switch.pipe", Windows(31), "two FIFO processes pass a byte to and fro by pipes"),
     row("switch.futex", Windows(31), "two FIFO processes wake each other by futex"),
+    row("ports.ioperm", Windows(51), "ioperm(2) of port 0x80, which the caller may use already"),
     row("ioctl.native", Windows(51), "SIOCGIFINDEX from 64-bit code; on the lab kernel PARAMS"),
     row("ioctl.compat-int80", Windows(51), "the same by int 0x80, pointers below 4 GiB"),
     row("ioctl.compat-entry", Windows(51), "the same from 32-bit code, by sysenter or syscall"),
@@ -63,8 +67,10 @@ pub(crate) static EXACT: &[Path] = &[
 ];
 
 /// What is measured in elapsed time: two CPUs at once against one.
-pub(crate) static ELAPSED: &[Path] =
-    &[row("ioctl.native+2cpu", Batches(25), "batches of ioctl.native by one CPU, and by two")];
+pub(crate) static ELAPSED: &[Path] = &[
+    row("ioctl.native+2cpu", Batches(25), "batches of ioctl.native by one CPU, and by two"),
+    row("ioctl.compat-entry+2cpu", Batches(25), "the same of ioctl.compat-entry"),
+];
 
 const fn row(name: &'static str, kind: Kind, about: &'static str) -> Path {
     Path { name, kind, about }

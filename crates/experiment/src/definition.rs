@@ -115,6 +115,12 @@ pub struct CellPlace {
     pub path: String,
 }
 
+impl CellPlace {
+    pub(crate) fn new(subject: &str, path: &str) -> Self {
+        Self { subject: subject.to_owned(), path: path.to_owned() }
+    }
+}
+
 /// An expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {
@@ -191,6 +197,9 @@ pub enum Rule {
     Unsupported {
         /// The subject's label.
         subject: String,
+        /// The path's label; without it, of all that the subject is for.
+        #[serde(default)]
+        path: Option<String>,
     },
 }
 
@@ -330,7 +339,13 @@ impl Experiment {
                 self.check_shown(check, statement)?;
                 self.check_subject(subject, statement)
             }
-            Rule::Unsupported { subject } => self.check_subject(subject, statement),
+            Rule::Unsupported { subject, path } => {
+                let place = path.as_ref().map(|path| CellPlace::new(subject, path));
+                place.map_or_else(
+                    || self.check_subject(subject, statement),
+                    |place| self.check_place(&place, &self.paths, statement),
+                )
+            }
         }
     }
 

@@ -156,9 +156,11 @@ fn judged(
                 None => bounded(&seen.value, *at_least, *at_most),
             })
         }
-        Rule::Unsupported { subject } => {
+        Rule::Unsupported { subject, path } => {
             let row = experiment.subject_index(subject).and_then(|i| observed.cells.get(i));
-            Ok(unsupported(row.into_iter().flatten()))
+            let cells = experiment.paths.iter().zip(row.into_iter().flatten());
+            let meant = |label: &str| path.as_ref().is_none_or(|path| path == label);
+            Ok(unsupported(cells.filter(|(path, _)| meant(&path.label)).map(|(_, cell)| cell)))
         }
     };
     seen.unwrap_or_else(|reason| (ExpectationOutcome::Inconclusive, reason))

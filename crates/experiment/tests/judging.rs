@@ -198,6 +198,12 @@ fn unsupported_means_all_of_its_paths() {
         judge(&old, ObservedCell::Unsupported("no".into()), cell(1)).0,
         ExpectationOutcome::Fails
     );
+    // Unless one path is meant.
+    let of = |path: &str| format!("{old}\npath = \"{path}\"");
+    let judged = |path| judge(&of(path), ObservedCell::Unsupported("no".into()), cell(1)).0;
+    assert_eq!(judged("yield"), ExpectationOutcome::Holds);
+    assert_eq!(judged("pipe"), ExpectationOutcome::Fails);
+    assert!(with(&of("ioctl")).is_err());
     // What failed might have run.
     let failed = ObservedCell::Failed("it died".into());
     assert_eq!(judge(rule, cell(1), failed), (ExpectationOutcome::Inconclusive, "it died".into()));

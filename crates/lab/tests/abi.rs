@@ -133,18 +133,34 @@ fn commands_and_numbers_are_the_headers() {
 
 #[test]
 fn the_devices_commands_are_the_headers() {
-    let [params, params_32, poll, serial, serial_32] = c(
+    let [state, params_32, poll, loaded, serial, bytes] = c(
         "device",
         [
-            "LABDEV_PARAMS",
+            "LABDEV_STATE",
             "LABDEV_PARAMS32",
             "LABDEV_POLL",
-            "offsetof(struct labdev_params, serial)",
-            "offsetof(struct labdev_params32, serial)",
+            "LABDEV_CHURN(0)",
+            "offsetof(struct labdev_state, serial)",
+            "sizeof(struct labdev_params32)",
         ],
     );
-    assert_eq!([lab::PARAMS, lab::PARAMS_32, lab::POLL], [params, params_32, poll]);
-    assert_eq!([lab::PARAMS_SERIAL, lab::PARAMS_SERIAL_32], [serial, serial_32]);
+    assert_eq!(
+        [lab::STATE, lab::PARAMS_32, lab::POLL, lab::LOADED],
+        [state, params_32, poll, loaded]
+    );
+    assert_eq!([lab::STATE_SERIAL, lab::PARAMS_32_BYTES], [serial, bytes]);
+    let [most, answer] = c("limits", ["LABDEV_MOST_LOOKS", "LABDEV_CHURN_ANSWER"]);
+    assert_eq!([lab::MOST_LOOKS, lab::LOADED_ANSWER], [most, answer]);
+}
+
+#[test]
+fn a_driver_is_loaded_and_unloaded_by_lab_commands() {
+    let [call, commands] = c("commands", ["SYS_LAB", "LAB_COMMANDS"]);
+    kernel(move |number, command, argument| {
+        assert_eq!((number, command), (call, commands));
+        Ok(argument + 7)
+    });
+    assert_eq!([lab::load(), lab::unload(), lab::calls_at_work()], [Ok(8), Ok(7), Ok(9)]);
 }
 
 #[test]

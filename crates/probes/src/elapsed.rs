@@ -11,8 +11,8 @@
 //! many short batches: each is likely to fall into one slice, and one that does not comes to its
 //! end.
 //!
-//! The call is the 64-bit one alone. For each `int 0x80` the interpreter takes a lock of its own,
-//! at which two CPUs meet in any kernel.
+//! The call is the 64-bit one, or the 32-bit one by the CPU's fast entry. For each `int 0x80` the
+//! interpreter takes a lock of its own, at which two CPUs meet in any kernel.
 //!
 //! Proof: every call succeeds, and after each batch the device's serial has grown by its calls;
 //! each CPU has a device of its own.
@@ -23,6 +23,7 @@ use pathmeter_catalogue::CALLS_PER_BATCH;
 
 use crate::{
     failure::{Failure, Outcome, broken, prove},
+    fast32::Fast32,
     ioctl::target::{self, Target},
     probe::Probes,
     report::ProbeReport,
@@ -30,19 +31,31 @@ use crate::{
     task::{self, Board, Partner},
 };
 
-pub(crate) const PROBES: Probes = &[("ioctl.native+2cpu", native)];
+pub(crate) const PROBES: Probes =
+    &[("ioctl.native+2cpu", native), ("ioctl.compat-entry+2cpu", entry)];
 
 /// Seconds after which all pairs are given up, on a host that takes ever so long for them.
 const PATIENCE: u64 = 60;
 
-/// All pairs, after one that is not recorded.
 fn native(report: &mut ProbeReport) -> Outcome {
+    batches(report, |_| Ok(None))
+}
+
+fn entry(report: &mut ProbeReport) -> Outcome {
+    batches(report, |target| target.fast().map(Some))
+}
+
+/// How a device is called: by code for the fast entry, or natively.
+type Way = Option<Fast32>;
+
+/// All pairs, after one that is not recorded.
+fn batches(report: &mut ProbeReport, way: fn(&Target) -> Result<Way, Failure>) -> Outcome {
     let (first, second) = target::devices()?;
     task::fifo()?;
     let board = Board::new()?;
-    let mut second = Caller::new(second)?;
+    let mut second = Caller::new(way(&second)?, second)?;
     let _partner = Partner::on_second_cpu(board, || partner(board, &mut second))?;
-    let mut own = Caller::new(first)?;
+    let mut own = Caller::new(way(&first)?, first)?;
     let deadline = now()? + PATIENCE * 1_000_000_000;
     for pair in 0..=report.windows() / 2 {
         let (one, two) = (alone(&mut own)?, together(board, &mut own, deadline)?);
@@ -57,20 +70,26 @@ fn native(report: &mut ProbeReport) -> Outcome {
 /// A device, and what its serial is.
 struct Caller {
     target: Target,
+    way: Way,
     serial: u32,
 }
 
 impl Caller {
-    fn new(target: Target) -> Result<Self, Failure> {
-        Ok(Self { serial: target.learn()?, target })
+    fn new(way: Way, target: Target) -> Result<Self, Failure> {
+        Ok(Self { serial: target.learn()?, target, way })
     }
 
     /// [`CALLS_PER_BATCH`] calls, proved.
     fn batch(&mut self) -> Outcome {
         self.target.poison(self.target.native);
-        for _ in 0..CALLS_PER_BATCH {
-            let raw = self.target.call_native();
-            prove!(raw == 0, "the ioctl returned {raw:#x}");
+        if let Some(fast) = self.way {
+            let raws = self.target.calls_by(fast, CALLS_PER_BATCH);
+            prove!(raws == Some(0), "of the ioctls' results the or is {raws:?}");
+        } else {
+            for _ in 0..CALLS_PER_BATCH {
+                let raw = self.target.call_native();
+                prove!(raw == 0, "the ioctl returned {raw:#x}");
+            }
         }
         self.serial += CALLS_PER_BATCH;
         let serial = self.target.answer(self.target.native);

@@ -2,8 +2,9 @@
 //! (the question of the 2004 compat-ioctl thread); and each while a second CPU makes it too.
 //!
 //! What is asked is [`target`]'s: the loopback interface's index of a socket, and on the lab kernel
-//! the parameters of its test device. Proof: in every window the right number replaces a poison.
+//! the state of its test device. Proof: in every window the right number replaces a poison.
 
+mod table;
 pub(crate) mod target;
 mod two_cpus;
 mod windows;

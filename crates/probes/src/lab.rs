@@ -12,6 +12,7 @@ const SOFTIRQ_ARM: usize = 3;
 const SOFTIRQ_TAKE: usize = 4;
 const SOFTIRQ_RAISE: usize = 5;
 const ROUND_TRIP: usize = 8;
+const COMMANDS: usize = 20;
 
 /// CPUs that counts are kept of.
 pub(crate) const CPUS: usize = 8;
@@ -33,19 +34,30 @@ pub(crate) const IN_HALT: u16 = 3;
 /// The test device, and a second one that shares nothing with it.
 pub(crate) const DEVICE: CStr<'_> = CStr::new(b"/dev/labdev\0");
 pub(crate) const SECOND_DEVICE: CStr<'_> = CStr::new(b"/dev/labdev1\0");
-/// The command that copies `struct labdev_params` out, as 64-bit programs give it and as 32-bit
-/// programs do; and the places of `serial`, which grows by one with each.
-pub(crate) const PARAMS: usize = params(24);
-pub(crate) const PARAMS_SERIAL: usize = 16;
-pub(crate) const PARAMS_32: usize = params(20);
-pub(crate) const PARAMS_SERIAL_32: usize = 12;
+/// Another driver, which has [`PARAMS_32`] too.
+pub(crate) const TWIN: CStr<'_> = CStr::new(b"/dev/labtwin\0");
+/// The command that copies `struct labdev_state` out, the same for all programs: `_IOR('L', 6, …)`;
+/// and the place of `serial`, which grows by one with each.
+pub(crate) const STATE: usize = ioc(2, 6, 8);
+pub(crate) const STATE_SERIAL: usize = 4;
+/// The command that copies `struct labdev_params` out, as 32-bit programs give it: `_IOR('L', 1, …)`,
+/// with so many bytes.
+pub(crate) const PARAMS_32: usize = ioc(2, 1, 20);
+pub(crate) const PARAMS_32_BYTES: usize = 20;
 
 /// The command that looks at the device as often as its argument asks: `_IO('L', 5)`.
-pub(crate) const POLL: usize = (b'L' as usize) << 8 | 5;
+pub(crate) const POLL: usize = ioc(0, 5, 0);
+/// The most looks.
+pub(crate) const MOST_LOOKS: usize = 1000;
 
-/// `_IOR('L', 1, …)` of a structure of so many bytes (`<asm-generic/ioctl.h>`).
-const fn params(size: usize) -> usize {
-    2 << 30 | size << 16 | (b'L' as usize) << 8 | 1
+/// A command of the driver that [`load`] loads, and its answer: after so many looks as its argument
+/// asks; beyond [`MOST_LOOKS`] after a sleep.
+pub(crate) const LOADED: usize = ioc(1, 6, 64);
+pub(crate) const LOADED_ANSWER: usize = 77;
+
+/// A command as `<asm-generic/ioctl.h>` makes it.
+const fn ioc(direction: usize, number: usize, size: usize) -> usize {
+    direction << 30 | size << 16 | (b'L' as usize) << 8 | number
 }
 
 /// What one CPU did with the big kernel lock: of `struct lab_bkl`.
@@ -127,6 +139,27 @@ pub(crate) fn take_lock_counts() -> Result<[LockCounts; CPUS], i32> {
     Ok(counts)
 }
 
+/// Loads a driver whose ioctls are registered in the table of 32-bit programs' ones. An error where
+/// there is no table.
+pub(crate) fn load() -> Ret {
+    commands(1)
+}
+
+/// Unloads it; how many of its calls were at work as that was done.
+pub(crate) fn unload() -> Ret {
+    commands(0)
+}
+
+/// How many of its calls are at work.
+pub(crate) fn calls_at_work() -> Ret {
+    commands(2)
+}
+
+fn commands(what: usize) -> Ret {
+    // SAFETY: takes no pointer.
+    unsafe { sys::checked(nr::LAB, [COMMANDS, what, 0, 0, 0, 0]) }
+}
+
 /// Whether this kernel records its softirqs.
 pub(crate) fn records_softirqs() -> bool {
     // A softirq that is none: refused, where the call exists.
@@ -171,7 +204,7 @@ mod tests {
 
     #[test]
     fn the_commands_are_those_of_labdev_h() {
-        assert_eq!(PARAMS, 0x8018_4c01);
-        assert_eq!(PARAMS_32, 0x8014_4c01);
+        assert_eq!((STATE, PARAMS_32), (0x8008_4c06, 0x8014_4c01));
+        assert_eq!((POLL, LOADED), (0x4c05, 0x4040_4c06));
     }
 }

@@ -27,6 +27,7 @@ mod descriptor;
 mod echo;
 mod elapsed;
 mod failure;
+mod fast32;
 mod file;
 mod flags;
 mod getcpu;
@@ -62,6 +63,7 @@ const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
     switch::PROBES,
+    switch::ports::PROBES,
     ioctl::PROBES,
     flags::PROBES,
     getcpu::PROBES,

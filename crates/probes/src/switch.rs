@@ -5,99 +5,34 @@
 //! Proof: in each window the partner took exactly one turn; over all windows the kernel counted
 //! exactly one switch away from the probe for each.
 
+pub(crate) mod ports;
+
 use core::sync::atomic::Ordering;
 
 use crate::{
     clock, descriptor,
-    failure::{Failure, Outcome, prove, unsupported},
+    failure::{Outcome, prove, unsupported},
     probe::Probes,
     report::ProbeReport,
     sys::{self, flag, nr},
-    task::{self, Board, Ended, Partner},
+    task::{self, Board, Partner},
 };
 
 pub(crate) const PROBES: Probes = &[
     ("switch.yield", bare),
-    ("switch.yield+ioport-0x80", low_port),
-    ("switch.yield+ioport-0xffff", high_port),
-    ("switch.yield+ioport-both", both_ports),
     ("switch.thread-yield", threads),
     ("switch.pipe", pipes),
     ("switch.futex", futex),
 ];
 
 fn bare(report: &mut ProbeReport) -> Outcome {
-    yields(report, None, None)
-}
-
-fn low_port(report: &mut ProbeReport) -> Outcome {
-    yields(report, Some(0x80), None)
-}
-
-fn high_port(report: &mut ProbeReport) -> Outcome {
-    yields(report, Some(0xffff), None)
-}
-
-fn both_ports(report: &mut ProbeReport) -> Outcome {
-    yields(report, Some(0xffff), Some(0xfffe))
-}
-
-/// Round trips by yield, with I/O bitmaps of the given ports. The partner is forked before the
-/// probe asks for its port, since a forked child inherits the bitmap.
-fn yields(report: &mut ProbeReport, own: Option<u16>, partners: Option<u16>) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
-    let partner = Partner::process(|| {
-        let access = allow(partners).and_then(|()| prove_access(partners, own));
-        board.value.store(u64::from(access.is_ok()), Ordering::Relaxed);
-        yield_forever(board);
-    })?;
-    allow(own)?;
-    prove_access(own, partners)?;
-    // The partner's set-up takes its turns; it is done when it has counted the first.
+    let _partner = Partner::process(|| yield_forever(board))?;
     while board.turns() == 0 {
         prove!(sys::sched_yield().is_ok(), "sched_yield failed");
     }
-    prove!(board.value.load(Ordering::Relaxed) == 1, "the partner's ports are not as asked for");
-    round_trips(report, board, Counts::Any, yield_once)?;
-    drop(partner);
-    Ok(())
-}
-
-/// Asks for one port.
-fn allow(port: Option<u16>) -> Result<(), Failure> {
-    match port.map(|port| sys::ioperm(usize::from(port), 1, true)) {
-        None | Some(Ok(_)) => Ok(()),
-        Some(Err(error)) => {
-            unsupported!("ioperm(2) is refused (error {error}; CONFIG_X86_IOPL_IOPERM)")
-        }
-    }
-}
-
-/// Proves by trial that the caller can read port `may` and can't read port `not`.
-fn prove_access(may: Option<u16>, not: Option<u16>) -> Outcome {
-    for (port, allowed) in [(may, true), (not, false)] {
-        let Some(port) = port else { continue };
-        let ended = task::trial(|| {
-            read_port(port);
-            0
-        });
-        let as_expected = match ended {
-            Ok(Ended::Exit(0)) => allowed,
-            Ok(Ended::Signal(_)) => !allowed,
-            _ => false,
-        };
-        prove!(as_expected, "reading port {port:#x} ended with {ended:?}");
-    }
-    Ok(())
-}
-
-fn read_port(port: u16) {
-    // SAFETY: ports 0x80, 0xfffe and 0xffff have no device with side effects on reads; without
-    // permission the instruction faults, which is what the trial is for.
-    unsafe {
-        core::arch::asm!("in al, dx", in("dx") port, out("al") _, options(nostack, nomem));
-    }
+    round_trips(report, board, Counts::Any, yield_once)
 }
 
 #[inline(always)]
@@ -152,14 +87,15 @@ fn round_trips(
     counts: Counts,
     once: impl FnMut(),
 ) -> Outcome {
-    proved_round_trips(report, board, counts, once, |()| true)
+    proved_round_trips(report, board, counts, || (), once, |()| true)
 }
 
-/// [`round_trips`] whose result `proof` checks, outside the window.
+/// [`round_trips`], with `prepare` before each window; its result `proof` checks, after it.
 fn proved_round_trips<R>(
     report: &mut ProbeReport,
     board: &Board,
     counts: Counts,
+    mut prepare: impl FnMut(),
     mut once: impl FnMut() -> R,
     mut proof: impl FnMut(R) -> bool,
 ) -> Outcome {
@@ -167,6 +103,7 @@ fn proved_round_trips<R>(
     let executions = i64::try_from(report.executions()).unwrap_or(0);
     report.execute(|| {
         let turns = board.turns();
+        prepare();
         let (cost, result) = clock::window(&mut once);
         let taken = board.turns().wrapping_sub(turns);
         prove!(proof(result), "what came back is wrong");
@@ -200,7 +137,8 @@ fn pipes(report: &mut ProbeReport) -> Outcome {
         let _ = sys::read(back_read, &mut byte);
         byte[0]
     };
-    proved_round_trips(report, board, Counts::Voluntary, round_trip, |byte| byte == !SENT)
+    let proof = |byte| byte == !SENT;
+    proved_round_trips(report, board, Counts::Voluntary, || (), round_trip, proof)
 }
 
 /// The byte that goes to and fro; it comes back as its complement.

@@ -16,6 +16,7 @@ pub mod nr {
     pub const CLOSE: usize = 3;
     pub const STAT: usize = 4;
     pub const MMAP: usize = 9;
+    pub const MPROTECT: usize = 10;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGRETURN: usize = 15;
     pub const IOCTL: usize = 16;
@@ -163,6 +164,7 @@ pub mod flag {
     pub const O_CREAT: usize = 0o100;
     pub const O_TRUNC: usize = 0o1000;
     pub const PROT_READ_WRITE: usize = 3;
+    pub const PROT_ALL: usize = 7;
     pub const MAP_SHARED: usize = 1;
     pub const MAP_PRIVATE: usize = 2;
     pub const MAP_32BIT: usize = 0x40;

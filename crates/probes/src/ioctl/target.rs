@@ -9,6 +9,7 @@ use core::arch::asm;
 
 use crate::{
     failure::{Failure, prove, unsupported},
+    fast32::Fast32,
     int80::int80,
     lab,
     socket::{AF_INET, Ifreq, SOCK_DGRAM, socket},
@@ -58,9 +59,8 @@ impl Target {
     }
 
     fn labdev(fd: usize) -> Result<Self, Failure> {
-        let native = Request { command: lab::PARAMS, answer: lab::PARAMS_SERIAL };
-        let compat = Request { command: lab::PARAMS_32, answer: lab::PARAMS_SERIAL_32 };
-        Ok(Self { fd, native, compat, step: 1, place: low_memory()? })
+        let request = Request { command: lab::STATE, answer: lab::STATE_SERIAL };
+        Ok(Self { fd, native: request, compat: request, step: 1, place: low_memory()? })
     }
 
     fn socket() -> Result<Self, Failure> {
@@ -115,6 +115,23 @@ impl Target {
         unsafe { int80(nr32::IOCTL, [self.fd, lab::POLL, looks as usize]) }
     }
 
+    /// Code that calls as 32-bit programs do, by the fast entry; tried with one call.
+    pub(crate) fn fast(&self) -> Result<Fast32, Failure> {
+        Fast32::new(self.fd, self.compat.command, self.place)
+    }
+
+    /// So many calls by [`Target::fast`]'s code, in one stretch; 0 if all succeeded.
+    pub(crate) fn calls_by(&self, fast: Fast32, calls: u32) -> Option<u32> {
+        fast.ioctls([self.fd, self.compat.command, self.place], calls)
+    }
+
+    /// By int 0x80 a command that may write to the structure, or does not take its argument for an
+    /// address; the raw result.
+    pub(crate) fn ask_int80(&self, command: usize, argument: Option<usize>) -> usize {
+        // SAFETY: as above; of the lab's structures none is larger than `ROOM` bytes.
+        unsafe { int80(nr32::IOCTL, [self.fd, command, argument.unwrap_or(self.place)]) }
+    }
+
     /// [`Target::call_native`] with its descriptor at hand, for a window.
     #[inline(always)]
     pub(crate) fn native_by(&self, fd: usize) -> usize {
@@ -153,8 +170,8 @@ pub(crate) fn devices() -> Result<(Target, Target), Failure> {
     }
 }
 
-const _: () = assert!(lab::PARAMS_SERIAL + 4 <= ROOM && lab::PARAMS_SERIAL.is_multiple_of(4));
-const _: () = assert!(lab::PARAMS_SERIAL_32 + 4 <= ROOM && lab::PARAMS_SERIAL_32.is_multiple_of(4));
+const _: () = assert!(lab::STATE_SERIAL + 4 <= ROOM && lab::STATE_SERIAL.is_multiple_of(4));
+const _: () = assert!(lab::PARAMS_32_BYTES <= ROOM);
 
 /// `ROOM` zeroed bytes below 4 GiB, ours alone, never unmapped.
 fn low_memory() -> Result<usize, Failure> {
