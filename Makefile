@@ -89,7 +89,7 @@ soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fu
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
-	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples::
+	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples:: counter::
 
 bench: cargo kernels ## take the measurements of docs/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd

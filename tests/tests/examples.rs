@@ -76,13 +76,21 @@ fn sums(scene: &Scene) -> String {
     sums + &agent
 }
 
+/// Whether the documents' numbers are of the agent that is in use.
+pub(crate) fn is_agent_of_examples(scene: &Scene) -> bool {
+    let document = scene.run(&["measure", "lab", "--json"]).json();
+    let agent = document["configuration"]["agent_sha256"].as_str().unwrap().to_owned();
+    let sums = fs::read_to_string(folder().join("examples.sha256")).unwrap();
+    sums.lines().any(|line| line == format!("{agent}  agent"))
+}
+
 /// The kernels' lines of such a list.
 fn kernels(sums: &str) -> Vec<&str> {
     sums.lines().take(KERNELS.len()).collect()
 }
 
 /// The text without its numbers and columns.
-fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     let is_number = |word: &str| {
         word.contains(|char: char| char.is_ascii_digit()) && !word.contains(char::is_alphabetic)
     };

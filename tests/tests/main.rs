@@ -5,6 +5,7 @@
 
 mod against;
 mod cache;
+mod counter;
 mod disk;
 mod exactness;
 mod examples;

@@ -123,8 +123,8 @@ pub struct Expectation {
     /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
-    /// Its counter-example: labels of subjects, each with the subject that is measured instead, as
-    /// on the command line. Measured like that, the expectation must fail.
+    /// Its counter-example: labels of subjects, at least one, each with the subject that is measured
+    /// instead, as on the command line. Measured like that, the expectation must fail.
     #[serde(default)]
     pub counter_example: BTreeMap<String, String>,
 }
@@ -240,6 +240,9 @@ pub enum ExperimentError {
     /// Its least is above its most, so it never holds.
     #[error("the expectation {0:?} can't hold: its least is above its most")]
     EmptyRange(String),
+    /// It names no subjects under which it must fail, or one of them is the same as without.
+    #[error("the expectation {0:?} needs a counter_example: subjects under which it must fail")]
+    NoCounterExample(String),
     /// It expects a text and a number at once.
     #[error("the expectation {0:?} has a value and bounds")]
     ValueAndBounds(String),
@@ -311,8 +314,7 @@ impl Experiment {
     fn check_expectation(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
         let statement = &expectation.statement;
         check_bounds(&expectation.rule, statement)?;
-        let mut replaced = expectation.counter_example.keys();
-        replaced.try_for_each(|label| self.check_subject(label, statement))?;
+        self.check_counter_example(expectation)?;
         match &expectation.rule {
             Rule::Difference { left, right, metric, right_metric, classes, .. } => {
                 self.check_metric(*metric, statement)?;
@@ -330,6 +332,18 @@ impl Experiment {
             }
             Rule::Unsupported { subject } => self.check_subject(subject, statement),
         }
+    }
+
+    fn check_counter_example(&self, expectation: &Expectation) -> Result<(), ExperimentError> {
+        let Expectation { statement, counter_example, .. } = expectation;
+        counter_example.keys().try_for_each(|label| self.check_subject(label, statement))?;
+        let is_other = |(label, instead): (&String, &String)| {
+            self.subjects.iter().all(|one| one.label != *label || one.subject != *instead)
+        };
+        if counter_example.is_empty() || !counter_example.iter().all(is_other) {
+            return Err(ExperimentError::NoCounterExample(statement.clone()));
+        }
+        Ok(())
     }
 
     fn check_shown(&self, check: &str, statement: &str) -> Result<(), ExperimentError> {
@@ -367,6 +381,23 @@ impl Experiment {
         }
         let CellPlace { subject, path } = place.clone();
         Err(ExperimentError::NotAsked { statement: statement.to_owned(), path, subject })
+    }
+
+    /// One for each expectation: the same with the subjects of its counter-example, and no other
+    /// expectation.
+    pub fn countered(&self) -> Vec<Self> {
+        let expectations = self.expectations.iter();
+        expectations
+            .map(|expectation| {
+                let mut other = Self { expectations: vec![expectation.clone()], ..self.clone() };
+                for subject in &mut other.subjects {
+                    if let Some(instead) = expectation.counter_example.get(&subject.label) {
+                        subject.subject.clone_from(instead);
+                    }
+                }
+                other
+            })
+            .collect()
     }
 
     /// Whether anything is shown that only a recording tells.

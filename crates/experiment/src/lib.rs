@@ -21,5 +21,6 @@ pub use observed::{
     Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCell, ObservedCheck,
 };
 pub use report::{
-    ExpectationOutcome, ExperimentReport, JudgedExpectation, ReportSchema, report_schema,
+    ExpectationOutcome, ExperimentReport, JudgedCounterExample, JudgedExpectation, ReportSchema,
+    report_schema,
 };

@@ -45,6 +45,29 @@ pub struct JudgedExpectation {
     pub outcome: ExpectationOutcome,
     /// The values that it was judged by.
     pub seen: String,
+    /// The same under its counter-example; null if that was not measured.
+    pub counter_example: Option<JudgedCounterExample>,
+}
+
+/// An expectation, judged under its counter-example.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgedCounterExample {
+    /// Whether it came true: it must not.
+    pub outcome: ExpectationOutcome,
+    /// The values that it was judged by.
+    pub seen: String,
+}
+
+impl JudgedExpectation {
+    /// What it means for the whole: it holds if it came true, and not under its counter-example.
+    pub fn verdict(&self) -> ExpectationOutcome {
+        let turned = self.counter_example.as_ref().map(|counter| match counter.outcome {
+            ExpectationOutcome::Fails => ExpectationOutcome::Holds,
+            ExpectationOutcome::Holds => ExpectationOutcome::Fails,
+            ExpectationOutcome::Inconclusive => ExpectationOutcome::Inconclusive,
+        });
+        self.outcome.max(turned.unwrap_or(ExpectationOutcome::Holds))
+    }
 }
 
 /// Whether an expectation came true; the worse is the greater.
@@ -67,16 +90,34 @@ impl ExperimentReport {
         let judge = |expectation: &Expectation| {
             let (outcome, seen) = judged(&experiment, &observed, &expectation.rule);
             let exact = expectation.rule.exact();
-            JudgedExpectation { statement: expectation.statement.clone(), exact, outcome, seen }
+            let statement = expectation.statement.clone();
+            JudgedExpectation { statement, exact, outcome, seen, counter_example: None }
         };
         let judged = experiment.expectations.iter().map(judge).collect();
         Self { schema: ReportSchema::V1, experiment, observed, judged }
     }
 
-    /// The whole, by the exact clock alone: fails if one expectation fails; is inconclusive if one
-    /// is, or if a measurement failed.
+    /// The same with each expectation's counter-example judged: the experiments of
+    /// [`Experiment::countered`], in their order, with what was measured for them.
+    #[must_use]
+    pub fn with_counter_examples(
+        mut self,
+        countered: impl Iterator<Item = (Observed, Experiment)>,
+    ) -> Self {
+        for (judged, (observed, experiment)) in self.judged.iter_mut().zip(countered) {
+            let other = Self::new(experiment, observed).judged.into_iter().next();
+            judged.counter_example = other.map(|JudgedExpectation { outcome, seen, .. }| {
+                JudgedCounterExample { outcome, seen }
+            });
+        }
+        self
+    }
+
+    /// The whole, by the exact clock alone: fails if one expectation fails, or holds under its
+    /// counter-example; is inconclusive if one is, or if a measurement failed.
     pub fn verdict(&self) -> ExpectationOutcome {
-        let exact = self.judged.iter().filter(|judged| judged.exact).map(|judged| judged.outcome);
+        let exact = self.judged.iter().filter(|judged| judged.exact);
+        let exact = exact.map(JudgedExpectation::verdict);
         let failed = self
             .observed
             .cells

@@ -36,8 +36,17 @@ row = [{ label = "P4", values = ["1"] }]
 "#;
 
 fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
-    Experiment::parse(&format!("{TEXT}\n[[expect]]\nstatement = \"it\"\n{expectation}\n"))
+    parsed(TEXT, expectation)
 }
+
+/// The experiment with this expectation; with a counter-example, if it has none of its own.
+fn parsed(text: &str, expectation: &str) -> Result<Experiment, ExperimentError> {
+    let counter = if expectation.contains("counter_example") { "" } else { COUNTER };
+    let expectation = format!("[[expect]]\nstatement = \"it\"\n{counter}\n{expectation}");
+    Experiment::parse(&format!("{text}\n{expectation}\n"))
+}
+
+const COUNTER: &str = r#"counter_example = { old = "lab:a=d" }"#;
 
 fn cell(instructions: u64) -> ExactCell {
     ObservedCell::Measured(Measured::new(instructions, instructions.saturating_add(9)))
@@ -264,8 +273,7 @@ fn a_check_that_is_not_shown_is_not_expected() {
     };
     assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
     let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");
-    let text = format!("{nowhere}\n[[expect]]\nstatement = \"it\"\n{rule}\n");
-    assert_eq!(Experiment::parse(&text), refused("NT"));
+    assert_eq!(parsed(&nowhere, rule), refused("NT"));
 }
 
 #[test]
@@ -328,7 +336,7 @@ at_most = 0
 /// The test's experiment, with the census among its metrics.
 fn with_census(expectation: &str) -> Result<Experiment, ExperimentError> {
     let text = TEXT.replace(r#"["instructions", "worst"]"#, r#"["census"]"#);
-    Experiment::parse(&format!("{text}\n[[expect]]\nstatement = \"it\"\n{expectation}\n"))
+    parsed(&text, expectation)
 }
 
 #[test]
@@ -364,4 +372,30 @@ fn a_counter_example_replaces_subjects_that_there_are() {
     let read = with_example("new").unwrap().expectations.remove(0);
     assert_eq!(read.counter_example["new"], "lab:a=d");
     assert!(matches!(with_example("gone"), Err(ExperimentError::Unknown { .. })));
+}
+
+#[test]
+fn an_expectation_needs_a_counter_example_that_is_another_subject() {
+    for example in ["{}", r#"{ new = "lab:a=c" }"#] {
+        let refused = with(&format!("{BOUNDED}\ncounter_example = {example}"));
+        assert!(matches!(refused, Err(ExperimentError::NoCounterExample(_))), "{example}");
+    }
+}
+
+#[test]
+fn an_expectation_that_holds_under_its_counter_example_fails() {
+    for (new, countered, verdict) in [
+        (100, 200, ExpectationOutcome::Holds),
+        (100, 100, ExpectationOutcome::Fails),
+        (200, 200, ExpectationOutcome::Fails),
+    ] {
+        let experiment = with(&format!("{BOUNDED}\ncounter_example = {{ new = \"lab:a=d\" }}"));
+        let other = experiment.unwrap().countered().remove(0);
+        assert_eq!(other.subjects[1].subject, "lab:a=d");
+        let observed =
+            Observed { cells: vec![vec![cell(100)], vec![cell(countered)]], ..Observed::default() };
+        let report = report(BOUNDED, cell(100), cell(new));
+        let report = report.with_counter_examples(std::iter::once((observed, other)));
+        assert_eq!(report.verdict(), verdict, "{new}, {countered}");
+    }
 }

@@ -408,6 +408,13 @@ pub(crate) struct ExperimentArgs {
     /// Print JSON (an array of pathmeter.experiment/1) instead of pages
     #[arg(long, conflicts_with = "list")]
     pub(crate) json: bool,
+    /// Judge each expectation also under its counter-example, where it must fail
+    ///
+    /// A counter-example measures other subjects in place of the expectation's own, such as the
+    /// kernel before the fix in place of the one after it. An expectation that holds all the same
+    /// does not depend on its mechanism, and the exit code is 1.
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) counter_examples: bool,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

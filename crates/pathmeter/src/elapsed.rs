@@ -19,15 +19,18 @@ pub(crate) fn measure(
     image: &Image,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> Result<Vec<(&'static str, ElapsedCell)>, Failure> {
-    let names = Suite::Elapsed.paths().iter().map(|path| path.name);
     if host_cpus() < 2 {
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
-        return Ok(names
-            .map(|name| (name, ObservedCell::Unsupported(reason.to_owned())))
-            .collect());
+        let unsupported = |name| (name, ObservedCell::Unsupported(reason.to_owned()));
+        return Ok(names().map(unsupported).collect());
     }
     let outcomes = session.measure_elapsed(image, progress)?;
-    Ok(names.zip(outcomes.iter().map(cell)).collect())
+    Ok(names().zip(outcomes.iter().map(cell)).collect())
+}
+
+/// The paths' names, in the order of [`Suite::Elapsed`].
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    Suite::Elapsed.paths().iter().map(|path| path.name)
 }
 
 fn cell(outcome: &PathOutcome) -> ElapsedCell {

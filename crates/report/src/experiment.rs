@@ -1,10 +1,12 @@
 //! An experiment as one page: symptom, the source's results, ours, and whether the expectations
 //! hold.
 
+use std::collections::BTreeMap;
+
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, JudgedExpectation, Measured, Metric,
-    ObservedCell,
+    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, JudgedCounterExample,
+    JudgedExpectation, Measured, Metric, ObservedCell,
 };
 use textwrap::Options;
 
@@ -242,17 +244,52 @@ fn times(elapsed: &Elapsed) -> [Cell; 4] {
 }
 
 fn expectations(judged: &[JudgedExpectation], style: Style) -> String {
-    let line = |judged: &JudgedExpectation| {
-        let (word, paint) = match judged.outcome {
-            ExpectationOutcome::Holds => ("yes ", AnsiColor::Green.on_default()),
-            ExpectationOutcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
-            ExpectationOutcome::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
-        };
-        let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
-        let text = wrapped("    ", &format!("{} ({}{host})", judged.statement, judged.seen), style);
-        style.paint(word, paint) + text.get(word.len()..).unwrap_or_default()
+    let lines = judged.iter().map(|judged| judged_line(judged, style));
+    heading("expected results", style) + &lines.collect::<String>()
+}
+
+fn judged_line(judged: &JudgedExpectation, style: Style) -> String {
+    let (word, paint) = match judged.outcome {
+        ExpectationOutcome::Holds => ("yes ", AnsiColor::Green.on_default()),
+        ExpectationOutcome::Fails => ("NO  ", AnsiColor::Red.on_default().bold()),
+        ExpectationOutcome::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
     };
-    heading("expected results", style) + &judged.iter().map(line).collect::<String>()
+    let host = if judged.exact { "" } else { "; this host's time, which decides nothing" };
+    let text = wrapped("    ", &format!("{} ({}{host})", judged.statement, judged.seen), style);
+    style.paint(word, paint) + text.get(word.len()..).unwrap_or_default()
+}
+
+/// Each expectation of one experiment with its counter-example: that it holds without, and fails
+/// with it.
+pub fn counter_examples(report: &ExperimentReport, style: Style) -> String {
+    let experiment = &report.experiment;
+    let title = wrapped("", &format!("{}: {}", experiment.name, experiment.title), style);
+    let mut text = style.paint(&title, PLAIN.bold());
+    for (expectation, judged) in experiment.expectations.iter().zip(&report.judged) {
+        text += &judged_line(judged, style);
+        if let Some(counter) = &judged.counter_example {
+            text += &counter_line(&expectation.counter_example, counter, style);
+        }
+    }
+    text
+}
+
+/// An expectation that fails is what a counter-example is for.
+fn counter_line(
+    replaced: &BTreeMap<String, String>,
+    counter: &JudgedCounterExample,
+    style: Style,
+) -> String {
+    let replaced: Vec<_> =
+        replaced.iter().map(|(label, subject)| format!("{label} as {subject}")).collect();
+    let (word, paint) = match counter.outcome {
+        ExpectationOutcome::Fails => ("no  ", AnsiColor::Green.on_default()),
+        ExpectationOutcome::Holds => ("YES ", AnsiColor::Red.on_default().bold()),
+        ExpectationOutcome::Inconclusive => ("?   ", AnsiColor::Yellow.on_default()),
+    };
+    let text = format!("with {} ({})", replaced.join(" and "), counter.seen);
+    let text = wrapped("        ", &text, style);
+    "    ".to_owned() + &style.paint(word, paint) + text.get(8..).unwrap_or_default()
 }
 
 fn caveats(experiment: &Experiment, style: Style) -> String {
@@ -292,6 +329,7 @@ rule = "elapsed-ratio"
 left = { subject = "two", path = "native" }
 right = { subject = "two", path = "native" }
 at_least_percent = 140
+counter_example = { two = "lab:a=b" }
 "#;
 
     fn page(two: ExactCell, elapsed: ElapsedCell) -> String {
@@ -374,5 +412,20 @@ at_least_percent = 140
         assert!(page.lines().filter(|line| line.contains("word")).all(|line| line.len() <= 50));
         assert_eq!(below(&page, "measured").len(), 2);
         assert!(page.contains(subject), "{page}");
+    }
+
+    #[test]
+    fn a_counter_example_stands_below_its_expectation() {
+        let base = report(ObservedCell::NotAsked, times());
+        let countered = base.experiment.countered().remove(0);
+        let mut observed = base.observed.clone();
+        let base =
+            base.with_counter_examples(std::iter::once((observed.clone(), countered.clone())));
+        let lines = counter_examples(&base, Style::default());
+        assert!(lines.contains("\n    no  with two as lab:a=b (1.40 / 1.40 = 1.00;"), "{lines}");
+        observed.elapsed[1] = vec![ObservedCell::Failed("it died".into())];
+        let base = base.with_counter_examples(std::iter::once((observed, countered)));
+        let lines = counter_examples(&base, Style::default());
+        assert!(lines.contains("\n    ?   with two as lab:a=b (two, native: it died"), "{lines}");
     }
 }

@@ -16,7 +16,7 @@ mod style;
 mod table;
 
 pub use comparison::comparison_table;
-pub use experiment::experiment_page;
+pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
