@@ -39,7 +39,7 @@ static const struct mechanism table[] = {
 	  &variants.getcpu, GETCPU_LSL, 0, 0 },
 	{ "getcpu-cache", "whether it uses the caller's cache, good for a tick",
 	  { "off", "on" }, &variants.getcpu_cache, 0, 0, 0 },
-	{ "getcpu-mode", "whether it asks a variable at each call: lsl or rdtscp",
+	{ "getcpu-mode", "whether a variable chooses lsl or rdtscp at each call",
 	  { "off", "on" }, &variants.getcpu_mode, 0, 0, 0 },
 	{ "softirq", "which code runs softirqs that an interrupt raised",
 	  { "syscall-return", "irq-return", "irq-exit", "thread" },

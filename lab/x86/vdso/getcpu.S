@@ -9,8 +9,8 @@
  * old as the current tick: a task that moved since then hears of the CPU it was on. That was the
  * bargain of 2006; getcpu promises no more, since a task may move right after any answer.
  *
- * METHOD_mode is getcpu-mode=on: a variable names the way at each call, as vgetcpu_mode did before
- * the patch of 2007.
+ * METHOD_mode is getcpu-mode=on, the function before the patch of 2007: a variable names the way at
+ * each call, and a cache that held the answer is written all the same.
  *
  * The number is cpu << node-bits | node. The kernel writes node-bits and the node's mask into the
  * instructions at the places that .patches lists, before it maps the image: in the patch of 2007
@@ -100,9 +100,14 @@ __vdso_getcpu:
 	mov	vdso_data + VDSO_TICKS(%rip), %r8
 	mov	8(%rdx), %rax
 	cmp	%r8, (%rdx)
+#ifdef METHOD_mode
+	je	.Lkeep
+#else
 	je	.Lsplit
+#endif
 .Lread:
 	READ_NUMBER
+.Lkeep:
 	test	%r9, %r9
 	jz	.Lsplit
 	mov	%r8, (%r9)
