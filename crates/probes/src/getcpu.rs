@@ -252,11 +252,11 @@ fn ldt_register() -> &'static str {
     }
 }
 
-fn ldt_selector() -> u16 {
+fn ldt_selector() -> u32 {
     let selector: u32;
     // SAFETY: stores a selector in a register; where it may not, the kernel ends this trial.
     unsafe { asm!("sldt {:e}", out(reg) selector, options(nostack, nomem, preserves_flags)) };
-    selector as u16
+    selector
 }
 
 fn by_syscall(report: &mut ProbeReport) -> Outcome {
