@@ -5,8 +5,8 @@
  *
  * Words are separated by blanks; of two with the same name the last counts. What the command line
  * gets wrong ends the machine with code 1 and a last line that begins with `lab: bad command
- * line:`; what is right but can't be had on this CPU, with one that begins with `lab: unsupported
- * here:`.
+ * line:`; what is right but can't be had, on this CPU or together, with one that begins with `lab:
+ * unsupported here:`.
  */
 #include "../x86/percpu.h"
 #include "variants.h"
@@ -40,6 +40,8 @@ static const struct mechanism table[] = {
 	  &variants.getcpu, GETCPU_LSL, 0, 0 },
 	{ "getcpu-cache", "whether it uses the caller's cache, good for a tick",
 	  { "off", "on" }, &variants.getcpu_cache, 0, 0, 0 },
+	{ "getcpu-mode", "whether a variable chooses lsl or rdtscp at each call",
+	  { "off", "on" }, &variants.getcpu_mode, 0, 0, 0 },
 	{ "softirq", "which code runs softirqs that an interrupt raised",
 	  { "syscall-return", "irq-once", "irq-return", "irq-exit", "thread" },
 	  &variants.softirq, SOFTIRQ_IRQ_EXIT, 0, 0 },

@@ -36,6 +36,7 @@ struct variants {
 	u32 irq_restore;  /* sti-if */
 	u32 getcpu;       /* lsl */
 	u32 getcpu_cache; /* 0 off, 1 on */
+	u32 getcpu_mode;  /* 0 off, 1 on */
 	u32 umip;         /* 0 off, 1 on where the CPU has it */
 	u32 smap;         /* the same */
 	u32 node_bits;    /* low bits of the CPU number's encoding that hold the node: 0..8 */

@@ -37,40 +37,48 @@ static vdso_getcpu find_getcpu(void)
 static void right_after_every_move(void)
 {
 	vdso_getcpu getcpu = find_getcpu();
-	unsigned long node_bits = (unsigned long)option("node-bits", 0);
+	unsigned nodes = 1u << option("node-bits", 0);
 	unsigned count = cpus();
 
 	expect(getcpu != NULL);
 	for (unsigned i = 0; i < 400; i++) {
-		unsigned cpu = ~0u, node = ~0u, same = ~0u;
+		unsigned cpu = ~0u, node = ~0u, same = ~0u, same_node = ~0u;
 		unsigned wanted = i * 7 % count;
 
 		expect_equal(pin(wanted), 0);
 		expect_equal(getcpu(&cpu, &node, NULL), 0);
 		expect_equal(cpu, wanted);
-		expect(node < 1u << node_bits);
-		expect_equal(sys(SYS_getcpu, &same, NULL, NULL), 0);
+		expect_equal(node, wanted % nodes);
+		expect_equal(sys(SYS_getcpu, &same, &same_node, NULL), 0);
 		expect_equal(same, wanted);
+		expect_equal(same_node, wanted % nodes);
 		expect_equal(getcpu(NULL, NULL, NULL), 0);
 	}
 }
 
-/* The caller's cache may be a tick old, but not older, and its first answer is right. */
+/* The caller's cache, if it is used, may be a tick old, but not older; its first answer is right,
+ * and each is one CPU with its own node. */
 static void a_cache_is_at_most_a_tick_old(void)
 {
 	vdso_getcpu getcpu = find_getcpu();
-	unsigned last = cpus() - 1, cpu;
+	int cached = strstr(command_line(), "getcpu-cache=on") != NULL;
+	unsigned nodes = 1u << option("node-bits", 0);
+	unsigned last = cpus() - 1, cpu, node;
 	uint64_t cache[16] = { 0 }, begin;
 
 	expect_equal(pin(0), 0);
-	expect_equal(getcpu(&cpu, NULL, cache), 0);
+	expect_equal(getcpu(&cpu, &node, cache), 0);
 	expect_equal(cpu, 0);
+	expect_equal(node, 0);
 	expect_equal(pin(last), 0);
 	begin = now_ns();
-	do
-		getcpu(&cpu, NULL, cache);
-	while (cpu != last && now_ns() - begin < 50000000);
+	do {
+		getcpu(&cpu, &node, cache);
+		expect(cpu == last || (cached && cpu == 0));
+		expect_equal(node, cpu % nodes);
+	} while (cpu != last && now_ns() - begin < 50000000);
 	expect_equal(cpu, last);
+	expect_equal(cache[0] != 0, cached);
 }
 
 const struct test cpu_tests[] = {

@@ -125,7 +125,7 @@ network() {
 
 for words in "" iobitmap=short iobitmap=full-copy iobitmap=tracked flags=save flags=constant flags=iopl-only \
 	irq-restore=popf "flags=iopl-only irq-restore=popf" \
-	getcpu=syscall getcpu=cpuid getcpu=rdtscp \
+	getcpu=syscall getcpu=cpuid getcpu=rdtscp "getcpu-mode=on getcpu-cache=on" \
 	"getcpu=lsl getcpu-cache=on" "getcpu=sidt umip=off" "getcpu=sgdt umip=off" \
 	"getcpu=sldt umip=off" "getcpu=sidt umip=off getcpu-cache=on node-bits=2"; do
 	tests 1 "$exact" "$words"
@@ -137,6 +137,13 @@ for words in iobitmap=short iobitmap=full-copy "getcpu=sgdt umip=off" "getcpu=sl
 	"getcpu=cpuid getcpu-cache=on"; do
 	long tests 4 "$parallel" "$words"
 done
+# Four CPUs on nodes of their own, and on two.
+for words in getcpu=syscall "getcpu=lsl getcpu-cache=on" "getcpu=rdtscp getcpu-mode=on" \
+	"getcpu=cpuid getcpu-cache=on" "getcpu=sidt umip=off" "getcpu=sgdt umip=off" \
+	"getcpu=sldt umip=off"; do
+	tests 4 "$parallel" "$words node-bits=2 test.only=getcpu."
+done
+tests 4 "$parallel" "getcpu=sidt umip=off node-bits=1 test.only=getcpu."
 # Intel's fast entry, whose exit restores no flags. Without SMAP its clac does not clear AC.
 for words in "" flags=save flags=constant flags=iopl-only; do
 	tests 1 "$exact" "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
@@ -196,6 +203,11 @@ else
 	echo "--    no getcpu=rdpid: this QEMU's interpreter has no rdpid"
 fi
 prints "sidt under UMIP is refused" '^lab: .*umip=off' tests getcpu=sidt
+prints "sidt without room is refused" '^lab: unsupported here: getcpu=sidt: .* 61440 .* 65536' \
+	tests "getcpu=sidt umip=off node-bits=3 max-cpus=8192"
+prints "a mode names no sidt" '^lab: unsupported here: getcpu=sidt: .*getcpu-mode' \
+	tests "getcpu=sidt umip=off getcpu-mode=on"
+tests 1 "$exact" "getcpu=sidt umip=off node-bits=3 max-cpus=7680 test.only=getcpu."
 prints "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
 prints "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
 # The network: QEMU's own, and frames of every badness.

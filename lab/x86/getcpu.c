@@ -21,7 +21,8 @@
  * limits".
  *
  * Whether a place has room for all numbers is checked when the command line is read, as the patch
- * checked it when built; whether the CPU has the instruction, when the choice is applied.
+ * checked it when built; whether the CPU has the instruction, when the choice is applied. What is
+ * missing stops the boot: no other variant runs under the name that was asked for.
  *
  * Sources: Intel SDM volume 3, 3.5 (descriptor tables), 7.2.3 (LDT descriptor in 64-bit mode).
  */
@@ -63,28 +64,29 @@ static u32 room(void)
 	}
 }
 
-/* The patch's range checks of 2007, made at boot: sidt, else lsl, else none. */
-void getcpu_check_room(void)
-{
-	u32 numbers = variants.max_cpus << variants.node_bits;
-
-	if (variants.getcpu == GETCPU_SIDT && numbers > GETCPU_SIDT_ROOM) {
-		printk("lab: %u numbers do not fit the IDT's limit: getcpu=lsl instead of sidt\n",
-		       numbers);
-		variants.getcpu = GETCPU_LSL;
-	}
-	if (room() && numbers > room()) {
-		printk("lab: bad command line: getcpu=%s has room for %u numbers, and "
-		       "max-cpus << node-bits is %u\n",
-		       variant_name(&variants.getcpu), room(), numbers);
-		machine_exit(1);
-	}
-}
-
 static _Noreturn void unsupported(const char *reason)
 {
 	printk("lab: unsupported here: getcpu=%s: %s\n", variant_name(&variants.getcpu), reason);
 	machine_exit(1);
+}
+
+/*
+ * The patch's range checks of 2007, made at boot. Where sidt had no room the patch took lsl; here
+ * that is another variant, which is asked for by its own name.
+ */
+void getcpu_check_room(void)
+{
+	u32 numbers = variants.max_cpus << variants.node_bits;
+
+	if (variants.getcpu_mode && variants.getcpu != GETCPU_LSL &&
+	    variants.getcpu != GETCPU_RDTSCP)
+		unsupported("getcpu-mode=on chooses between lsl and rdtscp");
+	if (room() && numbers > room()) {
+		printk("lab: unsupported here: getcpu=%s: there is room for %u numbers, and "
+		       "max-cpus << node-bits is %u\n",
+		       variant_name(&variants.getcpu), room(), numbers);
+		machine_exit(1);
+	}
 }
 
 void getcpu_check_cpu(void)

@@ -2,7 +2,7 @@
  * Code that the kernel gives to programs: the vDSO with __vdso_getcpu, and the page by which 32-bit
  * programs enter the kernel.
  *
- * Of the sixteen getcpu images in vdso/ the one that the variants choose is copied to a page at
+ * Of the eighteen getcpu images in vdso/ the one that the variants choose is copied to a page at
  * boot, where node-bits is written into its instructions; then it never changes. All programs share
  * that page and the data page after it, read-only. The kernel writes the data page through its own
  * mapping: the tick counter at each tick of CPU 0, and the CPUs' numbers as they start.
@@ -27,8 +27,9 @@ struct vdso_image {
 	u64 size;
 };
 
-/* In images.S. */
+/* In images.S: without and with the cache. */
 extern const struct vdso_image vdso_images[GETCPU_SLDT + 1][2];
+extern const struct vdso_image vdso_mode_images[2];
 
 /* In vsyscall32.S. */
 extern const u8 vsyscall32_syscall[], vsyscall32_sysenter[], vsyscall32_int80[];
@@ -37,10 +38,12 @@ struct vdso_data {
 	u64 ticks;
 	u8 hole[VDSO_CPU_VALUES - sizeof(u64)]; /* the tick's cache line is its own */
 	u32 cpu_value[256];                     /* by initial APIC id */
+	u32 mode;                               /* getcpu-mode=on: VDSO_MODE_* */
 };
 
 _Static_assert(offsetof(struct vdso_data, ticks) == VDSO_TICKS, "getcpu.S");
 _Static_assert(offsetof(struct vdso_data, cpu_value) == VDSO_CPU_VALUES, "getcpu.S");
+_Static_assert(offsetof(struct vdso_data, mode) == VDSO_MODE, "getcpu.S");
 _Static_assert(sizeof(struct vdso_data) <= PAGE_SIZE, "one page");
 _Static_assert(VDSO_IMAGE_SIZE == PAGE_SIZE, "one page");
 
@@ -87,7 +90,9 @@ static const u8 *vsyscall32_form(void)
 
 void vdso_apply_variant(void)
 {
-	const struct vdso_image *chosen = &vdso_images[variants.getcpu][variants.getcpu_cache];
+	const struct vdso_image *images =
+		variants.getcpu_mode ? vdso_mode_images : vdso_images[variants.getcpu];
+	const struct vdso_image *chosen = &images[variants.getcpu_cache];
 
 	image = page_alloc_zeroed(1);
 	vsyscall32 = page_alloc_zeroed(0);
@@ -96,6 +101,7 @@ void vdso_apply_variant(void)
 	patch_node_bits();
 	data = (struct vdso_data *)(image + VDSO_IMAGE_SIZE);
 	data->ticks = 1; /* a caller's cache that is all zero holds no answer */
+	data->mode = variants.getcpu == GETCPU_RDTSCP ? VDSO_MODE_RDTSCP : VDSO_MODE_LSL;
 	memcpy(vsyscall32, vsyscall32_form(), VSYSCALL32_SIZE);
 	getcpu_init_cpu(this_cpu());
 }

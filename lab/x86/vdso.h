@@ -8,6 +8,9 @@
 /* The data page follows the image's only page. */
 #define VDSO_TICKS 0        /* u64: counter of ticks, never 0 */
 #define VDSO_CPU_VALUES 64  /* u32[256]: number by initial APIC id */
+#define VDSO_MODE 1088      /* u32: getcpu-mode=on, which way; the values are those of 2006 */
+#define VDSO_MODE_RDTSCP 1
+#define VDSO_MODE_LSL 2
 #define VDSO_IMAGE_SIZE 4096
 
 /* getcpu=: what a register holds for the number 0, and how many numbers fit. */

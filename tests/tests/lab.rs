@@ -100,6 +100,29 @@ fn what_the_cpu_lacks_is_unsupported_here() {
 }
 
 #[test]
+fn what_has_no_room_is_unsupported_and_replaced_by_nothing() {
+    let scene = Scene::cold();
+    let run = scene.run(&["measure", "lab:getcpu=sidt,umip=off,node-bits=3,max-cpus=8192"]);
+    assert_eq!((run.code, &run.stdout[..]), (3, ""), "{}", run.stderr);
+    run.assert_printed(&["unsupported here", "getcpu=sidt", "61440", "65536"]);
+}
+
+#[test]
+fn a_cpus_number_is_proved_on_cpu_1_with_its_node() {
+    let scene = Scene::warm();
+    let result = measured(&scene, "lab:cpus=2,node-bits=2,umip=off,getcpu=sidt,getcpu-cache=on");
+    let check = |path: &str, name: &str| {
+        let checks = row(&result, path)["checks"].as_array().unwrap();
+        let found = checks.iter().find(|check| check["name"] == name);
+        found.unwrap_or_else(|| panic!("{path} has no {name}"))["value"].clone()
+    };
+    for path in ["vdso", "vdso+cache", "syscall", "lsl", "rdtscp", "sidt"] {
+        assert_eq!(check(&format!("getcpu.{path}"), "proved on"), "CPU 1, node 1", "{path}");
+    }
+    assert_eq!(check("getcpu.vdso+cache", "after a move"), "old for a tick");
+}
+
+#[test]
 fn the_experiments_come_out_as_they_must() {
     let scene = Scene::warm();
     let run = scene.run(&["experiment", "--json"]);

@@ -19,10 +19,17 @@ pub(crate) const NO_NODE: u32 = u32::MAX;
 const SLOW_KINDS: usize = SlowInstruction::ALL.len();
 
 /// What a node did in one of its two states.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) counts: Counts,
     slow: [u64; SLOW_KINDS],
+}
+
+/// Written out, since arrays of more than 32 have none of their own.
+impl Default for Tally {
+    fn default() -> Self {
+        Self { counts: Counts::default(), slow: [0; SLOW_KINDS] }
+    }
 }
 
 impl Tally {

@@ -68,12 +68,18 @@ slow! {
     Lsl = "lsl",
     /// sidt.
     Sidt = "sidt",
+    /// sgdt.
+    Sgdt = "sgdt",
+    /// sldt.
+    Sldt = "sldt",
     /// cpuid.
     Cpuid = "cpuid",
     /// rdtsc; a window's second stamp is one.
     Rdtsc = "rdtsc",
     /// rdtscp.
     Rdtscp = "rdtscp",
+    /// rdpid.
+    Rdpid = "rdpid",
     /// verw.
     Verw = "verw",
     /// lfence.

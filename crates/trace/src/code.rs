@@ -156,7 +156,7 @@ fn accesses(taken: &iced_x86::Instruction) -> bool {
 }
 
 /// Mnemonics that the census counts. Locked ones are known by their prefix, see [`slow`].
-const SLOW: [(Mnemonic, SlowInstruction); 58] = [
+const SLOW: [(Mnemonic, SlowInstruction); 61] = [
     (Mnemonic::Popf, SlowInstruction::Popf),
     (Mnemonic::Popfd, SlowInstruction::Popf),
     (Mnemonic::Popfq, SlowInstruction::Popf),
@@ -179,9 +179,12 @@ const SLOW: [(Mnemonic, SlowInstruction); 58] = [
     (Mnemonic::Sysexitq, SlowInstruction::Sysexit),
     (Mnemonic::Lsl, SlowInstruction::Lsl),
     (Mnemonic::Sidt, SlowInstruction::Sidt),
+    (Mnemonic::Sgdt, SlowInstruction::Sgdt),
+    (Mnemonic::Sldt, SlowInstruction::Sldt),
     (Mnemonic::Cpuid, SlowInstruction::Cpuid),
     (Mnemonic::Rdtsc, SlowInstruction::Rdtsc),
     (Mnemonic::Rdtscp, SlowInstruction::Rdtscp),
+    (Mnemonic::Rdpid, SlowInstruction::Rdpid),
     (Mnemonic::Verw, SlowInstruction::Verw),
     (Mnemonic::Lfence, SlowInstruction::Lfence),
     (Mnemonic::Mfence, SlowInstruction::Mfence),

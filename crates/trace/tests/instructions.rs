@@ -10,7 +10,7 @@ const A: u64 = K + 0x100;
 const FAR: u64 = USER + 0x1000;
 
 /// Machine code, as written in the manual, and what the census counts it as.
-const MET: [(&[u8], SlowInstruction); 44] = [
+const MET: [(&[u8], SlowInstruction); 47] = [
     (&[0x9d], SlowInstruction::Popf),
     (&[0x9c], SlowInstruction::Pushf),
     (&[0xfa], SlowInstruction::Cli),
@@ -32,8 +32,11 @@ const MET: [(&[u8], SlowInstruction); 44] = [
     (&[0xcd, 0x80], SlowInstruction::Int),
     (&[0x0f, 0x03, 0xc1], SlowInstruction::Lsl),
     (&[0x0f, 0x01, 0x08], SlowInstruction::Sidt),
+    (&[0x0f, 0x01, 0x00], SlowInstruction::Sgdt),
+    (&[0x0f, 0x00, 0xc0], SlowInstruction::Sldt),
     (&[0x0f, 0xa2], SlowInstruction::Cpuid),
     (&[0x0f, 0x01, 0xf9], SlowInstruction::Rdtscp),
+    (&[0xf3, 0x0f, 0xc7, 0xf8], SlowInstruction::Rdpid),
     (&[0x0f, 0x00, 0x28], SlowInstruction::Verw),
     (&[0x0f, 0xae, 0xe8], SlowInstruction::Lfence),
     (&[0x0f, 0xae, 0xf0], SlowInstruction::Mfence),

@@ -9,11 +9,24 @@
  * old as the current tick: a task that moved since then hears of the CPU it was on. That was the
  * bargain of 2006; getcpu promises no more, since a task may move right after any answer.
  *
+ * METHOD_mode is getcpu-mode=on, the function before the patch of 2007: a variable names the way at
+ * each call, and a cache that held the answer is written all the same.
+ *
  * The number is cpu << node-bits | node. The kernel writes node-bits and the node's mask into the
  * instructions at the places that .patches lists, before it maps the image: in the patch of 2007
  * they were constants of the build.
  */
 #include "../vdso.h"
+
+.macro READ_LSL
+	mov	$(15 << 3 | 3), %eax	/* GDT_CPUNODE, privilege 3 */
+	lsl	%eax, %eax
+.endm
+
+.macro READ_RDTSCP
+	rdtscp
+	mov	%ecx, %eax
+.endm
 
 /* eax = the number. May use rcx, rdx, r11 and the red zone; rdi, rsi, r8, r9 must survive. */
 .macro READ_NUMBER
@@ -41,11 +54,17 @@
 	mov	(%rax, %rbx, 4), %eax
 	mov	%r11, %rbx
 #elif defined(METHOD_lsl)
-	mov	$(15 << 3 | 3), %eax	/* GDT_CPUNODE, privilege 3 */
-	lsl	%eax, %eax
+	READ_LSL
 #elif defined(METHOD_rdtscp)
-	rdtscp
-	mov	%ecx, %eax
+	READ_RDTSCP
+#elif defined(METHOD_mode)
+	cmpl	$VDSO_MODE_RDTSCP, vdso_data + VDSO_MODE(%rip)
+	jne	.Llsl
+	READ_RDTSCP
+	jmp	.Lnumber
+.Llsl:
+	READ_LSL
+.Lnumber:
 #elif defined(METHOD_rdpid)
 	rdpid	%rax
 #elif defined(METHOD_sgdt)
@@ -81,9 +100,14 @@ __vdso_getcpu:
 	mov	vdso_data + VDSO_TICKS(%rip), %r8
 	mov	8(%rdx), %rax
 	cmp	%r8, (%rdx)
+#ifdef METHOD_mode
+	je	.Lkeep
+#else
 	je	.Lsplit
+#endif
 .Lread:
 	READ_NUMBER
+.Lkeep:
 	test	%r9, %r9
 	jz	.Lsplit
 	mov	%r8, (%r9)

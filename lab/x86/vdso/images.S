@@ -1,6 +1,7 @@
 /*
  * The getcpu images, as built from getcpu.S, and the table by which vdso.c finds the chosen one:
- * struct vdso_image vdso_images[method][cache], the methods in the order of enum getcpu_variant.
+ * struct vdso_image vdso_images[method][cache], the methods in the order of enum getcpu_variant,
+ * and vdso_mode_images[cache].
  */
 	.section .rodata
 	.balign 8
@@ -20,5 +21,10 @@ vdso_images:
 	IMAGE	\method
 	IMAGE	\method\()-cache
 .endr
+
+	.globl vdso_mode_images
+vdso_mode_images:
+	IMAGE	mode
+	IMAGE	mode-cache
 
 	.section .note.GNU-stack, "", @progbits
