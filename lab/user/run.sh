@@ -123,7 +123,8 @@ network() {
 	launch_as exchange "$2 CPU: 1,000 packets come back, $1 ${4:-defaults}" "$@"
 }
 
-for words in "" iobitmap=short iobitmap=full-copy iobitmap=tracked flags=save flags=constant flags=iopl-only \
+for words in "" iobitmap=short iobitmap=full-copy iobitmap=tracked \
+	flags=save flags=constant flags=iopl-only \
 	irq-restore=popf "flags=iopl-only irq-restore=popf" \
 	getcpu=syscall getcpu=cpuid getcpu=rdtscp "getcpu-mode=on getcpu-cache=on" \
 	"getcpu=lsl getcpu-cache=on" "getcpu=sidt umip=off" "getcpu=sgdt umip=off" \

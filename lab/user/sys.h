@@ -39,7 +39,8 @@ static inline long syscall6(long number, long a, long b, long c, long d, long e,
 #else
 enum {
 	SYS_exit = 1, SYS_fork = 2, SYS_read = 3, SYS_write = 4, SYS_open = 5, SYS_close = 6,
-	SYS_getpid = 20, SYS_kill = 37, SYS_pipe = 42, SYS_signal = 48, SYS_ioctl = 54, SYS_getppid = 64,
+	SYS_getpid = 20, SYS_kill = 37, SYS_pipe = 42, SYS_signal = 48, SYS_ioctl = 54,
+	SYS_getppid = 64,
 	SYS_munmap = 91, SYS_wait4 = 114, SYS_getrusage = 77, SYS_ioperm = 101, SYS_iopl = 110,
 	SYS_sched_setscheduler = 156, SYS_sched_yield = 158, SYS_nanosleep = 162,
 	SYS_sigaltstack = 186, SYS_mmap2 = 192, SYS_sched_setaffinity = 241, SYS_exit_group = 252,

@@ -129,8 +129,8 @@ pub struct Expectation {
     /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
-    /// Its counter-example: labels of subjects, at least one, each with the subject that is measured
-    /// instead, as on the command line. Measured like that, the expectation must fail.
+    /// Its counter-example: labels of subjects, at least one, each with the subject that is
+    /// measured instead, as on the command line. Measured like that, the expectation must fail.
     #[serde(default)]
     pub counter_example: BTreeMap<String, String>,
 }

@@ -1,8 +1,8 @@
 //! `--check`: whether a comparison passes as a gate.
 //!
 //! Contract: what was not compared does not pass for unchanged. A path that BASE could run must be
-//! compared, and so must one that `--only` names in full; a path that only NEW can run is new, which
-//! a note tells. Where nothing was compared, nothing was checked.
+//! compared, and so must one that `--only` names in full; a path that only NEW can run is new,
+//! which a note tells. Where nothing was compared, nothing was checked.
 
 use pathmeter_model::{Comparison, Measurement, Status, Verdict};
 

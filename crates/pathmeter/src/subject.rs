@@ -1,7 +1,8 @@
 //! What can be measured or compared: a kernel image, or the result of an earlier measurement.
 //!
 //! A file whose first character other than white space is `{`, also after a byte-order mark, is a
-//! result; no kernel begins so. All else is taken for a kernel, whose reader reports what is wrong with it.
+//! result; no kernel begins so. All else is taken for a kernel, whose reader reports what is wrong
+//! with it.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,5 +1,5 @@
-//! A 32-bit program of our own: through the CPU's fast 32-bit entry it does an ioctl in each window,
-//! or yields with a flag set.
+//! A 32-bit program of our own: through the CPU's fast 32-bit entry it does an ioctl in each
+//! window, or yields with a flag set.
 //!
 //! Only real 32-bit code takes that entry as programs do: through the address that the kernel gives
 //! it in `AT_SYSINFO`, the 32-bit vDSO's `__kernel_vsyscall`, which is sysenter, syscall or int

@@ -389,7 +389,7 @@ mod tests {
             assert!(place.is_packed_in(number), "{number:#x}");
         }
         // Nothing set, no node, another CPU, another node, no such instruction.
-        for number in [0, 1, 1 << 2, 2 << 2 | 1, 1 << 2 | 2, 2 << 12 | 1, u32::MAX] {
+        for number in [0, 1, 1 << 2, 3 << 2 | 1, 1 << 2 | 2, 2 << 12 | 1, u32::MAX] {
             assert!(!place.is_packed_in(number), "{number:#x}");
         }
         assert!(Place { cpu: 3, node: 0 }.is_packed_in(3));

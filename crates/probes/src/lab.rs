@@ -40,8 +40,8 @@ pub(crate) const TWIN: CStr<'_> = CStr::new(b"/dev/labtwin\0");
 /// and the place of `serial`, which grows by one with each.
 pub(crate) const STATE: usize = ioc(2, 6, 8);
 pub(crate) const STATE_SERIAL: usize = 4;
-/// The command that copies `struct labdev_params` out, as 32-bit programs give it: `_IOR('L', 1, …)`,
-/// with so many bytes.
+/// The command that copies `struct labdev_params` out, as 32-bit programs give it:
+/// `_IOR('L', 1, …)`, with so many bytes.
 pub(crate) const PARAMS_32: usize = ioc(2, 1, 20);
 pub(crate) const PARAMS_32_BYTES: usize = 20;
 
