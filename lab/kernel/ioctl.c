@@ -5,8 +5,8 @@
  * that was chosen. Of the table of commands, writers are kept apart by a lock; readers take the big
  * kernel lock or none. TRICKS.md, "Lookups without a lock".
  *
- * Sources: Linux 2.6.8 fs/compat.c, compat_sys_ioctl() (the table, its hash, where the lock is taken
- * and released), fs/ioctl.c, sys_ioctl() (the lock around the native call); 2.6.11 fs/ioctl.c
+ * Sources: Linux 2.6.8 fs/compat.c, compat_sys_ioctl() (the table, its hash, where the lock is
+ * taken and released), fs/ioctl.c, sys_ioctl() (the lock around the native call); 2.6.11 fs/ioctl.c
  * (entries in the file operations); the mailing-list thread of September 2004. The sources are from
  * memory, not read again.
  */

@@ -1,8 +1,8 @@
 /*
- * A driver that comes and goes: a kernel thread registers and unregisters LABDEV_CHURN() in the test
- * device's bucket. By `test.ioctl-churn` on the command line for ever, as fast as it can; else when
- * LAB_COMMANDS asks for it, which can also tell whether a call was still in the driver's code as its
- * unloading was done. On Linux that code would be gone.
+ * A driver that comes and goes: a kernel thread registers and unregisters LABDEV_CHURN() in the
+ * test device's bucket. By `test.ioctl-churn` on the command line for ever, as fast as it can; else
+ * when LAB_COMMANDS asks for it, which can also tell whether a call was still in the driver's code
+ * as its unloading was done. On Linux that code would be gone.
  *
  * It must be a thread, of the highest priority and of one CPU: whoever unregisters may have to wait
  * until each CPU has switched to it (grace.h).

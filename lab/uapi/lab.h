@@ -33,9 +33,9 @@
 #define LAB_NETWORK 7
 
 /* A driver that is loaded (`argument` 1) and unloaded (0): all of LABDEV_CHURN() are registered, or
- * taken out again. 0; of unloading, how many of their calls were still at work as it was done. With 2
- * only that number is given. -ENODEV without a table (`compat-ioctl=flag` and `entry`), where nothing
- * is registered, or under `test.ioctl-churn`; -EINVAL. */
+ * taken out again. 0; of unloading, how many of their calls were still at work as it was done. With
+ * 2 only that number is given. -ENODEV without a table (`compat-ioctl=flag` and `entry`), where
+ * nothing is registered, or under `test.ioctl-churn`; -EINVAL. */
 #define LAB_COMMANDS 20
 
 #define LAB_CPUS 8

@@ -62,8 +62,8 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
  * Where 32-bit programs' numbers are looked up in a table: others in the bucket of LABDEV_STATE,
  * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to
  * the device, the last first in the bucket; and those of a driver that comes and goes, by
- * `test.ioctl-churn` or LAB_COMMANDS, which answer with LABDEV_CHURN_ANSWER while they are there: at
- * once to argument 0, after so many looks to one up to LABDEV_MOST_LOOKS, else after a sleep of
+ * `test.ioctl-churn` or LAB_COMMANDS, which answer with LABDEV_CHURN_ANSWER while they are there:
+ * at once to argument 0, after so many looks to one up to LABDEV_MOST_LOOKS, else after a sleep of
  * 10 ms.
  */
 #define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 6u, 64u + (n))

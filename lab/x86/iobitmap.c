@@ -44,7 +44,7 @@
 struct io_bitmap {
 	u64 sequence;   /* lazy: another one after each change; never 0 */
 	u32 references; /* lazy: tasks; more than one: copy before a change */
-	/* tracked, lazy: whole words up to the last one that allows a port; after it all is ones. */
+	/* tracked, lazy: whole words up to the last that allows a port; after it all is ones. */
 	u32 bytes;
 	u64 bits[]; /* bitmap_bytes() */
 };
@@ -78,7 +78,8 @@ static u32 bitmap_bytes(void)
 
 /* ---- What the switch does, if prev or next has a bitmap; interrupts are off. ---- */
 
-static inline __attribute__((always_inline)) void switch_all(const struct io_bitmap *next, u64 bytes)
+static inline __attribute__((always_inline)) void switch_all(const struct io_bitmap *next,
+								   u64 bytes)
 {
 	if (next) {
 		copy_words(tss()->io_bitmap, next->bits, bytes);

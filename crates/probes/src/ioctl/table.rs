@@ -14,9 +14,9 @@ use crate::{
 const TIMES: usize = 20;
 const NO_TABLE: &str = "no table";
 
-/// Whether two drivers can have one number; whether a driver's commands are found while it is loaded
-/// and only then; and whether its unloading waits for calls that are at work: one that stays on its
-/// CPU, and one that sleeps.
+/// Whether two drivers can have one number; whether a driver's commands are found while it is
+/// loaded and only then; and whether its unloading waits for calls that are at work: one that stays
+/// on its CPU, and one that sleeps.
 pub(super) fn tell(report: &mut ProbeReport) -> Outcome {
     supported()?;
     let twin = Target::device(lab::TWIN)?;

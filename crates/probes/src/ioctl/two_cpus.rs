@@ -1,14 +1,14 @@
 //! The `+2cpu` paths: what a call costs while another CPU makes ioctls to another device, so that
 //! the two share nothing but what the kernel makes them share: the big kernel lock, or nothing.
 //!
-//! The partner on CPU 1 does nothing but call, as the thread's two programs did. Its device has to be
-//! waited for, as by drivers that look until theirs is ready: [`LOOKS`] looks, a `pause` after each,
-//! and whatever lock the kernel has for the call held all the time.
+//! The partner on CPU 1 does nothing but call, as the thread's two programs did. Its device has to
+//! be waited for, as by drivers that look until theirs is ready: [`LOOKS`] looks, a `pause` after
+//! each, and whatever lock the kernel has for the call held all the time.
 //!
 //! Under the exact clock of two CPUs one gives way at `pause` and at `hlt`, and where a timer is
 //! due or set. The windows run where no timer is due, so the two go on pause by pause in
-//! turn. The probe pauses before each window, up to [`LOOKS`] times, so that windows begin at each of
-//! the partner's looks. Where the lock is taken, the probe waits for it
+//! turn. The probe pauses before each window, up to [`LOOKS`] times, so that windows begin at each
+//! of the partner's looks. Where the lock is taken, the probe waits for it
 //! with `pause`, and its window holds what the partner executes meanwhile; where not, nothing of
 //! the partner's. It is one interleaving of many, and nearly always the same (`docs/exactness.md`).
 
