@@ -63,8 +63,8 @@ _Static_assert(sizeof(struct labdev_params32) == 20, "ABI");
  * since direction and size do not count. Those of `compat-ioctl-collisions`, which mean nothing to
  * the device, the last first in the bucket; and those of a driver that comes and goes, by
  * `test.ioctl-churn` or LAB_COMMANDS, which answer with LABDEV_CHURN_ANSWER while they are there:
- * at once to argument 0, after so many looks to one up to LABDEV_MOST_LOOKS, else after a sleep of
- * 10 ms.
+ * at once to argument 0, after so many looks to one up to LABDEV_MOST_LOOKS, else after a
+ * sleep until they are not there any more.
  */
 #define LABDEV_COLLISION(n) LABDEV_IOC(LABDEV_READ, 6u, 64u + (n))
 #define LABDEV_CHURN(n) LABDEV_IOC(LABDEV_WRITE, 6u, 64u + (n))
