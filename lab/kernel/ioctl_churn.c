@@ -17,21 +17,42 @@
 #include "syscall.h"
 
 #define PAUSE_NS 20000
-#define SLEEP_NS 10000000
 #define PRIORITY_HIGHEST 99
 
 static u32 at_work; /* calls that are in churn_ioctl() */
 
-static void nap(u64 nanoseconds)
+/* LAB_COMMANDS: one request at a time. */
+static struct mutex asking = MUTEX_INIT(asking);
+static struct wait_queue queue = WAIT_QUEUE_INIT(queue); /* the thread, who asks, who sleeps */
+static struct {
+	bool is_served; /* there is a thread for it */
+	bool is_open;   /* asked, not yet done */
+	bool is_loaded;
+	u64 what;
+	u32 still_at_work;
+} request;
+
+static void nap(void)
 {
-	sleep_until(read_tsc() + ns_to_tsc(nanoseconds));
+	sleep_until(read_tsc() + ns_to_tsc(PAUSE_NS));
+}
+
+/* In the driver until it is not loaded any more. */
+static void sleep_while_loaded(void)
+{
+	wait_prepare(&queue);
+	while (READ_ONCE(request.is_loaded) && !signal_pending()) {
+		schedule();
+		wait_prepare(&queue);
+	}
+	wait_finish(&queue);
 }
 
 static i64 churn_ioctl(struct file *file, u32 command, u64 argument)
 {
 	__atomic_add_fetch(&at_work, 1, __ATOMIC_SEQ_CST);
 	if (argument > LABDEV_MOST_LOOKS)
-		nap(SLEEP_NS);
+		sleep_while_loaded();
 	else
 		while (argument--)
 			cpu_pause();
@@ -56,25 +77,15 @@ static void churn(void *unused)
 {
 	for (;;) {
 		load();
-		nap(PAUSE_NS);
+		nap();
 		unload();
-		nap(PAUSE_NS);
+		nap();
 	}
 }
 
-/* ---- By LAB_COMMANDS: one request at a time. ---- */
+/* ---- By LAB_COMMANDS. ---- */
 
 enum { UNLOAD, LOAD, AT_WORK };
-
-static struct mutex asking = MUTEX_INIT(asking);
-static struct wait_queue queue = WAIT_QUEUE_INIT(queue); /* the thread and who asks */
-static struct {
-	bool is_served; /* there is a thread for it */
-	bool is_open;   /* asked, not yet done */
-	bool is_loaded;
-	u64 what;
-	u32 still_at_work;
-} request;
 
 static void wait_until_open_is(bool is_open)
 {
@@ -103,7 +114,7 @@ static void serve(void *unused)
 		else
 			unload();
 		request.still_at_work = READ_ONCE(at_work);
-		request.is_loaded = request.what == LOAD;
+		WRITE_ONCE(request.is_loaded, request.what == LOAD);
 		set_open(false);
 	}
 }

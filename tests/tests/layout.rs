@@ -17,6 +17,7 @@ const SYSTEM_CALLS: &[(i64, &[&str])] = &[
             "file.stat",
             "ioctl.native",
             "getcpu.syscall",
+            "ports.ioperm",
         ],
     ),
     (
@@ -27,6 +28,9 @@ const SYSTEM_CALLS: &[(i64, &[&str])] = &[
             "switch.yield+ioport-0x80",
             "switch.yield+ioport-0xffff",
             "switch.yield+ioport-both",
+            "switch.iopl-yield",
+            "switch.iopl-yield+ioport-0x80",
+            "switch.iopl-yield+ioport-0xffff",
             "switch.thread-yield",
             "signal.deliver",
             "pipe.write-read",
