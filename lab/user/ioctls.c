@@ -334,7 +334,7 @@ static void registering_goes_on_under_load(void)
 static void loaded_commands_are_found(void)
 {
 	long fd = open_device(O_RDWR), loaded = table_is_used() ? 0 : -ENODEV;
-	bool loaded_by_itself = variant_is("test.ioctl-churn"); /* at any time */
+	int loaded_by_itself = variant_is("test.ioctl-churn"); /* at any time */
 
 	if (loaded_by_itself)
 		loaded = -ENODEV;
