@@ -70,15 +70,17 @@ pub(crate) fn listen() -> Interrupt {
     SIGNALS.interrupt.clone()
 }
 
+/// An error once a signal came that did not end the process.
+pub(crate) fn check() -> Result<(), Failure> {
+    SIGNALS.interrupt.check().map_err(|_| Failure::Interrupted)
+}
+
 /// Does `act`, which may block for as long as somebody else likes: a signal ends the process.
 ///
 /// # Errors
 /// A signal came before.
 pub(crate) fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
-    with(true, || match SIGNALS.interrupt.check() {
-        Err(_) => Err(Failure::Interrupted),
-        Ok(()) => Ok(act()),
-    })
+    with(true, || check().map(|()| act()))
 }
 
 /// Does `act`, which takes a moment and should not be left half done: the first signal waits.
