@@ -392,8 +392,8 @@ pub(crate) struct ExplainOutput {
     /// Show so many levels of the call tree
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// Show what has at least N instructions, or a share of all, such as 2%; by default 0.5% of one
-    /// window, and every difference of two
+    /// Hide what has fewer than N instructions, or less than a share such as 2%. Default: 0.5% for
+    /// one window, nothing hidden for a difference
     #[arg(long, value_name = "N")]
     pub(crate) min: Option<Least>,
 }

@@ -36,16 +36,31 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     let gate = args.check.then(|| Gate::new(&comparison, &base, &new, &selection));
     let broken = comparison.summary.count(Verdict::Broken) > 0;
-    match (&kernels.session, &kernels.images[..]) {
+    let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) if args.explain => {
-            explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)?;
+            explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(&args.output, file.as_ref(), &comparison, comparison_table)?,
+        _ => screen.deliver(&args.output, file.as_ref(), &comparison, comparison_table),
+    };
+    match gate {
+        Some(gate) => judged(&gate, delivered, screen),
+        None => delivered.map(|()| if broken { Exit::Unmeasured } else { Exit::Done }),
     }
-    Ok(match gate {
-        Some(gate) => gate.tell(screen),
-        None if broken => Exit::Unmeasured,
-        None => Exit::Done,
+}
+
+/// What the gate says, even if not all could be put out; that counts unless NEW is worse.
+fn judged(gate: &Gate, delivered: Result<(), Failure>, screen: &Screen) -> Result<Exit, Failure> {
+    let delivered = match delivered {
+        Ok(()) => Exit::Done,
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        Err(failure) => screen.report(&failure),
+    };
+    if delivered == Exit::Interrupted {
+        return Ok(delivered);
+    }
+    Ok(match gate.tell(screen) {
+        Exit::Done => delivered,
+        judged => judged,
     })
 }
 

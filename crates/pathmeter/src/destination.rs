@@ -129,11 +129,14 @@ impl Destination {
     }
 
     /// Writes `bytes`, whole or not at all.
+    ///
+    /// # Errors
+    /// It failed; or a signal came meanwhile, which a whole file does not hide.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.special {
             Some(file) => interrupt::blocking(|| (&*file).write_all(bytes))?
                 .map_err(|error| writing(&self.path, error)),
-            None => save(&self.path, bytes),
+            None => save(&self.path, bytes).and_then(|()| interrupt::check()),
         }
     }
 }
@@ -175,23 +178,37 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<io::Result<()>, Failure> {
     let mut file = File::from(file);
     // Without a name it is gone if the process ends here.
     // Unless it is on the disk, a crash could leave the new name without the bytes.
-    let written = interrupt::blocking(|| file.write_all(bytes).and_then(|()| file.sync_all()))?;
-    Ok(written.and_then(|()| interrupt::undisturbed(|| name(&file, path))))
+    let written = interrupt::blocking(|| {
+        file.write_all(bytes)?;
+        keep_mode(&file, path);
+        file.sync_all()
+    })?;
+    Ok(written.and_then(|()| interrupt::undisturbed(|| name(&file, path, bytes))))
 }
 
-/// Names a whole file without a name; in a filesystem that can't, or without `/proc`, copies it.
-fn name(file: &File, path: &Path) -> io::Result<()> {
+/// Names a whole file without a name, which holds `bytes`; in a filesystem that can't, or without
+/// `/proc`, writes another one.
+fn name(file: &File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let link = |name: &Path| {
         let file = format!("/proc/self/fd/{}", file.as_raw_fd());
         rustix::fs::linkat(CWD, file, CWD, name, AtFlags::SYMLINK_FOLLOW).map_err(io::Error::from)
     };
     match link(path) {
+        Ok(()) => Ok(()),
         // A name is replaced by another one only.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let named = tempfile::Builder::new().prefix(PREFIX).make_in(folder_of(path), link)?;
             named.into_temp_path().persist(path).map_err(|error| error.error)
         }
-        linked => linked,
+        Err(_) => replace_by_name(path, bytes),
+    }
+}
+
+/// Gives `file` the permissions of the one that it replaces, of which the umask took some.
+fn keep_mode(file: &File, path: &Path) {
+    if let Some(mode) = old_mode(path) {
+        // Not every filesystem has permissions; the file has no more of them than the old one.
+        let _ = file.set_permissions(Permissions::from_mode(mode));
     }
 }
 
@@ -199,6 +216,7 @@ fn name(file: &File, path: &Path) -> io::Result<()> {
 fn replace_by_name(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(bytes)?;
+    keep_mode(file.as_file(), path);
     file.as_file().sync_all()?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
@@ -215,7 +233,11 @@ fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
 
 /// The permissions of the file that is replaced, or those of a new one.
 fn mode_like(path: &Path) -> u32 {
-    fs::metadata(path).map_or(0o666, |about| about.permissions().mode() & 0o7777)
+    old_mode(path).unwrap_or(0o666)
+}
+
+fn old_mode(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|about| about.permissions().mode() & 0o7777)
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -264,10 +286,13 @@ mod tests {
                 replace_by_name(path, b"text").unwrap();
             },
         ] {
-            fs::write(&path, "").unwrap();
-            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-            act(&path);
-            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o600);
+            // The umask would take something of the second.
+            for mode in [0o600, 0o664] {
+                fs::write(&path, "").unwrap();
+                fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+                act(&path);
+                assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, mode);
+            }
         }
     }
 

@@ -55,7 +55,10 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     }
     let failures = guests.into_failures();
     if !failures.is_empty() {
-        screen.report(&Failure::all(failures));
+        let told = screen.report(&Failure::all(failures));
+        if told == Exit::Interrupted {
+            return Ok(told);
+        }
     }
     Ok(exit(verdict))
 }

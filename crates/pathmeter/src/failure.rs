@@ -29,9 +29,8 @@ pub(crate) enum Exit {
     Worse = 1,
     /// The command line asks for something that can't be done or is refused.
     Usage = 2,
-    /// A subject or one of its paths could not be measured, what an experiment expects of the exact
-    /// clock not be read, a path not be compared that `--check` had to compare, or a file not be
-    /// read or written.
+    /// Something could not be measured, compared, read or written; or an experiment's expectation
+    /// about exact counts is inconclusive.
     Unmeasured = 3,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,

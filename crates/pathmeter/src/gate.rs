@@ -61,7 +61,11 @@ impl Gate {
             screen.note(&format!("{path} was not compared: BASE has no result for it"));
         }
         let failure = self.failure().map(|failure| screen.report(&failure));
-        if self.worse { Exit::Worse } else { failure.unwrap_or(Exit::Done) }
+        match failure {
+            Some(Exit::Interrupted) => Exit::Interrupted,
+            _ if self.worse => Exit::Worse,
+            failure => failure.unwrap_or(Exit::Done),
+        }
     }
 
     fn failure(&self) -> Option<Failure> {

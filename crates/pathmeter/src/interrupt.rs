@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use pathmeter_vm::Interrupt;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::failure::{Exit, Failure};
@@ -43,6 +43,11 @@ pub(crate) fn register() -> Result<(), Failure> {
     }
     // Handled, it kills nobody, and what is written beyond the limit fails with an error.
     flag::register(SIGXFSZ, Arc::default()).map_err(listening)?;
+    // Whoever ignores it never learns that a QEMU has ended: the kernel reaps it at once. A program
+    // that starts us may have had it ignored.
+    if is_ignored(SIGCHLD) {
+        flag::register(SIGCHLD, Arc::default()).map_err(listening)?;
+    }
     Ok(())
 }
 
@@ -65,15 +70,17 @@ pub(crate) fn listen() -> Interrupt {
     SIGNALS.interrupt.clone()
 }
 
+/// An error once a signal came that did not end the process.
+pub(crate) fn check() -> Result<(), Failure> {
+    SIGNALS.interrupt.check().map_err(|_| Failure::Interrupted)
+}
+
 /// Does `act`, which may block for as long as somebody else likes: a signal ends the process.
 ///
 /// # Errors
 /// A signal came before.
 pub(crate) fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
-    with(true, || match SIGNALS.interrupt.check() {
-        Err(_) => Err(Failure::Interrupted),
-        Ok(()) => Ok(act()),
-    })
+    with(true, || check().map(|()| act()))
 }
 
 /// Does `act`, which takes a moment and should not be left half done: the first signal waits.

@@ -72,6 +72,9 @@ impl Screen {
     }
 
     /// Puts a document out as the user asked: JSON to a file or stdout, the table to stdout.
+    ///
+    /// # Errors
+    /// The file can't be written, or stdout can't.
     pub(crate) fn deliver<D: Serialize>(
         &self,
         args: &OutputArgs,
@@ -79,8 +82,14 @@ impl Screen {
         document: &D,
         table: fn(&D, Style) -> String,
     ) -> Result<(), Failure> {
-        self::document(args, file, document)?;
-        if args.json { Ok(()) } else { print(table(document, self.style).as_bytes()) }
+        // The table is not lost with the file.
+        let written = self::document(args, file, document);
+        let printed =
+            if args.json { Ok(()) } else { print(table(document, self.style).as_bytes()) };
+        match (written, printed) {
+            (Err(written), Err(printed)) => Err(Failure::all(vec![written, printed])),
+            (written, printed) => written.and(printed),
+        }
     }
 
     /// Prints something worth knowing that is no error.
@@ -97,12 +106,15 @@ impl Screen {
             return failure.exit();
         }
         for single in failure.each() {
-            self.report_single(single);
+            if let Err(interrupted) = self.report_single(single) {
+                return self.report(&interrupted);
+            }
         }
         failure.exit()
     }
 
-    fn report_single(&self, failure: &Failure) {
+    /// The error is that a signal came before.
+    fn report_single(&self, failure: &Failure) -> Result<(), Failure> {
         let mut text = String::new();
         let drawn = self.drawing.as_ref().map(|drawing| drawing.render_report(&mut text, failure));
         if !matches!(drawn, Some(Ok(()))) {
@@ -112,7 +124,7 @@ impl Screen {
             text.extend(["  the end of the guest's console:", &console, "\n"]);
         }
         // Nobody is left to be told if that fails.
-        let _ = interrupt::blocking(|| io::stderr().lock().write_all(text.as_bytes()));
+        interrupt::blocking(|| io::stderr().lock().write_all(text.as_bytes())).map(drop)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
+use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::output;
+use crate::results::sha256;
 use crate::selftest::SelfTest;
 use crate::session::Session;
 use crate::threads::at_once;
@@ -67,7 +68,12 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
 
 /// A QEMU of a version that nobody has tested has to pass the self-test, once.
 fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(), Failure> {
-    let key = Key::new(EntryKind::Passed, &[("qemu", &qemu.description())]);
+    let parts = [
+        ("pathmeter", env!("CARGO_PKG_VERSION")),
+        ("agent_sha256", &sha256(AGENT)),
+        ("qemu", &qemu.description()),
+    ];
+    let key = Key::new(EntryKind::Passed, &parts);
     let sought = cache.map(|cache| cache.seek(key, caller, |_| Ok(Some(()))));
     let slot = match sought.transpose().map_err(|_| Failure::Interrupted)? {
         Some(Sought::Found(())) => return Ok(()),

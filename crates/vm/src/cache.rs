@@ -7,15 +7,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::io::Errno;
 
 use crate::claim::{self, Claim, Outcome};
+use crate::deadline::Deadline;
 use crate::entry::{Entry, Key, is_name};
 use crate::{Interrupt, Progress, VmError};
 
@@ -23,6 +24,9 @@ use crate::{Interrupt, Progress, VmError};
 const NAME: &str = "pathmeter";
 /// How the name of an entry begins that is being made.
 const TEMPORARY: &str = ".new-";
+
+/// How an entry is opened: whatever lies there, that waits for nobody.
+const READABLE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// How often an entry is looked for again because another process gave it up or cleaned up.
 const TRIES: u32 = 16;
@@ -126,8 +130,9 @@ impl Cache {
             .map_err(|source| self.error(source))
     }
 
-    /// What `read` makes of the entry of `key`, if there is one. One that is not whole, or can't be
-    /// read, or of which `read` makes nothing, is removed with a note.
+    /// What `read` makes of the entry of `key`, if there is one. One that is not whole,
+    /// or of which `read` makes nothing, is removed with a note; one that can't be opened is made
+    /// again.
     ///
     /// Of several that seek an entry at once one is to make it; the others wait for it. A process
     /// may seek an entry while it makes another: a result's before its kernel's snapshot, and
@@ -143,12 +148,12 @@ impl Cache {
         caller: Caller<'a>,
         read: impl Fn(Entry) -> io::Result<Option<T>>,
     ) -> Result<Sought<'a, T>, VmError> {
-        let (file, deadline) = (self.temporary(&key), Instant::now() + caller.limit);
+        let (file, mut deadline) = (self.temporary(&key), Deadline::after(caller.limit));
         if let Some(found) = self.find(&key, caller, &read) {
             return Ok(Sought::Found(found));
         }
         for _ in 0..TRIES {
-            let outcome = claim::wait(&file, deadline, caller)?;
+            let outcome = claim::wait(&file, &mut deadline, caller)?;
             // It may have been made since it was looked for.
             if let Some(found) = self.find(&key, caller, &read) {
                 return Ok(Sought::Found(found));
@@ -175,12 +180,16 @@ impl Cache {
         caller: Caller<'_>,
         read: impl Fn(Entry) -> io::Result<Option<T>>,
     ) -> Option<T> {
-        // Whatever lies there, opening it waits for nobody.
-        let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-        let opened = File::options().read(true).custom_flags(nonblocking).open(self.place(key));
+        let opened = open(self.place(key), READABLE, Mode::empty()).map(File::from);
         let entry = match opened {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => Err(error),
+            Err(Errno::NOENT) => return None,
+            // Links in a circle, a socket or a device is no entry.
+            Err(error @ (Errno::LOOP | Errno::NXIO | Errno::NODEV)) => Err(error.into()),
+            // It may be whole: permissions, descriptors or memory are lacking.
+            Err(error) => {
+                self.complain(error.into(), caller.again, caller);
+                return None;
+            }
             Ok(file) => {
                 // Only the order of eviction depends on it.
                 let _ = file.set_modified(SystemTime::now());
@@ -208,10 +217,10 @@ impl Cache {
         CacheError { path: self.folder.clone(), source }
     }
 
-    /// Tells the user, once, that something could not be kept.
-    fn complain(&self, source: io::Error, caller: Caller<'_>) {
+    /// Tells the user, once, that something could not be read or kept.
+    fn complain(&self, source: io::Error, then: &str, caller: Caller<'_>) {
         if !self.complained.swap(true, Ordering::Relaxed) {
-            let note = format!("{}; going on without keeping it", self.error(source));
+            let note = format!("{}; {then}", self.error(source));
             (caller.progress)(Progress::Note(&note));
         }
     }
@@ -258,7 +267,7 @@ impl Slot<'_> {
         };
         match kept {
             Ok(()) => cache.evict(&key.name()),
-            Err(error) => cache.complain(error, caller),
+            Err(error) => cache.complain(error, "going on without keeping it", caller),
         }
     }
 }
@@ -399,6 +408,18 @@ mod tests {
         assert_eq!(get(&cache, &key("a")), (Some(b"bytes".to_vec()), vec![]));
         put(&cache, &key("long"), &[0; 101]);
         assert_eq!(get(&cache, &key("long")).1.len(), 1, "its reader makes nothing of it");
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_said_once_and_stays() {
+        let (_folder, cache) = cache();
+        let place = cache.place(&key("a"));
+        // Even root can't open it.
+        std::os::unix::fs::symlink("/dev/null/entry", &place).unwrap();
+        let (found, notes) = get(&cache, &key("a"));
+        assert_eq!((found, notes.len()), (None, 1), "{notes:?}");
+        assert_eq!(get(&cache, &key("a")).1, [""; 0]);
+        assert!(place.is_symlink());
     }
 
     #[test]

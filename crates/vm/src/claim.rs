@@ -12,18 +12,23 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, open};
 use rustix::io::Errno;
 
 use crate::cache::Caller;
+use crate::deadline::Deadline;
 use crate::{Interrupt, Progress, VmError};
 
 /// How often a lock that another process holds is tried.
 const TICK: Duration = Duration::from_millis(50);
 /// For the user alone, as other files of the cache.
 const OWNERS: Mode = Mode::RUSR.union(Mode::WUSR);
+/// How a file that is to be locked is opened: for writing, since NFS locks no other exclusively;
+/// and whatever lies there, opening it waits for nobody and leads nowhere else.
+const LOCKABLE: OFlags =
+    OFlags::RDWR.union(OFlags::NONBLOCK).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What came of waiting for the file of an entry.
 pub(crate) enum Outcome {
@@ -65,8 +70,8 @@ impl Drop for Claim {
         if self.moved {
             return;
         }
-        // Those who wait still have it open. To them a byte in it means that waiting for another
-        // to try again is useless; none, that this process ended before it knew.
+        // Others may wait with this file open. One byte tells them: this can't be kept, don't wait
+        // again. An empty file: we were interrupted, one of you takes over.
         let told = u64::from(self.interrupt.check().is_ok());
         let _ = self.file.set_len(told);
         // Were that to fail, the next process that opens the cache would do it.
@@ -78,10 +83,15 @@ impl Drop for Claim {
 ///
 /// # Errors
 /// Only that the user interrupted it.
-pub(crate) fn wait(path: &Path, deadline: Instant, caller: Caller<'_>) -> Result<Outcome, VmError> {
-    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+pub(crate) fn wait(
+    path: &Path,
+    deadline: &mut Deadline,
+    caller: Caller<'_>,
+) -> Result<Outcome, VmError> {
     // Why it can't be opened is said when the entry can't be kept.
-    let Ok(file) = open(path, flags, OWNERS) else { return Ok(Outcome::Unshared) };
+    let Ok(file) = open(path, LOCKABLE | OFlags::CREATE, OWNERS) else {
+        return Ok(Outcome::Unshared);
+    };
     let file = File::from(file);
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -94,7 +104,7 @@ pub(crate) fn wait(path: &Path, deadline: Instant, caller: Caller<'_>) -> Result
             }
         }
         caller.interrupt.check()?;
-        if Instant::now() >= deadline {
+        if deadline.left().is_none() {
             let note = "another pathmeter takes too long; not waiting for it any more";
             (caller.progress)(Progress::Note(note));
             return Ok(Outcome::Unshared);
@@ -112,7 +122,7 @@ pub(crate) fn wait(path: &Path, deadline: Instant, caller: Caller<'_>) -> Result
 
 /// Removes the file of an entry that nobody is making any more.
 pub(crate) fn remove_if_dead(path: &Path) {
-    let Ok(file) = File::open(path) else { return };
+    let Ok(file) = open(path, LOCKABLE, Mode::empty()).map(File::from) else { return };
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && is_at(&file, path) {
         // Were that to fail, the next process would try again.
         let _ = fs::remove_file(path);
@@ -127,7 +137,13 @@ pub(crate) fn put_unnamed(
     write: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    let file = File::from(open(folder, flags, OWNERS)?);
+    let file = match open(folder, flags, OWNERS) {
+        Ok(file) => File::from(file),
+        // Not every filesystem has files without a name; a kernel that does not know them takes
+        // the flags for a wish to write to a folder.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR) => return put_named(folder, place, write),
+        Err(error) => return Err(error.into()),
+    };
     write(&file)?;
     let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
     match linkat(CWD, unnamed, CWD, place, AtFlags::SYMLINK_FOLLOW) {
@@ -136,8 +152,42 @@ pub(crate) fn put_unnamed(
     }
 }
 
+/// The same where files without a name can't be made: if this process is killed, one stays.
+fn put_named(
+    folder: &Path,
+    place: &Path,
+    write: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
+    let file = tempfile::NamedTempFile::new_in(folder)?;
+    write(file.as_file())?;
+    match file.persist_noclobber(place) {
+        Err(error) if error.error.kind() != io::ErrorKind::AlreadyExists => Err(error.error),
+        _ => Ok(()),
+    }
+}
+
 /// Whether `path` still names the open `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(open), Ok(named)) = (file.metadata(), fs::symlink_metadata(path)) else { return false };
     (open.dev(), open.ino()) == (named.dev(), named.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_unless_there_is_one_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("entry");
+        put_named(folder.path(), &place, |mut file| file.write_all(b"first")).unwrap();
+        put_named(folder.path(), &place, |mut file| file.write_all(b"second")).unwrap();
+        put_unnamed(folder.path(), &place, |mut file| file.write_all(b"third")).unwrap();
+        let full = |_: &File| Err(io::ErrorKind::StorageFull.into());
+        assert!(put_named(folder.path(), &folder.path().join("other"), full).is_err());
+        assert_eq!(fs::read(&place).unwrap(), b"first");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

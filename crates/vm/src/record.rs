@@ -16,10 +16,10 @@ use crate::{
     agent_run::{AgentEvent, AgentRun},
     alarm::Alarm,
     cache::Sought,
-    entry::{EntryKind, Key},
+    entry::{EntryKind, Key, sha256},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
-    initramfs::may_lose,
+    initramfs::{AGENT, may_lose},
     machine::fd,
     measure::{boot, snapshot},
     memory_file::memory_file,
@@ -239,6 +239,8 @@ pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
 fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
     let parts = [
+        ("pathmeter", env!("CARGO_PKG_VERSION")),
+        ("agent_sha256", &sha256(AGENT)),
         ("image_sha256", &request.kernel.sha256[..]),
         ("qemu", &request.qemu.version),
         ("guest", &request.settings.fingerprint()),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pathmeter_experiment::{
     ElapsedCell, ExactCell, Experiment, ExperimentPath, Measured, Observed, ObservedCell,
@@ -131,11 +132,18 @@ impl<'a> Guests<'a> {
         let lines: Vec<Line<'_>> =
             wanted.iter().map(|wanted| board.line(wanted.subject.clone())).collect();
         let waiting = Mutex::new(wanted.iter().zip(lines).enumerate());
-        let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+        let ended = AtomicBool::new(false);
+        let next = || {
+            let mut waiting = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if ended.load(Ordering::Relaxed) { None } else { waiting.next() }
+        };
         let work = || {
             let mut done = Vec::new();
             while let Some((index, (wanted, line))) = next() {
-                done.push((index, self.row(wanted, &line)));
+                let row = self.row(wanted, &line);
+                // Its error would meet the others too.
+                ended.fetch_or(row.is_err(), Ordering::Relaxed);
+                done.push((index, row));
             }
             done
         };
@@ -143,7 +151,7 @@ impl<'a> Guests<'a> {
         let (mut done, others) = at_once(work, work);
         done.extend(others);
         done.sort_by_key(|(index, _)| *index);
-        done.into_iter().map(|(_, row)| row).collect()
+        rows_or_failure(done.into_iter().map(|(_, row)| row))
     }
 
     fn row(&self, wanted: &Wanted, line: &Line<'_>) -> Result<Row, Failure> {
@@ -213,6 +221,20 @@ impl<'a> Guests<'a> {
     }
 }
 
+/// All rows; or why there are not all, of which an interrupt speaks for the rest.
+fn rows_or_failure<T>(
+    measured: impl Iterator<Item = Result<T, Failure>>,
+) -> Result<Vec<T>, Failure> {
+    let (mut rows, mut failures) = (Vec::new(), Vec::new());
+    for row in measured {
+        match row {
+            Ok(row) => rows.push(row),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() { Ok(rows) } else { Err(Failure::all(failures)) }
+}
+
 fn no_such_path<T>() -> ObservedCell<T> {
     ObservedCell::Failed("no such path".to_owned())
 }
@@ -272,6 +294,16 @@ fn row<'a>(measurement: &'a Measurement, path: &str) -> Option<&'a PathResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interrupt_is_why_there_are_no_rows_whatever_else_failed() {
+        let recorder = || Failure::Host(VmError::Recorder { how: "too old".to_owned() });
+        let rows = |measured: Vec<Result<u8, Failure>>| rows_or_failure(measured.into_iter());
+        assert_eq!(rows(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
+        let failure = rows(vec![Ok(1), Err(recorder()), Err(Failure::Interrupted)]).unwrap_err();
+        assert!(matches!(failure, Failure::Interrupted), "{failure}");
+        assert!(matches!(rows(vec![Err(recorder())]).unwrap_err(), Failure::Host(_)));
+    }
 
     #[test]
     fn a_failure_is_a_cell_unless_it_would_meet_all() {

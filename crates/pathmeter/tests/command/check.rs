@@ -107,3 +107,14 @@ fn what_is_worse_counts_more_than_what_was_not_compared() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.stderr.contains("could not compare syscall.getppid"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_document_that_cannot_be_written_does_not_hide_the_verdict() {
+    let lost = &["-o", "/dev/full"];
+    let worse = check(&base(), &more_expensive(), lost);
+    assert_eq!(worse.code, Some(1), "{}", worse.stderr);
+    assert!(worse.stderr.contains("writing /dev/full: "), "{}", worse.stderr);
+    assert!(worse.stdout.starts_with("base  "), "the table is lost: {}", worse.stdout);
+    let same = check(&base(), &unchanged(), lost);
+    assert_eq!(same.code, Some(3), "{}", same.stderr);
+}

@@ -49,6 +49,22 @@ fn a_qemu_that_ends_or_hangs_names_the_kernel_and_leaves_nothing() {
 }
 
 #[test]
+fn a_qemu_that_ends_is_noticed_though_whoever_started_us_ignores_its_children() {
+    let scene = Scene::new();
+    let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter");
+    let begun = Instant::now();
+    let output = Command::new("timeout")
+        .args(["60", "env", "--ignore-signal=CHLD"])
+        .arg(pathmeter)
+        .args(["measure", &kernel("vmlinux.elf"), "--qemu", &qemu("ends"), "--timeout", "50"])
+        .current_dir(scene.path("."))
+        .env("XDG_CACHE_HOME", scene.path("cache"))
+        .output();
+    assert_unmeasured(&output.unwrap().into(), &["vmlinux.elf: "]);
+    assert!(begun.elapsed() < Duration::from_secs(40), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_file_that_is_no_kernel_is_named_with_what_it_is() {
     let scene = Scene::new();
     scene.write("notes.txt", "a shopping list");
