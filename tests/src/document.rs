@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 
-/// The paths that no Linux can run here, in the order of all: those that need devices of the lab
-/// kernel, and an instruction that no CPU of QEMU 7.2's interpreter has.
+/// The paths that no Linux can run here, in the order of all: those that need the lab kernel's
+/// devices or its IOPL, and an instruction that no CPU of QEMU 7.2's interpreter has.
 pub const NOT_ON_LINUX: &[&str] = &[
+    "switch.iopl-yield",
+    "switch.iopl-yield+ioport-0x80",
+    "switch.iopl-yield+ioport-0xffff",
     "ioctl.native+2cpu",
     "ioctl.compat-int80+2cpu",
     "ioctl.compat-entry+2cpu",

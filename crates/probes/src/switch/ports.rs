@@ -7,9 +7,8 @@
 //! not recorded. The others give the ports to the measuring task alone, or different ones to the
 //! two.
 //!
-//! Linux since 5.5 gives no program the CPU's IOPL. Its level 3 allows all ports by a bitmap that
-//! allows all, also where no port was asked for. `cli` and `sti` then fault: since 5.16 the kernel
-//! skips them, the partner's in the window; before that they kill the program.
+//! Linux since 5.5 gives no program the CPU's IOPL: `cli` and `sti` fault, and the kernel kills the
+//! program, or since 5.16 skips them and prints a message. So the program is the lab's alone.
 
 use core::{arch::asm, sync::atomic::Ordering};
 
@@ -19,9 +18,10 @@ use super::{Counts, proved_round_trips, round_trips, yield_forever, yield_once};
 use crate::{
     clock,
     failure::{Failure, Outcome, prove, unsupported},
+    lab,
     probe::Probes,
     report::ProbeReport,
-    sys::{self, CStr, flag},
+    sys,
     task::{self, Board, Ended, Partner},
 };
 
@@ -166,8 +166,15 @@ fn prove_ports(ports: &[u16]) -> Outcome {
 }
 
 /// IOPL 3, with which a program may keep interrupts out; or which at least says that it may.
+///
+/// Not on Linux: what it tells of each task's first `cli` or `sti`, at its console, takes a time that
+/// depends on the host, and every later path showed that.
 fn raise_iopl() -> Outcome {
-    stop_limiting_messages();
+    if lab::yield_flags().is_err() {
+        return unsupported!(
+            "Linux refuses cli and sti at IOPL 3 since 5.5; the lab kernel does not"
+        );
+    }
     if let Err(error) = sys::iopl(3) {
         return unsupported!("iopl(2) is refused (error {error}; CONFIG_X86_IOPL_IOPERM)");
     }
@@ -179,16 +186,6 @@ fn raise_iopl() -> Outcome {
     match ended {
         Ok(Ended::Exit(0)) => Ok(()),
         _ => unsupported!("cli and sti at IOPL 3 end with {ended:?} (Linux 5.5 to 5.15)"),
-    }
-}
-
-/// Linux tells of each task's first `cli` or `sti`, unless it has told much lately; then it tries
-/// again at the next one, and windows would have one count or another by what came before.
-fn stop_limiting_messages() {
-    const LIMIT: CStr<'_> = CStr::new(b"/proc/sys/kernel/printk_ratelimit\0");
-    if let Ok(file) = sys::open(LIMIT, flag::O_WRONLY, 0) {
-        let _ = sys::write(file, b"0");
-        let _ = sys::close(file);
     }
 }
 
