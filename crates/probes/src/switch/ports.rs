@@ -167,8 +167,8 @@ fn prove_ports(ports: &[u16]) -> Outcome {
 
 /// IOPL 3, with which a program may keep interrupts out; or which at least says that it may.
 ///
-/// Not on Linux: what it tells of each task's first `cli` or `sti`, at its console, takes a time that
-/// depends on the host, and every later path showed that.
+/// Not on Linux: what it prints about each task's first `cli` or `sti` takes a time that depends on
+/// the host, and every later path showed that.
 fn raise_iopl() -> Outcome {
     if lab::yield_flags().is_err() {
         return unsupported!(
