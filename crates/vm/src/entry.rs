@@ -1,4 +1,4 @@
-//! One entry of the cache: what it is of, and its content, under one checksum.
+//! One entry of the cache: its key and its content, under one checksum.
 //!
 //! | offset | bytes | field                                                            |
 //! |--------|-------|------------------------------------------------------------------|
@@ -57,7 +57,7 @@ impl EntryKind {
     }
 }
 
-/// What an entry is of: its kind, and all that its content depends on.
+/// An entry's kind, and all that its content depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     kind: EntryKind,
