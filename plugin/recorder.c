@@ -7,9 +7,10 @@
  * instruments everything; a second reset with memory callbacks installed aborts QEMU 7.2, so there
  * is none. Loading it changes no count: callbacks are not guest instructions.
  *
- * Of several CPUs, it records the one that begins the window: a flow of control is that of one CPU.
- * The clock counts what all of them execute, so a window into which another one cut has fewer
- * instructions than the clock counts.
+ * A window holds what all CPUs execute from its begin to its end, as the clock counts it. No
+ * callback can say which CPU it is for: under the exact clock, QEMU 10 and later hand over the
+ * number of the CPU that translated the code, not of the one that executes it (they take it for
+ * a constant wherever CPUs take turns; seen in 10.0.13).
  *
  * qemu.h has the plugin API, versions 1 to 7. The functions whose signature changed between
  * versions are in struct api; nothing else knows versions.
@@ -79,7 +80,6 @@ static uint32_t code_count;
 static int alarm_fd = -1;
 static uint64_t paths_seen, windows_seen, windows_whole;
 static bool armed, inside, instrumented;
-static unsigned int recorded;	/* the vCPU, while inside */
 
 static uint8_t buffer[BUFFER];
 static size_t filled;
@@ -295,7 +295,8 @@ static void on_instruction(unsigned int vcpu, void *data)
 {
 	int64_t number;
 
-	if (!inside || vcpu != recorded)
+	(void)vcpu;
+	if (!inside)
 		return;
 	number = number_of(data);
 	if (run_count && number == run_first + (int64_t)run_count) {
@@ -313,8 +314,9 @@ static void on_instruction(unsigned int vcpu, void *data)
 
 static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
+	(void)vcpu;
 	(void)data;
-	if (!inside || vcpu != recorded)
+	if (!inside)
 		return;
 	put_run();
 	record(qemu_plugin_mem_is_store(info) ? STORE : LOAD);
@@ -325,11 +327,11 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 
 static void on_begin(unsigned int vcpu, void *data)
 {
+	(void)vcpu;
 	(void)data;
-	if (!armed || (inside && vcpu != recorded) || windows_seen++ < limits.skip)
+	if (!armed || windows_seen++ < limits.skip)
 		return;
 	inside = true;
-	recorded = vcpu;
 	executed = run_count = last_address = 0;
 	last_number = -1;
 	record(BEGIN);
@@ -338,8 +340,9 @@ static void on_begin(unsigned int vcpu, void *data)
 
 static void on_end(unsigned int vcpu, void *data)
 {
+	(void)vcpu;
 	(void)data;
-	if (!inside || vcpu != recorded)
+	if (!inside)
 		return;
 	inside = false;
 	windows_whole++;

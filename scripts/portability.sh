@@ -95,7 +95,7 @@ try() {
 	[ -n "$short" ] ||
 		step "$root" explain \
 			"$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
-	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" ioperm-2004
+	step "$root" experiment "$pathmeter" experiment --qemu "$qemu" vgetcpu-2007
 	step "$root" measure measure "$root" "$qemu"
 	for subject in $subjects; do
 		step "$root" "same $subject" same "$root" "$subject"

@@ -64,7 +64,7 @@ pub(crate) fn recorded(
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-        checked(window, &recorded.trace, &recorded.outcome, image.cpus())
+        checked(window, &recorded.trace, &recorded.outcome)
             .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
     };
     Ok(paths.iter().zip(recorded).map(window).collect())
@@ -76,7 +76,6 @@ fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
     outcome: &PathOutcome,
-    cpus: u32,
 ) -> Result<SubjectWindow, String> {
     match &outcome.status {
         PathStatus::Ok => {}
@@ -92,14 +91,7 @@ fn checked(
         return Ok(window);
     }
     let clock: Vec<_> = samples.take(5).collect();
-    let counts = format!("{total} instructions were recorded, but the clock counted {clock:?}");
-    // The clock counts what every CPU executes, the recorder is on one.
-    let others = if cpus > 1 {
-        "; the samples hold what the other CPUs executed meanwhile, which no call tree of one has"
-    } else {
-        ""
-    };
-    Err(counts + others)
+    Err(format!("{total} instructions were recorded, but the clock counted {clock:?}"))
 }
 
 /// Why no window of a recording can stand for all.

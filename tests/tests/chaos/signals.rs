@@ -10,13 +10,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::outcome::Ended;
 use super::stage::Stage;
 
-/// What ends a run, with the exit code that it may have.
-const ENDING: &[(&str, Signal, i32)] = &[
-    ("KILL", Signal::KILL, 128 + 9),
-    ("INT", Signal::INT, 130),
-    ("TERM", Signal::TERM, 130),
-    ("HUP", Signal::HUP, 130),
-];
+/// What ends a run.
+const ENDING: &[(&str, Signal)] =
+    &[("KILL", Signal::KILL), ("INT", Signal::INT), ("TERM", Signal::TERM), ("HUP", Signal::HUP)];
+/// The exit code of an interrupted run.
+const INTERRUPTED: i32 = 130;
 /// Longer than a run takes that nothing holds up.
 const SPAN_MS: f64 = 1500.0;
 
@@ -33,10 +31,11 @@ pub(super) fn to_pathmeter(stage: &Stage, rng: &mut Rng) -> Ended {
             pause(stage, rng, SPAN_MS);
             running.signal(Signal::CONT);
         } else {
-            let (name, signal, code) = ENDING[rng.usize(..ENDING.len())];
+            let (name, signal) = ENDING[rng.usize(..ENDING.len())];
             stage.tell(name);
             running.signal(signal);
-            excused.push(code);
+            // The signal itself ends a process that has not begun to listen.
+            excused.extend([INTERRUPTED, 128 + signal.as_raw()]);
         }
     }
     expected.assert_kept(&stage.finish(running), &excused)
@@ -48,7 +47,7 @@ pub(super) fn to_qemu(stage: &Stage, rng: &mut Rng) -> Ended {
     let running = Running::start(stage.command(expected, 60));
     for _ in 0..=rng.usize(..3) {
         pause(stage, rng, SPAN_MS / 2.0);
-        let (name, signal, _) = ENDING[rng.usize(..ENDING.len())];
+        let (name, signal) = ENDING[rng.usize(..ENDING.len())];
         let guests = stage.scene.guests();
         stage.tell(format!("{name} to {} guests", guests.len()));
         send(&guests, signal);
