@@ -1,5 +1,7 @@
 //! The table of one result: a row a path, then what the numbers depend on.
 
+use pathmeter_trace::Event;
+
 use pathmeter_model::{Configuration, Estimate, Measurement, PathResult, Status, Unit, Verdict};
 
 use crate::number::grouped;
@@ -13,11 +15,12 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     let mut table = Table::new(&[
         ("path", Align::Left),
         (&unit, Align::Right),
+        ("string bytes", Align::Right),
         ("exact values", Align::Left),
         ("status", Align::Left),
         ("noticed", Align::Left),
     ])
-    .sparing(&["exact values"])
+    .sparing(&["exact values", "string bytes"])
     .with_remarks();
     for path in &measurement.paths {
         table.row(row(path));
@@ -25,15 +28,22 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     table.render(style) + &footer(measurement, style)
 }
 
-fn row(path: &PathResult) -> [Cell; 5] {
+fn row(path: &PathResult) -> [Cell; 6] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
         estimate.map_or_else(String::new, |estimate| grouped(estimate.value)).into(),
+        string_bytes(path).into(),
         estimate.map_or_else(String::new, typical_values).into(),
         status(path),
         noticed(path).as_str().into(),
     ]
+}
+
+/// What string instructions move, if they move anything.
+fn string_bytes(path: &PathResult) -> String {
+    let bytes = path.events.as_ref().map_or(0, |events| events.typical(Event::StringBytes));
+    if bytes > 0 { grouped(bytes) } else { String::new() }
 }
 
 /// Why a path has no samples, or else what its probe found worth telling.
