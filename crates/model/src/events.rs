@@ -15,6 +15,9 @@ use crate::Verdict;
 /// Most names of events in a result.
 const MAX_NAMES: usize = 256;
 
+/// By how much lines and pages of data may differ and count as the same, in percent of base.
+const SLACK_PERCENT: u64 = 1;
+
 /// The events of a path's samples. `docs/events.md` has the meaning of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathEvents {
@@ -137,10 +140,20 @@ impl EventComparison {
     }
 
     /// Whether it makes two paths of equally many instructions differ.
+    ///
+    /// Lines and pages of data vary by a few where only the layout differs (docs/method.md), so
+    /// they count from [`SLACK_PERCENT`] on, and if the whole set has moved; and lines, from two
+    /// on.
     pub fn counts(&self) -> bool {
-        match self.role() {
-            Role::Cost | Role::Footprint => true,
-            Role::Placement | Role::Detail => false,
+        let moved = matches!(self.verdict, Verdict::Higher | Verdict::Lower);
+        let beyond = self.difference.unsigned_abs() > self.base.saturating_mul(SLACK_PERCENT) / 100;
+        match (self.role(), Event::named(&self.event)) {
+            (Role::Cost, _) => true,
+            (Role::Footprint, Some(Event::DataLines)) => {
+                moved && beyond && self.difference.unsigned_abs() > 1
+            }
+            (Role::Footprint, _) => moved && beyond,
+            (Role::Placement | Role::Detail, _) => false,
         }
     }
 }
