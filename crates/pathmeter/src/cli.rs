@@ -10,6 +10,7 @@ use pathmeter_report::{Least, Limits};
 use pathmeter_vm::Settings;
 
 use crate::destination::Named;
+use crate::gated::{GatedEvents, USUAL};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -193,10 +194,20 @@ pub(crate) struct CompareArgs {
     /// `explanations`.
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Exit with 1 if one of the paths shown is higher, mode-appeared or broken, and with 3 if one
-    /// that BASE could run was not compared
-    #[arg(long)]
-    pub(crate) check: bool,
+    /// Exit with 1 if NEW is worse in one of the paths shown, and with 3 if one that BASE could run
+    /// was not compared
+    ///
+    /// EVENTS are what makes it worse, separated by commas: instructions, slow (all classes of slow
+    /// instructions), all, or the names of events (docs/events.md); with :N if a difference of up
+    /// to N passes. A path that is broken is always worse.
+    #[arg(
+        long,
+        value_name = "EVENTS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = USUAL
+    )]
+    pub(crate) check: Option<GatedEvents>,
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     refuse_unlike(&sides, args.across)?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
-    let gate = args.check.then(|| Gate::new(&comparison, &base, &new, &selection));
+    let gate =
+        args.check.as_ref().map(|gated| Gate::new(&comparison, &base, &new, &selection, gated));
     let broken = comparison.summary.count(Verdict::Broken) > 0;
     let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) if args.explain => {

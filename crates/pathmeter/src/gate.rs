@@ -4,17 +4,16 @@
 //! compared, and so must one that `--only` names in full; a path that only NEW can run is new,
 //! which a note tells. Where nothing was compared, nothing was checked.
 
-use pathmeter_model::{Comparison, Measurement, Status, Verdict};
+use pathmeter_model::{Comparison, Measurement, PathComparison, PathResult, Status, Unit, Verdict};
 
 use crate::failure::{Exit, Failure};
+use crate::gated::GatedEvents;
 use crate::output::Screen;
 use crate::selection::Selection;
 
-/// What `--check` finds fault with.
-const WORSE: [Verdict; 3] = [Verdict::Higher, Verdict::ModeAppeared, Verdict::Broken];
 /// Verdicts on numbers.
-const COMPARED: [Verdict; 4] =
-    [Verdict::Same, Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
+const COMPARED: [Verdict; 5] =
+    [Verdict::Same, Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
 /// What a gate makes of a comparison.
 pub(crate) struct Gate {
@@ -33,6 +32,7 @@ impl Gate {
         base: &Measurement,
         new: &Measurement,
         selection: &Selection,
+        gated: &GatedEvents,
     ) -> Self {
         let could = |side: &Measurement, name: &str| {
             side.paths.iter().any(|path| path.path == name && path.status == Status::Ok)
@@ -47,8 +47,12 @@ impl Gate {
                 appeared.push(row.path.clone());
             }
         }
+        if gated.wants_events() {
+            missing.extend(uncounted(base, new));
+        }
+        let worse = |path: &PathComparison| path.verdict == Verdict::Broken || gated.is_worse(path);
         Self {
-            worse: WORSE.iter().any(|verdict| count(verdict) > 0),
+            worse: comparison.paths.iter().any(worse),
             missing,
             new: appeared,
             compared: COMPARED.iter().map(count).sum(),
@@ -79,4 +83,19 @@ impl Gate {
             message: "--check: no path was compared, so nothing was checked".to_owned(),
         })
     }
+}
+
+/// Paths of which a side has samples and no events, though both count instructions.
+fn uncounted(base: &Measurement, new: &Measurement) -> Vec<String> {
+    let lacks = |path: &&PathResult| {
+        path.status == Status::Ok && path.unit == Unit::Instructions && path.events.is_none()
+    };
+    let paths = base.paths.iter().chain(&new.paths).filter(lacks);
+    let mut names: Vec<String> =
+        paths.map(|path| format!("{} (its events were not counted)", path.path)).collect();
+    names.dedup();
+    if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
+        names.push("any events (this QEMU takes no plugin)".to_owned());
+    }
+    names
 }

@@ -15,6 +15,7 @@ mod explain;
 mod explained;
 mod failure;
 mod gate;
+mod gated;
 mod image;
 mod interrupt;
 mod lab;
