@@ -24,7 +24,8 @@ SOAK_FUZZ_SECONDS := 600
 # Together they lack every feature and hold every change of the code; each of the other variants
 # takes minutes to build and lacks one feature that `bare` lacks too.
 VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
-	panics-in-stat hangs-in-stat bare
+	panics-in-stat hangs-in-stat bare lfence popf lock four-lines div moved-entry segment-load \
+	wrmsr split-line indirect-call clflush two-pages softirq-tick
 
 SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*

@@ -1,4 +1,5 @@
-# What a tick finds raised, before it raises more itself (softirq.c.sed).
+# What a tick finds raised, before it raises more itself (softirq.c.sed). A tick over a softirq runs
+# none at its end.
 /^void update_process_times(int user_tick)/i \
 #ifdef CONFIG_FIXTURE_SOFTIRQ_TICK\
 DECLARE_PER_CPU(u32, fixture_softirqs_due);\
@@ -7,6 +8,6 @@ DECLARE_PER_CPU(u32, fixture_softirqs_due);\
 /^void update_process_times(int user_tick)/,/^}/ {
 	/^\trun_local_timers();/i \
 #ifdef CONFIG_FIXTURE_SOFTIRQ_TICK\
-	__this_cpu_write(fixture_softirqs_due, local_softirq_pending());\
+	__this_cpu_write(fixture_softirqs_due, in_softirq() ? 0 : local_softirq_pending());\
 #endif
 }
