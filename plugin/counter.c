@@ -19,6 +19,9 @@
  * A repeated string instruction ends its block and is executed once an iteration, and once more to
  * see that nothing is left to do. It is retired when control goes on to the address after it.
  *
+ * Until the first path announces itself by a marker, only markers are instrumented, so that the way
+ * there costs next to nothing. Then the plugin resets itself once and instruments everything.
+ *
  * A window lasts from the first rdtsc after its begin marker up to the last rdtsc before its end
  * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not guest
  * instructions.
@@ -192,6 +195,7 @@ static unsigned int open_count;
 static uint64_t unresolved, unresolved_at_stamp;
 
 static bool broken;		/* memory is short, or a limit is reached: this window is not told */
+static bool instrumented;	/* all code, not only markers */
 static bool deaf;		/* some code could not be instrumented: no window is told any more */
 
 /* ---- Sets of addresses ----------------------------------------------------------------------- */
@@ -614,6 +618,9 @@ static void on_path(unsigned int vcpu, void *data)
 	reserve(1);
 	put(PATH);
 	flush();
+	if (!instrumented)
+		api->reset();
+	instrumented = true;
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -704,6 +711,18 @@ static void advance(struct qemu_plugin_insn *insn)
 		register_inline_v1(insn, INLINE_ADD, &step_counter, 1);
 }
 
+static void translate_markers(struct qemu_plugin_tb *tb)
+{
+	uint8_t bytes[MAX_LENGTH];
+
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		if (marker(bytes, bytes_of(insn, bytes)) == PATH_MARKER)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_path, CB_NO_REGS, NULL);
+	}
+}
+
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	struct block *block = block_of(tb);
@@ -730,6 +749,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 
 static void after_reset(void)
 {
+	translate = translate_all;
+	api->start();
 }
 
 static void make_counters(const qemu_info_t *info)
@@ -759,7 +780,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	out.fd = (int)fd;
 	put_bytes(HEADER, sizeof(HEADER));
 	flush();
-	translate = translate_all;
+	translate = translate_markers;
 	api->start();
 	return 0;
 }

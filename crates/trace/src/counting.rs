@@ -257,3 +257,157 @@ impl Gathering {
         WindowEvents { events: self.events, open, entries }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::SlowInstruction;
+
+    const KERNEL: u64 = 0xffff_ffff_8100_0000;
+    const NOP: &[u8] = &[0x90];
+    const REP_MOVSB: &[u8] = &[0xf3, 0xa4];
+    const JNZ: &[u8] = &[0x75, 0xfe];
+    const CALL_RAX: &[u8] = &[0xff, 0xd0];
+
+    /// A stream, record by record.
+    struct Stream(Vec<u8>);
+
+    impl Stream {
+        fn new() -> Self {
+            Self(HEADER.to_vec())
+        }
+
+        fn numbers(mut self, numbers: &[u64]) -> Self {
+            for mut number in numbers.iter().copied() {
+                while number >= 0x80 {
+                    self.0.push(number.to_le_bytes()[0] | 0x80);
+                    number >>= 7;
+                }
+                self.0.push(number.to_le_bytes()[0]);
+            }
+            self
+        }
+
+        fn tag(mut self, tag: u8) -> Self {
+            self.0.push(tag);
+            self
+        }
+
+        fn block(mut self, start: u64, instructions: &[&[u8]]) -> Self {
+            self.0.push(1);
+            self.0.extend(start.to_le_bytes());
+            self = self.numbers(&[instructions.len() as u64]);
+            for instruction in instructions {
+                self.0.push(u8::try_from(instruction.len()).unwrap());
+                self.0.extend(*instruction);
+            }
+            self
+        }
+
+        /// A window of these pieces: block, executed, count, on, undone, entered.
+        fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
+            let head = [0, pieces.len() as u64];
+            self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
+        }
+
+        fn count(&self) -> Counting {
+            count(&self.0[..])
+        }
+
+        /// The only window of the only path.
+        fn only(self) -> WindowEvents {
+            let counting = self.count();
+            assert!(counting.fault.is_none(), "{:?}", counting.fault);
+            assert_eq!((counting.paths, counting.distinct.len()), (vec![vec![Some(0)]], 1));
+            counting.distinct.into_iter().next().unwrap()
+        }
+    }
+
+    fn path() -> Stream {
+        Stream::new().tag(2)
+    }
+
+    #[test]
+    fn a_block_counts_as_often_as_it_was_executed() {
+        let block = path().block(0x1000, &[NOP, NOP, JNZ]).window([0; 8], &[[0, 3, 5, 1, 0, 0]]);
+        let events = block.only().events;
+        assert_eq!((events.of(Event::User), events.of(Event::Kernel)), (15, 0));
+        assert_eq!((events.of(Event::Clock), events.of(Event::TakenBranches)), (15, 4));
+    }
+
+    #[test]
+    fn a_string_instruction_is_retired_once_and_each_iteration_is_a_step_of_the_clock() {
+        let copy = path().block(KERNEL, &[NOP]).block(KERNEL + 1, &[REP_MOVSB]);
+        let pieces = [[0, 1, 2, 2, 0, 0], [1, 1, 18, 2, 0, 0]];
+        let events = copy.window([16, 16, 16, 16, 0, 16, 2, 1], &pieces).only().events;
+        assert_eq!((events.retired(), events.of(Event::Clock)), (4, 20));
+        assert_eq!((events.of(Event::StringSteps), events.of(Event::StringBytes)), (18, 16));
+        assert_eq!(events.of(Event::Slow(SlowInstruction::Rep)), 2);
+    }
+
+    #[test]
+    fn an_instruction_that_faults_is_retired_when_it_is_executed_again() {
+        // The second instruction of the block faults, and the block is begun again there.
+        let load: &[u8] = &[0x48, 0x8b, 0x00];
+        let block = path().block(0x1000, &[NOP, load, NOP]).block(0x1001, &[load, NOP]);
+        let pieces = [[0, 2, 1, 0, 1, 0], [1, 2, 1, 1, 0, 0]];
+        let events = block.window([1, 0, 8, 0, 0, 0, 1, 1], &pieces).only().events;
+        assert_eq!((events.retired(), events.of(Event::Clock)), (3, 3));
+    }
+
+    #[test]
+    fn code_is_counted_in_lines_and_pages_and_functions_by_their_entries() {
+        let calls = path().block(KERNEL + 0xfff, &[CALL_RAX]).block(KERNEL + 0x2030, &[NOP]);
+        let pieces = [[0, 1, 1, 0, 0, 1], [1, 1, 1, 1, 0, 1], [1, 1, 1, 1, 0, 1]];
+        let window = calls.window([0; 8], &pieces).only();
+        let code = [Event::CodeLines, Event::CodePages].map(|event| window.events.of(event));
+        assert_eq!((code, &window.entries[..]), ([3, 3], &[0x3f, 0x30][..]));
+        assert_eq!(window.events.of(Event::IndirectBranches), 1);
+    }
+
+    #[test]
+    fn windows_alike_are_kept_once_and_one_that_was_not_told_has_its_place() {
+        let piece = [[0, 1, 1, 1, 0, 0]];
+        let stream = path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2);
+        let counting = stream.window([0; 8], &piece).count();
+        assert_eq!(counting.paths, [vec![Some(0), Some(0), None], vec![Some(0)]]);
+        assert_eq!(counting.distinct.len(), 1);
+    }
+
+    #[test]
+    fn damage_is_told_and_what_came_before_is_kept() {
+        let good = || path().block(0x1000, &[NOP]).window([0; 8], &[[0, 1, 1, 1, 0, 0]]);
+        for (stream, what) in [
+            (good().window([0; 8], &[[1, 1, 1, 1, 0, 0]]), "not defined"),
+            (good().window([0; 8], &[[0, 2, 1, 1, 0, 0]]), "does not have"),
+            (good().window([0; 8], &[[0, 1, 1, 1, 1, 0]]), "does not have"),
+            (good().block(0x1000, &[]), "no length"),
+            (good().tag(9), "unknown record"),
+            (good().tag(1), "cut short"),
+        ] {
+            let counting = stream.count();
+            assert_eq!(counting.paths, [vec![Some(0)]]);
+            let fault = counting.fault.unwrap().to_string();
+            assert!(fault.contains(what), "{fault}");
+        }
+        assert!(matches!(count(&b"PMTR"[..]).fault, Some(CountingError::NotCounts)));
+        assert!(matches!(path().tag(4).count().fault, Some(CountingError::Corrupt { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            count(&bytes[..]);
+            count(&[&HEADER[..], &[2], &bytes].concat()[..]);
+        }
+
+        #[test]
+        fn huge_numbers_do_not_overflow(numbers in prop::array::uniform6(any::<u64>())) {
+            let pieces = [[0, 1, numbers[0], numbers[1], numbers[2], 1]; 2];
+            let accesses = [numbers[3]; 8];
+            path().block(KERNEL, &[REP_MOVSB]).window(accesses, &pieces).count();
+        }
+    }
+}
