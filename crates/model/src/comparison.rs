@@ -1,6 +1,6 @@
 //! The comparison document, `pathmeter.comparison/1`: two results, compared path by path.
 
-use std::fmt;
+use std::{fmt, ops::Not};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,14 @@ pub struct PathComparison {
     pub base: Option<u64>,
     /// New's value, likewise.
     pub new: Option<u64>,
+    /// Whether `base` is a lower bound; absent if not. Then `difference` and `percent` are upper
+    /// bounds.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub base_at_least: bool,
+    /// Whether `new` is a lower bound; absent if not. Then `difference` and `percent` are lower
+    /// bounds.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub new_at_least: bool,
     /// `new` − `base`; null when either is.
     pub difference: Option<i64>,
     /// The difference in percent of `base`; null when `base` is null or 0.
@@ -102,7 +110,7 @@ pub enum Verdict {
     Higher,
     /// New shows a value that base never did, often enough to count.
     ModeAppeared,
-    /// Not measured on one side or both.
+    /// Not measured on one side or both; or lower bounds from which no change follows.
     Unsupported,
     /// The path's proof failed on one side or both.
     Broken,

@@ -137,6 +137,11 @@ pub struct PathResult {
     pub samples: Vec<u64>,
     /// How many of the samples each perturbed run gave.
     pub samples_per_run: Vec<u32>,
+    /// Positions in `samples`, from 0 and ascending, of those that are lower bounds: what was
+    /// measured had not ended when its observation did, so it costs at least this. Absent if there
+    /// are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lower_bounds: Vec<u32>,
     /// A summary of the samples; null without samples.
     pub estimate: Option<Estimate>,
     /// What the probe proved or noticed.
@@ -156,6 +161,7 @@ impl PathResult {
             status: Status::Ok,
             reason: None,
             samples_per_run: if samples.is_empty() { Vec::new() } else { per_run.collect() },
+            lower_bounds: Vec::new(),
             estimate: Estimate::of(&samples),
             samples,
             checks,
@@ -176,6 +182,18 @@ impl PathResult {
     #[must_use]
     pub fn noticing(self, checks: Vec<Check>) -> Self {
         Self { checks, ..self }
+    }
+
+    /// The same with the samples at these positions, ascending, as lower bounds.
+    #[must_use]
+    pub fn with_lower_bounds(self, lower_bounds: Vec<u32>) -> Self {
+        Self { lower_bounds, ..self }
+    }
+
+    /// Whether a sample of this value is a lower bound.
+    pub fn is_lower_bound(&self, value: u64) -> bool {
+        let mut bounds = self.lower_bounds.iter();
+        bounds.any(|&position| self.samples.get(position as usize) == Some(&value))
     }
 
     fn without_samples(path: &str, unit: Unit, status: Status, reason: &str) -> Self {
@@ -261,6 +279,13 @@ mod tests {
     fn a_check_has_neither_samples_nor_starts() {
         let check = PathResult::ok("flags.isolation", Unit::Check, &[vec![], vec![]], vec![]);
         assert_eq!((check.samples_per_run.len(), check.estimate), (0, None));
+    }
+
+    #[test]
+    fn a_value_is_a_lower_bound_if_one_of_its_samples_is() {
+        let path = PathResult::ok("a.b", Unit::Instructions, &[vec![1, 2, 2]], vec![]);
+        let path = path.with_lower_bounds(vec![2]);
+        assert_eq!([1, 2, 3].map(|value| path.is_lower_bound(value)), [false, true, false]);
     }
 
     #[test]

@@ -213,7 +213,7 @@ pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
 /// guest is not believed.
 fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
     let (name, unit) = (path.name, unit(path.kind));
-    let PathOutcome { status, checks, runs } = outcome;
+    let PathOutcome { status, checks, runs, lower_bounds } = outcome;
     let samples = || runs.iter().flatten();
     let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
     match &status {
@@ -225,7 +225,7 @@ fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
         PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")
         }
-        PathStatus::Ok => PathResult::ok(name, unit, &runs, checks),
+        PathStatus::Ok => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
     }
 }
 
@@ -239,6 +239,7 @@ mod tests {
             status: PathStatus::Ok,
             checks: vec![("entry".into(), "sysenter".into())],
             runs,
+            lower_bounds: vec![1],
         }
     }
 
@@ -250,7 +251,7 @@ mod tests {
     fn samples_and_checks_are_kept() {
         let result = result(&[&[330, 331], &[330]]);
         assert_eq!((result.samples, result.samples_per_run), (vec![330, 331, 330], vec![2, 1]));
-        assert_eq!(result.checks[0].value, "sysenter");
+        assert_eq!((result.lower_bounds, &*result.checks[0].value), (vec![1], "sysenter"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use pathmeter_model::{Comparison, PathComparison, SideInfo, Summary, Unit, Verdict};
 
-use crate::number::{grouped, percent, signed};
+use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -51,21 +51,37 @@ fn sides(comparison: &Comparison, style: Style) -> String {
 
 fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
     let paint = of_verdict(path.verdict);
-    let value = |value: Option<u64>, values: usize| match value {
+    let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
-            format!("{}{}", grouped(value), if values > 1 { MANY_VALUES } else { ONE_VALUE })
+            let marker = if values > 1 { MANY_VALUES } else { ONE_VALUE };
+            format!("{}{marker}", at_least(value, bound))
         }
-        value => value.map_or_else(String::new, grouped),
+        value => value.map_or_else(String::new, |value| at_least(value, bound)),
     };
+    let difference = path.difference.map_or_else(String::new, signed);
+    let share = path.percent.map_or_else(String::new, percent);
     [
         path.path.as_str().into(),
-        value(path.base, path.base_values).into(),
-        value(path.new, path.new_values).into(),
-        Cell::painted(&path.difference.map_or_else(String::new, signed), paint),
-        Cell::painted(&path.percent.map_or_else(String::new, percent), paint),
+        value(path.base, path.base_at_least, path.base_values).into(),
+        value(path.new, path.new_at_least, path.new_values).into(),
+        Cell::painted(&change(path, difference), paint),
+        Cell::painted(&change(path, share), paint),
         Cell::painted(&path.verdict.to_string(), paint),
         path.reason.as_deref().unwrap_or_default().into(),
     ]
+}
+
+/// A difference, or its percentage, as the bound that it is.
+fn change(path: &PathComparison, text: String) -> String {
+    let sign = match (path.base_at_least, path.new_at_least) {
+        _ if text.is_empty() || path.difference == Some(0) => "",
+        (false, true) => AT_LEAST,
+        (true, false) => AT_MOST,
+        // None of two that are equal; of others nothing is known.
+        (true, true) => return String::new(),
+        (false, false) => "",
+    };
+    sign.to_owned() + &text
 }
 
 /// What the numbers count, and what the marker means if it is there.
@@ -81,7 +97,9 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
     let marker = marked.then(|| {
         format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
     });
-    let lines = unit.into_iter().chain(marker);
+    let bounds = comparison.paths.iter().any(|path| path.base_at_least || path.new_at_least);
+    let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");
+    let lines = unit.into_iter().chain(marker).chain(bounds);
     lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
 }
 
