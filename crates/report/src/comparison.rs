@@ -64,24 +64,23 @@ fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
         path.path.as_str().into(),
         value(path.base, path.base_at_least, path.base_values).into(),
         value(path.new, path.new_at_least, path.new_values).into(),
-        Cell::painted(&change(path, difference), paint),
-        Cell::painted(&change(path, share), paint),
+        Cell::painted(&change(path, &difference), paint),
+        Cell::painted(&change(path, &share), paint),
         Cell::painted(&path.verdict.to_string(), paint),
         path.reason.as_deref().unwrap_or_default().into(),
     ]
 }
 
 /// A difference, or its percentage, as the bound that it is.
-fn change(path: &PathComparison, text: String) -> String {
-    let sign = match (path.base_at_least, path.new_at_least) {
-        _ if text.is_empty() || path.difference == Some(0) => "",
-        (false, true) => AT_LEAST,
-        (true, false) => AT_MOST,
-        // None of two that are equal; of others nothing is known.
-        (true, true) => return String::new(),
-        (false, false) => "",
-    };
-    sign.to_owned() + &text
+fn change(path: &PathComparison, text: &str) -> String {
+    match (path.base_at_least, path.new_at_least) {
+        _ if text.is_empty() || path.difference == Some(0) => text.to_owned(),
+        (false, false) => text.to_owned(),
+        (false, true) => AT_LEAST.to_owned() + text,
+        (true, false) => AT_MOST.to_owned() + text,
+        // Nothing is known.
+        (true, true) => String::new(),
+    }
 }
 
 /// What the numbers count, and what the marker means if it is there.

@@ -235,6 +235,10 @@ mod tests {
         assert_eq!(seen.samples, samples);
     }
 
+    /// As many words as [`MAX_MASK`].
+    const WORDS: usize = 16;
+    const _: () = assert!(WORDS as u64 == MAX_MASK);
+
     /// What is read of an outcome with two samples and this mask.
     fn marked(lower_bounds: &[u64]) -> Result<Vec<usize>, PayloadError> {
         let mut buffer = [0; 256];
@@ -256,12 +260,12 @@ mod tests {
     fn lower_bounds_are_read_back_by_position() {
         assert_eq!(marked(&[0b10]), Ok(vec![1]));
         assert_eq!(marked(&[1 << 63 | 1, 0, 0b100]), Ok(vec![0, 63, 130]));
-        assert_eq!(marked(&[0; MAX_MASK as usize]), Ok(vec![]));
+        assert_eq!(marked(&[0; WORDS]), Ok(vec![]));
     }
 
     #[test]
     fn more_lower_bounds_than_samples_may_be_are_refused() {
-        assert_eq!(marked(&[0; MAX_MASK as usize + 1]), Err(PayloadError::Range));
+        assert_eq!(marked(&[0; WORDS + 1]), Err(PayloadError::Range));
     }
 
     #[test]

@@ -11,6 +11,8 @@
 //! with and without the raise event) and subtracted, once for the pair and once for each other
 //! softirq's event in between; the report shows how much.
 
+use core::ops::Range;
+
 use crate::{
     clock,
     failure::{Failure, Outcome, prove, unsupported},
@@ -34,8 +36,8 @@ const ROUNDS: usize = 12;
 
 /// Ticks of a round in which raises count: the partner's timer expires at every second.
 const COUNTED: u64 = 9;
-/// Ticks from the last raise that counts to the end of the round: a softirq that is left to the
-/// next tick is seen to run.
+/// Ticks for which it is observed after that: so a softirq that is left to the next tick is seen to
+/// run.
 const REST: u64 = 2;
 /// The shortest and the longest tick of Linux, in nanoseconds: 1000 and 100 a second.
 const TICKS: (u64, u64) = (1_000_000, 10_000_000);
@@ -65,13 +67,15 @@ fn timer(
     let recording = recording_cost(report)?;
     let socket = datagram_socket()?;
     let _partner = Partner::process(arm_timers()?)?;
-    let watch = Watch { tracer, recording, vector: TIMER, rest: REST * tick };
-    gather(report, watch, context, || {
+    gather(report, Watch { tracer, recording, vector: TIMER }, context, || {
         // Its end runs all softirqs that are pending: so the first raise seen is no second one.
         send_to_self(socket)?;
         let begin = clock::stamp();
+        // That is the least time that passes. What the probe does then is not observed: its own
+        // system calls run softirqs that the tick has left.
         pass((COUNTED + REST) * tick)?;
-        Ok(begin)
+        let counted = begin..begin + COUNTED * tick;
+        Ok(Round { end: counted.end + REST * tick, counted })
     })
 }
 
@@ -81,23 +85,26 @@ struct Watch {
     /// What recording an event costs.
     recording: u64,
     vector: &'static str,
-    /// Before the end of a round: later raises do not count.
-    rest: u64,
 }
 
-/// Records the waits of raises in `context`, over rounds of `round`, until there are enough. A
-/// round tells from when on raises count.
+/// A round, by the TSC.
+struct Round {
+    /// When a raise must come to count.
+    counted: Range<u64>,
+    /// Until when entries are looked at.
+    end: u64,
+}
+
+/// Records the waits of raises in `context`, over rounds of `round`, until there are enough.
 fn gather(
     report: &mut ProbeReport,
     mut watch: Watch,
     context: impl Fn(&Event<'_>) -> bool,
-    round: impl Fn() -> Result<u64, Failure>,
+    round: impl Fn() -> Result<Round, Failure>,
 ) -> Outcome {
     for _ in 0..ROUNDS {
         tracefs::forget()?;
-        let begin = round()?;
-        let end = clock::stamp();
-        let counted = begin..end.saturating_sub(watch.rest);
+        let Round { counted, end } = round()?;
         let observation = Observation { vector: watch.vector, counted, end, context: &context };
         let events = watch.tracer.read()?;
         observation.waits(events, |wait| wait.record(watch.recording, report))?;
@@ -127,13 +134,14 @@ pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
     let sends = report.windows();
     gather(
         report,
-        // Each send returns when its datagram was received.
-        Watch { tracer, recording, vector: NET_RX, rest: 0 },
+        Watch { tracer, recording, vector: NET_RX },
         |_| true,
         || {
             let begin = clock::stamp();
+            // Each ends when its datagram was received, so no raise is left at the end.
             (0..sends).try_for_each(|_| send_to_self(socket).map(drop))?;
-            Ok(begin)
+            let end = clock::stamp();
+            Ok(Round { counted: begin..end, end })
         },
     )
 }
