@@ -1,6 +1,6 @@
 //! The comparison document, `pathmeter.comparison/1`: two results, compared path by path.
 
-use std::{fmt, ops::Not};
+use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,13 +67,11 @@ pub struct PathComparison {
     pub base: Option<u64>,
     /// New's value, likewise.
     pub new: Option<u64>,
-    /// Whether `base` is a lower bound; absent if not. Then `difference` and `percent` are upper
-    /// bounds.
-    #[serde(default, skip_serializing_if = "Not::not")]
+    /// Whether `base` is a lower bound. Then `difference` and `percent` are upper bounds.
+    #[serde(default)]
     pub base_at_least: bool,
-    /// Whether `new` is a lower bound; absent if not. Then `difference` and `percent` are lower
-    /// bounds.
-    #[serde(default, skip_serializing_if = "Not::not")]
+    /// Whether `new` is a lower bound. Then `difference` and `percent` are lower bounds.
+    #[serde(default)]
     pub new_at_least: bool,
     /// `new` − `base`; null when either is.
     pub difference: Option<i64>,

@@ -138,9 +138,8 @@ pub struct PathResult {
     /// How many of the samples each perturbed run gave.
     pub samples_per_run: Vec<u32>,
     /// Positions in `samples`, from 0 and ascending, of those that are lower bounds: what was
-    /// measured had not ended when its observation did, so it costs at least this. Absent if there
-    /// are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// measured had not ended when its observation did, so it costs at least this. Mostly empty.
+    #[serde(default)]
     pub lower_bounds: Vec<u32>,
     /// A summary of the samples; null without samples.
     pub estimate: Option<Estimate>,
