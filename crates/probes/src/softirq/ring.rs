@@ -71,9 +71,14 @@ fn timer(report: &mut ProbeReport, context: u16, pass: impl Fn(u64) -> Outcome) 
 
 /// Hands the runs of CPU 0's TIMER to `sink` up to the first that was raised at `end` or later;
 /// whether that one came.
+///
+/// Between two looks a whole tick passes: were it less, all that follows would begin right after a
+/// tick, and not where the run's number has put it.
 fn timer_runs(end: u64, mut sink: impl FnMut(&SoftirqRecord)) -> Result<bool, Failure> {
-    for _ in 0..MOMENTS {
-        sleep(MOMENT)?;
+    /// The first may be too early by as long as a tick takes to be handled.
+    const LOOKS: usize = 4;
+    for _ in 0..LOOKS {
+        sleep(TICK)?;
         let mut later = false;
         let lost = take(|run| {
             if run.softirq == lab::TIMER && run.cpu == 0 {
