@@ -1,5 +1,5 @@
 /*
- * What the recorder uses of QEMU's plugin API, versions 1 (QEMU 7.2) to 7 (QEMU 11.1):
+ * What the plugins use of QEMU's plugin API, versions 1 (QEMU 7.2) to 7 (QEMU 11.1):
  * distributions don't package QEMU's own header.
  *
  * Source: QEMU include/qemu/qemu-plugin.h, from 9.2 on include/plugins/qemu-plugin.h.
@@ -33,6 +33,8 @@ typedef void exec_cb_t(unsigned int vcpu, void *data);
 typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, exec_cb_t *cb, int flags,
 					    void *data);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, exec_cb_t *cb, int flags,
+					  void *data);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn, mem_cb_t *cb, int flags,
 				      int rw, void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
@@ -64,5 +66,25 @@ typedef void trans_cb_v7_t(struct qemu_plugin_tb *tb, void *data);
 void register_trans_v7(qemu_plugin_id_t id, trans_cb_v7_t *cb, void *data)
 	SYMBOL("register_vcpu_tb_trans_cb");
 void reset_v7(qemu_plugin_id_t id, void (*then)(void *data), void *data) SYMBOL("reset");
+
+/*
+ * Inline operations: in version 1 on a variable, from version 2 on, with scoreboards, on an
+ * element for each CPU. A QEMU has one pair or the other; what it lacks is null.
+ */
+enum { INLINE_ADD = 0 };
+struct qemu_plugin_scoreboard;
+typedef struct {
+	struct qemu_plugin_scoreboard *score;
+	size_t offset;
+} qemu_plugin_u64;
+void register_inline_v1(struct qemu_plugin_insn *insn, int operation, void *variable, uint64_t value)
+	SYMBOL("register_vcpu_insn_exec_inline") __attribute__((weak));
+void register_inline_v2(struct qemu_plugin_insn *insn, int operation, qemu_plugin_u64 entry,
+			uint64_t value)
+	SYMBOL("register_vcpu_insn_exec_inline_per_vcpu") __attribute__((weak));
+struct qemu_plugin_scoreboard *scoreboard_new(size_t element)
+	SYMBOL("scoreboard_new") __attribute__((weak));
+void *scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu)
+	SYMBOL("scoreboard_find") __attribute__((weak));
 
 #endif

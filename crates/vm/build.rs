@@ -48,7 +48,9 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed=../{name}/src");
     }
     let root = crates.parent().ok_or("no workspace")?;
-    build_recorder(root, &out)?;
+    for plugin in ["recorder", "counter"] {
+        build_plugin(root, &out, plugin)?;
+    }
     build_firmware(root, &out)?;
     for (built, name) in LIBRARIES.into_iter().enumerate() {
         let root = crates.join(name).join("src/lib.rs");
@@ -97,15 +99,17 @@ fn compile(
     }
 }
 
-/// Builds the recorder plugin.
-fn build_recorder(root: &Path, out: &Path) -> Result<(), String> {
+/// Builds one of QEMU's plugins.
+fn build_plugin(root: &Path, out: &Path, name: &str) -> Result<(), String> {
     let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"];
-    println!("cargo::rerun-if-changed={}", root.join("plugin/qemu.h").display());
+    for header in ["qemu.h", "common.h"] {
+        println!("cargo::rerun-if-changed={}", root.join("plugin").join(header).display());
+    }
     let more = ["-fvisibility=hidden", "-s", "-Wl,--build-id=none"];
     compile_c(
         &[&flags[..], &more].concat(),
-        &root.join("plugin/recorder.c"),
-        &out.join("recorder.so"),
+        &root.join("plugin").join(name).with_extension("c"),
+        &out.join(name).with_extension("so"),
     )
 }
 

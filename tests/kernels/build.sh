@@ -69,11 +69,17 @@ edit() {
 add_fixtures() {
 	cp "$here/source/Kconfig" "$source/Kconfig.fixtures"
 	cp "$here/source/dead_function.c" "$source/init/"
+	cp "$here/source/pathmeter_fixture.S" "$source/arch/x86/entry/"
 	edit Kconfig Kconfig.sed
 	edit init/Makefile init-Makefile.sed
+	edit arch/x86/entry/Makefile entry-Makefile.sed
+	edit arch/x86/entry/common.c common.c.sed
 	edit arch/x86/entry/entry_64.S entry_64.S.sed
 	edit include/asm-generic/vmlinux.lds.h vmlinux.lds.h.sed
 	edit fs/stat.c stat.c.sed
+	edit kernel/softirq.c softirq.c.sed
+	edit kernel/time/timer.c timer.c.sed
+	edit kernel/time/tick-sched.c tick-sched.c.sed
 }
 
 # The source tree that all variants share, unpacked anew if anything about it changed.

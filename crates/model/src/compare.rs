@@ -12,8 +12,9 @@ use std::{
 use pathmeter_stats::{self as stats, Judgement};
 
 use crate::{
-    Comparison, ComparisonSchema, Measurement, PathComparison, PathResult, SideInfo, Status,
-    Summary, Unit, Verdict,
+    Comparison, ComparisonSchema, EventComparison, Measurement, PathComparison, PathResult,
+    SideInfo, Status, Summary, Unit, Verdict,
+    events::{differing, moved},
 };
 
 /// The smallest change that counts.
@@ -68,11 +69,14 @@ impl Row<'_> {
             reason: None,
             base_values: values(base),
             new_values: values(new),
+            events: Vec::new(),
+            moved: None,
         };
         if let Some((verdict, reason)) = self.obstacle() {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
         }
         let judgement = stats::judge(&base?.histogram(), &new?.histogram());
+        let blank = with_events(blank, base?, new?);
         Some(judgement.map_or(blank.clone(), |judgement| {
             let (base_at_least, new_at_least) =
                 (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
@@ -121,18 +125,28 @@ fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
     (found == status).then_some(reason)
 }
 
+fn with_events(blank: PathComparison, base: &PathResult, new: &PathResult) -> PathComparison {
+    let (Some(base), Some(new)) = (&base.events, &new.events) else { return blank };
+    PathComparison { events: differing(base, new), moved: moved(base, new), ..blank }
+}
+
 fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> PathComparison {
     let difference = i128::from(judgement.new) - i128::from(judgement.base);
     let percent = percent_of(difference, judgement.base);
     let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
     let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { judgement.verdict.into() };
+    let costly = blank.events.iter().any(EventComparison::counts);
     PathComparison {
         base: Some(judgement.base),
         new: Some(judgement.new),
         difference: i64::try_from(difference).ok(),
         percent,
-        verdict: if open.is_some() { Verdict::Unsupported } else { verdict },
+        verdict: match verdict {
+            _ if open.is_some() => Verdict::Unsupported,
+            Verdict::Same if costly => Verdict::EventsDiffer,
+            verdict => verdict,
+        },
         reason: open.map(|side| {
             format!("{side} is a lower bound: its value may be higher, so there is no verdict")
         }),

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use pathmeter_trace::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfigurationDifference, Measurement, Unit};
+use crate::{ConfigurationDifference, EventComparison, Measurement, Moved, Unit};
 
 /// The name and version of the comparison document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,9 +86,22 @@ pub struct PathComparison {
     pub base_values: usize,
     /// Number of new's typical values.
     pub new_values: usize,
+    /// The other events whose numbers differ.
+    #[serde(default)]
+    pub events: Vec<EventComparison>,
+    /// How the functions that the path enters are placed; null where that is not known, or the
+    /// sides enter different numbers of them.
+    #[serde(default)]
+    pub moved: Option<Moved>,
 }
 
 impl PathComparison {
+    /// Whether nothing that was counted differs, but for the placement of code.
+    pub fn is_identical(&self) -> bool {
+        let placed = |event: &EventComparison| event.role() == Role::Placement;
+        self.verdict == Verdict::Same && self.events.iter().all(placed)
+    }
+
     /// Whether either side showed several typical values.
     pub fn is_many_valued(&self) -> bool {
         self.base_values > 1 || self.new_values > 1
@@ -108,6 +122,8 @@ pub enum Verdict {
     Higher,
     /// New shows a value that base never did, often enough to count.
     ModeAppeared,
+    /// The instructions are the same, and an event that costs by itself is not.
+    EventsDiffer,
     /// Not measured on one side or both; or lower bounds from which no change follows.
     Unsupported,
     /// The path's proof failed on one side or both.
@@ -116,11 +132,12 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which a summary names them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Same,
         Self::Higher,
         Self::Lower,
         Self::ModeAppeared,
+        Self::EventsDiffer,
         Self::Unsupported,
         Self::Broken,
     ];
@@ -133,6 +150,7 @@ impl fmt::Display for Verdict {
             Self::Lower => "lower",
             Self::Higher => "higher",
             Self::ModeAppeared => "mode-appeared",
+            Self::EventsDiffer => "events-differ",
             Self::Unsupported => "unsupported",
             Self::Broken => "broken",
         })
@@ -147,12 +165,18 @@ pub struct Summary {
     pub paths: usize,
     /// Paths that are the same.
     pub same: usize,
+    /// Of these, paths of which everything that was counted is the same, placement apart.
+    #[serde(default)]
+    pub identical: usize,
     /// Paths that are lower.
     pub lower: usize,
     /// Paths that are higher.
     pub higher: usize,
     /// Paths in which a mode appeared.
     pub mode_appeared: usize,
+    /// Paths with the same instructions and other events.
+    #[serde(default)]
+    pub events_differ: usize,
     /// Paths not measured on one side or both.
     pub unsupported: usize,
     /// Paths whose proof failed on one side or both.
@@ -165,6 +189,7 @@ impl Summary {
         let mut summary = Self { paths: paths.len(), ..Self::default() };
         for path in paths {
             *summary.slot(path.verdict) += 1;
+            summary.identical += usize::from(path.is_identical());
         }
         summary
     }
@@ -180,6 +205,7 @@ impl Summary {
             Verdict::Lower => &mut self.lower,
             Verdict::Higher => &mut self.higher,
             Verdict::ModeAppeared => &mut self.mode_appeared,
+            Verdict::EventsDiffer => &mut self.events_differ,
             Verdict::Unsupported => &mut self.unsupported,
             Verdict::Broken => &mut self.broken,
         }

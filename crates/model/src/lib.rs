@@ -13,6 +13,7 @@
 mod compare;
 mod comparison;
 mod configuration;
+mod events;
 mod measurement;
 mod parse;
 mod schema;
@@ -20,6 +21,7 @@ mod schema;
 pub use compare::{Threshold, compare};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
+pub use events::{EventComparison, Moved, PathEvents};
 pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,

@@ -9,7 +9,7 @@ use pathmeter_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Configuration;
+use crate::{Configuration, PathEvents};
 
 /// The name and version of the result document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -79,8 +79,11 @@ pub enum SubjectKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Instructions executed: exact, and not a time.
+    /// Retired instructions: exact, and not a time. A repeated string instruction is one.
     Instructions,
+    /// Steps of the guest's clock: instructions, iterations of string instructions, and the time
+    /// in which the CPU idles.
+    Clock,
     /// Cycles of the time stamp counter.
     Cycles,
     /// Nanoseconds.
@@ -93,6 +96,7 @@ impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Instructions => "instructions",
+            Self::Clock => "clock",
             Self::Cycles => "cycles",
             Self::Ns => "ns",
             Self::Check => "check",
@@ -143,6 +147,9 @@ pub struct PathResult {
     pub lower_bounds: Vec<u32>,
     /// A summary of the samples; null without samples.
     pub estimate: Option<Estimate>,
+    /// What was counted beside the instructions; null where nothing else was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<PathEvents>,
     /// What the probe proved or noticed.
     #[serde(default)]
     pub checks: Vec<Check>,
@@ -162,6 +169,7 @@ impl PathResult {
             samples_per_run: if samples.is_empty() { Vec::new() } else { per_run.collect() },
             lower_bounds: Vec::new(),
             estimate: Estimate::of(&samples),
+            events: None,
             samples,
             checks,
         }
@@ -193,6 +201,12 @@ impl PathResult {
     pub fn is_lower_bound(&self, value: u64) -> bool {
         let mut bounds = self.lower_bounds.iter();
         bounds.any(|&position| self.samples.get(position as usize) == Some(&value))
+    }
+
+    /// The same with what was counted of its samples.
+    #[must_use]
+    pub fn counting(self, events: PathEvents) -> Self {
+        Self { events: Some(events), ..self }
     }
 
     fn without_samples(path: &str, unit: Unit, status: Status, reason: &str) -> Self {

@@ -109,6 +109,9 @@ pub enum Inconsistency {
     /// Measured in something else than the result's clock.
     #[error("the unit is not the clock of the result")]
     Unit,
+    /// Events that are not those of the samples.
+    #[error("the events are not those of the samples")]
+    Events,
     /// Not ok, and no reason given.
     #[error("the status is not ok, but there is no reason")]
     NoReason,
@@ -195,13 +198,15 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
     let sum: u64 = path.samples_per_run.iter().map(|&samples| u64::from(samples)).sum();
     let (is_ok, is_check) = (path.status == Status::Ok, path.unit == Unit::Check);
     let samples = path.samples.len();
+    let other = path.events.as_ref().is_some_and(|events| !events.fit(&path.samples));
     let complaints = [
         (sum != samples as u64, Inconsistency::Runs { sum, samples }),
         (!are_positions(&path.lower_bounds, samples), Inconsistency::LowerBounds),
         (path.estimate != Estimate::of(&path.samples), Inconsistency::Estimate),
         (is_ok && !is_check && samples == 0, Inconsistency::NoSamples),
         (is_check && samples > 0, Inconsistency::SampledCheck),
-        (!is_check && path.unit != clock, Inconsistency::Unit),
+        (other, Inconsistency::Events),
+        (![Unit::Check, Unit::Clock, clock].contains(&path.unit), Inconsistency::Unit),
         (!is_ok && path.reason.is_none(), Inconsistency::NoReason),
     ];
     complaints.into_iter().find(|&(holds, _)| holds).map_or(Ok(()), |(_, what)| Err(what))

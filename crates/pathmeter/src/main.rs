@@ -6,6 +6,7 @@
 
 mod cli;
 mod compare;
+mod counted;
 mod destination;
 mod doctor;
 mod elapsed;

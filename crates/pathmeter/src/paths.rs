@@ -49,7 +49,8 @@ fn describe(path: &catalogue::Path) -> Path {
 pub(crate) fn unit(kind: Kind) -> Unit {
     match kind {
         Kind::Check => Unit::Check,
-        Kind::Windows(_) | Kind::SoftirqWait(_) | Kind::TwoCpus(_) => Unit::Instructions,
+        Kind::Windows(_) => Unit::Instructions,
+        Kind::SoftirqWait(_) | Kind::TwoCpus(_) => Unit::Clock,
         Kind::Batches(_) => Unit::Ns,
     }
 }

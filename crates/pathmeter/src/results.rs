@@ -9,7 +9,7 @@ use pathmeter_vm::{Entry, EntryKind, Key, Slot};
 use sha2::{Digest, Sha256};
 
 /// Changes whenever a change that the key can't see makes old results wrong.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 
 /// All that a result depends on, other than what [`FORMAT`] stands for.
 #[derive(Debug, Clone, Copy)]

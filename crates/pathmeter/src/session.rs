@@ -8,10 +8,11 @@ use std::fs::File;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use pathmeter_catalogue::{self as catalogue, Suite, WARMUP};
+use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
 use pathmeter_model::{
     Check, Configuration, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Unit,
 };
+use pathmeter_trace::Counting;
 use pathmeter_vm::{
     AGENT, Cache, Caller, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
     MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
@@ -19,6 +20,7 @@ use pathmeter_vm::{
 };
 
 use crate::cli::GuestArgs;
+use crate::counted::{Counted, PathCounts};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::paths::unit;
@@ -92,7 +94,9 @@ impl Session {
     }
 
     fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let measured = self.with_request(image, progress, pathmeter_vm::measure)?;
+        let measured = self.with_request(image, progress, |request| {
+            pathmeter_vm::measure(request, &pathmeter_trace::count)
+        })?;
         Ok(self.document(image, measured))
     }
 
@@ -169,14 +173,19 @@ impl Session {
         act(&request).map_err(|error| image.failure(error))
     }
 
-    fn document(&self, image: &Image, measured: MeasuredKernel) -> Measurement {
+    fn document(&self, image: &Image, measured: MeasuredKernel<Counting>) -> Measurement {
         let own = measured.firmware == Firmware::Own;
-        let paths = Suite::Exact.paths().iter().zip(measured.paths);
+        let counted = measured.counts.map(|(plan, counting)| Counted::new(&plan, counting));
+        let paths = Suite::Exact.paths().iter().zip(measured.paths).enumerate();
+        let configuration = self.configuration(image, image.release(measured.release), own);
+        let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
-            configuration: self.configuration(image, image.release(measured.release), own),
-            paths: paths.map(|(path, outcome)| path_result(path, outcome)).collect(),
+            configuration: Configuration { clock: unit, ..configuration },
+            paths: paths
+                .map(|(index, (path, outcome))| path_result(index, path, outcome, counted.as_ref()))
+                .collect(),
             notes: measured.notes,
         }
     }
@@ -211,8 +220,17 @@ pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
 
 /// One path's row. Values that a document may not have for a path that is ok make it failed: the
 /// guest is not believed.
-fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
-    let (name, unit) = (path.name, unit(path.kind));
+fn path_result(
+    index: usize,
+    path: &catalogue::Path,
+    outcome: PathOutcome,
+    counted: Option<&Counted>,
+) -> PathResult {
+    let (name, unit) = (path.name, unit_of(path.kind, counted));
+    let counts = match outcome.status {
+        PathStatus::Ok => counted.and_then(|counted| counted.of(index, &outcome)),
+        _ => None,
+    };
     let PathOutcome { status, checks, runs, lower_bounds } = outcome;
     let samples = || runs.iter().flatten();
     let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
@@ -225,7 +243,21 @@ fn path_result(path: &catalogue::Path, outcome: PathOutcome) -> PathResult {
         PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")
         }
-        PathStatus::Ok => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
+        PathStatus::Ok => match counts {
+            Some(Ok(PathCounts { retired, events })) => {
+                PathResult::ok(name, Unit::Instructions, &retired, checks).counting(events)
+            }
+            Some(Err(what)) => PathResult::failed(name, unit, &what).noticing(checks),
+            None => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
+        },
+    }
+}
+
+/// What the samples of a path of this kind are; without a counter, steps of the clock.
+fn unit_of(kind: Kind, counted: Option<&Counted>) -> Unit {
+    match unit(kind) {
+        Unit::Instructions if counted.is_none() => Unit::Clock,
+        unit => unit,
     }
 }
 
@@ -244,7 +276,7 @@ mod tests {
     }
 
     fn result(runs: &[&[u64]]) -> PathResult {
-        path_result(&Suite::Exact.paths()[0], outcome(runs))
+        path_result(0, &Suite::Exact.paths()[0], outcome(runs), None)
     }
 
     #[test]
@@ -263,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_check_needs_no_samples() {
-        let (_, path) = Suite::Exact.find("flags.isolation").unwrap();
-        let result = path_result(path, outcome(&[&[]]));
+        let (index, path) = Suite::Exact.find("flags.isolation").unwrap();
+        let result = path_result(index, path, outcome(&[&[]]), None);
         assert_eq!((result.status, result.unit), (pathmeter_model::Status::Ok, Unit::Check));
     }
 }

@@ -1,6 +1,8 @@
 //! The table of a comparison: what is compared, a row a path, and the sum of it.
 
-use pathmeter_model::{Comparison, PathComparison, SideInfo, Summary, Unit, Verdict};
+use pathmeter_model::{
+    Comparison, EventComparison, PathComparison, SideInfo, Summary, Unit, Verdict,
+};
 
 use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
 use crate::style::{QUIET, Style, of_verdict};
@@ -22,10 +24,10 @@ pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
         ("difference", Align::Right),
         ("percent", Align::Right),
         ("verdict", Align::Left),
-        ("reason", Align::Left),
+        ("other events, reason", Align::Left),
     ])
     .sparing(&["percent"])
-    .with_remarks();
+    .with_whole_remarks();
     for path in &comparison.paths {
         table.row(row(path, marked));
     }
@@ -35,6 +37,7 @@ pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
         "\n".to_owned(),
         legend(comparison, marked, style),
         differences(comparison, style),
+        placement(comparison, style),
         summary(comparison.summary, style),
     ]
     .concat()
@@ -67,7 +70,7 @@ fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
         Cell::painted(&change(path, &difference), paint),
         Cell::painted(&change(path, &share), paint),
         Cell::painted(&path.verdict.to_string(), paint),
-        path.reason.as_deref().unwrap_or_default().into(),
+        remark(path).as_str().into(),
     ]
 }
 
@@ -81,6 +84,17 @@ fn change(path: &PathComparison, text: &str) -> String {
         // Nothing is known.
         (true, true) => String::new(),
     }
+}
+
+/// Why there is no verdict on the instructions, or else which other events differ:
+/// `lfence +1, data-lines +3`.
+fn remark(path: &PathComparison) -> String {
+    if let Some(reason) = &path.reason {
+        return reason.clone();
+    }
+    let events = path.events.iter().filter(|event| event.counts());
+    let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
+    events.map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// What the numbers count, and what the marker means if it is there.
@@ -108,6 +122,24 @@ fn differences(comparison: &Comparison, style: Style) -> String {
     let warning = |difference: &_| format!("measured differently: {difference}");
     let lines = comparison.configuration_differences.iter().map(warning);
     lines.map(|line| style.paint(&style.fill(&clean(&line), 0), paint) + "\n").collect()
+}
+
+/// What the verdicts don't show: how many paths are identical, and how many only stand elsewhere.
+fn placement(comparison: &Comparison, style: Style) -> String {
+    let same = |path: &&PathComparison| path.verdict == Verdict::Same;
+    let moved = comparison.paths.iter().filter(same).filter_map(|path| path.moved);
+    let moved = moved.filter(|moved| moved.functions > 0).count();
+    let counted = comparison.paths.iter().any(|path| path.moved.is_some());
+    if !counted {
+        return String::new();
+    }
+    let Summary { same, identical, .. } = comparison.summary;
+    let identical = format!("of {same} same, {identical} are identical in everything counted");
+    let line = match moved {
+        0 => identical,
+        moved => format!("{identical}; in {moved} functions moved within their lines"),
+    };
+    style.paint(&style.fill(&line, 0), QUIET) + "\n"
 }
 
 /// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.

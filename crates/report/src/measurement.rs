@@ -1,8 +1,10 @@
 //! The table of one result: a row a path, then what the numbers depend on.
 
+use pathmeter_trace::Event;
+
 use pathmeter_model::{Configuration, Measurement, PathResult, Status, Unit, Verdict};
 
-use crate::number::at_least;
+use crate::number::{at_least, grouped};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -13,11 +15,12 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     let mut table = Table::new(&[
         ("path", Align::Left),
         (&unit, Align::Right),
+        ("string bytes", Align::Right),
         ("exact values", Align::Left),
         ("status", Align::Left),
         ("noticed", Align::Left),
     ])
-    .sparing(&["exact values"])
+    .sparing(&["exact values", "string bytes"])
     .with_remarks();
     for path in &measurement.paths {
         table.row(row(path));
@@ -25,11 +28,12 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     table.render(style) + &footer(measurement, style)
 }
 
-fn row(path: &PathResult) -> [Cell; 5] {
+fn row(path: &PathResult) -> [Cell; 6] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
         estimate.map_or_else(String::new, |estimate| number(path, estimate.value)).into(),
+        string_bytes(path).into(),
         typical_values(path).into(),
         status(path),
         noticed(path).as_str().into(),
@@ -38,6 +42,12 @@ fn row(path: &PathResult) -> [Cell; 5] {
 
 fn number(path: &PathResult, value: u64) -> String {
     at_least(value, path.is_lower_bound(value))
+}
+
+/// What string instructions move, if they move anything.
+fn string_bytes(path: &PathResult) -> String {
+    let bytes = path.events.as_ref().map_or(0, |events| events.typical(Event::StringBytes));
+    if bytes > 0 { grouped(bytes) } else { String::new() }
 }
 
 /// Why a path has no samples, or else what its probe found worth telling.

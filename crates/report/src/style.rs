@@ -26,7 +26,7 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
         Verdict::Same => PLAIN,
         Verdict::Higher => AnsiColor::Red.on_default(),
         Verdict::Lower => AnsiColor::Green.on_default(),
-        Verdict::ModeAppeared => AnsiColor::Yellow.on_default(),
+        Verdict::ModeAppeared | Verdict::EventsDiffer => AnsiColor::Yellow.on_default(),
         Verdict::Unsupported => QUIET,
         Verdict::Broken => AnsiColor::Red.on_default().bold(),
     }

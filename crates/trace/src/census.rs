@@ -48,8 +48,16 @@ slow! {
     Rdmsr = "rdmsr",
     /// mov to cr3.
     MovToCr3 = "mov-cr3",
+    /// mov to cr0, cr4 or a debug register.
+    MovToControl = "mov-control",
     /// invlpg.
     Invlpg = "invlpg",
+    /// invpcid.
+    Invpcid = "invpcid",
+    /// wbinvd, invd.
+    Wbinvd = "wbinvd",
+    /// clflush, clflushopt, clwb.
+    Clflush = "clflush",
     /// swapgs.
     Swapgs = "swapgs",
     /// iret, iretd, iretq.
@@ -64,8 +72,20 @@ slow! {
     Sysenter = "sysenter",
     /// int n.
     Int = "int",
+    /// A load of ds, es, fs, gs or ss: mov, pop, lds and its kind.
+    LoadSegment = "load-segment",
+    /// lldt, ltr, lgdt, lidt.
+    LoadTable = "load-table",
+    /// rdfsbase, rdgsbase, wrfsbase, wrgsbase.
+    SegmentBase = "segment-base",
     /// lsl.
     Lsl = "lsl",
+    /// lar.
+    Lar = "lar",
+    /// verr.
+    Verr = "verr",
+    /// str.
+    Str = "str",
     /// sidt.
     Sidt = "sidt",
     /// sgdt.
@@ -86,10 +106,28 @@ slow! {
     Lfence = "lfence",
     /// mfence.
     Mfence = "mfence",
+    /// sfence.
+    Sfence = "sfence",
+    /// serialize.
+    Serialize = "serialize",
     /// xsave, xsavec, xsaveopt, xsaves, fxsave.
     Xsave = "xsave",
     /// xrstor, xrstors, fxrstor.
     Xrstor = "xrstor",
+    /// xgetbv, xsetbv.
+    Xcontrol = "xcontrol",
+    /// div and idiv of 64 bits.
+    Div64 = "div-64",
+    /// div and idiv of 32 bits or less.
+    Div = "div",
+    /// mul and imul of 64 bits.
+    Mul64 = "mul-64",
+    /// A repeated string instruction, however often it iterates.
+    Rep = "rep",
+    /// rdrand, rdseed.
+    Rdrand = "rdrand",
+    /// rdpmc.
+    Rdpmc = "rdpmc",
     /// Anything with a lock prefix, and xchg with memory.
     Locked = "locked",
     /// in, ins.

@@ -156,7 +156,7 @@ fn accesses(taken: &iced_x86::Instruction) -> bool {
 }
 
 /// Mnemonics that the census counts. Locked ones are known by their prefix, see [`slow`].
-const SLOW: [(Mnemonic, SlowInstruction); 61] = [
+const SLOW: &[(Mnemonic, SlowInstruction)] = &[
     (Mnemonic::Popf, SlowInstruction::Popf),
     (Mnemonic::Popfd, SlowInstruction::Popf),
     (Mnemonic::Popfq, SlowInstruction::Popf),
@@ -169,6 +169,35 @@ const SLOW: [(Mnemonic, SlowInstruction); 61] = [
     (Mnemonic::Wrmsr, SlowInstruction::Wrmsr),
     (Mnemonic::Rdmsr, SlowInstruction::Rdmsr),
     (Mnemonic::Invlpg, SlowInstruction::Invlpg),
+    (Mnemonic::Invpcid, SlowInstruction::Invpcid),
+    (Mnemonic::Wbinvd, SlowInstruction::Wbinvd),
+    (Mnemonic::Invd, SlowInstruction::Wbinvd),
+    (Mnemonic::Clflush, SlowInstruction::Clflush),
+    (Mnemonic::Clflushopt, SlowInstruction::Clflush),
+    (Mnemonic::Clwb, SlowInstruction::Clflush),
+    (Mnemonic::Lldt, SlowInstruction::LoadTable),
+    (Mnemonic::Ltr, SlowInstruction::LoadTable),
+    (Mnemonic::Lgdt, SlowInstruction::LoadTable),
+    (Mnemonic::Lidt, SlowInstruction::LoadTable),
+    (Mnemonic::Lds, SlowInstruction::LoadSegment),
+    (Mnemonic::Les, SlowInstruction::LoadSegment),
+    (Mnemonic::Lfs, SlowInstruction::LoadSegment),
+    (Mnemonic::Lgs, SlowInstruction::LoadSegment),
+    (Mnemonic::Lss, SlowInstruction::LoadSegment),
+    (Mnemonic::Rdfsbase, SlowInstruction::SegmentBase),
+    (Mnemonic::Rdgsbase, SlowInstruction::SegmentBase),
+    (Mnemonic::Wrfsbase, SlowInstruction::SegmentBase),
+    (Mnemonic::Wrgsbase, SlowInstruction::SegmentBase),
+    (Mnemonic::Lar, SlowInstruction::Lar),
+    (Mnemonic::Verr, SlowInstruction::Verr),
+    (Mnemonic::Str, SlowInstruction::Str),
+    (Mnemonic::Sfence, SlowInstruction::Sfence),
+    (Mnemonic::Serialize, SlowInstruction::Serialize),
+    (Mnemonic::Xgetbv, SlowInstruction::Xcontrol),
+    (Mnemonic::Xsetbv, SlowInstruction::Xcontrol),
+    (Mnemonic::Rdrand, SlowInstruction::Rdrand),
+    (Mnemonic::Rdseed, SlowInstruction::Rdrand),
+    (Mnemonic::Rdpmc, SlowInstruction::Rdpmc),
     (Mnemonic::Swapgs, SlowInstruction::Swapgs),
     (Mnemonic::Iret, SlowInstruction::Iret),
     (Mnemonic::Iretd, SlowInstruction::Iret),
@@ -228,8 +257,31 @@ fn slow(taken: &iced_x86::Instruction) -> Option<SlowInstruction> {
     if taken.has_lock_prefix() || exchanges {
         return Some(SlowInstruction::Locked);
     }
-    if mnemonic == Mnemonic::Mov && taken.op0_register() == Register::CR3 {
-        return Some(SlowInstruction::MovToCr3);
+    by_operand(taken)
+        .or_else(|| SLOW.iter().find(|(slow, _)| *slow == mnemonic).map(|(_, slow)| *slow))
+        .or_else(|| is_repeated(taken).then_some(SlowInstruction::Rep))
+}
+
+/// What makes the same mnemonic slow, or slower, is an operand.
+fn by_operand(taken: &iced_x86::Instruction) -> Option<SlowInstruction> {
+    let to = taken.op0_register();
+    match taken.mnemonic() {
+        Mnemonic::Mov if to == Register::CR3 => Some(SlowInstruction::MovToCr3),
+        Mnemonic::Mov if to.is_cr() || to.is_dr() => Some(SlowInstruction::MovToControl),
+        Mnemonic::Mov | Mnemonic::Pop if to.is_segment_register() => {
+            Some(SlowInstruction::LoadSegment)
+        }
+        Mnemonic::Div | Mnemonic::Idiv if operand_bytes(taken) == 8 => Some(SlowInstruction::Div64),
+        Mnemonic::Div | Mnemonic::Idiv => Some(SlowInstruction::Div),
+        Mnemonic::Mul | Mnemonic::Imul if operand_bytes(taken) == 8 => Some(SlowInstruction::Mul64),
+        _ => None,
     }
-    SLOW.iter().find(|(slow, _)| *slow == mnemonic).map(|(_, slow)| *slow)
+}
+
+/// Bytes of the first operand: a register or memory.
+fn operand_bytes(taken: &iced_x86::Instruction) -> usize {
+    match taken.op0_kind() {
+        OpKind::Register => taken.op0_register().size(),
+        _ => taken.memory_size().size(),
+    }
 }

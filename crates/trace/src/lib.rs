@@ -4,6 +4,7 @@
 //!   that stands for all. The tree's nodes add up to the window's total, always.
 //! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
 //! - [`difference`] shows function by function how two windows differ.
+//! - [`count`] reads the counter's stream: the [`Events`] of every window.
 //! - [`Explain`] is the document, with its schema.
 //!
 //! All that is read is hostile: a guest's kernel had its hands in it. Memory is bounded whatever
@@ -11,11 +12,14 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod block;
 mod census;
 mod chain;
 mod code;
+mod counting;
 mod difference;
 mod document;
+mod event;
 mod flow;
 mod footprint;
 mod ledger;
@@ -29,10 +33,12 @@ mod tree;
 mod window;
 
 pub use census::SlowInstruction;
+pub use counting::{Counting, CountingError, WindowEvents, count};
 pub use difference::{
     Change, Difference, FootprintDifference, FunctionDifference, NodeDifference, Side, difference,
 };
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
+pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};

@@ -87,6 +87,14 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// The instruction with these bytes at `address`; None if there are none, or too many.
+    pub(crate) fn new(address: u64, code: &[u8]) -> Option<Self> {
+        let mut bytes = [0; MAX_LENGTH];
+        bytes.get_mut(..code.len())?.copy_from_slice(code);
+        let length = u8::try_from(code.len()).ok().filter(|length| *length > 0)?;
+        Some(Self { address, physical: u64::MAX, length, bytes })
+    }
+
     /// Its machine code.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]

@@ -20,6 +20,7 @@ mod ask;
 mod cache;
 mod claim;
 mod console;
+mod counter;
 mod deadline;
 mod entry;
 mod error;

@@ -91,8 +91,9 @@ pub(crate) mod fd {
     pub(crate) const MEMORY: i32 = 10;
     pub(crate) const FIRMWARE: i32 = 11;
     pub(crate) const ALARM: i32 = 12;
+    pub(crate) const COUNTS: i32 = 13;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 13;
+    pub(crate) const TRACE: i32 = 14;
 }
 
 /// What a QEMU process begins with; either way paused.

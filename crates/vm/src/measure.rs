@@ -1,5 +1,6 @@
 //! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
 
+use std::fs::File;
 use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
@@ -10,6 +11,7 @@ use crate::{
     Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
     cache::Sought,
+    counter::Counter,
     entry::{EntryKind, Key, sha256},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
@@ -27,30 +29,44 @@ const SNAPSHOT_FORMAT: &str = "3";
 
 /// A measured kernel.
 #[derive(Debug)]
-pub struct MeasuredKernel {
+pub struct MeasuredKernel<C> {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
     /// What started it.
     pub firmware: Firmware,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
+    /// The plan that was run, and what was made of the counter's stream; None if QEMU takes no
+    /// plugin.
+    pub counts: Option<(Plan, C)>,
     /// What the reader must know: kernels that died, and where.
     pub notes: Vec<String>,
 }
 
-/// Measures one kernel.
-pub fn measure(request: &Request<'_>) -> Result<MeasuredKernel, VmError> {
-    measure_in::<QemuGuest>(request.qemu, request)
+/// Measures one kernel. `read` is handed the counter's stream as it comes, on a thread of its own;
+/// it should read to the end, and what it returns is handed back.
+pub fn measure<C: Send>(
+    request: &Request<'_>,
+    read: &(dyn Fn(File) -> C + Sync),
+) -> Result<MeasuredKernel<C>, VmError> {
+    measure_in::<QemuGuest, C>(request.qemu, request, &Counter::of(request, read)?)
 }
 
-fn measure_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<MeasuredKernel, VmError> {
+fn measure_in<G: Guest, C: Send>(
+    host: &G::Host,
+    request: &Request<'_>,
+    counter: &Counter<'_, C>,
+) -> Result<MeasuredKernel<C>, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
         let all = Plan::new(Suite::Exact, request.runs);
         let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
         let snapshot = snapshot::<G>(host, request, &Initramfs::new(&plan))?;
-        match collect::<G>(host, request, &snapshot, &plan) {
-            Ok(gathered) => return Ok(conclude(snapshot.about, gathered, lost)),
+        match collect::<G, C>(host, request, &snapshot, &plan, counter) {
+            Ok((gathered, counts)) => {
+                let counts = counts.map(|counts| (plan, counts));
+                return Ok(conclude(snapshot.about, gathered, counts, lost));
+            }
             Err(VmError::Guest {
                 step: Step::Start | Step::Restore,
                 cause: GuestCause::Ended { how, .. },
@@ -73,11 +89,12 @@ fn measure_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Measure
     }
 }
 
-fn conclude(
+fn conclude<C>(
     about: Description,
     mut gathered: Gathered,
+    counts: Option<(Plan, C)>,
     lost: Vec<(usize, String)>,
-) -> MeasuredKernel {
+) -> MeasuredKernel<C> {
     let mut notes = Vec::new();
     for (index, reason) in lost {
         notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
@@ -87,6 +104,7 @@ fn conclude(
         release: about.release,
         firmware: about.firmware,
         paths: gathered.finish(),
+        counts,
         notes,
     }
 }
@@ -191,14 +209,17 @@ fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
 }
 
 /// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect<G: Guest>(
+fn collect<G: Guest, C: Send>(
     host: &G::Host,
     request: &Request<'_>,
     snapshot: &Snapshot,
     plan: &Plan,
-) -> Result<Gathered, VmError> {
-    let guest: G = snapshot.restore(host, request, Extra::default())?;
-    run_all(AgentRun::resume(request, guest, plan)?)
+    counter: &Counter<'_, C>,
+) -> Result<(Gathered, Option<C>), VmError> {
+    counter.with_guest(|extra| {
+        let guest: G = snapshot.restore(host, request, extra)?;
+        run_all(AgentRun::resume(request, guest, plan)?)
+    })
 }
 
 /// Hears the agent until it is done.
@@ -210,7 +231,6 @@ fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
-    use std::fs::File;
     use std::path::Path;
     use std::rc::Rc;
     use std::time::Duration;
@@ -224,7 +244,8 @@ mod tests {
     const BOTH: [Origin; 2] = [Origin::Boot, Origin::Snapshot];
 
     fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
-        with_request(host, cache, |request| measure_in::<FakeGuest>(host, request))
+        let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
+        with_request(host, cache, |request| measure_in::<FakeGuest, ()>(host, request, &counter))
             .map(|kernel| kernel.paths)
     }
 

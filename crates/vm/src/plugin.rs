@@ -1,7 +1,7 @@
-//! The recorder plugin, made fit for the QEMU at hand.
+//! The plugins, made fit for the QEMU at hand.
 //!
 //! QEMU takes a plugin only if the API version that it was built for lies in a narrow range, and
-//! that range moves with every release. The recorder is built once and knows the signatures of all
+//! that range moves with every release. A plugin is built once and knows the signatures of all
 //! versions; which one it claims is set here, and QEMU itself is asked which one it takes.
 
 use std::fs::File;
@@ -12,11 +12,45 @@ use crate::{
     process::require_open_files,
 };
 
-/// The plugin's name as a file.
-const NAME: &str = "pathmeter-recorder";
+/// A plugin's shared object, built with this crate from `plugin/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plugin {
+    /// Writes down every instruction of some windows.
+    Recorder,
+    /// Counts what every window executes.
+    Counter,
+}
 
-/// The plugin's shared object, built with this crate from `plugin/recorder.c`.
-const RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so"));
+impl Plugin {
+    fn bytes(self) -> &'static [u8] {
+        match self {
+            Self::Recorder => include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so")),
+            Self::Counter => include_bytes!(concat!(env!("OUT_DIR"), "/counter.so")),
+        }
+    }
+
+    /// The plugin as one that was built for this API version.
+    fn with_version(self, version: u32) -> Vec<u8> {
+        let mut bytes = self.bytes().to_vec();
+        if let Some(place) = bytes.windows(4).position(|word| word == PLACE) {
+            bytes[place..place + 4].copy_from_slice(&version.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The plugin as a file that `qemu` will load.
+    ///
+    /// # Errors
+    /// [`VmError::Recorder`] if it takes no plugin.
+    pub(crate) fn for_qemu(self, qemu: &Qemu, interrupt: &Interrupt) -> Result<File, VmError> {
+        require_open_files()?;
+        let version = api_of(qemu, interrupt)?;
+        memory_file(NAME, &self.with_version(version))
+    }
+}
+
+/// A plugin's name as a file.
+const NAME: &str = "pathmeter-plugin";
 /// What the plugin shows as its version until it is set; occurs once in it.
 const PLACE: [u8; 4] = 0x7ab1_e001_u32.to_le_bytes();
 /// The API version that a QEMU from this version on most likely takes, and so is tried first. QEMU
@@ -31,19 +65,13 @@ const FUTURE: u32 = 12;
 /// What the plugin prints before the range of versions that QEMU takes.
 const ANSWER: &str = "recorder: ";
 
-/// The plugin as a file that `qemu` will load.
-pub(crate) fn for_qemu(qemu: &Qemu, interrupt: &Interrupt) -> Result<File, VmError> {
-    require_open_files()?;
-    let version = api_of(qemu, interrupt)?;
-    memory_file(NAME, &with_version(version))
-}
-
 /// The version that the plugin has to claim: QEMU loads it with no other.
 fn api_of(qemu: &Qemu, interrupt: &Interrupt) -> Result<u32, VmError> {
     let likely = LIKELY.iter().find(|(first, _)| qemu.number >= *first).map(|(_, api)| *api);
     let mut last = String::new();
     for version in likely.into_iter().chain((1..=NEWEST).rev()).chain(NEWEST + 1..=FUTURE) {
-        let files = vec![(fd::PLUGIN, OwnedFd::from(memory_file(NAME, &with_version(version))?))];
+        let plugin = memory_file(NAME, &Plugin::Recorder.with_version(version))?;
+        let files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
         let plugin = format!("/proc/self/fd/{},ask=on", fd::PLUGIN);
         let arguments = [
             "-M",
@@ -66,21 +94,15 @@ fn api_of(qemu: &Qemu, interrupt: &Interrupt) -> Result<u32, VmError> {
     Err(VmError::Recorder { how: format!("{how}") })
 }
 
-fn with_version(version: u32) -> Vec<u8> {
-    let mut bytes = RECORDER.to_vec();
-    if let Some(place) = bytes.windows(4).position(|word| word == PLACE) {
-        bytes[place..place + 4].copy_from_slice(&version.to_le_bytes());
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_version_stands_in_one_place() {
-        assert_eq!(RECORDER.windows(4).filter(|word| *word == PLACE).count(), 1);
-        assert_eq!(with_version(4).windows(4).filter(|word| *word == PLACE).count(), 0);
+        let places = |bytes: &[u8]| bytes.windows(4).filter(|word| *word == PLACE).count();
+        for plugin in [Plugin::Recorder, Plugin::Counter] {
+            assert_eq!((places(plugin.bytes()), places(&plugin.with_version(4))), (1, 0));
+        }
     }
 }

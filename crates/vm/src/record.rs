@@ -24,7 +24,7 @@ use crate::{
     measure::{boot, snapshot},
     memory_file::memory_file,
     outcome::Gathered,
-    plugin,
+    plugin::Plugin,
     qemu_guest::QemuGuest,
     request::path_name,
     snapshot::Snapshot,
@@ -89,7 +89,7 @@ pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
-    let plugin = plugin::for_qemu(request.qemu, request.interrupt)?;
+    let plugin = Plugin::Recorder.for_qemu(request.qemu, request.interrupt)?;
     record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, paths, limits, read)
 }
 

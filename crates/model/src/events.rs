@@ -1,0 +1,159 @@
+//! What was counted of a path beside its samples.
+//!
+//! Most samples of a path have the same numbers of everything, so each combination of numbers is
+//! kept once.
+
+use std::collections::{BTreeSet, HashMap};
+
+use pathmeter_stats::Histogram;
+use pathmeter_trace::{Event, Events, Role};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Verdict;
+
+/// Most names of events in a result.
+const MAX_NAMES: usize = 256;
+
+/// By how much lines and pages of data may differ and count as the same, in percent of base.
+const SLACK_PERCENT: u64 = 1;
+
+/// The events of a path's samples. `docs/events.md` has the meaning of each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PathEvents {
+    /// The names of the events that any sample had, in the order of the document.
+    pub names: Vec<String>,
+    /// The combinations of numbers that were counted, each in the order of `names`; they differ.
+    pub distinct: Vec<Vec<u64>>,
+    /// For each sample, which of `distinct` it had, from 0.
+    pub of_samples: Vec<u32>,
+    /// The kernel's functions that the first sample's window entered, in the order of the first
+    /// time: for each, its entry's address modulo 64.
+    pub placement: Vec<u8>,
+}
+
+impl PathEvents {
+    /// Of samples with these events, of which the first entered functions at `placement`.
+    pub fn new<'a>(samples: impl Iterator<Item = &'a Events> + Clone, placement: Vec<u8>) -> Self {
+        let some = |event: &Event| samples.clone().any(|events| events.of(*event) > 0);
+        let met: Vec<Event> = Event::all().filter(some).collect();
+        let mut numbers: HashMap<Vec<u64>, u32> = HashMap::new();
+        let mut distinct = Vec::new();
+        let of_samples = samples.map(|events| {
+            let row: Vec<u64> = met.iter().map(|event| events.of(*event)).collect();
+            let next = u32::try_from(distinct.len()).unwrap_or(u32::MAX);
+            *numbers.entry(row).or_insert_with_key(|row| {
+                distinct.push(row.clone());
+                next
+            })
+        });
+        let of_samples = of_samples.collect();
+        let names = met.iter().map(|event| event.word().to_owned()).collect();
+        Self { names, distinct, of_samples, placement }
+    }
+
+    /// How often the samples had which number of `event`.
+    pub fn histogram(&self, event: Event) -> Histogram {
+        let column = self.names.iter().position(|name| name == event.word());
+        let number = |row: &u32| {
+            let row = self.distinct.get(*row as usize);
+            column.and_then(|column| row?.get(column)).copied().unwrap_or(0)
+        };
+        self.of_samples.iter().map(number).collect()
+    }
+
+    /// The number of `event` that most samples had.
+    pub fn typical(&self, event: Event) -> u64 {
+        self.histogram(event).mode().unwrap_or(0)
+    }
+
+    /// Whether these are events of `samples`: the retired instructions of each are its sample.
+    pub(crate) fn fit(&self, samples: &[u64]) -> bool {
+        let unique: BTreeSet<&String> = self.names.iter().collect();
+        let retired = |row: &u32| {
+            let row = self.distinct.get(*row as usize)?;
+            let modes = [Event::User.word(), Event::Kernel.word()];
+            let both = self.names.iter().zip(row).filter(|(name, _)| modes.contains(&&***name));
+            both.map(|(_, number)| *number).try_fold(0_u64, u64::checked_add)
+        };
+        self.names.len() <= MAX_NAMES
+            && unique.len() == self.names.len()
+            && self.distinct.iter().all(|row| row.len() == self.names.len())
+            && self.of_samples.len() == samples.len()
+            && self.of_samples.iter().map(retired).eq(samples.iter().map(|sample| Some(*sample)))
+    }
+}
+
+/// An event of which two kernels have different numbers in a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventComparison {
+    /// The event's name.
+    pub event: String,
+    /// Base's number. Of several the one that carries the verdict.
+    pub base: u64,
+    /// New's number, likewise.
+    pub new: u64,
+    /// `new` − `base`.
+    pub difference: i64,
+    /// The verdict of the sets of numbers, by the same rules as that of the instructions.
+    pub verdict: Verdict,
+}
+
+/// How many of the functions that a path enters stand at another place in their line of 64 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Moved {
+    /// So many.
+    pub functions: usize,
+    /// Of so many.
+    pub of: usize,
+}
+
+/// The events in which the two sides differ, in the order of [`Event::all`]; the clock and the
+/// instructions are not among them.
+pub(crate) fn differing(base: &PathEvents, new: &PathEvents) -> Vec<EventComparison> {
+    let judged = |event: Event| {
+        let judgement = pathmeter_stats::judge(&base.histogram(event), &new.histogram(event))?;
+        let difference = i128::from(judgement.new) - i128::from(judgement.base);
+        Some(EventComparison {
+            event: event.word().to_owned(),
+            base: judgement.base,
+            new: judgement.new,
+            difference: i64::try_from(difference).ok()?,
+            verdict: judgement.verdict.into(),
+        })
+    };
+    let others = Event::all().filter(|event| *event != Event::Clock);
+    others.filter_map(judged).filter(|event| event.verdict != Verdict::Same).collect()
+}
+
+/// How far the functions that both sides enter have moved; None if they don't enter as many.
+pub(crate) fn moved(base: &PathEvents, new: &PathEvents) -> Option<Moved> {
+    let (base, new) = (&base.placement, &new.placement);
+    let functions = base.iter().zip(new).filter(|(base, new)| base != new).count();
+    (base.len() == new.len()).then_some(Moved { functions, of: base.len() })
+}
+
+impl EventComparison {
+    /// What the change means where the instructions are the same.
+    pub fn role(&self) -> Role {
+        Event::named(&self.event).map_or(Role::Detail, Event::role)
+    }
+
+    /// Whether it makes two paths of equally many instructions differ.
+    ///
+    /// Lines and pages of data vary by a few where only the layout differs (docs/method.md), so
+    /// they count from [`SLACK_PERCENT`] on, and if the whole set has moved; and lines, from two
+    /// on.
+    pub fn counts(&self) -> bool {
+        let moved = matches!(self.verdict, Verdict::Higher | Verdict::Lower);
+        let beyond = self.difference.unsigned_abs() > self.base.saturating_mul(SLACK_PERCENT) / 100;
+        match (self.role(), Event::named(&self.event)) {
+            (Role::Cost, _) => true,
+            (Role::Footprint, Some(Event::DataLines)) => {
+                moved && beyond && self.difference.unsigned_abs() > 1
+            }
+            (Role::Footprint, _) => moved && beyond,
+            (Role::Placement | Role::Detail, _) => false,
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Reads the counter's stream (`docs/count-format.md`): what every window of every path had of each
+//! event.
+//!
+//! The stream says which blocks of code were executed how often; what their instructions are, and
+//! so which events they are, is decided here. Contract: whatever the bytes are, the windows before
+//! a fault are good, and memory is bounded by the limits below.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+
+use crate::{
+    block::{Block, Piece},
+    event::{Event, Events},
+    reader::{Instruction, MAX_LENGTH},
+    source::{Fault, Source},
+};
+
+const HEADER: [u8; 8] = *b"PMCT\x01\0\0\0";
+/// Most distinct blocks. A kernel's text has fewer.
+const MAX_BLOCKS: usize = 1 << 20;
+/// Most instructions of a block: QEMU's own limit.
+const MAX_BLOCK: u64 = 512;
+/// Most distinct pieces of a window.
+const MAX_PIECES: u64 = 1 << 20;
+/// Most windows of a stream, and most paths.
+const MAX_WINDOWS: usize = 1 << 20;
+/// Longest integer, in bytes.
+const LONGEST: usize = 10;
+
+/// Why a stream of counts can't be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum CountingError {
+    /// The first bytes are not those of a stream of counts.
+    #[error("this is no stream of counts, or one of another version")]
+    NotCounts,
+    /// The bytes end within a record.
+    #[error("the counts were cut short")]
+    Cut,
+    /// A record holds what the counter does not write.
+    #[error("the counts are damaged at byte {offset}: {what}")]
+    Corrupt {
+        /// Where the record begins, in bytes from the start of the stream.
+        offset: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// The source of the bytes failed.
+    #[error("the counts can't be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// What was counted in one guest.
+#[derive(Debug, Default)]
+pub struct Counting {
+    /// The executions of paths, in the guest's order: the windows of each, as places in `distinct`.
+    /// None for a window that the counter could not tell.
+    pub paths: Vec<Vec<Option<u32>>>,
+    /// The windows that differ.
+    pub distinct: Vec<WindowEvents>,
+    /// Why there is nothing after the last of them; None if the stream ended between two records.
+    pub fault: Option<CountingError>,
+}
+
+/// What was counted in one window, from stamp to stamp.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WindowEvents {
+    /// How many there were of each event.
+    pub events: Events,
+    /// Interrupts and exceptions in it of which is not known whether the instruction that they came
+    /// at was executed: instructions may be too many by so much.
+    pub open: u64,
+    /// The kernel's functions that were entered, in the order of the first time: for each the
+    /// place of its entry in its line of 64 bytes.
+    pub entries: Vec<u8>,
+}
+
+/// Reads a stream of counts to its end.
+pub fn count(input: impl Read) -> Counting {
+    let mut reader = Reader {
+        source: Source::new(input),
+        blocks: Vec::new(),
+        windows: 0,
+        last: None,
+        numbers: HashMap::new(),
+        counting: Counting::default(),
+    };
+    let fault = reader.read().err();
+    Counting { fault, ..reader.counting }
+}
+
+struct Reader<R> {
+    source: Source<R>,
+    blocks: Vec<Block>,
+    windows: usize,
+    last: Option<u32>,
+    numbers: HashMap<WindowEvents, u32>,
+    counting: Counting,
+}
+
+impl<R: Read> Reader<R> {
+    fn read(&mut self) -> Result<(), CountingError> {
+        self.source.fill(HEADER.len())?;
+        if self.source.array::<8>().ok() != Some(HEADER) {
+            return Err(CountingError::NotCounts);
+        }
+        loop {
+            self.source.fill(1)?;
+            if self.source.peek().is_empty() {
+                return Ok(());
+            }
+            let offset = self.source.offset();
+            self.record().map_err(|fault| match fault {
+                Fault::End => CountingError::Cut,
+                Fault::What(what) => CountingError::Corrupt { offset, what },
+                Fault::Io(error) => CountingError::Io(error),
+            })?;
+        }
+    }
+
+    fn record(&mut self) -> Result<(), Fault> {
+        match self.source.byte()? {
+            1 => self.block(),
+            2 if self.counting.paths.len() == MAX_WINDOWS => Err(Fault::What("too many paths")),
+            2 => {
+                self.counting.paths.push(Vec::new());
+                Ok(())
+            }
+            3 => {
+                let window = self.window()?;
+                let next = u32::try_from(self.counting.distinct.len()).unwrap_or(u32::MAX);
+                let number = *self.numbers.entry(window.clone()).or_insert(next);
+                if number == next {
+                    self.counting.distinct.push(window);
+                }
+                self.last = Some(number);
+                self.push(self.last)
+            }
+            4 if self.last.is_none() => Err(Fault::What("a window like none before")),
+            4 => self.push(self.last),
+            5 => self.push(None),
+            _ => Err(Fault::What("an unknown record")),
+        }
+    }
+
+    fn push(&mut self, window: Option<u32>) -> Result<(), Fault> {
+        self.windows += 1;
+        if self.windows > MAX_WINDOWS {
+            return Err(Fault::What("too many windows"));
+        }
+        // What comes before the first path is of none.
+        if let Some(path) = self.counting.paths.last_mut() {
+            path.push(window);
+        }
+        Ok(())
+    }
+
+    fn number(&mut self) -> Result<u64, Fault> {
+        self.source.fill(LONGEST).map_err(Fault::Io)?;
+        self.source.unsigned()
+    }
+
+    fn block(&mut self) -> Result<(), Fault> {
+        if self.blocks.len() == MAX_BLOCKS {
+            return Err(Fault::What("more blocks than any kernel has"));
+        }
+        self.source.fill(8).map_err(Fault::Io)?;
+        let mut address = u64::from_le_bytes(self.source.array()?);
+        let size = self.number()?;
+        if !(1..=MAX_BLOCK).contains(&size) {
+            return Err(Fault::What("a block of no length"));
+        }
+        let mut instructions = Vec::new();
+        for _ in 0..size {
+            self.source.fill(1 + MAX_LENGTH).map_err(Fault::Io)?;
+            let length = usize::from(self.source.byte()?);
+            let bytes = self.source.take(length)?;
+            let instruction = Instruction::new(address, bytes)
+                .ok_or(Fault::What("an instruction's length is not in 1..15"))?;
+            address = instruction.end();
+            instructions.push(instruction);
+        }
+        self.blocks.push(Block::new(&instructions));
+        Ok(())
+    }
+
+    fn window(&mut self) -> Result<WindowEvents, Fault> {
+        const ACCESSES: [Event; 8] = [
+            Event::Loads,
+            Event::Stores,
+            Event::LoadBytes,
+            Event::StoreBytes,
+            Event::SplitAccesses,
+            Event::StringBytes,
+            Event::DataLines,
+            Event::DataPages,
+        ];
+        let mut events = Events::default();
+        for event in ACCESSES {
+            let number = self.number()?;
+            events.add(event, number);
+        }
+        let open = self.number()?;
+        let pieces = self.number()?;
+        if pieces > MAX_PIECES {
+            return Err(Fault::What("a window of too many pieces"));
+        }
+        let mut window = Gathering { events, ..Gathering::default() };
+        for _ in 0..pieces {
+            self.piece(&mut window)?;
+        }
+        Ok(window.finish(open))
+    }
+
+    fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
+        let number = self.number()?;
+        let [executed, count, on, undone, entered] =
+            [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
+        let block = usize::try_from(number).ok().and_then(|number| self.blocks.get(number));
+        let block = block.ok_or(Fault::What("a block that was not defined"))?;
+        let executed = usize::try_from(executed).unwrap_or(usize::MAX);
+        let piece = Piece::new(block, executed, count, on, undone);
+        let piece = piece.ok_or(Fault::What("a piece that its block does not have"))?;
+        window.clock = window.clock.saturating_add(piece.clock());
+        piece.add_to(&mut window.events);
+        let (lines, pages) = piece.code();
+        window.lines.extend(lines);
+        window.pages.extend(pages);
+        if entered != 0 && block.is_kernel() && !window.entered.contains(&block.start()) {
+            window.entered.push(block.start());
+        }
+        Ok(())
+    }
+}
+
+/// A window while its pieces are read.
+#[derive(Default)]
+struct Gathering {
+    events: Events,
+    clock: u64,
+    /// Numbers of the lines and pages with its code, in any order and more than once.
+    lines: Vec<u64>,
+    pages: Vec<u64>,
+    entered: Vec<u64>,
+}
+
+impl Gathering {
+    fn finish(mut self, open: u64) -> WindowEvents {
+        for (event, numbers) in
+            [(Event::CodeLines, &mut self.lines), (Event::CodePages, &mut self.pages)]
+        {
+            numbers.sort_unstable();
+            numbers.dedup();
+            self.events.add(event, numbers.len() as u64);
+        }
+        self.events.add(Event::Clock, self.clock);
+        let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
+        WindowEvents { events: self.events, open, entries }
+    }
+}

@@ -1,0 +1,203 @@
+//! What is counted of a window: its events.
+//!
+//! Retired instructions are what a processor's counter of *instructions retired* would say (Intel
+//! SDM volume 3, "Architectural performance events", INST_RETIRED.ANY): one that faults is counted
+//! when it is executed again, and a repeated string instruction once. The other events are what
+//! makes equal numbers of instructions cost differently. `docs/events.md` explains each.
+
+use std::fmt;
+
+use crate::SlowInstruction;
+
+/// Something that a window has a number of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Event {
+    /// Retired instructions in user mode.
+    User,
+    /// Retired instructions in the kernel.
+    Kernel,
+    /// Bytes moved, stored, loaded or compared by repeated string instructions.
+    StringBytes,
+    /// Steps of the guest's clock in repeated string instructions: one an iteration.
+    StringSteps,
+    /// Loads from memory.
+    Loads,
+    /// Stores to memory.
+    Stores,
+    /// Bytes loaded.
+    LoadBytes,
+    /// Bytes stored.
+    StoreBytes,
+    /// Accesses that lie in two lines of 64 bytes.
+    SplitAccesses,
+    /// Jumps, branches, calls and returns that were taken.
+    TakenBranches,
+    /// Of these, jumps and calls to an address from a register or from memory.
+    IndirectBranches,
+    /// Of these, returns.
+    Returns,
+    /// Distinct lines of 64 bytes whose data were accessed.
+    DataLines,
+    /// Distinct pages of 4 KiB whose data were accessed.
+    DataPages,
+    /// Distinct lines of 64 bytes from which instructions were executed.
+    CodeLines,
+    /// Distinct pages of 4 KiB from which instructions were executed.
+    CodePages,
+    /// Steps of the guest's clock: an instruction is one, and so is each further iteration of a
+    /// repeated string instruction.
+    Clock,
+    /// Slow instructions of one class.
+    Slow(SlowInstruction),
+}
+
+/// What a change of an event means where the instructions are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A cost that the number of instructions hides: every change counts.
+    Cost,
+    /// Memory that is touched. It may vary a little with the layout of data.
+    Footprint,
+    /// Code that is touched. It varies with the layout of code, which any change moves.
+    Placement,
+    /// What the instructions are made of. It explains, and costs nothing of its own.
+    Detail,
+}
+
+/// The events without a class of slow instructions.
+const PLAIN: [Event; 17] = [
+    Event::User,
+    Event::Kernel,
+    Event::StringBytes,
+    Event::StringSteps,
+    Event::Loads,
+    Event::Stores,
+    Event::LoadBytes,
+    Event::StoreBytes,
+    Event::SplitAccesses,
+    Event::TakenBranches,
+    Event::IndirectBranches,
+    Event::Returns,
+    Event::DataLines,
+    Event::DataPages,
+    Event::CodeLines,
+    Event::CodePages,
+    Event::Clock,
+];
+
+impl Event {
+    /// How many events there are.
+    pub const COUNT: usize = PLAIN.len() + SlowInstruction::ALL.len();
+
+    /// All events, in the order of tables and documents.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PLAIN.into_iter().chain(SlowInstruction::ALL.iter().copied().map(Self::Slow))
+    }
+
+    /// Its place in [`Self::all`].
+    pub(crate) fn index(self) -> usize {
+        match self {
+            Self::Slow(slow) => PLAIN.len() + slow as usize,
+            plain => PLAIN.iter().position(|one| *one == plain).unwrap_or_default(),
+        }
+    }
+
+    /// The event that documents call `word`.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::all().find(|event| event.word() == word)
+    }
+
+    /// What a change of it means.
+    pub fn role(self) -> Role {
+        match self {
+            Self::StringBytes | Self::SplitAccesses | Self::IndirectBranches | Self::Slow(_) => {
+                Role::Cost
+            }
+            Self::DataLines | Self::DataPages => Role::Footprint,
+            Self::CodeLines | Self::CodePages => Role::Placement,
+            _ => Role::Detail,
+        }
+    }
+
+    /// The word that documents and tables use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Kernel => "kernel",
+            Self::StringBytes => "string-bytes",
+            Self::StringSteps => "string-steps",
+            Self::Loads => "loads",
+            Self::Stores => "stores",
+            Self::LoadBytes => "load-bytes",
+            Self::StoreBytes => "store-bytes",
+            Self::SplitAccesses => "split-accesses",
+            Self::TakenBranches => "taken-branches",
+            Self::IndirectBranches => "indirect-branches",
+            Self::Returns => "returns",
+            Self::DataLines => "data-lines",
+            Self::DataPages => "data-pages",
+            Self::CodeLines => "code-lines",
+            Self::CodePages => "code-pages",
+            Self::Clock => "clock",
+            Self::Slow(slow) => slow.word(),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+/// A number for each event.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Events([u64; Event::COUNT]);
+
+impl Default for Events {
+    fn default() -> Self {
+        Self([0; Event::COUNT])
+    }
+}
+
+impl Events {
+    /// How many there were of one event.
+    pub fn of(&self, event: Event) -> u64 {
+        self.0[event.index()]
+    }
+
+    /// Retired instructions.
+    pub fn retired(&self) -> u64 {
+        self.of(Event::User).saturating_add(self.of(Event::Kernel))
+    }
+
+    pub(crate) fn add(&mut self, event: Event, number: u64) {
+        let count = &mut self.0[event.index()];
+        *count = count.saturating_add(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_event_has_its_place_and_a_word_of_its_own() {
+        let words: HashSet<_> = Event::all().map(Event::word).collect();
+        assert_eq!((words.len(), Event::all().count()), (Event::COUNT, Event::COUNT));
+        for (place, event) in Event::all().enumerate() {
+            assert_eq!((event.index(), Event::named(event.word())), (place, Some(event)));
+        }
+        assert_eq!(Event::named("nothing"), None);
+    }
+
+    #[test]
+    fn retired_is_user_and_kernel_together() {
+        let mut events = Events::default();
+        events.add(Event::User, 3);
+        events.add(Event::Kernel, u64::MAX);
+        assert_eq!((events.of(Event::User), events.retired()), (3, u64::MAX));
+    }
+}

@@ -1,0 +1,2 @@
+# Next to the object that calls it.
+/^obj-y.*+= common\.o/s/$/ pathmeter_fixture.o/
