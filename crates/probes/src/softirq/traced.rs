@@ -6,9 +6,9 @@
 //! idle task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
 //! Proof: only raises count that were recorded in the context that the path names, and during the
-//! round that makes them; which and how is said in [`waits`](super::waits). Recording an event takes
-//! time inside the interval: the same code's cost is measured in the same run (a datagram's send
-//! with and without the raise event) and subtracted, once for the pair and once for each other
+//! round that makes them; which and how is said in [`waits`](super::waits). Recording an event
+//! takes time inside the interval: the same code's cost is measured in the same run (a datagram's
+//! send with and without the raise event) and subtracted, once for the pair and once for each other
 //! softirq's event in between; the report shows how much.
 
 use core::ops::Range;
