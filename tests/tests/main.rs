@@ -19,5 +19,6 @@ mod lab;
 mod layout;
 mod qemu;
 mod results;
+mod softirq;
 mod unexplained;
 mod users;

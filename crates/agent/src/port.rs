@@ -103,7 +103,9 @@ impl Port {
         let status = message::OutcomeStatus::Failed;
         let checks = core::iter::empty();
         // A reason of the agent's own fits.
-        let _ = self.send_outcome(message::Outcome { place, status, reason, checks, samples: &[] });
+        let (samples, lower_bounds) = (&[][..], &[][..]);
+        let outcome = message::Outcome { place, status, reason, checks, samples, lower_bounds };
+        let _ = self.send_outcome(outcome);
     }
 
     /// Has the host's QEMU pause the guest; goes on when it is resumed.

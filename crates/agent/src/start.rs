@@ -126,12 +126,15 @@ fn send(port: &mut Port, place: Place, report: &ProbeReport, ended: Ended) {
         ProbeStatus::Broken => (message::OutcomeStatus::Failed, report.reason()),
         ProbeStatus::Silent => (message::OutcomeStatus::Failed, died.as_bytes()),
     };
-    let samples = if status == message::OutcomeStatus::Ok { report.samples() } else { &[] };
+    let (samples, lower_bounds) = match status {
+        message::OutcomeStatus::Ok => (report.samples(), report.lower_bounds()),
+        _ => (&[][..], &[][..]),
+    };
     let checks = report
         .checks()
         .iter()
         .map(|ProbeCheck { name, value }| (name.as_bytes(), value.as_bytes()));
-    let sent = port.send_outcome(Outcome { place, status, reason, checks, samples });
+    let sent = port.send_outcome(Outcome { place, status, reason, checks, samples, lower_bounds });
     if !sent {
         port.send_failed(place, b"its report does not fit a frame");
     }

@@ -42,7 +42,7 @@ pub(crate) static EXACT: &[Path] = &[
     row("getcpu.rdpid", Windows(51), "rdpid"),
     row("getcpu.rdtscp", Windows(51), "rdtscp"),
     row("getcpu.sidt", Windows(51), "sidt: the limit it gives, or what UMIP makes of it"),
-    row("softirq.timer+user", SoftirqWait(1), "TIMER raised in user code: from raise to entry"),
+    row("softirq.timer+user", SoftirqWait(4), "TIMER raised in user code: from raise to entry"),
     row("softirq.timer+idle", SoftirqWait(4), "TIMER raised in the idle task: from raise to entry"),
     row("softirq.net-rx", SoftirqWait(11), "NET_RX raised in a system call: from raise to entry"),
     row("softirq.net-rx+user", SoftirqWait(11), "the same, raised in user code"),

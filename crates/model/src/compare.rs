@@ -4,7 +4,10 @@
 //! [`pathmeter_stats::judge`] decides the verdict of two sets of samples. Whether the two may be
 //! compared at all is the caller's question to [`crate::Configuration::differences`].
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cmp::Ordering,
+    collections::{HashMap, HashSet},
+};
 
 use pathmeter_stats::{self as stats, Judgement};
 
@@ -58,6 +61,8 @@ impl Row<'_> {
             unit: base.or(new)?.unit,
             base: value(base),
             new: value(new),
+            base_at_least: at_least(base, value(base)),
+            new_at_least: at_least(new, value(new)),
             difference: None,
             percent: None,
             verdict: Verdict::Same,
@@ -72,7 +77,11 @@ impl Row<'_> {
         }
         let judgement = stats::judge(&base?.histogram(), &new?.histogram());
         let blank = with_events(blank, base?, new?);
-        Some(judgement.map_or(blank.clone(), |judgement| judged(blank, judgement, threshold)))
+        Some(judgement.map_or(blank.clone(), |judgement| {
+            let (base_at_least, new_at_least) =
+                (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
+            judged(PathComparison { base_at_least, new_at_least, ..blank }, judgement, threshold)
+        }))
     }
 
     /// What keeps the two from being judged: a failure before anything else, since it shows that a
@@ -125,6 +134,7 @@ fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> 
     let difference = i128::from(judgement.new) - i128::from(judgement.base);
     let percent = percent_of(difference, judgement.base);
     let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
+    let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { judgement.verdict.into() };
     let costly = blank.events.iter().any(EventComparison::counts);
     PathComparison {
@@ -132,8 +142,28 @@ fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> 
         new: Some(judgement.new),
         difference: i64::try_from(difference).ok(),
         percent,
-        verdict: if verdict == Verdict::Same && costly { Verdict::EventsDiffer } else { verdict },
+        verdict: match verdict {
+            _ if open.is_some() => Verdict::Unsupported,
+            Verdict::Same if costly => Verdict::EventsDiffer,
+            verdict => verdict,
+        },
+        reason: open.map(|side| {
+            format!("{side} is a lower bound: its value may be higher, so there is no verdict")
+        }),
         ..blank
+    }
+}
+
+/// A side whose value is a lower bound where a higher one would give another verdict.
+fn open_side(sides: &PathComparison, judgement: &Judgement, small: bool) -> Option<&'static str> {
+    let (base, new) = (sides.base_at_least, sides.new_at_least);
+    match judgement.new.cmp(&judgement.base) {
+        // The same was seen of both.
+        Ordering::Equal if base && new => None,
+        Ordering::Greater if !base && !small => None,
+        Ordering::Less if !new && !small => None,
+        _ if base => Some("base"),
+        _ => new.then_some("new"),
     }
 }
 
@@ -156,6 +186,10 @@ impl From<stats::Verdict> for Verdict {
 
 fn value(path: Option<&PathResult>) -> Option<u64> {
     path?.estimate.as_ref().map(|estimate| estimate.value)
+}
+
+fn at_least(path: Option<&PathResult>, value: Option<u64>) -> bool {
+    path.zip(value).is_some_and(|(path, value)| path.is_lower_bound(value))
 }
 
 fn values(path: Option<&PathResult>) -> usize {

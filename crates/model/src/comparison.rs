@@ -68,6 +68,12 @@ pub struct PathComparison {
     pub base: Option<u64>,
     /// New's value, likewise.
     pub new: Option<u64>,
+    /// Whether `base` is a lower bound. Then `difference` and `percent` are upper bounds.
+    #[serde(default)]
+    pub base_at_least: bool,
+    /// Whether `new` is a lower bound. Then `difference` and `percent` are lower bounds.
+    #[serde(default)]
+    pub new_at_least: bool,
     /// `new` − `base`; null when either is.
     pub difference: Option<i64>,
     /// The difference in percent of `base`; null when `base` is null or 0.
@@ -118,7 +124,7 @@ pub enum Verdict {
     ModeAppeared,
     /// The instructions are the same, and an event that costs by itself is not.
     EventsDiffer,
-    /// Not measured on one side or both.
+    /// Not measured on one side or both; or lower bounds from which no change follows.
     Unsupported,
     /// The path's proof failed on one side or both.
     Broken,

@@ -141,6 +141,10 @@ pub struct PathResult {
     pub samples: Vec<u64>,
     /// How many of the samples each perturbed run gave.
     pub samples_per_run: Vec<u32>,
+    /// Positions in `samples`, from 0 and ascending, of those that are lower bounds: what was
+    /// measured had not ended when its observation did, so it costs at least this. Mostly empty.
+    #[serde(default)]
+    pub lower_bounds: Vec<u32>,
     /// A summary of the samples; null without samples.
     pub estimate: Option<Estimate>,
     /// What was counted beside the instructions; null where nothing else was.
@@ -163,6 +167,7 @@ impl PathResult {
             status: Status::Ok,
             reason: None,
             samples_per_run: if samples.is_empty() { Vec::new() } else { per_run.collect() },
+            lower_bounds: Vec::new(),
             estimate: Estimate::of(&samples),
             events: None,
             samples,
@@ -184,6 +189,18 @@ impl PathResult {
     #[must_use]
     pub fn noticing(self, checks: Vec<Check>) -> Self {
         Self { checks, ..self }
+    }
+
+    /// The same with the samples at these positions, ascending, as lower bounds.
+    #[must_use]
+    pub fn with_lower_bounds(self, lower_bounds: Vec<u32>) -> Self {
+        Self { lower_bounds, ..self }
+    }
+
+    /// Whether a sample of this value is a lower bound.
+    pub fn is_lower_bound(&self, value: u64) -> bool {
+        let mut bounds = self.lower_bounds.iter();
+        bounds.any(|&position| self.samples.get(position as usize) == Some(&value))
     }
 
     /// The same with what was counted of its samples.
@@ -275,6 +292,13 @@ mod tests {
     fn a_check_has_neither_samples_nor_starts() {
         let check = PathResult::ok("flags.isolation", Unit::Check, &[vec![], vec![]], vec![]);
         assert_eq!((check.samples_per_run.len(), check.estimate), (0, None));
+    }
+
+    #[test]
+    fn a_value_is_a_lower_bound_if_one_of_its_samples_is() {
+        let path = PathResult::ok("a.b", Unit::Instructions, &[vec![1, 2, 2]], vec![]);
+        let path = path.with_lower_bounds(vec![2]);
+        assert_eq!([1, 2, 3].map(|value| path.is_lower_bound(value)), [false, true, false]);
     }
 
     #[test]

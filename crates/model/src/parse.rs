@@ -94,6 +94,9 @@ pub enum Inconsistency {
         /// Number of samples.
         samples: usize,
     },
+    /// `lower_bounds` are not ascending positions of samples.
+    #[error("lower_bounds are not ascending positions in samples")]
+    LowerBounds,
     /// The estimate is not that of the samples.
     #[error("the estimate does not follow from the samples")]
     Estimate,
@@ -198,6 +201,7 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
     let other = path.events.as_ref().is_some_and(|events| !events.fit(&path.samples));
     let complaints = [
         (sum != samples as u64, Inconsistency::Runs { sum, samples }),
+        (!are_positions(&path.lower_bounds, samples), Inconsistency::LowerBounds),
         (path.estimate != Estimate::of(&path.samples), Inconsistency::Estimate),
         (is_ok && !is_check && samples == 0, Inconsistency::NoSamples),
         (is_check && samples > 0, Inconsistency::SampledCheck),
@@ -206,6 +210,12 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
         (!is_ok && path.reason.is_none(), Inconsistency::NoReason),
     ];
     complaints.into_iter().find(|&(holds, _)| holds).map_or(Ok(()), |(_, what)| Err(what))
+}
+
+/// Whether `positions` ascend and are below `length`.
+fn are_positions(positions: &[u32], length: usize) -> bool {
+    positions.is_sorted_by(|one, next| one < next)
+        && positions.last().is_none_or(|&last| (last as usize) < length)
 }
 
 fn bounded(what: &str, found: usize, limit: usize) -> Result<(), ParseError> {

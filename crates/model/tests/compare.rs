@@ -119,6 +119,47 @@ fn a_path_with_several_values_says_how_many() {
     assert!(row.is_many_valued());
 }
 
+/// A path whose samples are all lower bounds.
+fn bound(value: u64) -> PathResult {
+    path("a.b", &[value; 2]).with_lower_bounds(vec![0, 1, 2, 3])
+}
+
+#[test]
+fn a_lower_bound_that_decides_is_shown_as_one() {
+    let higher = row(path("a.b", &[1000; 2]), bound(8000));
+    assert_eq!((higher.verdict, higher.difference), (Verdict::Higher, Some(7000)));
+    assert_eq!((higher.base_at_least, higher.new_at_least), (false, true));
+    let lower = row(bound(8000), path("a.b", &[1000; 2]));
+    assert_eq!((lower.verdict, lower.difference), (Verdict::Lower, Some(-7000)));
+    assert_eq!((lower.base_at_least, lower.new_at_least), (true, false));
+    assert_eq!(row(bound(8000), bound(8000)).verdict, Same);
+}
+
+#[test]
+fn lower_bounds_from_which_nothing_follows_have_no_verdict() {
+    let exact = || path("a.b", &[9000; 2]);
+    for (base, new, side) in [
+        (bound(8000), exact(), "base"),
+        (bound(9000), exact(), "base"),
+        (exact(), bound(8000), "new"),
+        (exact(), bound(9000), "new"),
+        (bound(8000), bound(9000), "base"),
+        (bound(9000), bound(8000), "base"),
+    ] {
+        let row = row(base, new);
+        assert_eq!(row.verdict, Unsupported, "{row:?}");
+        assert!(row.reason.unwrap().starts_with(side));
+    }
+}
+
+#[test]
+fn a_lower_bound_is_never_below_the_threshold() {
+    let (base, new) = (vec![path("a.b", &[1000; 2])], vec![bound(1009)]);
+    let threshold = Threshold { percent: 5.0 };
+    let all = compare(&measurement("old", base), &measurement("new", new), threshold);
+    assert_eq!((all.summary.unsupported, all.paths[0].difference), (1, Some(9)));
+}
+
 #[test]
 fn the_summary_counts_every_path_once() {
     let base = vec![path("a.a", &[1]), path("b.b", &[1]), path("c.c", &[2])];

@@ -115,6 +115,19 @@ fn contradictions_are_told_one_by_one() {
 }
 
 #[test]
+fn lower_bounds_are_positions_of_samples() {
+    let bound = |positions: &[u32]| path("a.b", &[7, 9]).with_lower_bounds(positions.to_vec());
+    let document = |positions| bytes(&measurement("vmlinuz", vec![bound(positions)]));
+    let whole = parse_measurement(&document(&[1, 3])).unwrap();
+    assert_eq!(whole.paths, [bound(&[1, 3])]);
+    for positions in [&[4][..], &[1, 1], &[3, 1]] {
+        let what = Inconsistency::LowerBounds;
+        let expected = ParseError::Inconsistent { path: "\"a.b\"".into(), what };
+        assert_eq!(parse_measurement(&document(positions)), Err(expected));
+    }
+}
+
+#[test]
 fn what_is_too_large_is_refused() {
     let names = measurement("vmlinuz", vec![path(&"x".repeat(MAX_NAME_BYTES + 1), &[1])]);
     let samples = measurement("vmlinuz", vec![path("a.b", &vec![1; MAX_SAMPLES_PER_PATH])]);

@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn a_path_that_has_no_samples_says_why() {
-        let outcome = |status| PathOutcome { status, checks: vec![], runs: vec![] };
+        let outcome =
+            |status| PathOutcome { status, checks: vec![], runs: vec![], lower_bounds: vec![] };
         let why = || "one CPU".to_owned();
         assert_eq!(
             cell(&outcome(PathStatus::Unsupported(why()))),

@@ -231,7 +231,7 @@ fn path_result(
         PathStatus::Ok => counted.and_then(|counted| counted.of(index, &outcome)),
         _ => None,
     };
-    let PathOutcome { status, checks, runs } = outcome;
+    let PathOutcome { status, checks, runs, lower_bounds } = outcome;
     let samples = || runs.iter().flatten();
     let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
     match &status {
@@ -248,7 +248,7 @@ fn path_result(
                 PathResult::ok(name, Unit::Instructions, &retired, checks).counting(events)
             }
             Some(Err(what)) => PathResult::failed(name, unit, &what).noticing(checks),
-            None => PathResult::ok(name, unit, &runs, checks),
+            None => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
         },
     }
 }
@@ -271,6 +271,7 @@ mod tests {
             status: PathStatus::Ok,
             checks: vec![("entry".into(), "sysenter".into())],
             runs,
+            lower_bounds: vec![1],
         }
     }
 
@@ -282,7 +283,7 @@ mod tests {
     fn samples_and_checks_are_kept() {
         let result = result(&[&[330, 331], &[330]]);
         assert_eq!((result.samples, result.samples_per_run), (vec![330, 331, 330], vec![2, 1]));
-        assert_eq!(result.checks[0].value, "sysenter");
+        assert_eq!((result.lower_bounds, &*result.checks[0].value), (vec![1], "sysenter"));
     }
 
     #[test]

@@ -51,7 +51,12 @@ pub struct ProbeReport {
     reason: Text<REASON>,
     checks: [ProbeCheck; MAX_CHECKS],
     samples: [u64; MAX_SAMPLES],
+    /// A bit for each sample.
+    lower_bounds: [u64; MAX_SAMPLES / WORD],
 }
+
+/// Bits of a word of a mask.
+const WORD: usize = u64::BITS as usize;
 
 impl ProbeReport {
     /// Empties the report for a probe that shall record `windows` samples, to be run in a child of
@@ -99,6 +104,12 @@ impl ProbeReport {
         self.samples.get(..self.count as usize).unwrap_or_default()
     }
 
+    /// Which of the samples are lower bounds: a bit for each, the first word's lowest is the first
+    /// sample's.
+    pub fn lower_bounds(&self) -> &[u64] {
+        self.lower_bounds.get(..self.samples().len().div_ceil(WORD)).unwrap_or_default()
+    }
+
     /// The number that the parent of the probe's process knows itself by.
     pub fn parent(&self) -> usize {
         self.parent as usize
@@ -128,22 +139,29 @@ impl ProbeReport {
 
     /// Records one sample; beyond [`MAX_SAMPLES`] it is dropped.
     pub fn push(&mut self, cost: u64) {
-        if let Some(place) = self.samples.get_mut(self.count as usize) {
-            *place = cost;
-            self.count += 1;
+        self.record(cost, false);
+    }
+
+    /// Records a sample of what had not ended when its observation did: it is no less than `cost`.
+    /// Beyond [`MAX_SAMPLES`] it is dropped.
+    pub fn push_at_least(&mut self, cost: u64) {
+        self.record(cost, true);
+    }
+
+    fn record(&mut self, cost: u64, is_lower_bound: bool) {
+        let number = self.count as usize;
+        let Some(place) = self.samples.get_mut(number) else { return };
+        *place = cost;
+        if let Some(word) = self.lower_bounds.get_mut(number / WORD) {
+            let bit = 1 << (number % WORD);
+            *word = if is_lower_bound { *word | bit } else { *word & !bit };
         }
+        self.count += 1;
     }
 
     /// Whether it has a sample of every window.
     pub fn is_full(&self) -> bool {
         self.samples().len() >= self.windows()
-    }
-
-    /// Records one sample, unless it [is full](Self::is_full).
-    pub fn keep(&mut self, cost: u64) {
-        if !self.is_full() {
-            self.push(cost);
-        }
     }
 
     /// Records something noticed; beyond [`MAX_CHECKS`] it is dropped.
@@ -171,6 +189,7 @@ impl Default for ProbeReport {
             reason: Text::EMPTY,
             checks: [ProbeCheck { name: Text::EMPTY, value: Text::EMPTY }; MAX_CHECKS],
             samples: [0; MAX_SAMPLES],
+            lower_bounds: [0; MAX_SAMPLES / WORD],
         }
     }
 }
@@ -218,16 +237,30 @@ mod tests {
         (report.status, report.count, report.check_count) = (77, u32::MAX, u32::MAX);
         assert_eq!(report.status(), ProbeStatus::Silent);
         assert!(report.samples().is_empty() && report.checks().is_empty());
+        assert!(report.lower_bounds().is_empty());
         report.push(1);
         report.check("entry", format_args!("syscall"));
+    }
+
+    #[test]
+    fn lower_bounds_are_marked_and_the_next_report_begins_without() {
+        let mut report = ProbeReport::default();
+        report.reset(66, 1);
+        (0..65).for_each(|cost| report.push(cost));
+        report.push_at_least(65);
+        assert_eq!(report.lower_bounds(), [0, 0b10]);
+        report.reset(66, 1);
+        (0..66).for_each(|cost| report.push(cost));
+        assert_eq!(report.lower_bounds(), [0, 0]);
     }
 
     #[test]
     fn what_is_too_much_is_dropped() {
         let mut report = ProbeReport::default();
         report.reset(2, 1);
-        (0..5).for_each(|cost| report.keep(cost));
-        assert_eq!(report.samples(), [0, 1]);
+        (0..2000).for_each(|cost| report.push_at_least(cost));
+        assert_eq!((report.samples().len(), report.samples().last()), (MAX_SAMPLES, Some(&1023)));
+        assert_eq!(report.lower_bounds(), [u64::MAX; MAX_SAMPLES / WORD]);
         (0..20).for_each(|number| report.check("number", format_args!("{number}")));
         assert_eq!(report.checks().len(), MAX_CHECKS);
     }

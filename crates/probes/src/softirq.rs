@@ -5,9 +5,9 @@
 //! tracepoints do ([`traced`]).
 
 mod ring;
-mod spin;
 mod traced;
 mod trip;
+mod waits;
 mod window;
 
 use crate::{

@@ -59,6 +59,7 @@ pub mod nr {
     pub const FUTEX: usize = 202;
     pub const SCHED_SETAFFINITY: usize = 203;
     pub const CLOCK_GETTIME: usize = 228;
+    pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
     pub const GETCPU: usize = 309;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
@@ -275,6 +276,15 @@ pub fn monotonic() -> Result<u64, i32> {
     let mut time = Timespec::default();
     // SAFETY: the kernel writes one Timespec.
     unsafe { checked(nr::CLOCK_GETTIME, [MONOTONIC, &raw mut time as usize, 0, 0, 0, 0]) }?;
+    Ok(time.seconds.cast_unsigned() * 1_000_000_000 + time.nanoseconds.cast_unsigned())
+}
+
+/// Nanoseconds from tick to tick: by `clock_getres(2)` of the clock that only ticks move.
+pub fn tick() -> Result<u64, i32> {
+    const MONOTONIC_COARSE: usize = 6;
+    let mut time = Timespec::default();
+    // SAFETY: the kernel writes one Timespec.
+    unsafe { checked(nr::CLOCK_GETRES, [MONOTONIC_COARSE, &raw mut time as usize, 0, 0, 0, 0]) }?;
     Ok(time.seconds.cast_unsigned() * 1_000_000_000 + time.nanoseconds.cast_unsigned())
 }
 

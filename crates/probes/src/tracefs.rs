@@ -2,14 +2,17 @@
 //!
 //! With the `x86-tsc` trace clock every event carries the TSC at which it was recorded, so events
 //! and a probe's own stamps are on one clock.
+//!
+//! No event is lost in silence: the trace says how many events were recorded and how many it still
+//! has, and a trace of which some are missing is an error.
 
 use crate::{
-    failure::{Failure, unsupported},
+    failure::{Failure, broken, unsupported},
     sys::{self, CStr, flag},
     text::Text,
 };
 
-/// Bytes of trace that are looked at; a longer trace loses its end.
+/// Most bytes of a trace; a longer one is an error.
 const TRACE: usize = 64 * 1024;
 
 /// One recorded event.
@@ -43,6 +46,28 @@ pub(crate) fn parse(line: &str) -> Option<Event<'_>> {
     Some(Event { pid, hard_irq, stamp: stamp.parse().ok()?, name, detail })
 }
 
+/// The events of a whole trace, in order.
+///
+/// An error if the kernel's buffer has overwritten events, or if the text does not say so:
+/// `# entries-in-buffer/entries-written: 12/12   #P:1` must be among its comments.
+pub(crate) fn events(text: &[u8]) -> Result<impl Iterator<Item = Event<'_>>, Failure> {
+    let lines = || text.split(|byte| *byte == b'\n').filter_map(|it| core::str::from_utf8(it).ok());
+    match lines().find_map(entries) {
+        None => broken!("the trace does not say how many events were recorded"),
+        Some((held, written)) if held < written => {
+            broken!("the trace has {held} of {written} events: its buffer overran")
+        }
+        Some(_) => Ok(lines().filter_map(parse)),
+    }
+}
+
+/// Events still held, and events ever recorded, if `line` is the comment that says so.
+fn entries(line: &str) -> Option<(u64, u64)> {
+    let (held, rest) =
+        line.strip_prefix("# entries-in-buffer/entries-written: ")?.split_once('/')?;
+    Some((held.parse().ok()?, rest.split_whitespace().next()?.parse().ok()?))
+}
+
 /// Tracing of some events, switched off when dropped.
 pub(crate) struct Tracer {
     events: &'static [&'static str],
@@ -64,17 +89,24 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// Hands the events recorded since [`forget`] to `sink`, in order.
-    pub(crate) fn read(&mut self, mut sink: impl FnMut(Event<'_>)) -> Result<(), Failure> {
+    /// All events recorded since [`forget`], in order; an error if any of them is missing.
+    pub(crate) fn read(&mut self) -> Result<impl Iterator<Item = Event<'_>>, Failure> {
         let fd = open("trace", flag::O_RDONLY)?;
         let mut length = 0;
-        while let Ok(got @ 1..) = sys::read(fd, &mut self.text[length..]) {
-            length += got;
-        }
+        let end = loop {
+            match sys::read(fd, self.text.get_mut(length..).unwrap_or_default()) {
+                Ok(got @ 1..) => length += got,
+                end => break end,
+            }
+        };
         let _ = sys::close(fd);
-        let lines = self.text[..length].split(|byte| *byte == b'\n');
-        lines.filter_map(|line| parse(core::str::from_utf8(line).ok()?)).for_each(&mut sink);
-        Ok(())
+        if let Err(error) = end {
+            return broken!("the trace can't be read (error {error})");
+        }
+        match self.text.get(..length) {
+            Some(text) if length < TRACE => events(text),
+            _ => broken!("the trace is longer than {TRACE} bytes"),
+        }
     }
 }
 
@@ -144,6 +176,34 @@ mod tests {
     fn the_idle_task_is_number_zero() {
         let line = "          <idle>-0       [000] ..s1.   99: softirq_entry: vec=1 [action=TIMER]";
         assert_eq!(parse(line).map(|event| (event.pid, event.hard_irq)), Some((0, false)));
+    }
+
+    /// A trace with two events, of which the comment says this.
+    fn trace(comment: &str) -> String {
+        let event = "init-9 [000] d.h1. 7: softirq_raise: vec=1 [action=TIMER]\n";
+        format!("# tracer: nop\n#\n{comment}\n#\n# TASK-PID\n{event}{event}")
+    }
+
+    #[test]
+    fn a_whole_trace_has_all_its_events() {
+        let text = trace("# entries-in-buffer/entries-written: 2/2   #P:1");
+        assert_eq!(events(text.as_bytes()).ok().map(Iterator::count), Some(2));
+    }
+
+    #[test]
+    fn a_buffer_that_overran_is_an_error() {
+        let text = trace("# entries-in-buffer/entries-written: 2/3   #P:1");
+        let Err(Failure::Broken(reason)) = events(text.as_bytes()).map(Iterator::count) else {
+            panic!("accepted");
+        };
+        assert_eq!(reason.as_bytes(), b"the trace has 2 of 3 events: its buffer overran");
+    }
+
+    #[test]
+    fn a_trace_that_does_not_count_its_events_is_an_error() {
+        for comment in ["#", "# entries-in-buffer/entries-written: 2", "# entries-in-buffer: 2/2"] {
+            assert!(events(trace(comment).as_bytes()).is_err(), "{comment}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use pathmeter_model::{
     Comparison, EventComparison, PathComparison, SideInfo, Summary, Unit, Verdict,
 };
 
-use crate::number::{grouped, percent, signed};
+use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -54,21 +54,36 @@ fn sides(comparison: &Comparison, style: Style) -> String {
 
 fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
     let paint = of_verdict(path.verdict);
-    let value = |value: Option<u64>, values: usize| match value {
+    let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
-            format!("{}{}", grouped(value), if values > 1 { MANY_VALUES } else { ONE_VALUE })
+            let marker = if values > 1 { MANY_VALUES } else { ONE_VALUE };
+            format!("{}{marker}", at_least(value, bound))
         }
-        value => value.map_or_else(String::new, grouped),
+        value => value.map_or_else(String::new, |value| at_least(value, bound)),
     };
+    let difference = path.difference.map_or_else(String::new, signed);
+    let share = path.percent.map_or_else(String::new, percent);
     [
         path.path.as_str().into(),
-        value(path.base, path.base_values).into(),
-        value(path.new, path.new_values).into(),
-        Cell::painted(&path.difference.map_or_else(String::new, signed), paint),
-        Cell::painted(&path.percent.map_or_else(String::new, percent), paint),
+        value(path.base, path.base_at_least, path.base_values).into(),
+        value(path.new, path.new_at_least, path.new_values).into(),
+        Cell::painted(&change(path, &difference), paint),
+        Cell::painted(&change(path, &share), paint),
         Cell::painted(&path.verdict.to_string(), paint),
         remark(path).as_str().into(),
     ]
+}
+
+/// A difference, or its percentage, as the bound that it is.
+fn change(path: &PathComparison, text: &str) -> String {
+    match (path.base_at_least, path.new_at_least) {
+        _ if text.is_empty() || path.difference == Some(0) => text.to_owned(),
+        (false, false) => text.to_owned(),
+        (false, true) => AT_LEAST.to_owned() + text,
+        (true, false) => AT_MOST.to_owned() + text,
+        // Nothing is known.
+        (true, true) => String::new(),
+    }
 }
 
 /// Why there is no verdict on the instructions, or else which other events differ:
@@ -95,7 +110,9 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
     let marker = marked.then(|| {
         format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
     });
-    let lines = unit.into_iter().chain(marker);
+    let bounds = comparison.paths.iter().any(|path| path.base_at_least || path.new_at_least);
+    let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");
+    let lines = unit.into_iter().chain(marker).chain(bounds);
     lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
 }
 

@@ -2,9 +2,9 @@
 
 use pathmeter_trace::Event;
 
-use pathmeter_model::{Configuration, Estimate, Measurement, PathResult, Status, Unit, Verdict};
+use pathmeter_model::{Configuration, Measurement, PathResult, Status, Unit, Verdict};
 
-use crate::number::grouped;
+use crate::number::{at_least, grouped};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -32,12 +32,16 @@ fn row(path: &PathResult) -> [Cell; 6] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
-        estimate.map_or_else(String::new, |estimate| grouped(estimate.value)).into(),
+        estimate.map_or_else(String::new, |estimate| number(path, estimate.value)).into(),
         string_bytes(path).into(),
-        estimate.map_or_else(String::new, typical_values).into(),
+        typical_values(path).into(),
         status(path),
         noticed(path).as_str().into(),
     ]
+}
+
+fn number(path: &PathResult, value: u64) -> String {
+    at_least(value, path.is_lower_bound(value))
 }
 
 /// What string instructions move, if they move anything.
@@ -53,13 +57,12 @@ fn noticed(path: &PathResult) -> String {
 }
 
 /// `3 values 4,739…6,781`; nothing for a path with one value, the usual case.
-fn typical_values(estimate: &Estimate) -> String {
-    match estimate.typical.as_slice() {
-        [] | [_] => String::new(),
-        [first, .., last] => {
-            let number = estimate.typical.len();
-            format!("{number} values {}…{}", grouped(*first), grouped(*last))
+fn typical_values(path: &PathResult) -> String {
+    match path.estimate.as_ref().map(|estimate| estimate.typical.as_slice()) {
+        Some(typical @ [first, .., last]) if typical.len() > 1 => {
+            format!("{} values {}…{}", typical.len(), number(path, *first), number(path, *last))
         }
+        _ => String::new(),
     }
 }
 

@@ -13,6 +13,16 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// `≥ 111,632` for a lower bound, else as [`grouped`].
+pub(crate) fn at_least(value: u64, is_lower_bound: bool) -> String {
+    let sign = if is_lower_bound { AT_LEAST } else { "" };
+    format!("{sign}{}", grouped(value))
+}
+
+/// Before a lower bound, and before an upper one.
+pub(crate) const AT_LEAST: &str = "≥ ";
+pub(crate) const AT_MOST: &str = "≤ ";
+
 /// `+1`, `-2,042`, and `0` without a sign.
 pub(crate) fn signed(difference: i64) -> String {
     let sign = match difference {
@@ -54,6 +64,11 @@ mod tests {
     fn digits_are_grouped_from_the_right() {
         let texts = [0, 999, 1000, 111_632, u64::MAX].map(grouped);
         assert_eq!(texts, ["0", "999", "1,000", "111,632", "18,446,744,073,709,551,615"]);
+    }
+
+    #[test]
+    fn a_lower_bound_has_its_sign() {
+        assert_eq!([true, false].map(|bound| at_least(8000, bound)), ["≥ 8,000", "8,000"]);
     }
 
     #[test]

@@ -123,6 +123,30 @@ fn a_comparison_across_machines() {
     insta::assert_snapshot!(comparison_table(&comparison, PLAIN));
 }
 
+/// The timer softirq in a kernel that leaves it to the tick, and in one that never runs it.
+fn waits() -> [Measurement; 3] {
+    let timer = |samples: [u64; 2]| path("softirq.timer+user", &[&samples, &samples]);
+    let net = || path("softirq.net-rx", &[&[742, 742], &[742, 742]]);
+    let some = timer([4_000_123, 8_000_000]).with_lower_bounds(vec![1, 3]);
+    let all = timer([8_000_000; 2]).with_lower_bounds(vec![0, 1, 2, 3]);
+    [timer([1384, 1499]), some, all].map(|timer| measurement("vmlinuz", "6.1", vec![timer, net()]))
+}
+
+#[test]
+fn a_measurement_with_lower_bounds() {
+    let [_, some, all] = waits();
+    let tables = [some, all].map(|measurement| measurement_table(&measurement, PLAIN));
+    insta::assert_snapshot!(tables.join("\n"));
+}
+
+#[test]
+fn a_comparison_with_lower_bounds() {
+    let [exact, some, all] = waits();
+    let pairs = [(&exact, &all), (&all, &exact), (&some, &all), (&all, &all)];
+    let tables = pairs.map(|(base, new)| compare(base, new, Threshold::default()));
+    insta::assert_snapshot!(tables.map(|it| comparison_table(&it, PLAIN)).join("\n"));
+}
+
 #[test]
 fn nothing_to_compare() {
     let nothing = measurement("vmlinuz", "6.1.0", vec![]);

@@ -255,7 +255,11 @@ pub(crate) fn frame(write: impl FnOnce(&mut [u8]) -> Option<&[u8]>) -> Vec<u8> {
 pub(crate) fn outcome<'a>(buffer: &'a mut [u8], place: Place, samples: &[u64]) -> Option<&'a [u8]> {
     let checks = [].into_iter();
     let status = OutcomeStatus::Ok;
-    message::outcome(buffer, message::Outcome { place, status, reason: b"", checks, samples })
+    let (reason, lower_bounds) = (&b""[..], &[][..]);
+    message::outcome(
+        buffer,
+        message::Outcome { place, status, reason, checks, samples, lower_bounds },
+    )
 }
 
 fn take(files: &mut Vec<(i32, OwnedFd)>, number: i32) -> File {

@@ -25,6 +25,16 @@ pub struct PathOutcome {
     pub checks: Vec<(String, String)>,
     /// The samples of each run.
     pub runs: Vec<Vec<u64>>,
+    /// Which samples are lower bounds: positions in all runs' samples, one run after the other,
+    /// ascending.
+    pub lower_bounds: Vec<u32>,
+}
+
+impl PathOutcome {
+    /// A path of which nothing has come yet.
+    fn without_samples(status: PathStatus) -> Self {
+        Self { status, checks: vec![], runs: vec![], lower_bounds: vec![] }
+    }
 }
 
 /// Outcomes of all paths, as they come in.
@@ -41,7 +51,7 @@ pub(crate) struct Gathered {
 impl Gathered {
     /// For paths with so many windows each, in so many perturbed runs.
     pub(crate) fn new(windows: &[u32], runs: u32) -> Self {
-        let empty = PathOutcome { status: PathStatus::Ok, checks: vec![], runs: vec![] };
+        let empty = PathOutcome::without_samples(PathStatus::Ok);
         Self {
             windows: windows.to_vec(),
             runs,
@@ -80,15 +90,18 @@ impl Gathered {
     /// What came of each path in the first run.
     pub(crate) fn first_run(mut self) -> Vec<PathOutcome> {
         self.runs = 1;
-        self.outcomes.iter_mut().for_each(|outcome| outcome.runs.truncate(1));
+        for outcome in &mut self.outcomes {
+            outcome.runs.truncate(1);
+            let kept = outcome.runs.first().map_or(0, Vec::len);
+            outcome.lower_bounds.retain(|&position| (position as usize) < kept);
+        }
         self.finish()
     }
 
     /// Marks a path that was left out because the kernel died in it.
     pub(crate) fn mark_lost(&mut self, index: usize, reason: String) {
         if let Some(outcome) = self.outcomes.get_mut(index) {
-            *outcome =
-                PathOutcome { status: PathStatus::Failed(reason), checks: vec![], runs: vec![] };
+            *outcome = PathOutcome::without_samples(PathStatus::Failed(reason));
         }
     }
 
@@ -106,6 +119,7 @@ impl Gathered {
             }
             if outcome.status != PathStatus::Ok {
                 outcome.runs.clear();
+                outcome.lower_bounds.clear();
             }
         }
         self.outcomes
@@ -153,6 +167,18 @@ impl OutcomeSink for Gathered {
             self.excess = true;
         }
     }
+
+    fn lower_bound(&mut self, position: usize) {
+        let Some(outcome) = self.current.and_then(|index| self.outcomes.get_mut(index)) else {
+            return;
+        };
+        let Some((samples, before)) = outcome.runs.split_last() else { return };
+        let before: usize = before.iter().map(Vec::len).sum();
+        match u32::try_from(before + position) {
+            Ok(flat) if position < samples.len() => outcome.lower_bounds.push(flat),
+            _ => self.excess = true,
+        }
+    }
 }
 
 /// Longest text of a guest's that is kept, in characters; the agent's own are no longer.
@@ -188,6 +214,35 @@ mod tests {
         }
         assert!(!gathered.in_excess());
         assert_eq!(gathered.finish()[0].runs, [[330], [331]]);
+    }
+
+    #[test]
+    fn lower_bounds_are_kept_by_their_positions_over_all_runs() {
+        let mut gathered = Gathered::new(&[2], 2);
+        for (run, position) in [(0, 1), (1, 0)] {
+            report(&mut gathered, run, ReportedStatus::Ok, &[330, 331]);
+            gathered.lower_bound(position);
+        }
+        assert!(!gathered.in_excess());
+        assert_eq!(gathered.finish()[0].lower_bounds, [1, 2]);
+    }
+
+    #[test]
+    fn the_first_run_keeps_its_own_lower_bounds() {
+        let mut gathered = Gathered::new(&[1], 2);
+        for run in 0..2 {
+            report(&mut gathered, run, ReportedStatus::Ok, &[330]);
+            gathered.lower_bound(0);
+        }
+        assert_eq!(gathered.first_run()[0].lower_bounds, [0]);
+    }
+
+    #[test]
+    fn a_lower_bound_without_a_sample_is_excess() {
+        let mut gathered = Gathered::new(&[2], 1);
+        report(&mut gathered, 0, ReportedStatus::Ok, &[330]);
+        gathered.lower_bound(1);
+        assert!(gathered.in_excess());
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub const MAX_PATHS: u64 = 256;
 pub const MAX_RUNS: u64 = 1024;
 /// Most samples of one path in one run.
 pub const MAX_SAMPLES: u64 = 1024;
+/// Most words of the mask that marks lower bounds: a bit for each sample.
+pub const MAX_MASK: u64 = MAX_SAMPLES / u64::BITS as u64;
 /// Most checks that a probe reports.
 pub const MAX_CHECKS: u64 = 16;
 
@@ -98,6 +100,9 @@ pub struct Outcome<'a, C> {
     pub checks: C,
     /// Every sample, in the clock's unit, in the order taken.
     pub samples: &'a [u64],
+    /// Which samples are lower bounds: a bit for each, the first word's lowest is the first
+    /// sample's. What is missing at the end is 0.
+    pub lower_bounds: &'a [u64],
 }
 
 /// A [`Kind::Outcome`] frame.
@@ -116,6 +121,8 @@ where
         writer.text(value);
     }
     writer.samples(outcome.samples);
+    // Words are coded as samples are: nearly always all of them are 0.
+    writer.samples(outcome.lower_bounds);
     let length = writer.finish()?;
     seal(buffer, Kind::Outcome, length)
 }
@@ -128,6 +135,9 @@ pub trait OutcomeSink {
     fn check(&mut self, name: &str, value: &str);
     /// One sample.
     fn sample(&mut self, value: u64);
+    /// The sample at `position`, from 0, is a lower bound; after all samples, ascending. It may be
+    /// a position without a sample.
+    fn lower_bound(&mut self, position: usize);
 }
 
 /// Decodes the text of a Ready, Done or Abort frame.
@@ -158,6 +168,12 @@ pub fn read_outcome(frame: &RawFrame<'_>, sink: &mut impl OutcomeSink) -> Result
         sink.check(reader.text()?, reader.text()?);
     }
     reader.samples(MAX_SAMPLES, |sample| sink.sample(sample))?;
+    let mut first = 0;
+    reader.samples(MAX_MASK, |word| {
+        let marked = (0..u64::BITS).filter(|bit| word >> bit & 1 == 1);
+        marked.for_each(|bit| sink.lower_bound(first + bit as usize));
+        first += u64::BITS as usize;
+    })?;
     reader.end()
 }
 
@@ -177,6 +193,7 @@ mod tests {
         status: Option<(Place, OutcomeStatus, String)>,
         checks: Vec<(String, String)>,
         samples: Vec<u64>,
+        lower_bounds: Vec<usize>,
     }
 
     impl OutcomeSink for Seen {
@@ -188,6 +205,9 @@ mod tests {
         }
         fn sample(&mut self, value: u64) {
             self.samples.push(value);
+        }
+        fn lower_bound(&mut self, position: usize) {
+            self.lower_bounds.push(position);
         }
     }
 
@@ -204,13 +224,48 @@ mod tests {
             reason: b"",
             checks: checks.into_iter(),
             samples: &samples,
+            lower_bounds: &[],
         };
         let frame = next_frame(outcome(&mut buffer, sent).unwrap()).unwrap().unwrap();
         let mut seen = Seen::default();
         read_outcome(&frame, &mut seen).unwrap();
+        assert_eq!(seen.lower_bounds, []);
         assert_eq!(seen.status, Some((PLACE, OutcomeStatus::Ok, String::new())));
         assert_eq!(seen.checks, [("entry".to_owned(), "syscall".to_owned())]);
         assert_eq!(seen.samples, samples);
+    }
+
+    /// As many words as [`MAX_MASK`].
+    const WORDS: usize = 16;
+    const _: () = assert!(WORDS as u64 == MAX_MASK);
+
+    /// What is read of an outcome with two samples and this mask.
+    fn marked(lower_bounds: &[u64]) -> Result<Vec<usize>, PayloadError> {
+        let mut buffer = [0; 256];
+        let checks = [(&b""[..], &b""[..]); 0];
+        let sent = Outcome {
+            place: PLACE,
+            status: OutcomeStatus::Ok,
+            reason: b"",
+            checks: checks.into_iter(),
+            samples: &[7, 8],
+            lower_bounds,
+        };
+        let frame = next_frame(outcome(&mut buffer, sent).unwrap()).unwrap().unwrap();
+        let mut seen = Seen::default();
+        read_outcome(&frame, &mut seen).map(|()| seen.lower_bounds)
+    }
+
+    #[test]
+    fn lower_bounds_are_read_back_by_position() {
+        assert_eq!(marked(&[0b10]), Ok(vec![1]));
+        assert_eq!(marked(&[1 << 63 | 1, 0, 0b100]), Ok(vec![0, 63, 130]));
+        assert_eq!(marked(&[0; WORDS]), Ok(vec![]));
+    }
+
+    #[test]
+    fn more_lower_bounds_than_samples_may_be_are_refused() {
+        assert_eq!(marked(&[0; WORDS + 1]), Err(PayloadError::Range));
     }
 
     #[test]

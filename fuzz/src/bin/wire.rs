@@ -61,4 +61,8 @@ impl OutcomeSink for Bounded {
         self.samples += 1;
         assert!(self.samples <= MAX_SAMPLES);
     }
+
+    fn lower_bound(&mut self, position: usize) {
+        assert!((position as u64) < MAX_SAMPLES);
+    }
 }

@@ -5,21 +5,24 @@
 //! a socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the
 //! idle task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
-//! Proof: only pairs count whose raise was recorded in the context that the path names, and during
-//! the round that makes it. Recording an event takes time inside the interval: the same code's cost
-//! is measured in the same run (a datagram's send with and without the raise event) and subtracted,
-//! once for the pair and once for each other softirq's event in between; the report shows how much.
+//! Proof: only raises count that were recorded in the context that the path names, and during the
+//! round that makes them; which and how is said in [`waits`](super::waits). Recording an event
+//! takes time inside the interval: the same code's cost is measured in the same run (a datagram's
+//! send with and without the raise event) and subtracted, once for the pair and once for each other
+//! softirq's event in between; the report shows how much.
+
+use core::ops::Range;
 
 use crate::{
     clock,
-    failure::{Failure, Outcome, broken, prove, unsupported},
+    failure::{Failure, Outcome, prove, unsupported},
     report::ProbeReport,
     socket::{
         AF_INET, AF_UNIX, SOCK_DGRAM, bind, connect, loopback_up, set_receive_timeout, socket,
     },
-    softirq::spin::spin,
-    sys::{self, Timespec, nr},
-    task::Partner,
+    softirq::waits::Observation,
+    sys::{self, nr},
+    task::{Partner, sleep},
     tracefs::{self, Event, Tracer},
 };
 
@@ -31,67 +34,80 @@ const NET_RX: &str = "vec=3 ";
 /// Rounds after which a path that never ran is given up.
 const ROUNDS: usize = 12;
 
+/// Ticks of a round in which raises count: the partner's timer expires at every second.
+const COUNTED: u64 = 9;
+/// Ticks for which it is observed after that: so a softirq that is left to the next tick is seen to
+/// run.
+const REST: u64 = 2;
+/// The shortest and the longest tick of Linux, in nanoseconds: 1000 and 100 a second.
+const TICKS: (u64, u64) = (1_000_000, 10_000_000);
+
 pub(super) fn timer_user(report: &mut ProbeReport) -> Outcome {
     let own = sys::getpid().unwrap_or(0);
-    timer(report, |event| event.hard_irq && event.pid as usize == own, spin)
-}
-
-pub(super) fn timer_idle(report: &mut ProbeReport) -> Outcome {
-    timer(report, |event| event.hard_irq && event.pid == 0, doze)
-}
-
-/// A round in which the CPU idles.
-fn doze() {
-    let _ = sys::sleep(Timespec { seconds: 0, nanoseconds: 20_000_000 });
-}
-
-/// Waits of raised TIMER softirqs whose raise `counts`, over rounds of `round`.
-fn timer(
-    report: &mut ProbeReport,
-    counts: impl Fn(&Event<'_>) -> bool,
-    round: impl Fn(),
-) -> Outcome {
-    let tracer = Tracer::new(&[ENTRY, RAISE])?;
-    let recording = recording_cost(report)?;
-    let _partner = Partner::process(arm_timers()?)?;
-    gather(report, Watch { tracer, recording, vector: TIMER }, counts, || {
-        round();
+    let interrupts_own = |event: &Event<'_>| event.hard_irq && event.pid as usize == own;
+    timer(report, interrupts_own, |instructions| {
+        clock::busy(instructions);
         Ok(())
     })
 }
 
-/// What is waited for, and what recording it costs.
+pub(super) fn timer_idle(report: &mut ProbeReport) -> Outcome {
+    timer(report, |event| event.hard_irq && event.pid == 0, sleep)
+}
+
+/// Waits of TIMER softirqs raised in `context`, over rounds in which `pass` lets a time pass.
+fn timer(
+    report: &mut ProbeReport,
+    context: impl Fn(&Event<'_>) -> bool,
+    pass: impl Fn(u64) -> Outcome,
+) -> Outcome {
+    // Where there is no such clock (CONFIG_POSIX_TIMERS), rounds are as long as they can be.
+    let tick = sys::tick().unwrap_or(TICKS.1).clamp(TICKS.0, TICKS.1);
+    let tracer = Tracer::new(&[ENTRY, RAISE])?;
+    let recording = recording_cost(report)?;
+    let socket = datagram_socket()?;
+    let _partner = Partner::process(arm_timers()?)?;
+    gather(report, Watch { tracer, recording, vector: TIMER }, context, || {
+        // Its end runs all softirqs that are pending: so the first raise seen is no second one.
+        send_to_self(socket)?;
+        let begin = clock::stamp();
+        // That is the least time that passes. What the probe does then is not observed: its own
+        // system calls run softirqs that the tick has left.
+        pass((COUNTED + REST) * tick)?;
+        let counted = begin..begin + COUNTED * tick;
+        Ok(Round { end: counted.end + REST * tick, counted })
+    })
+}
+
+/// What is waited for.
 struct Watch {
     tracer: Tracer,
+    /// What recording an event costs.
     recording: u64,
     vector: &'static str,
 }
 
-/// Records waits whose raise `counts`, over rounds of `round`, until there are enough.
+/// A round, by the TSC.
+struct Round {
+    /// When a raise must come to count.
+    counted: Range<u64>,
+    /// Until when entries are looked at.
+    end: u64,
+}
+
+/// Records the waits of raises in `context`, over rounds of `round`, until there are enough.
 fn gather(
     report: &mut ProbeReport,
     mut watch: Watch,
-    counts: impl Fn(&Event<'_>) -> bool,
-    round: impl Fn() -> Result<(), Failure>,
+    context: impl Fn(&Event<'_>) -> bool,
+    round: impl Fn() -> Result<Round, Failure>,
 ) -> Outcome {
     for _ in 0..ROUNDS {
         tracefs::forget()?;
-        let begin = clock::stamp();
-        round()?;
-        let during = begin..clock::stamp();
-        let counts = |event: &Event<'_>| during.contains(&event.stamp) && counts(event);
-        let mut wrong = None;
-        waits(&mut watch.tracer, watch.vector, counts, |wait| {
-            match wait.cost.checked_sub(watch.recording * wait.recorded) {
-                Some(cost) => report.keep(cost),
-                None => wrong = Some(wait),
-            }
-        })?;
-        if let Some(Wait { cost, recorded }) = wrong {
-            return broken!(
-                "{recorded} events in a wait of {cost}: recording can't cost that much"
-            );
-        }
+        let Round { counted, end } = round()?;
+        let observation = Observation { vector: watch.vector, counted, end, context: &context };
+        let events = watch.tracer.read()?;
+        observation.waits(events, |wait| wait.record(watch.recording, report))?;
         if report.is_full() {
             return Ok(());
         }
@@ -120,44 +136,14 @@ pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
         report,
         Watch { tracer, recording, vector: NET_RX },
         |_| true,
-        || (0..sends).try_for_each(|_| send_to_self(socket).map(|_| ())),
+        || {
+            let begin = clock::stamp();
+            // Each ends when its datagram was received, so no raise is left at the end.
+            (0..sends).try_for_each(|_| send_to_self(socket).map(drop))?;
+            let end = clock::stamp();
+            Ok(Round { counted: begin..end, end })
+        },
     )
-}
-
-/// From a raise to its entry.
-#[derive(Clone, Copy)]
-struct Wait {
-    /// By the trace's stamps.
-    cost: u64,
-    /// Events recorded in it: the pair counts once, since the raise is stamped early in its
-    /// recording and the entry late.
-    recorded: u64,
-}
-
-/// Pairs each first raise of `vector` that `counts` with the entry that follows it.
-fn waits(
-    tracer: &mut Tracer,
-    vector: &str,
-    counts: impl Fn(&Event<'_>) -> bool,
-    mut sink: impl FnMut(Wait),
-) -> Result<(), Failure> {
-    let mut raised: Option<(Option<u64>, u64)> = None;
-    tracer.read(|event| {
-        let ours = event.detail.starts_with(vector);
-        match (event.name, raised) {
-            ("softirq_raise", None) if ours => {
-                raised = Some((counts(&event).then_some(event.stamp), 1));
-            }
-            ("softirq_entry", Some((since, recorded))) if ours => {
-                if let Some(since) = since {
-                    sink(Wait { cost: event.stamp.wrapping_sub(since), recorded });
-                }
-                raised = None;
-            }
-            (_, Some((since, recorded))) => raised = Some((since, recorded + 1)),
-            _ => {}
-        }
-    })
 }
 
 /// Datagrams sent to learn what recording costs; their middle one counts.

@@ -1,0 +1,40 @@
+//! A kernel that leaves softirqs to the next tick says so: its long waits are not lost.
+
+use pathmeter_e2e::{Scene, built, path};
+use serde_json::Value;
+
+/// Nanoseconds from tick to tick in the test kernels, by `CONFIG_HZ`.
+const TICK: u64 = 1_000_000_000 / 250;
+/// From a raise in one tick to the entry at the end of the next is about a tick.
+const ABOUT_A_TICK: u64 = TICK / 100 * 99;
+/// More than any kernel takes to run a softirq at the end of the tick that raised it.
+const AT_ONCE: u64 = 10_000;
+
+/// Those whose softirq the tick raises.
+const TIMER: [&str; 2] = ["softirq.timer+user", "softirq.timer+idle"];
+
+fn samples(result: &Value, name: &str) -> Vec<u64> {
+    let samples = path(result, name)["samples"].as_array().unwrap();
+    samples.iter().map(|sample| sample.as_u64().unwrap()).collect()
+}
+
+#[test]
+fn a_softirq_that_is_left_to_the_tick_waits_for_a_tick() {
+    let scene = Scene::warm();
+    let (base, late) = (built("base"), built("softirq-tick"));
+    let measured = |kernel: &str| scene.run(&["measure", kernel, "--json"]).json();
+    let (of_base, of_late) = (measured(&base), measured(&late));
+    for name in TIMER {
+        let (at_once, late) = (samples(&of_base, name), samples(&of_late, name));
+        assert!(at_once.iter().all(|wait| *wait < AT_ONCE), "{name}: {at_once:?}");
+        // Not all: what another softirq's tick finds raised runs with it.
+        let ticks = late.iter().filter(|wait| **wait >= ABOUT_A_TICK).count();
+        assert!(ticks * 5 >= late.len(), "{name}: {late:?}");
+    }
+    let only = ["compare", &base, &late, "--only", "softirq.timer*", "--json"];
+    let comparison = scene.run(&only).json();
+    for name in TIMER {
+        let verdict = &path(&comparison, name)["verdict"];
+        assert!(["higher", "mode-appeared"].iter().any(|worse| verdict == worse), "{verdict}");
+    }
+}
