@@ -1,7 +1,7 @@
 //! A report in memory that a probe's process shares with the one that waits for it.
 //!
 //! The two never hold a reference to it at once that the other could write under: this process has
-//! one only before the probe's is forked and after it has ended, the probe's process only while it
+//! one only before the probe's is made and after it has ended, the probe's process only while it
 //! lives. Nor does it matter what a probe that was killed has left there: any bytes are a report.
 
 use core::ptr::NonNull;
