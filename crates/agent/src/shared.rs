@@ -108,9 +108,7 @@ mod tests {
     }
 
     fn maps(report: &mut ProbeReport) -> Outcome {
-        let address = sys::map(4096, flag::MAP_PRIVATE).unwrap_or(0);
-        report.push(address as u64);
-        Ok(())
+        report.execute(|| Ok(sys::map(4096, flag::MAP_PRIVATE).unwrap_or(0) as u64))
     }
 
     #[test]
