@@ -21,6 +21,7 @@ mod pause;
 mod plan;
 mod port;
 mod shared;
+mod spent;
 mod start;
 mod symbols;
 mod trouble;

@@ -1,7 +1,7 @@
 //! A report in memory that a probe's process shares with the one that waits for it.
 //!
 //! The two never hold a reference to it at once that the other could write under: this process has
-//! one only before the probe's is forked and after it has ended, the probe's process only while it
+//! one only before the probe's is made and after it has ended, the probe's process only while it
 //! lives. Nor does it matter what a probe that was killed has left there: any bytes are a report.
 
 use core::ptr::NonNull;
@@ -46,11 +46,12 @@ impl SharedReport {
         // ProbeReport; no probe's process has it now, and the reference ends with the statement.
         unsafe { self.place.as_mut() }.reset(samples, own as u32);
         let place = self.place;
-        let child = task::fork(|| fill(place, probe, limit))?;
-        let ended = task::wait(child);
-        // Partners that outlived a killed probe. They have no report.
+        let mappings = sys::mapped();
+        let (child, ended) = task::in_child(|| fill(place, probe, limit))?;
+        // Partners that outlived a killed probe. They have no report, and memory of their own.
         let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
-        let ended = ended?;
+        // SAFETY: what the probe mapped was its own, and it has ended.
+        unsafe { sys::unmap_since(mappings) };
         // SAFETY: as above, and the process that wrote to it has ended. The compiler can't have
         // kept older values: the pointer came from a system call, and so may any later one write
         // there.
@@ -60,8 +61,8 @@ impl SharedReport {
 
 /// The life of a probe's process; its exit code.
 fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
-    // SAFETY: this process is a copy of the one that waits, and has no other reference to the
-    // memory; the waiting one has none until this one has ended.
+    // SAFETY: the waiting process, whose memory this one shares, has no reference to the report
+    // until this one has ended.
     let report = unsafe { place.as_mut() };
     let _ = sys::setpgid(0, 0);
     let _ = sys::alarm(limit);
@@ -75,8 +76,11 @@ fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
 mod tests {
     use super::*;
     use pathmeter_probes::{Outcome, ProbeStatus};
+    use std::sync::Mutex;
 
     const LIMIT: usize = 10;
+    /// Held by each test: what is mapped is known for one thread of the process only.
+    static ALONE: Mutex<()> = Mutex::new(());
 
     fn samples_its_windows(report: &mut ProbeReport) -> Outcome {
         let mut cost = 0;
@@ -95,6 +99,7 @@ mod tests {
 
     #[test]
     fn what_a_probe_leaves_is_seen_when_it_has_ended() {
+        let _alone = ALONE.lock().unwrap();
         let mut shared = SharedReport::new().unwrap();
         let (ended, report) = shared.run(samples_its_windows, 2, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Exit(0), ProbeStatus::Ok));
@@ -102,8 +107,25 @@ mod tests {
         assert_eq!(report.parent(), std::process::id() as usize);
     }
 
+    fn maps(report: &mut ProbeReport) -> Outcome {
+        report.execute(|| Ok(sys::map(4096, flag::MAP_PRIVATE).unwrap_or(0) as u64))
+    }
+
+    #[test]
+    fn what_a_probe_maps_is_gone_when_it_has_ended() {
+        let _alone = ALONE.lock().unwrap();
+        let mut shared = SharedReport::new().unwrap();
+        let mappings = sys::mapped();
+        for _ in 0..100 {
+            let (_, report) = shared.run(maps, 1, LIMIT).unwrap();
+            assert_ne!(report.samples(), [0]);
+            assert_eq!(sys::mapped(), mappings);
+        }
+    }
+
     #[test]
     fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
+        let _alone = ALONE.lock().unwrap();
         let mut shared = SharedReport::new().unwrap();
         let (ended, report) = shared.run(is_killed, 1, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));

@@ -14,7 +14,7 @@ use pathmeter_wire::{
     plan::Plan,
 };
 
-use crate::{command, guest, port::Port, shared::SharedReport, trouble::Trouble};
+use crate::{command, guest, port::Port, shared::SharedReport, spent::Spent, trouble::Trouble};
 
 // Whatever a probe reports, the protocol can carry.
 const _: () = assert!(MAX_SAMPLES as u64 <= message::MAX_SAMPLES);
@@ -30,9 +30,8 @@ const ELAPSED_LIMIT: usize = 90;
 /// Random numbers reseeded from `number`, then this program executed afresh as a child, waited for.
 pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
     guest::seed_random(u64::from(number));
-    let child = task::fork(|| execute(number, round));
-    match child.and_then(task::wait) {
-        Ok(Ended::Exit(0)) => Ok(()),
+    match task::in_child(|| execute(number, round)) {
+        Ok((_, Ended::Exit(0))) => Ok(()),
         other => Err(Text::format(format_args!("start {number} ended with {other:?}"))),
     }
 }
@@ -81,13 +80,17 @@ fn execute(number: u32, round: Round) -> usize {
     1
 }
 
-/// Executes every path of the plan that is in `round`, and sends what came of it.
+/// Executes every path of the plan that is in `round`, but those that the first run has found to
+/// give no samples, and sends what came of it.
 pub(crate) fn execute_plan(
     port: &mut Port,
     plan: &Plan,
     start: u32,
     round: Round,
 ) -> Result<(), Trouble> {
+    // A probe shares this process's memory. Until 5.15 Linux kills all processes that share the
+    // memory of one that a signal kills, unless that may not be dumped.
+    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
     let mut shared = SharedReport::new()?;
     shift_phase(start);
     let limit = match plan.suite() {
@@ -96,17 +99,31 @@ pub(crate) fn execute_plan(
     };
     // One a path, in the order of the suite.
     let probes = probes(plan.suite());
+    let first = start == 0;
+    let mut spent = if first { Spent::default() } else { Spent::recall() };
     for (index, path) in plan.in_round(round) {
+        if spent.holds(index) {
+            continue;
+        }
         let place = Place { run: u64::from(start), path: index as u64 };
         port.send_begin(place);
         match shared.run(probes[index], path.kind.samples(), limit) {
-            Ok((ended, report)) => send(port, place, report, ended),
+            Ok((ended, report)) => {
+                send(port, place, report, ended);
+                if report.status() != ProbeStatus::Ok || path.kind.samples() == 0 {
+                    spent.add(index);
+                }
+            }
             Err(error) => {
                 let reason: Trouble =
                     Text::format(format_args!("the probe can't be run (error {error})"));
                 port.send_failed(place, reason.as_bytes());
+                spent.add(index);
             }
         }
+    }
+    if first {
+        spent.leave();
     }
     Ok(())
 }

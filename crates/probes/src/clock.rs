@@ -57,12 +57,15 @@ pub fn window<R>(code: impl FnOnce() -> R) -> (u64, R) {
 /// Executes about `instructions` instructions in user mode, and nothing else.
 ///
 /// Long straight blocks of `nop` rather than reads of the clock: an interpreter has next to
-/// nothing to do for them, but must leave its translated code for a clock.
+/// nothing to do for them, but must leave its translated code for a clock. A block has as many
+/// instructions as QEMU translates in one piece (`CF_COUNT_MASK` less one), and lies in one page.
+#[inline(never)]
 pub fn busy(instructions: u64) {
-    const BLOCK: u64 = 128;
+    const BLOCK: u64 = 510;
     // SAFETY: counts a register down.
     unsafe {
-        asm!("2:", ".fill 126, 1, 0x90", "dec {count}", "jnz 2b",
+        asm!(".balign 1024", "2:", ".fill {nops}, 1, 0x90", "dec {count}", "jnz 2b",
+            nops = const BLOCK - 2,
             count = inout(reg) instructions / BLOCK + 1 => _, options(nostack, nomem));
     }
 }

@@ -160,16 +160,15 @@ pub(crate) fn yields(flag: u64, times: u32, signalled: Signalled) -> Result<Yiel
 /// buffer, so it is left alone until then.
 fn run(parameters: &Parameters, output: usize) -> Result<Ended, Failure> {
     write_program(parameters)?;
-    let program = task::fork(execute)
-        .map_err(|error| Failure::unsupported(format_args!("no fork (error {error})")))?;
+    let ended = task::trial(execute);
     let _ = sys::close(output);
-    match task::wait(program) {
+    match ended {
         Ok(Ended::Exit(code)) if code == ENOEXEC.cast_unsigned() => {
             unsupported!("32-bit programs don't run on this kernel (CONFIG_IA32_EMULATION)")
         }
         Ok(Ended::Exit(NO_ENTRY)) => unsupported!("the kernel gives 32-bit programs no vDSO"),
         Ok(ended) => Ok(ended),
-        Err(error) => unsupported!("the 32-bit program was lost (wait4: error {error})"),
+        Err(error) => unsupported!("no process for the 32-bit program (clone: error {error})"),
     }
 }
 

@@ -5,8 +5,9 @@
 //!
 //! The crate has no libc, allocates nothing and speaks to the kernel by raw system calls, so that
 //! the agent (which is /init in a guest) can run it on any kernel. Contract of every probe: it is
-//! called in a process of its own (forked for it, so it may change flags, bitmaps and scheduling at
-//! will), pinned to one CPU, in a fresh process group, under an alarm.
+//! called in a process of its own (so it may change flags, bitmaps and scheduling at will), pinned
+//! to one CPU, in a fresh process group, under an alarm. It shares its memory with the process that
+//! waits for it, so all that it maps it gets from [`sys::map`], which knows what to unmap.
 //!
 //! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
 //! what several groups share (partners, sockets, what is echoed, the lab kernel's own, tracefs);

@@ -5,7 +5,10 @@
 //! a negative error number, as [`Ret`].
 #![allow(clippy::missing_safety_doc, reason = "the safety of raw calls is argued once, on `call`")]
 
-use core::arch::asm;
+use core::{
+    arch::asm,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// System call numbers.
 pub mod nr {
@@ -17,6 +20,7 @@ pub mod nr {
     pub const STAT: usize = 4;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
+    pub const MUNMAP: usize = 11;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGRETURN: usize = 15;
     pub const IOCTL: usize = 16;
@@ -77,6 +81,7 @@ pub mod nr32 {
 pub mod errno {
     #![allow(missing_docs, reason = "names are the kernel's own")]
     pub const EINTR: i32 = 4;
+    pub const ENOMEM: i32 = 12;
     pub const EINVAL: i32 = 22;
     pub const ENOSYS: i32 = 38;
     pub const EAFNOSUPPORT: i32 = 97;
@@ -176,7 +181,10 @@ pub mod flag {
     pub const SCHED_FIFO: usize = 1;
     pub const SIGKILL: usize = 9;
     pub const SIGALRM: usize = 14;
+    pub const SIGCHLD: usize = 17;
+    pub const CLONE_VM: usize = 0x100;
     pub const PR_SET_PDEATHSIG: usize = 1;
+    pub const PR_SET_DUMPABLE: usize = 4;
     pub const RUSAGE_SELF: usize = 0;
     pub const RUSAGE_THREAD: usize = 1;
     pub const FUTEX_WAIT: usize = 0;
@@ -239,11 +247,43 @@ pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
     unsafe { checked(nr::PWRITE64, [fd, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) }
 }
 
+/// What [`map`] has mapped, by address and length, so that it can be unmapped when its process has
+/// ended, whose memory may be shared. Only one process of those that share it is ever running.
+static MAPPED: [(AtomicUsize, AtomicUsize); MOST_MAPPED] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MOST_MAPPED];
+static MAPPINGS: AtomicUsize = AtomicUsize::new(0);
+/// Most mappings at a time: several times what a probe makes.
+const MOST_MAPPED: usize = 32;
+
 /// An anonymous mapping of `length` bytes, read and write, with `flags` besides `MAP_ANONYMOUS`.
 pub fn map(length: usize, flags: usize) -> Ret {
     let flags = flags | flag::MAP_ANONYMOUS;
+    let Some(entry) = MAPPED.get(MAPPINGS.load(Relaxed)) else { return Err(errno::ENOMEM) };
     // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
-    unsafe { checked(nr::MMAP, [0, length, flag::PROT_READ_WRITE, flags, usize::MAX, 0]) }
+    let address =
+        unsafe { checked(nr::MMAP, [0, length, flag::PROT_READ_WRITE, flags, usize::MAX, 0]) }?;
+    entry.0.store(address, Relaxed);
+    entry.1.store(length, Relaxed);
+    MAPPINGS.fetch_add(1, Relaxed);
+    Ok(address)
+}
+
+/// How many mappings there are.
+pub fn mapped() -> usize {
+    MAPPINGS.load(Relaxed)
+}
+
+/// Unmaps all that was mapped since there were `kept` mappings.
+///
+/// # Safety
+/// Nobody may use any of it any more.
+pub unsafe fn unmap_since(kept: usize) {
+    for (address, length) in MAPPED.get(kept..mapped()).unwrap_or_default() {
+        let args = [address.load(Relaxed), length.load(Relaxed), 0, 0, 0, 0];
+        // SAFETY: the mapping is one of `map`'s, and the caller answers for its users.
+        let _ = unsafe { checked(nr::MUNMAP, args) };
+    }
+    MAPPINGS.fetch_min(kept, Relaxed);
 }
 
 /// Ends the calling thread's whole process.

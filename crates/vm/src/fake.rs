@@ -181,7 +181,7 @@ impl Guest for FakeGuest {
     }
 
     /// All the state that it has is the plan.
-    fn save(self, mut file: File) -> Result<(), VmError> {
+    fn save(&mut self, mut file: File) -> Result<(), VmError> {
         let written = if self.host.full {
             Err(std::io::ErrorKind::StorageFull.into())
         } else {

@@ -57,8 +57,8 @@ pub(crate) trait Guest: Sized {
     /// Waits until the guest has had itself paused.
     fn await_pause(&mut self) -> Result<(), VmError>;
 
-    /// Writes the paused guest's state to `file`, from the file's offset on, and ends the guest.
-    fn save(self, file: File) -> Result<(), VmError>;
+    /// Writes the paused guest's state to `file`, from the file's offset on. It stays paused.
+    fn save(&mut self, file: File) -> Result<(), VmError>;
 
     /// Copies the paused guest's memory to the file that it was given as
     /// [`fd::MEMORY`](crate::machine::fd::MEMORY).

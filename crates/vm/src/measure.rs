@@ -61,17 +61,19 @@ fn measure_in<G: Guest, C: Send>(
     loop {
         let all = Plan::new(Suite::Exact, request.runs);
         let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
-        let snapshot = snapshot::<G>(host, request, &Initramfs::new(&plan))?;
-        match collect::<G, C>(host, request, &snapshot, &plan, counter) {
-            Ok((gathered, counts)) => {
+        let initramfs = Initramfs::new(&plan);
+        let (Attempt { collected, about, snapshot }, counts) =
+            counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
+        match collected {
+            Ok(gathered) => {
                 let counts = counts.map(|counts| (plan, counts));
-                return Ok(conclude(snapshot.about, gathered, counts, lost));
+                return Ok(conclude(about, gathered, counts, lost));
             }
             Err(VmError::Guest {
                 step: Step::Start | Step::Restore,
                 cause: GuestCause::Ended { how, .. },
                 ..
-            }) if snapshot.forget(request) => {
+            }) if snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) => {
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
             }
@@ -124,26 +126,98 @@ fn measure_elapsed_in<G: Guest>(
 ) -> Result<Vec<PathOutcome>, VmError> {
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
-    let (guest, _) = boot_guest::<G>(host, request, &settings, &Initramfs::new(&plan))?;
+    let (guest, _) =
+        boot_guest::<G>(host, request, &settings, &Initramfs::new(&plan), Extra::default())?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
-/// The guest at READY: from the cache, or by booting the kernel.
+/// What came of one guest.
+struct Attempt {
+    collected: Result<Gathered, VmError>,
+    about: Description,
+    /// What it was restored from; None if it was booted.
+    snapshot: Option<Snapshot>,
+}
+
+/// Runs the plan in one guest, which gets `extra` as well.
+fn attempt<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    plan: &Plan,
+    extra: Extra,
+) -> Result<Attempt, VmError> {
+    Ok(match at_ready::<G>(host, request, initramfs, extra)? {
+        AtReady::Booted(guest, about) => {
+            Attempt { collected: collect(request, Ok(guest), plan), about, snapshot: None }
+        }
+        AtReady::Saved(snapshot, extra) => {
+            let guest = snapshot.restore::<G>(host, request, extra);
+            let about = snapshot.about.clone();
+            Attempt { collected: collect(request, guest, plan), about, snapshot: Some(snapshot) }
+        }
+    })
+}
+
+/// A guest at READY.
+enum AtReady<G> {
+    /// It has booted, and is paused.
+    Booted(G, Description),
+    /// It can be restored, with this.
+    Saved(Snapshot, Extra),
+}
+
+/// The guest at READY: from the cache, or by booting the kernel. One that has booted need not be
+/// restored: where it was paused it goes on as its snapshot does.
+fn at_ready<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    extra: Extra,
+) -> Result<AtReady<G>, VmError> {
+    let slot = match seek(request, initramfs)? {
+        Some(Sought::Found(snapshot)) => return Ok(AtReady::Saved(snapshot, extra)),
+        Some(Sought::Missing(slot)) => Some(slot),
+        None => None,
+    };
+    let (mut guest, about) = boot_guest::<G>(host, request, request.settings, initramfs, extra)?;
+    if let Some(slot) = slot {
+        let snapshot = Snapshot::save(&mut guest, about.clone())?;
+        slot.keep(|entry| snapshot.write(entry));
+    }
+    Ok(AtReady::Booted(guest, about))
+}
+
+/// The guest at READY, to be restored: from the cache, or by booting the kernel.
 pub(crate) fn snapshot<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,
 ) -> Result<Snapshot, VmError> {
-    let Some(cache) = request.cache else { return boot::<G>(host, request, initramfs) };
-    let key = snapshot_key(request, initramfs);
-    let caller = request.caller("booting the kernel again");
-    let slot = match cache.seek(key.clone(), caller, Snapshot::open)? {
-        Sought::Found(snapshot) => return Ok(snapshot.cached_as(key)),
-        Sought::Missing(slot) => slot,
+    let slot = match seek(request, initramfs)? {
+        Some(Sought::Found(snapshot)) => return Ok(snapshot),
+        Some(Sought::Missing(slot)) => Some(slot),
+        None => None,
     };
     let snapshot = boot::<G>(host, request, initramfs)?;
-    slot.keep(|entry| snapshot.write(entry));
+    if let Some(slot) = slot {
+        slot.keep(|entry| snapshot.write(entry));
+    }
     Ok(snapshot)
+}
+
+/// Looks for the snapshot in the cache, if there is one.
+fn seek<'a>(
+    request: &'a Request<'a>,
+    initramfs: &Initramfs,
+) -> Result<Option<Sought<'a, Snapshot>>, VmError> {
+    let Some(cache) = request.cache else { return Ok(None) };
+    let key = snapshot_key(request, initramfs);
+    let caller = request.caller("booting the kernel again");
+    Ok(Some(match cache.seek(key.clone(), caller, Snapshot::open)? {
+        Sought::Found(snapshot) => Sought::Found(snapshot.cached_as(key)),
+        Sought::Missing(slot) => Sought::Missing(slot),
+    }))
 }
 
 fn snapshot_key(request: &Request<'_>, initramfs: &Initramfs) -> Key {
@@ -163,8 +237,9 @@ pub(crate) fn boot<G: Guest>(
     request: &Request<'_>,
     initramfs: &Initramfs,
 ) -> Result<Snapshot, VmError> {
-    let (guest, about) = boot_guest::<G>(host, request, request.settings, initramfs)?;
-    Snapshot::save(guest, about)
+    let (mut guest, about) =
+        boot_guest::<G>(host, request, request.settings, initramfs, Extra::default())?;
+    Snapshot::save(&mut guest, about)
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest.
@@ -173,6 +248,7 @@ fn boot_guest<G: Guest>(
     request: &Request<'_>,
     settings: &Settings,
     initramfs: &Initramfs,
+    mut extra: Extra,
 ) -> Result<(G, Description), VmError> {
     (request.progress)(Progress::Loading);
     let image = (request.kernel.load)()?;
@@ -182,13 +258,12 @@ fn boot_guest<G: Guest>(
         Boot::BzImage(bytes) => (bytes, Firmware::Qemu),
     };
     (request.progress)(Progress::Booting);
-    let files = vec![
+    extra.files.extend([
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
-    ];
+    ]);
     let about = Description { release: image.release.clone(), firmware };
     drop(image);
-    let extra = Extra { files, ..Extra::default() };
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
     await_ready(&mut guest)?;
@@ -208,18 +283,13 @@ fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
     Err(guest.failure(GuestCause::Protocol { what }))
 }
 
-/// Restores the snapshot and gathers what the agent sends until it is done.
-fn collect<G: Guest, C: Send>(
-    host: &G::Host,
+/// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.
+fn collect<G: Guest>(
     request: &Request<'_>,
-    snapshot: &Snapshot,
+    guest: Result<G, VmError>,
     plan: &Plan,
-    counter: &Counter<'_, C>,
-) -> Result<(Gathered, Option<C>), VmError> {
-    counter.with_guest(|extra| {
-        let guest: G = snapshot.restore(host, request, extra)?;
-        run_all(AgentRun::resume(request, guest, plan)?)
-    })
+) -> Result<Gathered, VmError> {
+    run_all(AgentRun::resume(request, guest?, plan)?)
 }
 
 /// Hears the agent until it is done.
@@ -240,8 +310,6 @@ mod tests {
     use super::*;
     use crate::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
     use crate::{Cache, Caller, Interrupt, PathStatus};
-
-    const BOTH: [Origin; 2] = [Origin::Boot, Origin::Snapshot];
 
     fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
         let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
@@ -280,8 +348,8 @@ mod tests {
             assert_eq!(paths[3].status, PathStatus::Failed(reason));
             let mut others = paths.iter().enumerate().filter(|(index, _)| *index != 3);
             assert!(others.all(|(index, path)| is_whole(index, path)));
-            assert_eq!(host.origins(), [BOTH, BOTH].concat());
-            assert!(host.started.borrow()[2..].iter().all(|(_, plan)| plan.skips(3)));
+            assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+            assert!(host.started.borrow()[1..].iter().all(|(_, plan)| plan.skips(3)));
             assert_eq!(host.notes.borrow().len(), 1);
         }
     }
@@ -293,7 +361,7 @@ mod tests {
         assert_eq!(paths.iter().filter(|path| path.status != PathStatus::Ok).count(), 4);
         let five = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
         assert_eq!(measured(&five, None).unwrap_err().in_path(), Some(4));
-        assert_eq!((four.origins().len(), five.origins().len()), (10, 10));
+        assert_eq!((four.origins().len(), five.origins().len()), (5, 5));
     }
 
     #[test]
@@ -304,7 +372,7 @@ mod tests {
             else {
                 panic!("{cause}");
             };
-            assert_eq!((found, &host.origins()[..]), (cause, &BOTH[..]));
+            assert_eq!((found, &host.origins()[..]), (cause, &[Origin::Boot][..]));
         }
     }
 
@@ -316,7 +384,7 @@ mod tests {
         ] {
             let host = FakeHost::dying_in(&[3], &cause);
             assert!(measured(&host, None).is_err());
-            assert_eq!(host.origins(), BOTH);
+            assert_eq!(host.origins(), [Origin::Boot]);
         }
     }
 
@@ -336,7 +404,7 @@ mod tests {
             else {
                 panic!("taken");
             };
-            assert_eq!(host.origins(), BOTH);
+            assert_eq!(host.origins(), [Origin::Boot]);
         }
     }
 
@@ -357,32 +425,30 @@ mod tests {
     }
 
     #[test]
-    fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_booted_again_once() {
+    fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_the_kernel_booted_again() {
         let (_folder, cache) = cache();
         let host = Rc::new(FakeHost::default());
         measured(&host, Some(&cache)).unwrap();
         measured(&host, Some(&cache)).unwrap();
-        assert_eq!(host.origins(), [&BOTH[..], &[Origin::Snapshot]].concat());
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
         host.unrestorable.set(1);
         let paths = measured(&host, Some(&cache)).unwrap();
         assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
-        assert_eq!(host.origins()[3..], [&[Origin::Snapshot], &BOTH[..]].concat());
+        assert_eq!(host.origins()[2..], [Origin::Snapshot, Origin::Boot]);
         assert_eq!(host.notes.borrow().len(), 1);
-        host.unrestorable.set(2);
-        let error = measured(&host, Some(&cache)).unwrap_err();
-        assert!(matches!(error, VmError::Guest { step: Step::Restore, .. }), "{error}");
-        assert_eq!(host.origins()[6..], [&[Origin::Snapshot], &BOTH[..]].concat());
+        measured(&host, Some(&cache)).unwrap();
+        assert_eq!(host.origins()[4..], [Origin::Snapshot]);
     }
 
     #[test]
-    fn a_fresh_snapshot_that_cannot_be_restored_is_an_error() {
+    fn a_guest_that_has_booted_goes_on_without_being_restored() {
         let (_folder, cache) = cache();
         for cache in [None, Some(&cache)] {
             let host = Rc::new(FakeHost::default());
             host.unrestorable.set(1);
-            let error = measured(&host, cache).unwrap_err();
-            assert!(matches!(error, VmError::Guest { step: Step::Restore, .. }), "{error}");
-            assert_eq!(host.origins(), BOTH);
+            let paths = measured(&host, cache).unwrap();
+            assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+            assert_eq!(host.origins(), [Origin::Boot]);
         }
     }
 
@@ -394,9 +460,9 @@ mod tests {
         let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
         File::options().write(true).open(file).unwrap().set_len(20).unwrap();
         measured(&host, Some(&cache)).unwrap();
-        assert_eq!(host.origins(), [BOTH, BOTH].concat());
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
         measured(&host, Some(&cache)).unwrap();
-        assert_eq!(host.origins()[4..], [Origin::Snapshot]);
+        assert_eq!(host.origins()[2..], [Origin::Snapshot]);
         assert_eq!(host.notes.borrow().len(), 1);
     }
 
@@ -409,7 +475,7 @@ mod tests {
             let paths = measured(&host, Some(&cache)).unwrap();
             assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
         }
-        assert_eq!(host.origins(), [BOTH, BOTH].concat());
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
         let notes = host.notes.borrow();
         let named = format!("the cache folder {}: No such file", folder.path().display());
         assert!(notes.len() == 1 && notes[0].starts_with(&named), "{notes:?}");
@@ -419,9 +485,7 @@ mod tests {
     fn a_guest_that_cannot_be_saved_is_an_error_and_leaves_nothing() {
         let (folder, cache) = cache();
         let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
-        for cache in [None, Some(&cache)] {
-            assert!(matches!(measured(&host, cache), Err(VmError::Save { .. })));
-        }
+        assert!(matches!(measured(&host, Some(&cache)), Err(VmError::Save { .. })));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
@@ -455,7 +519,7 @@ mod tests {
             first.into_iter().flat_map(|first| [first.clone(), first])
         });
         // The very first run's began as the guest was resumed.
-        let expected: Vec<_> = [Step::Save, Step::Run].into_iter().chain(firsts.skip(1)).collect();
+        let expected: Vec<_> = [Step::Run].into_iter().chain(firsts.skip(1)).collect();
         assert_eq!(*host.begun.borrow(), expected);
     }
 

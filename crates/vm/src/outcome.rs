@@ -37,6 +37,14 @@ impl PathOutcome {
     }
 }
 
+impl PathOutcome {
+    /// Whether further runs of a path with so many windows can add nothing to it: the agent makes
+    /// none once the first has given no samples.
+    fn is_settled(&self, windows: u32) -> bool {
+        self.status != PathStatus::Ok || windows == 0
+    }
+}
+
 /// Outcomes of all paths, as they come in.
 pub(crate) struct Gathered {
     windows: Vec<u32>,
@@ -44,7 +52,6 @@ pub(crate) struct Gathered {
     outcomes: Vec<PathOutcome>,
     current: Option<usize>,
     begun: Option<Place>,
-    done: u64,
     excess: bool,
 }
 
@@ -58,7 +65,6 @@ impl Gathered {
             outcomes: vec![empty; windows.len()],
             current: None,
             begun: None,
-            done: 0,
             excess: false,
         }
     }
@@ -72,9 +78,13 @@ impl Gathered {
         self.begun = Some(place);
     }
 
-    /// Outcomes so far, over all paths and runs.
+    /// Outcomes so far, over all paths and runs. One without samples stands for all runs.
     pub(crate) fn done(&self) -> u64 {
-        self.done
+        let runs = |(outcome, windows): (&PathOutcome, &u32)| match outcome.runs.len() {
+            1.. if outcome.is_settled(*windows) => u64::from(self.runs),
+            heard => heard as u64,
+        };
+        self.outcomes.iter().zip(&self.windows).map(runs).sum()
     }
 
     /// Whether something came that the plan doesn't have.
@@ -105,13 +115,14 @@ impl Gathered {
         }
     }
 
-    /// The outcomes; a path that did not report from every run has failed.
+    /// The outcomes; a path that has windows and did not report from every run has failed.
     pub(crate) fn finish(mut self) -> Vec<PathOutcome> {
         for (outcome, windows) in self.outcomes.iter_mut().zip(&self.windows) {
             let heard = outcome.runs.len();
             let short = outcome.runs.iter().find(|samples| samples.len() != *windows as usize);
-            if outcome.status == PathStatus::Ok && heard != self.runs as usize {
-                let reason = format!("heard from {heard} of {} runs", self.runs);
+            let owed = if *windows == 0 { self.runs.min(1) } else { self.runs };
+            if outcome.status == PathStatus::Ok && heard < owed as usize {
+                let reason = format!("heard from {heard} of {owed} runs");
                 outcome.status = PathStatus::Failed(reason);
             } else if let (PathStatus::Ok, Some(samples)) = (&outcome.status, short) {
                 let reason = format!("{} samples of a run's {windows} windows", samples.len());
@@ -140,7 +151,6 @@ impl OutcomeSink for Gathered {
             return;
         }
         outcome.runs.push(Vec::new());
-        self.done += 1;
         let reason = || printable(reason);
         match (&outcome.status, status) {
             (PathStatus::Failed(_), _) | (_, ReportedStatus::Ok) => {}
@@ -261,6 +271,21 @@ mod tests {
         report(&mut gathered, 0, ReportedStatus::Ok, &[330]);
         let failed = PathStatus::Failed("heard from 1 of 2 runs".to_owned());
         assert_eq!(gathered.finish()[0].status, failed);
+    }
+
+    #[test]
+    fn a_path_without_samples_is_heard_once_and_counts_for_all_runs() {
+        let mut gathered = Gathered::new(&[0], 6);
+        assert_eq!(gathered.done(), 0);
+        report(&mut gathered, 0, ReportedStatus::Ok, &[]);
+        assert_eq!(gathered.done(), 6);
+        assert_eq!(gathered.finish()[0].status, PathStatus::Ok);
+        let never = Gathered::new(&[0], 6).finish();
+        assert_eq!(never[0].status, PathStatus::Failed("heard from 0 of 1 runs".to_owned()));
+        let mut gathered = Gathered::new(&[3], 6);
+        report(&mut gathered, 0, ReportedStatus::Unsupported, &[]);
+        assert_eq!(gathered.done(), 6);
+        assert!(matches!(gathered.finish()[0].status, PathStatus::Unsupported(_)));
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Guest for QemuGuest {
         self.wait_for(|events| std::mem::take(&mut events.paused).then_some(()))
     }
 
-    fn save(mut self, file: File) -> Result<(), VmError> {
+    fn save(&mut self, file: File) -> Result<(), VmError> {
         let unlimited = json!({ "max-bandwidth": 1_u64 << 40 });
         self.call("migrate-set-parameters", &unlimited, None)?;
         let events = json!({ "capabilities": [{ "capability": "events", "state": true }] });
@@ -153,8 +153,11 @@ impl Guest for QemuGuest {
                 _ => {}
             }
         };
-        // QEMU's end of the pipe closes with it, and the thread comes to an end.
-        drop(self);
+        // QEMU closes its end of the pipe next, and the thread comes to an end.
+        while !copier.is_finished() {
+            self.check_patience()?;
+            std::thread::sleep(Duration::from_millis(1));
+        }
         let copied = copier.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         copied.map_err(failed)?;
         if done {
@@ -273,12 +276,16 @@ impl QemuGuest {
         self.failure(GuestCause::Protocol { what })
     }
 
+    /// The time that is left; an error if none is, or the user wants no more.
+    fn check_patience(&mut self) -> Result<Duration, VmError> {
+        self.interrupt.check()?;
+        let left = self.deadline.left();
+        left.ok_or_else(|| self.failure(GuestCause::Timeout { limit: self.limit }))
+    }
+
     /// Hears all channels once, waiting for at most a tick.
     fn pump(&mut self) -> Result<(), VmError> {
-        self.interrupt.check()?;
-        let Some(left) = self.deadline.left() else {
-            return Err(self.failure(GuestCause::Timeout { limit: self.limit }));
-        };
+        let left = self.check_patience()?;
         wait(&self.sources(), TICK.min(left))?;
         if !self.hear()? {
             return Err(self.why_gone());

@@ -68,8 +68,8 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Saves the paused guest into memory, and ends it.
-    pub(crate) fn save(mut guest: impl Guest, about: Description) -> Result<Self, VmError> {
+    /// Saves the paused guest into memory. It can go on from there.
+    pub(crate) fn save(guest: &mut impl Guest, about: Description) -> Result<Self, VmError> {
         guest.begin(Step::Save);
         let writing = |source| VmError::Save { source };
         let text = about.to_json();
