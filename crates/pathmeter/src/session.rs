@@ -199,7 +199,7 @@ impl Session {
             runs: self.runs,
             memory_mib: conditions.memory_mib,
             cpus: conditions.cpus,
-            cpu: conditions.cpu,
+            cpu: conditions.cpu.description(),
         }
     }
 }

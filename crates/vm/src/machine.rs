@@ -5,11 +5,13 @@
 
 use std::ffi::OsString;
 
+use crate::Cpu;
+
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// QEMU's CPU model with its features.
-    pub cpu: String,
+    /// Its CPU.
+    pub cpu: Cpu,
     /// Memory in MiB.
     pub memory_mib: u32,
     /// CPUs.
@@ -40,11 +42,11 @@ pub enum BaseWords {
     None,
 }
 
-/// The guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
+/// The text of the profile `plain`, the guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
 /// random number instructions (what they return must not decide a measurement), spelled out feature
 /// by feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a
 /// feature says so instead of dropping it.
-pub const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
+pub(crate) const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
     model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
     3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,\
     bmi2=on,clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,\
@@ -69,7 +71,7 @@ pub const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom")
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            cpu: CPU.to_owned(),
+            cpu: Cpu::named("plain"),
             memory_mib: 128,
             cpus: 1,
             base_words: BaseWords::Linux,
@@ -91,8 +93,9 @@ pub(crate) mod fd {
     pub(crate) const MEMORY: i32 = 10;
     pub(crate) const FIRMWARE: i32 = 11;
     pub(crate) const ALARM: i32 = 12;
+    pub(crate) const GDB: i32 = 13;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 13;
+    pub(crate) const TRACE: i32 = 14;
 }
 
 /// What a QEMU process begins with; either way paused.
@@ -127,7 +130,14 @@ impl Settings {
             BaseWords::Linux => COMMAND_LINE,
             BaseWords::None => "",
         };
-        [words, &self.append].join(" ").trim().to_owned()
+        let threads = if self.has_two_threads() { " maxcpus=1" } else { "" };
+        [words, threads, " ", &self.append].concat().trim().to_owned()
+    }
+
+    /// Whether there is a second thread of the CPU that Linux knows of and leaves offline. Other
+    /// kernels might not.
+    fn has_two_threads(&self) -> bool {
+        self.base_words == BaseWords::Linux && self.cpus == 1 && self.cpu.has_two_threads()
     }
 
     /// All flags that a guest is started with: what they are changes results, so whatever is kept
@@ -135,14 +145,15 @@ impl Settings {
     pub fn fingerprint(&self) -> String {
         let words = self.arguments(Origin::Boot, Firmware::Own);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        format!("{} {:08x}", words.join(" "), crc32fast::hash(FIRMWARE))
+        let cpu = self.cpu.description();
+        format!("{} {:08x} {cpu}", words.join(" "), crc32fast::hash(FIRMWARE))
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the
     /// firmware is our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides
-    /// whose turn it is, and another CPU model may stand for another CPU in another version.
+    /// whose turn it is, and QEMU's own CPU models may stand for another CPU in another version.
     pub fn is_portable(&self) -> bool {
-        self.cpu == CPU && self.cpus == 1 && self.clock == Clock::Exact
+        self.cpu.is_portable() && self.cpus == 1 && self.clock == Clock::Exact
     }
 
     /// Arguments of a QEMU process.
@@ -152,14 +163,17 @@ impl Settings {
             Clock::Exact => EXACT,
             Clock::Host => ELAPSED,
         };
+        let cpu = self.cpu.text();
         let mut words: Vec<String> =
-            [&["-M", MACHINE, "-cpu", &self.cpu, "-m", &memory][..], clock, CONFINED]
+            [&["-M", MACHINE, "-cpu", &cpu, "-m", &memory][..], clock, CONFINED]
                 .concat()
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
         if self.cpus > 1 {
             words.extend(["-smp".to_owned(), self.cpus.to_string()]);
+        } else if self.has_two_threads() {
+            words.extend(["-smp".to_owned(), "2,threads=2".to_owned()]);
         }
         if firmware == Firmware::Own {
             words.extend(["-bios".to_owned(), path(fd::FIRMWARE)]);
@@ -278,7 +292,7 @@ mod tests {
         assert!(usual.is_portable());
         assert!(Settings { append: "quiet".to_owned(), ..usual.clone() }.is_portable());
         for other in [
-            Settings { cpu: "max".to_owned(), ..usual.clone() },
+            Settings { cpu: Cpu::named("max"), ..usual.clone() },
             Settings { cpus: 2, ..usual.clone() },
             Settings { clock: Clock::Host, ..usual },
         ] {
@@ -309,6 +323,24 @@ mod tests {
         let restoring = settings.arguments(Origin::Snapshot, Firmware::Own);
         assert!(restoring.iter().any(|word| word == "-smp"));
         assert!(!Settings::default().fingerprint().contains("-smp"));
+    }
+
+    #[test]
+    fn linux_leaves_a_profiles_second_thread_offline_and_other_kernels_get_none() {
+        let zen2 = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
+        assert!(zen2.fingerprint().contains(" -smp 2,threads=2 "));
+        assert!(zen2.command_line().ends_with(" maxcpus=1"));
+        let other = Settings { base_words: BaseWords::None, ..zen2 };
+        assert!(!other.fingerprint().contains("-smp"));
+        assert_eq!(other.command_line(), "");
+    }
+
+    #[test]
+    fn a_profile_is_part_of_the_fingerprint_with_its_name_and_all_that_it_is() {
+        let icelake = Settings { cpu: Cpu::named("icelake"), ..Settings::default() };
+        assert!(icelake.fingerprint().contains("icelake: base,"));
+        assert!(icelake.fingerprint().ends_with("msr-0x10a=0x202016b"));
+        assert!(icelake.is_portable());
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Finds QEMU and learns its version and features.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::ask::{Answer, AskError, ask};
 use crate::console::Tail;
 use crate::error::shortage_help;
 use crate::machine::SANDBOX;
-use crate::{Interrupt, VmError};
+use crate::{Cpu, Interrupt, PROFILES, Profile, VmError};
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -109,6 +110,18 @@ pub enum QemuError {
         /// The end of what it complained about.
         errors: Tail,
     },
+    /// It has no name for something that a CPU profile has.
+    #[error("{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}", .path.display())]
+    Cpu {
+        /// What was run.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+        /// The profile.
+        profile: &'static str,
+        /// What it has no name for.
+        missing: String,
+    },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
     Old {
@@ -136,6 +149,10 @@ impl QemuError {
                 "install a newer qemu-system-x86, or name another one with --qemu FILE"
             }
             Self::Lacks { .. } => LACKS_HELP,
+            Self::Cpu { .. } => {
+                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
+                 those that a QEMU can have"
+            }
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
                  qemu-system-x86_64 of your distribution does; or name another one with --qemu FILE"
@@ -186,6 +203,39 @@ impl Qemu {
         .collect()
     }
 
+    /// Checks that it can have this CPU. A text of its own it judges itself when it starts.
+    ///
+    /// # Errors
+    /// It can't, it can't be asked, or the user interrupted that.
+    pub fn check_cpu(&self, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), VmError> {
+        let Cpu::Profile(profile) = cpu else { return Ok(()) };
+        let missing = missing(profile, &self.cpu_properties(interrupt)?);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (path, version) = (self.path.clone(), self.version.clone());
+        let missing = missing.join(", ");
+        Err(QemuError::Cpu { path, version, profile: profile.name, missing }.into())
+    }
+
+    /// All profiles, each with what it has no name for.
+    ///
+    /// # Errors
+    /// It can't be asked, or the user interrupted that.
+    pub fn profiles(
+        &self,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<(&'static Profile, Vec<&'static str>)>, VmError> {
+        let known = self.cpu_properties(interrupt)?;
+        Ok(PROFILES.iter().map(|profile| (profile, missing(profile, &known))).collect())
+    }
+
+    /// QEMU's words on the properties that a CPU can be given.
+    fn cpu_properties(&self, interrupt: &Interrupt) -> Result<String, VmError> {
+        let asked = ["-M", "none", "-display", "none", "-device", "base-x86_64-cpu,help"];
+        Ok(ask(&self.path, &asked, vec![], interrupt)?.output)
+    }
+
     /// What tells this QEMU from any other: its version, and the file's place, size and age.
     pub fn description(&self) -> String {
         let file = std::fs::metadata(&self.path).ok();
@@ -208,6 +258,13 @@ impl Qemu {
     pub fn is_tested(&self) -> bool {
         TESTED.contains(&self.number)
     }
+}
+
+/// What of `profile` has no name in QEMU's list of properties, a line `  name=<type>` for each.
+fn missing(profile: &Profile, known: &str) -> Vec<&'static str> {
+    let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
+    let names: HashSet<&str> = names.map(|(name, _)| name).collect();
+    profile.properties().filter(|property| !names.contains(property)).collect()
 }
 
 /// Why what `path` answered is no version.
