@@ -13,7 +13,7 @@ use pathmeter_model::{
     Check, Configuration, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Unit,
 };
 use pathmeter_vm::{
-    AGENT, Cache, Caller, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
+    AGENT, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
     MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
     Request, Settings, Sought, VmError,
 };
@@ -171,12 +171,15 @@ impl Session {
 
     fn document(&self, image: &Image, measured: MeasuredKernel) -> Measurement {
         let own = measured.firmware == Firmware::Own;
+        let cpu = image.settings(&self.settings).cpu;
         let paths = Suite::Exact.paths().iter().zip(measured.paths);
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
             configuration: self.configuration(image, image.release(measured.release), own),
-            paths: paths.map(|(path, outcome)| path_result(path, outcome)).collect(),
+            paths: paths
+                .map(|(path, outcome)| path_result(path, with_cause(outcome, &cpu)))
+                .collect(),
             notes: measured.notes,
         }
     }
@@ -208,6 +211,18 @@ impl Session {
 pub(crate) const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
 pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
+
+/// The outcome; where it says that the CPU lacks something that the machine has, it says why.
+fn with_cause(outcome: PathOutcome, cpu: &Cpu) -> PathOutcome {
+    let PathStatus::Unsupported(reason) = &outcome.status else { return outcome };
+    let Some(lack) = cpu.lack_behind(reason) else { return outcome };
+    let reason = format!(
+        "{reason}: the machine has it, but the profile {} does not, since QEMU's interpreter \
+         can't execute {lack} (in 7.2)",
+        cpu.name()
+    );
+    PathOutcome { status: PathStatus::Unsupported(reason), ..outcome }
+}
 
 /// One path's row. Values that a document may not have for a path that is ok make it failed: the
 /// guest is not believed.

@@ -147,3 +147,133 @@ impl AsFd for Supply {
         self.stub.as_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::thread::JoinHandle;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::Interrupt;
+    use crate::deadline::Deadline;
+
+    const PLACE: u64 = 0xffff_ffff_8104_71d6;
+
+    /// An ELF file for x86-64 with one segment at [`PLACE`].
+    fn vmlinux(flags: u32, code: &[u8]) -> Vec<u8> {
+        let mut file = vec![0; 64 + 56];
+        file[..20].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x3e\0");
+        file[20] = 1;
+        for (at, value) in [(32, 64_u16), (52, 64), (54, 56), (56, 1)] {
+            file[at..at + 2].copy_from_slice(&value.to_le_bytes());
+        }
+        file[64..68].copy_from_slice(&1_u32.to_le_bytes());
+        file[68..72].copy_from_slice(&flags.to_le_bytes());
+        let length = code.len() as u64;
+        for (at, value) in [(72, 120), (80, PLACE), (96, length), (104, length)] {
+            file[at..at + 8].copy_from_slice(&u64::to_le_bytes(value));
+        }
+        [&file, code].concat()
+    }
+
+    #[test]
+    fn the_places_are_where_code_loads_the_number_as_an_argument() {
+        let code = [&[0x90][..], &LOADS[0], &[0xba, 0x0a, 1, 0, 0], &LOADS[1]].concat();
+        assert_eq!(places(&vmlinux(5, &code)), [PLACE + 1, PLACE + 11]);
+        assert_eq!(places(&vmlinux(6, &code)), [0; 0], "data");
+        assert_eq!(places(&vmlinux(5, &LOADS[0].repeat(MOST_PLACES + 1))), [0; 0]);
+        assert_eq!(places(b"MZ"), [0; 0]);
+    }
+
+    /// A stub whose guest stops once at [`PLACE`], has the number in RCX and `rdmsr` after so many
+    /// steps, and is paused in the end: what it was sent.
+    fn stub(mut far: UnixStream, distance: u64) -> JoinHandle<Vec<String>> {
+        std::thread::spawn(move || {
+            let (mut sent, mut received, mut steps, mut runs) = (Vec::new(), Vec::new(), 0, 0);
+            let mut buffer = [0; 512];
+            while let Ok(count @ 1..) = far.read(&mut buffer) {
+                received.extend_from_slice(&buffer[..count]);
+                while let Some(end) = received.iter().position(|byte| *byte == b'#') {
+                    let packet: Vec<u8> = received.drain(..(end + 3).min(received.len())).collect();
+                    let text = String::from_utf8(packet).unwrap();
+                    let text = text.trim_start_matches('+').split('#').next().unwrap().to_owned();
+                    let command = text.trim_start_matches('$').to_owned();
+                    let answer = match &command[..1] {
+                        "q" => "l<target/>".to_owned(),
+                        "p" if command == "p2" => format!("{:016x}", u64::from(MSR).swap_bytes()),
+                        "p" => format!("{:016x}", (PLACE + steps).swap_bytes()),
+                        "m" if steps == distance => RDMSR.to_owned(),
+                        "m" => "9090".to_owned(),
+                        "s" => {
+                            steps += 1;
+                            "T05thread:01;".to_owned()
+                        }
+                        "c" => {
+                            runs += 1;
+                            if runs == 1 { "T05thread:01;" } else { "T06thread:01;" }.to_owned()
+                        }
+                        _ => "OK".to_owned(),
+                    };
+                    let sum = answer.bytes().fold(0_u8, u8::wrapping_add);
+                    write!(far, "+${answer}#{sum:02x}").unwrap();
+                    sent.push(command);
+                }
+            }
+            sent
+        })
+    }
+
+    /// How many reads were answered, and what the stub was sent.
+    fn supplied(distance: u64) -> (u32, Vec<String>) {
+        let (mut supply, far) = Supply::new(0x1_0202_016b, vec![PLACE]).unwrap();
+        let stub = stub(UnixStream::from(far), distance);
+        let mut deadline = Deadline::after(Duration::from_secs(60));
+        let interrupt = Interrupt::default();
+        let mut patience = Patience { interrupt: &interrupt, deadline: &mut deadline };
+        supply.begin(&mut patience).unwrap();
+        while !supply.stopped {
+            supply.hear(&mut patience).unwrap();
+        }
+        let answered = supply.end(&mut patience).unwrap();
+        (answered, stub.join().unwrap())
+    }
+
+    #[test]
+    fn a_read_is_answered_and_skipped_and_the_breakpoints_are_removed() {
+        let (answered, sent) = supplied(3);
+        assert_eq!(answered, 1);
+        let place = format!("{PLACE:x}");
+        assert_eq!(sent[1..3], [format!("Z0,{place},1"), "c".to_owned()]);
+        let after = (PLACE + 5).swap_bytes();
+        let written: Vec<_> = sent.iter().filter(|command| command.starts_with('P')).collect();
+        let rip = format!("P10={after:016x}");
+        assert_eq!(written, ["P0=6b01020200000000", "P3=0100000000000000", &rip]);
+        assert_eq!(sent.last().unwrap(), &format!("z0,{place},1"));
+    }
+
+    #[test]
+    fn a_number_that_is_loaded_for_something_else_is_given_up() {
+        let (answered, sent) = supplied(u64::MAX);
+        assert_eq!(answered, 0);
+        let steps = sent.iter().filter(|command| *command == "s").count();
+        assert_eq!(steps, MOST_STEPS as usize);
+    }
+
+    #[test]
+    fn a_stub_that_ends_or_says_something_else_is_an_error() {
+        let mut deadline = Deadline::after(Duration::from_secs(60));
+        let interrupt = Interrupt::default();
+        let mut patience = Patience { interrupt: &interrupt, deadline: &mut deadline };
+        let (mut supply, far) = Supply::new(1, vec![PLACE]).unwrap();
+        drop(far);
+        assert!(matches!(supply.begin(&mut patience), Err(Trouble::Gone)));
+        let (mut supply, far) = Supply::new(1, vec![PLACE]).unwrap();
+        let mut far = UnixStream::from(far);
+        far.write_all(b"$l#6c$E22#a9").unwrap();
+        let Err(Trouble::Answer { command, answer }) = supply.begin(&mut patience) else {
+            panic!("taken");
+        };
+        assert!(command.contains("Z0,") && answer == "E22", "{command}: {answer}");
+    }
+}

@@ -78,6 +78,18 @@ pub struct Lack {
     pub means: &'static str,
 }
 
+/// What newer versions of QEMU report otherwise, about caches and leaves of another vendor's CPUs,
+/// unless it is turned off; each with the version from which on it is there.
+const CORRECTIONS: &[((u32, u32), &str)] = &[
+    ((9, 1), "x-l1-cache-per-thread"),
+    ((10, 1), "x-vendor-cpuid-only-v2"),
+    ((10, 1), "x-consistent-cache"),
+];
+
+fn corrections(version: (u32, u32)) -> impl Iterator<Item = &'static str> {
+    CORRECTIONS.iter().filter(move |(since, _)| version >= *since).map(|(_, word)| *word)
+}
+
 impl Cpu {
     /// The profile of this name; any other text is QEMU's own.
     pub fn named(text: &str) -> Self {
@@ -91,6 +103,12 @@ impl Cpu {
             Self::Profile(profile) => profile.text(),
             Self::Qemu(text) => text.clone(),
         }
+    }
+
+    /// What this version of QEMU must be told besides, so that it is the same CPU as in any other.
+    pub(crate) fn corrections(&self, version: (u32, u32)) -> String {
+        let words = self.model().map(|_| corrections(version));
+        words.into_iter().flatten().map(|word| format!(",{word}=off")).collect()
     }
 
     /// What the user calls it, or QEMU's text.
@@ -114,6 +132,17 @@ impl Cpu {
             let _ = write!(text, ",msr-0x10a={value:#x}");
         }
         format!("{name}: {text}")
+    }
+
+    /// The instruction that the machine has and the profile lacks, if `reason` says that this CPU
+    /// has none.
+    pub fn lack_behind(&self, reason: &str) -> Option<&'static str> {
+        let Self::Profile(profile) = self else { return None };
+        let names = profile.lacks.iter().flat_map(|lack| lack.name.split(", "));
+        names.into_iter().find(|name| {
+            let rest = reason.strip_prefix("this CPU has no ").and_then(|r| r.strip_prefix(name));
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
     }
 
     /// Whether every tested QEMU that can have it gives the same samples on it.
@@ -158,10 +187,13 @@ impl Profile {
         matches!(self.definition, Definition::Text(text) if text != CPU)
     }
 
-    /// What a QEMU needs a name for; nothing if the text is not ours.
-    pub(crate) fn properties(&self) -> impl Iterator<Item = &'static str> {
+    /// What QEMU of this version needs a name for; nothing if the text is not ours.
+    pub(crate) fn properties(&self, version: (u32, u32)) -> impl Iterator<Item = &'static str> {
         let model = self.model().into_iter();
-        model.flat_map(|model| ["x-force-features"].into_iter().chain(model.features()))
+        model.flat_map(move |model| {
+            let forced = ["x-force-features"].into_iter();
+            forced.chain(corrections(version)).chain(model.features())
+        })
     }
 
     fn model(&self) -> Option<&Model> {
@@ -271,6 +303,25 @@ mod tests {
         assert!(icelake.description().starts_with("icelake: base,check=off,"));
         assert!(icelake.description().ends_with(",msr-0x10a=0x202016b"));
         assert!(!icelake.text().contains("msr-0x10a"));
+    }
+
+    #[test]
+    fn newer_versions_are_told_to_report_what_older_ones_do() {
+        let icelake = Cpu::named("icelake");
+        assert_eq!(icelake.corrections((7, 2)), "");
+        assert_eq!(icelake.corrections((10, 0)), ",x-l1-cache-per-thread=off");
+        assert!(icelake.corrections((11, 1)).ends_with(",x-consistent-cache=off"));
+        assert_eq!(Cpu::named("plain").corrections((11, 1)), "");
+    }
+
+    #[test]
+    fn a_reason_that_is_the_interpreters_is_known() {
+        let reason = "this CPU has no rdpid (CPUID leaf 7, ECX bit 22)";
+        assert_eq!(Cpu::named("zen2").lack_behind(reason), Some("rdpid"));
+        assert_eq!(Cpu::named("zen1").lack_behind(reason), None);
+        assert_eq!(Cpu::named("plain").lack_behind(reason), None);
+        assert_eq!(Cpu::named("zen2").lack_behind("this CPU has no rdpidx"), None);
+        assert_eq!(Cpu::named("zen2").lack_behind("no device here"), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 
 use crate::Cpu;
+use crate::qemu::OLDEST;
 
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,7 +144,7 @@ impl Settings {
     /// All flags that a guest is started with: what they are changes results, so whatever is kept
     /// of a run is named by them.
     pub fn fingerprint(&self) -> String {
-        let words = self.arguments(Origin::Boot, Firmware::Own);
+        let words = self.arguments(OLDEST, Origin::Boot, Firmware::Own);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let cpu = self.cpu.description();
         format!("{} {:08x} {cpu}", words.join(" "), crc32fast::hash(FIRMWARE))
@@ -156,14 +157,19 @@ impl Settings {
         self.cpu.is_portable() && self.cpus == 1 && self.clock == Clock::Exact
     }
 
-    /// Arguments of a QEMU process.
-    pub(crate) fn arguments(&self, origin: Origin, firmware: Firmware) -> Vec<OsString> {
+    /// Arguments of a process of QEMU of this version.
+    pub(crate) fn arguments(
+        &self,
+        version: (u32, u32),
+        origin: Origin,
+        firmware: Firmware,
+    ) -> Vec<OsString> {
         let memory = self.memory_mib.to_string();
         let clock = match self.clock {
             Clock::Exact => EXACT,
             Clock::Host => ELAPSED,
         };
-        let cpu = self.cpu.text();
+        let cpu = self.cpu.text() + &self.cpu.corrections(version);
         let mut words: Vec<String> =
             [&["-M", MACHINE, "-cpu", &cpu, "-m", &memory][..], clock, CONFINED]
                 .concat()
@@ -257,7 +263,7 @@ mod tests {
     use super::*;
 
     fn words(origin: Origin) -> String {
-        let words = Settings::default().arguments(origin, Firmware::Own);
+        let words = Settings::default().arguments(OLDEST, origin, Firmware::Own);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -281,7 +287,7 @@ mod tests {
     fn qemus_own_firmware_is_used_by_not_naming_one() {
         let settings = Settings::default();
         let named = |firmware| {
-            settings.arguments(Origin::Boot, firmware).iter().any(|word| word == "-bios")
+            settings.arguments(OLDEST, Origin::Boot, firmware).iter().any(|word| word == "-bios")
         };
         assert!(named(Firmware::Own) && !named(Firmware::Qemu));
     }
@@ -320,7 +326,7 @@ mod tests {
     fn a_second_cpu_is_part_of_the_fingerprint_whatever_it_begins_with() {
         let settings = Settings { cpus: 2, ..Settings::default() };
         assert!(settings.fingerprint().contains(" -smp 2 "));
-        let restoring = settings.arguments(Origin::Snapshot, Firmware::Own);
+        let restoring = settings.arguments(OLDEST, Origin::Snapshot, Firmware::Own);
         assert!(restoring.iter().any(|word| word == "-smp"));
         assert!(!Settings::default().fingerprint().contains("-smp"));
     }

@@ -12,7 +12,7 @@ use crate::{Cpu, Interrupt, PROFILES, Profile, VmError};
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
 /// First version whose flags we use, and whose clock was checked.
-const OLDEST: (u32, u32) = (7, 2);
+pub(crate) const OLDEST: (u32, u32) = (7, 2);
 /// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass
 /// a self-test first.
 const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
@@ -209,7 +209,7 @@ impl Qemu {
     /// It can't, it can't be asked, or the user interrupted that.
     pub fn check_cpu(&self, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), VmError> {
         let Cpu::Profile(profile) = cpu else { return Ok(()) };
-        let missing = missing(profile, &self.cpu_properties(interrupt)?);
+        let missing = self.missing(profile, &self.cpu_properties(interrupt)?);
         if missing.is_empty() {
             return Ok(());
         }
@@ -227,7 +227,14 @@ impl Qemu {
         interrupt: &Interrupt,
     ) -> Result<Vec<(&'static Profile, Vec<&'static str>)>, VmError> {
         let known = self.cpu_properties(interrupt)?;
-        Ok(PROFILES.iter().map(|profile| (profile, missing(profile, &known))).collect())
+        Ok(PROFILES.iter().map(|profile| (profile, self.missing(profile, &known))).collect())
+    }
+
+    /// What of `profile` has no name in this list of properties, a line `  name=<type>` for each.
+    fn missing(&self, profile: &Profile, known: &str) -> Vec<&'static str> {
+        let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
+        let names: HashSet<&str> = names.map(|(name, _)| name).collect();
+        profile.properties(self.number).filter(|property| !names.contains(property)).collect()
     }
 
     /// QEMU's words on the properties that a CPU can be given.
@@ -258,13 +265,6 @@ impl Qemu {
     pub fn is_tested(&self) -> bool {
         TESTED.contains(&self.number)
     }
-}
-
-/// What of `profile` has no name in QEMU's list of properties, a line `  name=<type>` for each.
-fn missing(profile: &Profile, known: &str) -> Vec<&'static str> {
-    let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
-    let names: HashSet<&str> = names.map(|(name, _)| name).collect();
-    profile.properties().filter(|property| !names.contains(property)).collect()
 }
 
 /// Why what `path` answered is no version.
@@ -310,6 +310,20 @@ mod tests {
         let (text, number) = parse_version(said).unwrap();
         assert_eq!((&text[..], number), ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)", (7, 2)));
         assert_eq!(parse_version("QEMU emulator version 10.0.2").unwrap().1, (10, 0));
+    }
+
+    #[test]
+    fn what_a_qemu_has_no_name_for_is_missing() {
+        let (path, version) = (PathBuf::new(), "7.2".to_owned());
+        let qemu = Qemu { path, version, number: (7, 2) };
+        let zen3 = PROFILES.iter().find(|profile| profile.name == "zen3").unwrap();
+        let line = |name: &str| format!("  {name}=<bool>           - (default: false)\n");
+        let all: String = zen3.properties((7, 2)).map(line).collect();
+        assert_eq!(qemu.missing(zen3, &all), <[&str; 0]>::default());
+        let older = all.replace("  amd-psfd=", "  x-amd-psfd=");
+        assert_eq!(qemu.missing(zen3, &older), ["amd-psfd"]);
+        let max = PROFILES.iter().find(|profile| profile.name == "max").unwrap();
+        assert_eq!(qemu.missing(max, ""), <[&str; 0]>::default());
     }
 
     #[test]

@@ -207,7 +207,7 @@ impl QemuGuest {
             let file = memory_file("pathmeter-firmware", FIRMWARE)?;
             descriptors.push((fd::FIRMWARE, OwnedFd::from(file)));
         }
-        let mut arguments = settings.arguments(origin, firmware);
+        let mut arguments = settings.arguments(qemu.number, origin, firmware);
         arguments.extend(extra.arguments.into_iter().map(OsString::from));
         let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors)?;
         let stderr = process.take_stderr();
