@@ -18,7 +18,7 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "skylake",
         machine: "Intel Xeon Scalable of 2017 (Skylake-SP)",
-        lacks: &[PCID, XSAVES, AVX512, CHANCE, LOCAL_APIC],
+        lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
         definition: Definition::Machine(Model {
             model: 85,
             stepping: 4,
@@ -30,7 +30,7 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "cascadelake",
         machine: "Intel Xeon Scalable of 2019 (Cascade Lake-SP)",
-        lacks: &[PCID, XSAVES, AVX512, CHANCE, LOCAL_APIC],
+        lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
         definition: Definition::Machine(Model {
             model: 85,
             stepping: 7,
@@ -45,7 +45,7 @@ pub const PROFILES: &[Profile] = &[
     Profile {
         name: "icelake",
         machine: "Intel Xeon Scalable of 2021 (Ice Lake-SP)",
-        lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, LOCAL_APIC],
+        lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE],
         definition: Definition::Machine(Model {
             model: 106,
             stepping: 6,
@@ -277,7 +277,7 @@ const CHANCE: Lack = Lack {
     means: "the kernel gathers its random numbers without them: what they return would be chance",
 };
 const X2APIC: Lack = Lack { name: "x2apic", means: "the local APIC is reached through memory" };
-const LOCAL_APIC: Lack = Lack {
-    name: "x2apic, tsc-deadline",
-    means: "the local APIC is reached through memory; ticks come from the PIT on every CPU here",
+const DEADLINE: Lack = Lack {
+    name: "tsc-deadline",
+    means: "the local APIC's timer is older; ticks come from the PIT on every CPU here",
 };
