@@ -254,7 +254,7 @@ pub(crate) struct GuestArgs {
     /// two, for one kernel: the first is BASE's.
     #[arg(
         long, value_name = "CPU",
-        value_parser = NonEmptyStringValueParser::new().try_map(cpu_model)
+        value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
     )]
     pub(crate) cpu: Vec<Cpu>,
     /// The guest's memory
@@ -290,8 +290,8 @@ pub(crate) struct GuestArgs {
 }
 
 /// A profile or a CPU model, not QEMU's request for a list of them.
-fn cpu_model(text: String) -> Result<Cpu, String> {
-    match &text[..] {
+fn cpu_model(text: &str) -> Result<Cpu, String> {
+    match text {
         "help" | "?" => Err(format!(
             "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
              lists those"
@@ -533,8 +533,8 @@ mod tests {
 
     #[test]
     fn a_list_of_models_is_no_model() {
-        assert!(cpu_model("help".to_owned()).unwrap_err().contains(NAMES));
-        assert_eq!(cpu_model("max".to_owned()), Ok(Cpu::named("max")));
+        assert!(cpu_model("help").unwrap_err().contains(NAMES));
+        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
     }
 
     #[test]

@@ -45,12 +45,12 @@ pub(crate) enum Definition {
     /// This text, as it is.
     Text(&'static str),
     /// A real machine's CPU.
-    Machine(Model),
+    Machine(RealCpu),
 }
 
 /// A real machine's CPU, as far as a kernel decides by it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Model {
+pub(crate) struct RealCpu {
     pub(crate) vendor: &'static str,
     pub(crate) family: u32,
     pub(crate) model: u32,
@@ -108,7 +108,7 @@ impl Cpu {
     /// What this version of QEMU must be told besides, so that it is the same CPU as in any other.
     pub(crate) fn corrections(&self, version: (u32, u32)) -> String {
         let words = self.model().map(|_| corrections(version));
-        words.into_iter().flatten().map(|word| format!(",{word}=off")).collect()
+        words.into_iter().flatten().fold(String::new(), |text, word| text + "," + word + "=off")
     }
 
     /// What the user calls it, or QEMU's text.
@@ -167,7 +167,7 @@ impl Cpu {
         self.model()?.arch_capabilities
     }
 
-    fn model(&self) -> Option<&'static Model> {
+    fn model(&self) -> Option<&'static RealCpu> {
         let Self::Profile(profile) = self else { return None };
         profile.model()
     }
@@ -196,7 +196,7 @@ impl Profile {
         })
     }
 
-    fn model(&self) -> Option<&Model> {
+    fn model(&self) -> Option<&RealCpu> {
         match &self.definition {
             Definition::Text(_) => None,
             Definition::Machine(model) => Some(model),
@@ -204,7 +204,7 @@ impl Profile {
     }
 }
 
-impl Model {
+impl RealCpu {
     fn features(&self) -> impl Iterator<Item = &'static str> {
         self.features.iter().copied().flatten().copied()
     }
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    fn machines() -> impl Iterator<Item = (&'static Profile, &'static Model)> {
+    fn machines() -> impl Iterator<Item = (&'static Profile, &'static RealCpu)> {
         PROFILES.iter().filter_map(|profile| Some((profile, profile.model()?)))
     }
 

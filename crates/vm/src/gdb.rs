@@ -97,7 +97,7 @@ impl Stub {
     ) -> Result<(), Trouble> {
         match self.ask(command, patience)? {
             answer if answer == "OK" => Ok(()),
-            answer => Err(unexpected(command, answer)),
+            answer => Err(unexpected(command, &answer)),
         }
     }
 
@@ -109,7 +109,7 @@ impl Stub {
     ) -> Result<u64, Trouble> {
         let command = format!("p{:x}", register as u8);
         let answer = self.ask(&command, patience)?;
-        value(&answer).ok_or_else(|| unexpected(&command, answer))
+        value(&answer).ok_or_else(|| unexpected(&command, &answer))
     }
 
     /// Sets a register.
@@ -149,7 +149,7 @@ impl Stub {
         let Some((packet, length)) = first_packet(&self.received) else {
             if self.received.len() > LONGEST {
                 let answer = format!("{} bytes without an end", self.received.len());
-                return Err(unexpected("nothing", answer));
+                return Err(unexpected("nothing", &answer));
             }
             return Ok(None);
         };
@@ -172,7 +172,7 @@ impl Patience<'_> {
     }
 }
 
-fn unexpected(command: &str, answer: String) -> Trouble {
+fn unexpected(command: &str, answer: &str) -> Trouble {
     let answer = answer.chars().take(80).collect();
     Trouble::Answer { command: format!("the debugger's {command:?}"), answer }
 }

@@ -43,10 +43,10 @@ pub enum BaseWords {
     None,
 }
 
-/// The text of the profile `plain`, the guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
-/// random number instructions (what they return must not decide a measurement), spelled out feature
-/// by feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a
-/// feature says so instead of dropping it.
+/// The text of the profile `plain`, the guest's CPU unless the user names another one: the one that
+/// QEMU 7.2 calls `max`, less its random number instructions (what they return must not decide a
+/// measurement), spelled out feature by feature. `max` itself is another CPU in each version of
+/// QEMU. `enforce`: a QEMU that lacks a feature says so instead of dropping it.
 pub(crate) const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
     model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
     3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,\

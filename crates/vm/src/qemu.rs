@@ -111,7 +111,10 @@ pub enum QemuError {
         errors: Tail,
     },
     /// It has no name for something that a CPU profile has.
-    #[error("{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}", .path.display())]
+    #[error(
+        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}",
+        .path.display()
+    )]
     Cpu {
         /// What was run.
         path: PathBuf,

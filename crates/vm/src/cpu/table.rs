@@ -4,7 +4,7 @@
 //! Left out of all, beside what [`Profile::lacks`] names: performance counters, `monitor` (the
 //! interpreter's idle is `hlt`), VMX, and what only programs ask for.
 
-use crate::cpu::{Definition, Lack, Model, Profile};
+use crate::cpu::{Definition, Lack, Profile, RealCpu};
 use crate::machine::CPU;
 
 /// All profiles, the default first.
@@ -19,7 +19,7 @@ pub const PROFILES: &[Profile] = &[
         name: "skylake",
         machine: "Intel Xeon Scalable of 2017 (Skylake-SP)",
         lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             model: 85,
             stepping: 4,
             microcode: 0x0200_7006 << 32,
@@ -31,7 +31,7 @@ pub const PROFILES: &[Profile] = &[
         name: "cascadelake",
         machine: "Intel Xeon Scalable of 2019 (Cascade Lake-SP)",
         lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             model: 85,
             stepping: 7,
             microcode: 0x0500_3901 << 32,
@@ -46,7 +46,7 @@ pub const PROFILES: &[Profile] = &[
         name: "icelake",
         machine: "Intel Xeon Scalable of 2021 (Ice Lake-SP)",
         lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             model: 106,
             stepping: 6,
             microcode: 0x0d00_03f5 << 32,
@@ -72,7 +72,7 @@ pub const PROFILES: &[Profile] = &[
         name: "zen1",
         machine: "AMD EPYC 7001 (Zen)",
         lacks: &[XSAVES, VECTOR, CHANCE],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             model: 1,
             stepping: 2,
             microcode: 0x0800_126f,
@@ -84,7 +84,7 @@ pub const PROFILES: &[Profile] = &[
         name: "zen2",
         machine: "AMD EPYC 7002 (Zen 2)",
         lacks: &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             model: 49,
             stepping: 0,
             microcode: 0x0830_107c,
@@ -96,7 +96,7 @@ pub const PROFILES: &[Profile] = &[
         name: "zen3",
         machine: "AMD EPYC 7003 (Zen 3)",
         lacks: &[PCID, XSAVES, RDPID, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             family: 25,
             model: 1,
             stepping: 1,
@@ -110,7 +110,7 @@ pub const PROFILES: &[Profile] = &[
         name: "zen4",
         machine: "AMD EPYC 9004 (Zen 4)",
         lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(Model {
+        definition: Definition::Machine(RealCpu {
             family: 25,
             model: 17,
             stepping: 1,
@@ -130,7 +130,7 @@ pub const PROFILES: &[Profile] = &[
 ];
 
 /// What Intel's have in common, on which the others are built.
-const SKYLAKE: Model = Model {
+const SKYLAKE: RealCpu = RealCpu {
     vendor: "GenuineIntel",
     family: 6,
     model: 0,
@@ -143,7 +143,7 @@ const SKYLAKE: Model = Model {
 };
 
 /// What AMD's have in common.
-const ZEN: Model = Model {
+const ZEN: RealCpu = RealCpu {
     vendor: "AuthenticAMD",
     family: 23,
     model: 0,
