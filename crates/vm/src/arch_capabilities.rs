@@ -4,7 +4,7 @@
 //!
 //! The guest is stopped, through QEMU's gdb stub, where its code loads the MSR's number as an
 //! argument, and is run instruction by instruction from there to the `rdmsr`. That is skipped, with
-//! the value in its registers. There are a few such places in a kernel, and one to five reads. The
+//! the value in its registers. There are a few such places in a kernel, and a few reads. The
 //! stub keeps its breakpoints outside the guest's memory. They are removed at READY, so a restored
 //! guest has none.
 //!
@@ -25,7 +25,7 @@ const MSR: u32 = 0x10a;
 const LOADS: [[u8; 5]; 2] = [[0xbf, 0x0a, 0x01, 0, 0], [0xb9, 0x0a, 0x01, 0, 0]];
 /// `rdmsr`, as the stub shows memory.
 const RDMSR: &str = "0f32";
-/// Most places at which to stop: kernels have one to eight, most of them data.
+/// Most places at which to stop: kernels have two or three, some of them data.
 const MOST_PLACES: usize = 64;
 /// Instructions from the load to the `rdmsr`, at most: a call or two and their prologues. A number
 /// that is loaded for something else is given up after as many.

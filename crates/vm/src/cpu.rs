@@ -78,7 +78,7 @@ pub struct Lack {
     pub means: &'static str,
 }
 
-/// What newer versions of QEMU report otherwise, about caches and leaves of another vendor's CPUs,
+/// What newer versions of QEMU report differently, about caches and leaves of another vendor's CPUs,
 /// unless it is turned off; each with the version from which on it is there.
 const CORRECTIONS: &[((u32, u32), &str)] = &[
     ((9, 1), "x-l1-cache-per-thread"),
