@@ -78,8 +78,8 @@ pub struct Lack {
     pub means: &'static str,
 }
 
-/// What newer versions of QEMU report differently, about caches and leaves of another vendor's CPUs,
-/// unless it is turned off; each with the version from which on it is there.
+/// What newer versions of QEMU report differently unless it is turned off: caches, and leaves of
+/// another vendor's CPUs. Each with the first version that has it.
 const CORRECTIONS: &[((u32, u32), &str)] = &[
     ((9, 1), "x-l1-cache-per-thread"),
     ((10, 1), "x-vendor-cpuid-only-v2"),
