@@ -7,6 +7,7 @@ mod against;
 mod cache;
 mod chaos;
 mod counter;
+mod cpu;
 mod disk;
 mod exactness;
 mod examples;

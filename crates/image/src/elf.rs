@@ -7,7 +7,7 @@
 //! `arch/x86/platform/pvh/head.S`; QEMU `hw/i386/x86.c`, which searches for the same note.
 
 use object::LittleEndian;
-use object::elf::{FileHeader64, PT_LOAD, PT_NOTE, ProgramHeader64};
+use object::elf::{FileHeader64, PF_X, PT_LOAD, PT_NOTE, ProgramHeader64};
 use object::read::elf::{FileHeader as _, ProgramHeader as _};
 
 use crate::error::{ImageFault, LooksLike};
@@ -74,6 +74,18 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageFault> {
 pub(crate) fn has_pvh_note(bytes: &[u8]) -> bool {
     let segments = segments(bytes).unwrap_or_default();
     segments.iter().any(|segment| holds_pvh_note(segment, bytes))
+}
+
+/// The executable segments of a vmlinux: the virtual address of each, and its bytes. Nothing for
+/// what is no vmlinux.
+pub fn executable_segments(vmlinux: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    let segments = segments(vmlinux).unwrap_or_default().iter();
+    let executable = |segment: &&Segment| {
+        kind(segment) == PT_LOAD.0 && segment.p_flags(LittleEndian).contains(PF_X)
+    };
+    segments.filter(executable).filter_map(move |segment| {
+        Some((segment.p_vaddr(LittleEndian), segment.data(LittleEndian, vmlinux).ok()?))
+    })
 }
 
 fn check_machine(bytes: &[u8]) -> Result<(), ImageFault> {

@@ -7,9 +7,10 @@ use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use pathmeter_report::{Least, Limits};
-use pathmeter_vm::Settings;
+use pathmeter_vm::{Cpu, NAMES, Settings};
 
 use crate::destination::Named;
+use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
@@ -90,6 +91,7 @@ Examples:
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
+  pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -185,9 +187,9 @@ pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// What to judge: the same
+    /// What to judge: the same. Not with --cpu given twice, which compares BASE on two CPUs
     #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) new: PathBuf,
+    pub(crate) new: Option<PathBuf>,
     /// Explain each path that changed: the functions in which the difference is
     ///
     /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, and
@@ -254,17 +256,18 @@ pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU, as QEMU names it; by default one that every QEMU has alike
+    /// The guest's CPU: plain (the default), skylake, cascadelake, icelake, zen1, zen2, zen3, zen4,
+    /// max, or QEMU's own text
     ///
-    /// The default is spelled out feature by feature (docs/exactness.md), so that each version of
-    /// QEMU gives the same result. A model's name may stand for another CPU in another version:
-    /// then only results of one version are compared.
+    /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
+    /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
+    /// another version: then only results of one version are compared. `compare` and `explain` take
+    /// two, for one kernel: the first is BASE's.
     #[arg(
-        long, value_name = "MODEL", default_value_t = Settings::default().cpu,
-        hide_default_value = true,
-        value_parser = NonEmptyStringValueParser::new().try_map(cpu_model)
+        long, value_name = "CPU",
+        value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
     )]
-    pub(crate) cpu: String,
+    pub(crate) cpu: Vec<Cpu>,
     /// The guest's memory
     #[arg(
         long, value_name = "MIB", default_value_t = Settings::default().memory_mib,
@@ -297,11 +300,14 @@ pub(crate) struct GuestArgs {
     pub(crate) no_cache: bool,
 }
 
-/// A CPU model, not QEMU's request for a list of them.
-fn cpu_model(model: String) -> Result<String, &'static str> {
-    match &model[..] {
-        "help" | "?" => Err("give the name of a model; `qemu-system-x86_64 -cpu help` lists them"),
-        _ => Ok(model),
+/// A profile or a CPU model, not QEMU's request for a list of them.
+fn cpu_model(text: &str) -> Result<Cpu, String> {
+    match text {
+        "help" | "?" => Err(format!(
+            "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
+             lists those"
+        )),
+        text => Ok(Cpu::named(text)),
     }
 }
 
@@ -325,10 +331,10 @@ fn kernel_words(words: &str) -> Result<String, String> {
 impl Default for GuestArgs {
     /// What an empty command line means.
     fn default() -> Self {
-        let Settings { cpu, memory_mib, append, .. } = Settings::default();
+        let Settings { memory_mib, append, .. } = Settings::default();
         Self {
             qemu: None,
-            cpu,
+            cpu: Vec::new(),
             memory: memory_mib,
             append,
             perturb: RUNS,
@@ -339,10 +345,34 @@ impl Default for GuestArgs {
 }
 
 impl GuestArgs {
-    /// What the user chose of the guest's machine.
+    /// What the user chose of the guest's machine; of two CPUs the first.
     pub(crate) fn settings(&self) -> Settings {
-        let (cpu, append) = (self.cpu.clone(), self.append.clone());
-        Settings { cpu, memory_mib: self.memory, append, ..Settings::default() }
+        let usual = Settings::default();
+        let (cpu, append) = (self.cpu.first().cloned(), self.append.clone());
+        Settings { cpu: cpu.unwrap_or(usual.cpu), memory_mib: self.memory, append, ..usual }
+    }
+
+    /// The two CPUs on which one kernel is to be compared, if the user named two.
+    pub(crate) fn two_cpus(&self) -> Result<Option<[&Cpu; 2]>, Failure> {
+        match &self.cpu[..] {
+            [] | [_] => Ok(None),
+            [base, new] => Ok(Some([base, new])),
+            _ => Err(Failure::Usage {
+                message: "--cpu is given more than twice".to_owned(),
+                help: "one kernel is compared on two CPUs at a time".to_owned(),
+            }),
+        }
+    }
+
+    /// Refuses two CPUs.
+    pub(crate) fn refuse_two_cpus(&self) -> Result<(), Failure> {
+        if self.cpu.len() < 2 {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: "--cpu is given more than once".to_owned(),
+            help: "`compare` and `explain` show one kernel on two CPUs".to_owned(),
+        })
     }
 
     /// The longest wait for a boot or a run.
@@ -360,7 +390,8 @@ pub(crate) struct ExplainArgs {
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
-    /// Another one: show the functions in which the difference is
+    /// Another one: show the functions in which the difference is. With --cpu given twice, the
+    /// difference is that of SUBJECT on two CPUs
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Another path of the same kernel: show how PATH differs from it
@@ -513,7 +544,15 @@ mod tests {
 
     #[test]
     fn a_list_of_models_is_no_model() {
-        assert!(cpu_model("help".to_owned()).is_err() && cpu_model("max".to_owned()).is_ok());
+        assert!(cpu_model("help").unwrap_err().contains(NAMES));
+        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+    }
+
+    #[test]
+    fn the_help_names_every_profile() {
+        let help = Cli::command().find_subcommand_mut("measure").unwrap().render_help();
+        let help = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(&NAMES.replace("plain,", "plain (the default),")), "{help}");
     }
 
     #[test]

@@ -21,17 +21,20 @@ use crate::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    if args.explain {
-        subject::refuse_results([&args.base, &args.new])?;
+    let cpus = args.guest.two_cpus()?;
+    let names = sides(args, cpus.is_some())?;
+    if args.explain || cpus.is_some() {
+        subject::refuse_results(names)?;
     }
-    let subjects = both(Subject::open(&args.base), Subject::open(&args.new))?;
+    let [base, new] = names;
+    let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
-    let inputs = [&args.base, &args.new].map(PathBuf::as_path);
+    let inputs = names.map(PathBuf::as_path);
     let [file] = args.output.named(&inputs).open(screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, screen)?;
-    refuse_unlike(&sides, args.across)?;
+    refuse_unlike(&sides, args.across || cpus.is_some())?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     let gate =
@@ -46,6 +49,26 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     match gate {
         Some(gate) => judged(&gate, delivered, screen),
         None => delivered.map(|()| if broken { Exit::Unmeasured } else { Exit::Done }),
+    }
+}
+
+/// What is compared: two subjects, or one kernel on two CPUs.
+fn sides(args: &CompareArgs, two_cpus: bool) -> Result<[&PathBuf; 2], Failure> {
+    let usage = |message: &str, help: &str| Failure::Usage {
+        message: message.to_owned(),
+        help: help.to_owned(),
+    };
+    match (&args.new, two_cpus) {
+        (Some(new), false) => Ok([&args.base, new]),
+        (None, true) => Ok([&args.base, &args.base]),
+        (None, false) => Err(usage(
+            "there is nothing to compare BASE with",
+            "name NEW, or two CPUs (--cpu A --cpu B) on which BASE is compared",
+        )),
+        (Some(_), true) => Err(usage(
+            "two kernels can't be compared on two CPUs",
+            "leave out NEW to compare BASE on them, or one --cpu to compare the kernels",
+        )),
     }
 }
 
@@ -86,7 +109,11 @@ impl Kernels {
         if names.is_empty() {
             return Ok(Self { session: None, images: vec![] });
         }
-        let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
+        let (guest, interrupt) = (&args.guest, interrupt::listen());
+        let (session, images) = match guest.two_cpus()? {
+            Some(cpus) => setup::prepare_on(guest, interrupt, &args.base, cpus)?,
+            None => setup::prepare(guest, interrupt, &names)?,
+        };
         Ok(Self { session: Some(session), images })
     }
 

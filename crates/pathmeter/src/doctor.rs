@@ -2,7 +2,9 @@
 //!
 //! It looks at what a run needs, and then tries it: the lab kernel is measured twice and recorded.
 //! A check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they
-//! don't).
+//! don't). Below the checks are the CPU profiles, with what each has less than its machine.
+
+mod profiles;
 
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::selftest::SelfTest;
 
+use profiles::ProfileReport;
+
 /// Free disk below which a run's snapshots may not fit: a few guests' memory.
 const LEAST_DISK_MIB: u64 = 512;
 /// Available memory below which two guests and an unpacked kernel may not fit.
@@ -28,6 +32,8 @@ struct Diagnosis {
     /// Whether exact runs work here.
     exact: bool,
     checks: Vec<Check>,
+    /// The CPUs that `--cpu` names; none if there is no QEMU to have them.
+    profiles: Vec<ProfileReport>,
 }
 
 /// One thing looked at.
@@ -69,6 +75,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let interrupt = interrupt::listen();
     let found = Qemu::find(args.qemu.as_deref(), &interrupt);
     let mut checks = qemu(&found, &interrupt)?;
+    let profiles = profiles_of(&found, &interrupt)?;
     checks.extend([cache(), disk(), memory(), processors(), kvm()]);
     if let Ok(qemu) = found
         && checks.iter().all(|check| check.status != CheckStatus::Fail)
@@ -76,7 +83,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
         checks.extend(tried(qemu, &interrupt, screen)?);
     }
     let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
-    let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks };
+    let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks, profiles };
     if args.json {
         output::print(&output::json(&report)?)?;
     } else {
@@ -97,6 +104,18 @@ fn qemu(found: &Result<Qemu, VmError>, interrupt: &Interrupt) -> Result<Vec<Chec
         Err(error) => vec![unusable(&error)?],
     };
     Ok(std::iter::once(Check::ok("qemu", found)).chain(features).collect())
+}
+
+/// The profiles, if there is a QEMU to have them: one that can't be asked is a failed check.
+fn profiles_of(
+    found: &Result<Qemu, VmError>,
+    interrupt: &Interrupt,
+) -> Result<Vec<ProfileReport>, Failure> {
+    match found.as_ref().map(|qemu| qemu.profiles(interrupt)) {
+        Ok(Ok(profiles)) => Ok(profiles.into_iter().map(ProfileReport::new).collect()),
+        Ok(Err(VmError::Interrupted)) => Err(Failure::Interrupted),
+        Ok(Err(_)) | Err(_) => Ok(vec![]),
+    }
 }
 
 /// A QEMU that can't be asked.
@@ -217,7 +236,8 @@ fn text(report: &Diagnosis, colour: bool) -> String {
         line + &advice.unwrap_or_default()
     };
     let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };
-    report.checks.iter().map(line).collect::<String>() + "\n" + exact + "\n"
+    let checks: String = report.checks.iter().map(line).collect();
+    format!("{checks}\n{exact}\n{}", profiles::text(&report.profiles))
 }
 
 fn status(status: CheckStatus, colour: bool) -> String {
@@ -244,7 +264,7 @@ mod tests {
     #[test]
     fn advice_stands_below_what_was_found() {
         let checks = vec![Check::ok("qemu", "7.2".into()), Check::warn("disk", "0".into(), "more")];
-        let report = Diagnosis { schema: "", exact: true, checks };
+        let report = Diagnosis { schema: "", exact: true, checks, profiles: vec![] };
         let lines = "ok    qemu  7.2\nwarn  disk  0\n            more\n\nexact runs work here\n";
         assert_eq!(text(&report, false), lines);
     }

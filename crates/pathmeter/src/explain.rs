@@ -35,13 +35,12 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let path = RecordablePath::find(&args.path)?;
     let against = args.against.as_deref().map(RecordablePath::find).transpose()?;
     subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
-    let names: Vec<&Path> =
-        iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path).collect();
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
+    let (session, images) = prepared(args)?;
     let board = Board::new(screen);
     let vmlinux = args.vmlinux.as_deref();
     if let [base, new] = &images[..] {
-        let sides = [(base, vmlinux), (new, args.new_vmlinux.as_deref())];
+        let new_vmlinux = if args.new.is_some() { args.new_vmlinux.as_deref() } else { vmlinux };
+        let sides = [(base, vmlinux), (new, new_vmlinux)];
         return only(differences(&session, sides, &[path], &board)?);
     }
     let side = Side { image: &images[0], vmlinux, line: board.line(images[0].subject().name) };
@@ -55,6 +54,23 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let mut windows = side.windows(&session, &[against, path])?.into_iter();
     let (base, new) = (windows.next(), windows.next());
     Ok(Explain::new(only(base)?, Some(only(new)?)))
+}
+
+/// One kernel, two, or one on two CPUs.
+fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
+    let (guest, interrupt) = (&args.guest, interrupt::listen());
+    let Some(cpus) = guest.two_cpus()? else {
+        let names: Vec<&Path> =
+            iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path).collect();
+        return setup::prepare(guest, interrupt, &names);
+    };
+    if args.new.is_some() || args.against.is_some() {
+        return Err(Failure::Usage {
+            message: "two CPUs leave no room for a second kernel or path".to_owned(),
+            help: "leave out NEW and --against, or one --cpu".to_owned(),
+        });
+    }
+    setup::prepare_on(guest, interrupt, &args.subject, cpus)
 }
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:

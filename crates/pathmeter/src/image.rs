@@ -7,14 +7,23 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
-use pathmeter_vm::{Settings, VmError};
+use pathmeter_vm::{Cpu, Settings, VmError};
 
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::results::sha256;
 
-/// A kernel, named by its hash.
-pub(crate) enum Image {
+/// A kernel, named by its hash, and the CPU that it runs on.
+#[derive(Clone)]
+pub(crate) struct Image {
+    source: Source,
+    /// The CPU, if that is not the session's.
+    cpu: Option<Cpu>,
+}
+
+/// Where a kernel comes from.
+#[derive(Clone)]
+enum Source {
     /// A kernel file, a package or a build folder.
     File {
         /// As the user named it.
@@ -36,87 +45,102 @@ pub(crate) enum Image {
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub(crate) fn open(name: &Path) -> Result<Self, Failure> {
-        if let Some(lab) = Lab::asked_by(name)? {
-            let sha256 = sha256(&[pathmeter_lab::KERNEL, b"\0", lab.variants.as_bytes()].concat());
-            return Ok(Self::Lab { name: name.to_owned(), lab, sha256 });
-        }
-        Ok(Self::File { path: name.to_owned(), sha256: pathmeter_image::hash_file(name)? })
+        Ok(Self { source: Source::open(name)?, cpu: None })
+    }
+
+    /// The same on this CPU.
+    pub(crate) fn on(self, cpu: &Cpu) -> Self {
+        Self { cpu: Some(cpu.clone()), ..self }
     }
 
     /// As the user named it.
     pub(crate) fn name(&self) -> &Path {
-        match self {
-            Self::File { path: name, .. } | Self::Lab { name, .. } => name,
+        match &self.source {
+            Source::File { path: name, .. } | Source::Lab { name, .. } => name,
         }
     }
 
     /// SHA-256 of all that makes it this kernel.
     pub(crate) fn sha256(&self) -> &str {
-        match self {
-            Self::File { sha256, .. } | Self::Lab { sha256, .. } => sha256,
+        match &self.source {
+            Source::File { sha256, .. } | Source::Lab { sha256, .. } => sha256,
         }
     }
 
     /// Its name in documents.
     pub(crate) fn subject(&self) -> Subject {
         let name = self.name().to_string_lossy();
-        match self {
-            Self::File { .. } => Subject::kernel_image(&name),
-            Self::Lab { .. } => Subject::lab(&name),
+        let name = match &self.cpu {
+            Some(cpu) => format!("{name} on {}", cpu.name()),
+            None => name.into_owned(),
+        };
+        match &self.source {
+            Source::File { .. } => Subject::kernel_image(&name),
+            Source::Lab { .. } => Subject::lab(&name),
         }
     }
 
     /// CPUs of its machine.
     pub(crate) fn cpus(&self) -> u32 {
-        match self {
-            Self::File { .. } => 1,
-            Self::Lab { lab, .. } => lab.cpus,
+        match &self.source {
+            Source::File { .. } => 1,
+            Source::Lab { lab, .. } => lab.cpus,
         }
     }
 
     /// Whose CPUs they are.
     fn vendor(&self) -> Vendor {
-        match self {
-            Self::File { .. } => Vendor::Usual,
-            Self::Lab { lab, .. } => lab.vendor,
+        match &self.source {
+            Source::File { .. } => Vendor::Usual,
+            Source::Lab { lab, .. } => lab.vendor,
         }
     }
 
     /// Whether a measurement of `other` would be one of this.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let machine = |image: &Self| (image.cpus(), image.vendor());
-        self.sha256() == other.sha256() && machine(self) == machine(other)
+        let same = machine(self) == machine(other) && self.cpu == other.cpu;
+        self.sha256() == other.sha256() && same
     }
 
     /// The guest's settings for it.
     pub(crate) fn settings(&self, usual: &Settings) -> Settings {
-        match self {
-            Self::File { .. } => usual.clone(),
-            Self::Lab { lab, .. } => lab.settings(usual),
+        let usual = self.with_cpu(usual);
+        match &self.source {
+            Source::File { .. } => usual,
+            Source::Lab { lab, .. } => lab.settings(&usual),
         }
+    }
+
+    fn with_cpu(&self, usual: &Settings) -> Settings {
+        let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
+        Settings { cpu, ..usual.clone() }
     }
 
     /// The settings that a result's configuration shows: those that a kernel is measured under. The
     /// lab's variants are the kernel's own, as a file's bytes are.
     pub(crate) fn conditions(&self, usual: &Settings) -> Settings {
-        match self {
-            Self::File { .. } => usual.clone(),
-            Self::Lab { lab, .. } => Lab { variants: String::new(), ..lab.clone() }.settings(usual),
+        let usual = self.with_cpu(usual);
+        match &self.source {
+            Source::File { .. } => usual,
+            Source::Lab { lab, .. } => {
+                Lab { variants: String::new(), ..lab.clone() }.settings(&usual)
+            }
         }
     }
 
     /// The release that a result shows; `of_image` is the one in the image itself.
     pub(crate) fn release(&self, of_image: Option<String>) -> Option<String> {
-        match self {
-            Self::File { .. } => of_image,
-            Self::Lab { .. } => Some("lab".to_owned()),
+        match &self.source {
+            Source::File { .. } => of_image,
+            Source::Lab { .. } => Some("lab".to_owned()),
         }
     }
 
     /// Its bytes, ready to boot. A file is made sure to be still the one that was hashed: a build
     /// may be writing it, and its numbers must not be kept under another's name.
     pub(crate) fn load(&self) -> Result<KernelImage, ImageError> {
-        let Self::File { path, sha256 } = self else {
+        let Source::File { path, sha256 } = &self.source else {
             let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
             return Ok(KernelImage { boot, release: None, banner: None, config: None });
         };
@@ -130,16 +154,18 @@ impl Image {
 
     /// The vmlinux that lies beside it: that of a build folder.
     pub(crate) fn vmlinux(&self) -> Option<PathBuf> {
-        match self {
-            Self::File { path, .. } => pathmeter_image::vmlinux_of(path),
-            Self::Lab { .. } => None,
+        match &self.source {
+            Source::File { path, .. } => pathmeter_image::vmlinux_of(path),
+            Source::Lab { .. } => None,
         }
     }
 
     /// Why it could not be measured. The lab kernel checks its command line itself: what it prints
     /// about it is the user's mistake, or this machine's limit.
     pub(crate) fn failure(&self, error: VmError) -> Failure {
-        let Self::Lab { name, .. } = self else { return Failure::measuring(self.name(), error) };
+        let Source::Lab { name, .. } = &self.source else {
+            return Failure::measuring(self.name(), error);
+        };
         match LabComplaint::found_in(&error) {
             Some(LabComplaint::CommandLine { message, valid }) => {
                 Failure::Usage { message: format!("{}: {message}", name.display()), help: valid }
@@ -149,6 +175,17 @@ impl Image {
             }
             None => Failure::measuring(name, error),
         }
+    }
+}
+
+impl Source {
+    /// Finds the kernel that the user named, and hashes it.
+    fn open(name: &Path) -> Result<Self, Failure> {
+        if let Some(lab) = Lab::asked_by(name)? {
+            let sha256 = sha256(&[pathmeter_lab::KERNEL, b"\0", lab.variants.as_bytes()].concat());
+            return Ok(Self::Lab { name: name.to_owned(), lab, sha256 });
+        }
+        Ok(Self::File { path: name.to_owned(), sha256: pathmeter_image::hash_file(name)? })
     }
 }
 
@@ -178,6 +215,6 @@ mod tests {
         assert_eq!(lazy.settings(&usual).append, "iobitmap=lazy");
         assert_eq!(lazy.conditions(&usual), plain.conditions(&usual));
         assert_eq!(two.conditions(&usual).cpus, 2);
-        assert!(intel.conditions(&usual).cpu.ends_with("vendor=GenuineIntel"));
+        assert!(intel.conditions(&usual).cpu.text().ends_with("vendor=GenuineIntel"));
     }
 }

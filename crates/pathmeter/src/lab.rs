@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{BaseWords, Settings, VmError};
+use pathmeter_vm::{BaseWords, Cpu, Settings, VmError};
 
 use crate::failure::Failure;
 use crate::subject;
@@ -64,7 +64,7 @@ impl Lab {
         let append = words.trim().to_owned();
         let cpu = match self.vendor {
             Vendor::Usual => usual.cpu.clone(),
-            Vendor::Intel => as_intels(&usual.cpu),
+            Vendor::Intel => Cpu::Qemu(as_intels(&usual.cpu.text())),
         };
         Settings { base_words: BaseWords::None, append, cpus: self.cpus, cpu, ..usual.clone() }
     }
@@ -176,7 +176,7 @@ mod tests {
         let intel = asked("lab:a=b,vendor=intel,c=d").unwrap();
         assert_eq!((&intel.variants[..], intel.vendor), ("a=b,c=d", Vendor::Intel));
         let cpu = |lab: &Lab, usual: &str| {
-            lab.settings(&Settings { cpu: usual.to_owned(), ..Settings::default() }).cpu
+            lab.settings(&Settings { cpu: Cpu::named(usual), ..Settings::default() }).cpu.text()
         };
         let usual = "base,vendor=AuthenticAMD,lm=on";
         assert_eq!(cpu(&intel, usual), "base,lm=on,vendor=GenuineIntel");

@@ -14,6 +14,7 @@ use crate::subject::Subject;
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.guest.refuse_two_cpus()?;
     let subject = Subject::open(&args.subject)?;
     let selection = Selection::new(&args.output.only, &subject.paths())?;
     let [file] = args.output.named(&[&args.subject]).open(screen)?;

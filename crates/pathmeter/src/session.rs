@@ -14,7 +14,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    AGENT, Cache, Caller, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
+    AGENT, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
     MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
     Request, Settings, Sought, VmError,
 };
@@ -175,17 +175,19 @@ impl Session {
 
     fn document(&self, image: &Image, measured: MeasuredKernel<Counting>) -> Measurement {
         let own = measured.firmware == Firmware::Own;
+        let cpu = image.settings(&self.settings).cpu;
         let counted = measured.counts.map(|(plan, counting)| Counted::new(&plan, counting));
         let paths = Suite::Exact.paths().iter().zip(measured.paths).enumerate();
         let configuration = self.configuration(image, image.release(measured.release), own);
         let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };
+        let result = |(index, (path, outcome))| {
+            path_result(index, path, with_cause(outcome, &cpu), counted.as_ref())
+        };
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
             configuration: Configuration { clock: unit, ..configuration },
-            paths: paths
-                .map(|(index, (path, outcome))| path_result(index, path, outcome, counted.as_ref()))
-                .collect(),
+            paths: paths.map(result).collect(),
             notes: measured.notes,
         }
     }
@@ -208,7 +210,7 @@ impl Session {
             runs: self.runs,
             memory_mib: conditions.memory_mib,
             cpus: conditions.cpus,
-            cpu: conditions.cpu,
+            cpu: conditions.cpu.description(),
         }
     }
 }
@@ -217,6 +219,18 @@ impl Session {
 pub(crate) const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
 pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
+
+/// The outcome; where it says that the CPU lacks something that the machine has, it says why.
+fn with_cause(outcome: PathOutcome, cpu: &Cpu) -> PathOutcome {
+    let PathStatus::Unsupported(reason) = &outcome.status else { return outcome };
+    let Some(lack) = cpu.lack_behind(reason) else { return outcome };
+    let reason = format!(
+        "{reason}: the machine has it, but the profile {} does not, since QEMU's interpreter \
+         can't execute {lack} (in 7.2)",
+        cpu.name()
+    );
+    PathOutcome { status: PathStatus::Unsupported(reason), ..outcome }
+}
 
 /// One path's row. Values that a document may not have for a path that is ok make it failed: the
 /// guest is not believed.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
+use pathmeter_vm::{AGENT, Cache, Caller, Cpu, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::GuestArgs;
 use crate::failure::Failure;
@@ -43,16 +43,31 @@ pub(crate) fn prepare(
     Err(Failure::all(failures))
 }
 
+/// The same for one kernel on two CPUs.
+pub(crate) fn prepare_on(
+    args: &GuestArgs,
+    interrupt: Interrupt,
+    name: &Path,
+    cpus: [&Cpu; 2],
+) -> Result<(Session, Vec<Image>), Failure> {
+    let (session, images) = prepare(args, interrupt, &[name])?;
+    let images = images.iter().flat_map(|image| cpus.map(|cpu| image.clone().on(cpu)));
+    Ok((session, images.collect()))
+}
+
 /// A session with what the command line names.
 ///
 /// # Errors
-/// There is no QEMU that can run exact guests.
+/// There is no QEMU that can run exact guests, or it can't have this CPU.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
     let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
         Ok(cache) => (cache, None),
         Err(error) => (None, Some(format!("{error}; going on without a cache"))),
     };
     let qemu = Qemu::find(args.qemu.as_deref(), &interrupt)?;
+    for cpu in &args.cpu {
+        qemu.check_cpu(cpu, &interrupt)?;
+    }
     if !qemu.is_tested() {
         let progress = |progress: Progress<'_>| {
             if let Progress::Note(note) = progress {

@@ -1,7 +1,8 @@
 //! The table of a comparison: what is compared, a row a path, and the sum of it.
 
 use pathmeter_model::{
-    Comparison, EventComparison, PathComparison, SideInfo, Summary, Unit, Verdict,
+    Comparison, ConfigurationDifference, EventComparison, PathComparison, SideInfo, Summary, Unit,
+    Verdict,
 };
 
 use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
@@ -10,6 +11,8 @@ use crate::table::{Align, Cell, Table, clean};
 
 /// Marks a side of a path that is not single-valued.
 const MANY_VALUES: char = '~';
+/// Characters shown of a value in which two configurations differ: a command line's are fewer.
+const LONGEST_VALUE: usize = 100;
 /// Stands where a single-valued number has no such marker, so that the digits stay aligned.
 const ONE_VALUE: char = ' ';
 
@@ -119,7 +122,11 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
 /// A line for each thing other than the kernel in which the two measurements differ.
 fn differences(comparison: &Comparison, style: Style) -> String {
     let paint = of_verdict(Verdict::ModeAppeared);
-    let warning = |difference: &_| format!("measured differently: {difference}");
+    let warning = |difference: &ConfigurationDifference| {
+        let ConfigurationDifference { field, base, new } = difference;
+        let (field, base, new) = (field.clone(), shortened(base), shortened(new));
+        format!("measured differently: {}", ConfigurationDifference { field, base, new })
+    };
     let lines = comparison.configuration_differences.iter().map(warning);
     lines.map(|line| style.paint(&style.fill(&clean(&line), 0), paint) + "\n").collect()
 }
@@ -140,6 +147,14 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         moved => format!("{identical}; in {moved} functions moved within their lines"),
     };
     style.paint(&style.fill(&line, 0), QUIET) + "\n"
+}
+
+/// A value as far as it is of use to a person; the document has all of it.
+fn shortened(value: &str) -> String {
+    match value.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 /// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.

@@ -84,7 +84,10 @@ fn status(path: &PathResult) -> Cell {
 /// The fixed machine is known by that name; any other one is spelled out.
 fn machine(configuration: &Configuration) -> String {
     if configuration.portable {
-        return "the fixed machine".to_owned();
+        // A profile's description begins with its name.
+        let profile = configuration.cpu.split_once(": ");
+        let cpu = profile.map_or_else(String::new, |(name, _)| format!(", cpu {name}"));
+        return format!("the fixed machine{cpu}");
     }
     format!("{}, cpu {}", configuration.machine, configuration.cpu)
 }

@@ -52,7 +52,7 @@ impl<'a, C: Send> Counter<'a, C> {
             .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
         let files = vec![(fd::PLUGIN, OwnedFd::from(plugin)), (fd::COUNTS, writer)];
         let arguments = ["-plugin".to_owned(), argument()];
-        let extra = Extra { files, arguments: arguments.to_vec(), alarm: None };
+        let extra = Extra { files, arguments: arguments.to_vec(), ..Extra::default() };
         std::thread::scope(|scope| {
             let read = self.read;
             let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));

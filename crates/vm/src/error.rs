@@ -60,6 +60,16 @@ pub enum VmError {
         /// The error.
         source: std::io::Error,
     },
+    /// The kernel can't be told what the CPU is not vulnerable to: it is started by QEMU's own
+    /// firmware, which unpacks it at a place that is not known.
+    #[error("this CPU profile needs a kernel with a PVH entry (CONFIG_PVH)")]
+    NoArchCapabilities,
+    /// The kernel booted without reading what the CPU is not vulnerable to, though its code could.
+    #[error(
+        "the kernel did not read what this CPU is not vulnerable to (MSR 0x10a) where pathmeter \
+         could answer it"
+    )]
+    ArchCapabilities,
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {
@@ -208,6 +218,10 @@ impl VmError {
             {
                 return shortage_help(source);
             }
+            Self::NoArchCapabilities | Self::ArchCapabilities => {
+                "choose a profile that needs no such answer, such as skylake or zen2; \
+                 docs/cpu.md explains them"
+            }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
@@ -245,8 +259,9 @@ impl GuestCause {
                  again"
             }
             (Self::Ended { .. }, Step::Start) => {
-                "if QEMU says why above, fix that: --cpu names one of `qemu-system-x86_64 -cpu \
-                 help`, --memory what this machine can spare, and a library or module that is \
+                "if QEMU says why above, fix that: --cpu names a profile (plain, skylake, \
+                 cascadelake, icelake, zen1, zen2, zen3, zen4, max) or one of `qemu-system-x86_64 \
+                 -cpu help`, --memory what this machine can spare, and a library or module that is \
                  missing is in another package of your distribution's QEMU; `pathmeter doctor` \
                  checks QEMU"
             }
@@ -263,6 +278,12 @@ impl GuestCause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cpu_that_qemu_does_not_know_brings_up_the_profiles() {
+        let cause = GuestCause::Ended { by_guest: false, how: String::new() };
+        assert!(cause.help(&Step::Start).unwrap().contains(crate::NAMES));
+    }
 
     #[test]
     fn a_kernel_that_ran_out_of_memory_is_told_how_to_get_more() {

@@ -11,6 +11,7 @@ use pathmeter_wire::{RawFrame, message::Memory};
 use crate::{
     Request, Settings, VmError,
     alarm::Alarm,
+    arch_capabilities::Supply,
     error::{GuestCause, Step},
     machine::{Firmware, Origin},
 };
@@ -24,6 +25,8 @@ pub(crate) struct Extra {
     pub(crate) arguments: Vec<String>,
     /// By which the recorder, if that is loaded, says that it gave up.
     pub(crate) alarm: Option<Alarm>,
+    /// What answers a booting kernel's reads of an MSR that QEMU lacks.
+    pub(crate) supply: Option<Supply>,
 }
 
 /// A guest, paused or running. Dropping it ends it.

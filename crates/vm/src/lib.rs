@@ -16,16 +16,19 @@
 
 mod agent_run;
 mod alarm;
+mod arch_capabilities;
 mod ask;
 mod cache;
 mod claim;
 mod console;
 mod counter;
+mod cpu;
 mod deadline;
 mod entry;
 mod error;
 #[cfg(test)]
 mod fake;
+mod gdb;
 mod guest;
 mod initramfs;
 mod machine;
@@ -44,10 +47,11 @@ mod stream;
 
 pub use ask::AskError;
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
+pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs};
-pub use machine::{BaseWords, CPU, Clock, FIRMWARE, Firmware, Settings};
+pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed};
 pub use outcome::{PathOutcome, PathStatus};
 pub use pathmeter_wire::plan::Plan;

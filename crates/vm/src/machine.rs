@@ -5,11 +5,14 @@
 
 use std::ffi::OsString;
 
+use crate::Cpu;
+use crate::qemu::OLDEST;
+
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// QEMU's CPU model with its features.
-    pub cpu: String,
+    /// Its CPU.
+    pub cpu: Cpu,
     /// Memory in MiB.
     pub memory_mib: u32,
     /// CPUs.
@@ -40,11 +43,11 @@ pub enum BaseWords {
     None,
 }
 
-/// The guest's CPU unless the user names another one: the one that QEMU 7.2 calls `max`, less its
-/// random number instructions (what they return must not decide a measurement), spelled out feature
-/// by feature. `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a
-/// feature says so instead of dropping it.
-pub const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
+/// The text of the profile `plain`, the guest's CPU unless the user names another one: the one that
+/// QEMU 7.2 calls `max`, less its random number instructions (what they return must not decide a
+/// measurement), spelled out feature by feature. `max` itself is another CPU in each version of
+/// QEMU. `enforce`: a QEMU that lacks a feature says so instead of dropping it.
+pub(crate) const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
     model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
     3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,\
     bmi2=on,clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,\
@@ -69,7 +72,7 @@ pub const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom")
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            cpu: CPU.to_owned(),
+            cpu: Cpu::named("plain"),
             memory_mib: 128,
             cpus: 1,
             base_words: BaseWords::Linux,
@@ -92,8 +95,9 @@ pub(crate) mod fd {
     pub(crate) const FIRMWARE: i32 = 11;
     pub(crate) const ALARM: i32 = 12;
     pub(crate) const COUNTS: i32 = 13;
+    pub(crate) const GDB: i32 = 14;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 14;
+    pub(crate) const TRACE: i32 = 15;
 }
 
 /// What a QEMU process begins with; either way paused.
@@ -128,39 +132,55 @@ impl Settings {
             BaseWords::Linux => COMMAND_LINE,
             BaseWords::None => "",
         };
-        [words, &self.append].join(" ").trim().to_owned()
+        let threads = if self.has_two_threads() { " maxcpus=1" } else { "" };
+        [words, threads, " ", &self.append].concat().trim().to_owned()
+    }
+
+    /// Whether there is a second thread of the CPU that Linux knows of and leaves offline. Other
+    /// kernels might not.
+    fn has_two_threads(&self) -> bool {
+        self.base_words == BaseWords::Linux && self.cpus == 1 && self.cpu.has_two_threads()
     }
 
     /// All flags that a guest is started with: what they are changes results, so whatever is kept
     /// of a run is named by them.
     pub fn fingerprint(&self) -> String {
-        let words = self.arguments(Origin::Boot, Firmware::Own);
+        let words = self.arguments(OLDEST, Origin::Boot, Firmware::Own);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        format!("{} {:08x}", words.join(" "), crc32fast::hash(FIRMWARE))
+        let cpu = self.cpu.description();
+        format!("{} {:08x} {cpu}", words.join(" "), crc32fast::hash(FIRMWARE))
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the
     /// firmware is our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides
-    /// whose turn it is, and another CPU model may stand for another CPU in another version.
+    /// whose turn it is, and QEMU's own CPU models may stand for another CPU in another version.
     pub fn is_portable(&self) -> bool {
-        self.cpu == CPU && self.cpus == 1 && self.clock == Clock::Exact
+        self.cpu.is_portable() && self.cpus == 1 && self.clock == Clock::Exact
     }
 
-    /// Arguments of a QEMU process.
-    pub(crate) fn arguments(&self, origin: Origin, firmware: Firmware) -> Vec<OsString> {
+    /// Arguments of a process of QEMU of this version.
+    pub(crate) fn arguments(
+        &self,
+        version: (u32, u32),
+        origin: Origin,
+        firmware: Firmware,
+    ) -> Vec<OsString> {
         let memory = self.memory_mib.to_string();
         let clock = match self.clock {
             Clock::Exact => EXACT,
             Clock::Host => ELAPSED,
         };
+        let cpu = self.cpu.text() + &self.cpu.corrections(version);
         let mut words: Vec<String> =
-            [&["-M", MACHINE, "-cpu", &self.cpu, "-m", &memory][..], clock, CONFINED]
+            [&["-M", MACHINE, "-cpu", &cpu, "-m", &memory][..], clock, CONFINED]
                 .concat()
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
         if self.cpus > 1 {
             words.extend(["-smp".to_owned(), self.cpus.to_string()]);
+        } else if self.has_two_threads() {
+            words.extend(["-smp".to_owned(), "2,threads=2".to_owned()]);
         }
         if firmware == Firmware::Own {
             words.extend(["-bios".to_owned(), path(fd::FIRMWARE)]);
@@ -244,7 +264,7 @@ mod tests {
     use super::*;
 
     fn words(origin: Origin) -> String {
-        let words = Settings::default().arguments(origin, Firmware::Own);
+        let words = Settings::default().arguments(OLDEST, origin, Firmware::Own);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -268,7 +288,7 @@ mod tests {
     fn qemus_own_firmware_is_used_by_not_naming_one() {
         let settings = Settings::default();
         let named = |firmware| {
-            settings.arguments(Origin::Boot, firmware).iter().any(|word| word == "-bios")
+            settings.arguments(OLDEST, Origin::Boot, firmware).iter().any(|word| word == "-bios")
         };
         assert!(named(Firmware::Own) && !named(Firmware::Qemu));
     }
@@ -279,7 +299,7 @@ mod tests {
         assert!(usual.is_portable());
         assert!(Settings { append: "quiet".to_owned(), ..usual.clone() }.is_portable());
         for other in [
-            Settings { cpu: "max".to_owned(), ..usual.clone() },
+            Settings { cpu: Cpu::named("max"), ..usual.clone() },
             Settings { cpus: 2, ..usual.clone() },
             Settings { clock: Clock::Host, ..usual },
         ] {
@@ -307,9 +327,27 @@ mod tests {
     fn a_second_cpu_is_part_of_the_fingerprint_whatever_it_begins_with() {
         let settings = Settings { cpus: 2, ..Settings::default() };
         assert!(settings.fingerprint().contains(" -smp 2 "));
-        let restoring = settings.arguments(Origin::Snapshot, Firmware::Own);
+        let restoring = settings.arguments(OLDEST, Origin::Snapshot, Firmware::Own);
         assert!(restoring.iter().any(|word| word == "-smp"));
         assert!(!Settings::default().fingerprint().contains("-smp"));
+    }
+
+    #[test]
+    fn linux_leaves_a_profiles_second_thread_offline_and_other_kernels_get_none() {
+        let zen2 = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
+        assert!(zen2.fingerprint().contains(" -smp 2,threads=2 "));
+        assert!(zen2.command_line().ends_with(" maxcpus=1"));
+        let other = Settings { base_words: BaseWords::None, ..zen2 };
+        assert!(!other.fingerprint().contains("-smp"));
+        assert_eq!(other.command_line(), "");
+    }
+
+    #[test]
+    fn a_profile_is_part_of_the_fingerprint_with_its_name_and_all_that_it_is() {
+        let icelake = Settings { cpu: Cpu::named("icelake"), ..Settings::default() };
+        assert!(icelake.fingerprint().contains("icelake: base,"));
+        assert!(icelake.fingerprint().ends_with("msr-0x10a=0x202016b"));
+        assert!(icelake.is_portable());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use pathmeter_wire::{Kind, message};
 use crate::{
     Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
+    arch_capabilities::{self, Supply},
     cache::Sought,
     counter::Counter,
     entry::{EntryKind, Key, sha256},
@@ -258,6 +259,9 @@ fn boot_guest<G: Guest>(
         Boot::BzImage(bytes) => (bytes, Firmware::Qemu),
     };
     (request.progress)(Progress::Booting);
+    if let Some(value) = settings.cpu.arch_capabilities() {
+        supply_arch_capabilities(value, &image.boot, &mut extra)?;
+    }
     extra.files.extend([
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
@@ -268,6 +272,22 @@ fn boot_guest<G: Guest>(
     guest.resume()?;
     await_ready(&mut guest)?;
     Ok((guest, about))
+}
+
+/// Has the kernel read this value from the MSR, if it reads it at all.
+fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Result<(), VmError> {
+    let Boot::Pvh(vmlinux) = boot else { return Err(VmError::NoArchCapabilities) };
+    let places = arch_capabilities::places(vmlinux);
+    if places.is_empty() {
+        return Ok(());
+    }
+    let made = Supply::new(value, places);
+    let (supply, far) =
+        made.map_err(|source| VmError::Host { what: "making a channel to QEMU", source })?;
+    extra.files.push((fd::GDB, far));
+    extra.arguments.extend(arch_capabilities::arguments());
+    extra.supply = Some(supply);
+    Ok(())
 }
 
 /// The agent says READY and pauses the guest.

@@ -1,17 +1,18 @@
 //! Finds QEMU and learns its version and features.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::ask::{Answer, AskError, ask};
 use crate::console::Tail;
 use crate::error::shortage_help;
 use crate::machine::SANDBOX;
-use crate::{Interrupt, VmError};
+use crate::{Cpu, Interrupt, PROFILES, Profile, VmError};
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
 /// First version whose flags we use, and whose clock was checked.
-const OLDEST: (u32, u32) = (7, 2);
+pub(crate) const OLDEST: (u32, u32) = (7, 2);
 /// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass
 /// a self-test first.
 const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
@@ -109,6 +110,21 @@ pub enum QemuError {
         /// The end of what it complained about.
         errors: Tail,
     },
+    /// It has no name for something that a CPU profile has.
+    #[error(
+        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}",
+        .path.display()
+    )]
+    Cpu {
+        /// What was run.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+        /// The profile.
+        profile: &'static str,
+        /// What it has no name for.
+        missing: String,
+    },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
     Old {
@@ -136,6 +152,10 @@ impl QemuError {
                 "install a newer qemu-system-x86, or name another one with --qemu FILE"
             }
             Self::Lacks { .. } => LACKS_HELP,
+            Self::Cpu { .. } => {
+                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
+                 those that a QEMU can have"
+            }
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
                  qemu-system-x86_64 of your distribution does; or name another one with --qemu FILE"
@@ -184,6 +204,46 @@ impl Qemu {
             Ok(Feature { name, present, means: if present { found } else { missing }, errors })
         })
         .collect()
+    }
+
+    /// Checks that it can have this CPU. A text of its own it judges itself when it starts.
+    ///
+    /// # Errors
+    /// It can't, it can't be asked, or the user interrupted that.
+    pub fn check_cpu(&self, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), VmError> {
+        let Cpu::Profile(profile) = cpu else { return Ok(()) };
+        let missing = self.missing(profile, &self.cpu_properties(interrupt)?);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let (path, version) = (self.path.clone(), self.version.clone());
+        let missing = missing.join(", ");
+        Err(QemuError::Cpu { path, version, profile: profile.name, missing }.into())
+    }
+
+    /// All profiles, each with what it has no name for.
+    ///
+    /// # Errors
+    /// It can't be asked, or the user interrupted that.
+    pub fn profiles(
+        &self,
+        interrupt: &Interrupt,
+    ) -> Result<Vec<(&'static Profile, Vec<&'static str>)>, VmError> {
+        let known = self.cpu_properties(interrupt)?;
+        Ok(PROFILES.iter().map(|profile| (profile, self.missing(profile, &known))).collect())
+    }
+
+    /// What of `profile` has no name in this list of properties, a line `  name=<type>` for each.
+    fn missing(&self, profile: &Profile, known: &str) -> Vec<&'static str> {
+        let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
+        let names: HashSet<&str> = names.map(|(name, _)| name).collect();
+        profile.properties(self.number).filter(|property| !names.contains(property)).collect()
+    }
+
+    /// QEMU's words on the properties that a CPU can be given.
+    fn cpu_properties(&self, interrupt: &Interrupt) -> Result<String, VmError> {
+        let asked = ["-M", "none", "-display", "none", "-device", "base-x86_64-cpu,help"];
+        Ok(ask(&self.path, &asked, vec![], interrupt)?.output)
     }
 
     /// What tells this QEMU from any other: its version, and the file's place, size and age.
@@ -253,6 +313,20 @@ mod tests {
         let (text, number) = parse_version(said).unwrap();
         assert_eq!((&text[..], number), ("7.2.22 (Debian 1:7.2+dfsg-7+deb12u18)", (7, 2)));
         assert_eq!(parse_version("QEMU emulator version 10.0.2").unwrap().1, (10, 0));
+    }
+
+    #[test]
+    fn what_a_qemu_has_no_name_for_is_missing() {
+        let (path, version) = (PathBuf::new(), "7.2".to_owned());
+        let qemu = Qemu { path, version, number: (7, 2) };
+        let zen3 = PROFILES.iter().find(|profile| profile.name == "zen3").unwrap();
+        let line = |name: &str| format!("  {name}=<bool>           - (default: false)\n");
+        let all: String = zen3.properties((7, 2)).map(line).collect();
+        assert_eq!(qemu.missing(zen3, &all), <[&str; 0]>::default());
+        let older = all.replace("  amd-psfd=", "  x-amd-psfd=");
+        assert_eq!(qemu.missing(zen3, &older), ["amd-psfd"]);
+        let max = PROFILES.iter().find(|profile| profile.name == "max").unwrap();
+        assert_eq!(qemu.missing(max, ""), <[&str; 0]>::default());
     }
 
     #[test]

@@ -20,9 +20,11 @@ use serde_json::{Value, json};
 use crate::{
     Interrupt, Qemu, Request, Settings, VmError,
     alarm::Alarm,
+    arch_capabilities::Supply,
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
+    gdb::{Patience, Trouble},
     guest::{Extra, Guest},
     machine::{FIRMWARE, Firmware, Origin, fd},
     memory_file::memory_file,
@@ -47,6 +49,7 @@ pub(crate) struct QemuGuest {
     control: UnixStream,
     stderr: Option<ChildStderr>,
     alarm: Option<Alarm>,
+    supply: Option<Supply>,
     frames: Vec<u8>,
     lines: Lines,
     events: LatestEvents,
@@ -106,6 +109,9 @@ impl Guest for QemuGuest {
     }
 
     fn resume(&mut self) -> Result<(), VmError> {
+        if let Some(supply) = self.supply.take() {
+            return self.keep(supply, Supply::begin);
+        }
         self.call("cont", &Value::Null, None).map(|_| ())
     }
 
@@ -133,7 +139,13 @@ impl Guest for QemuGuest {
     }
 
     fn await_pause(&mut self) -> Result<(), VmError> {
-        self.wait_for(|events| std::mem::take(&mut events.paused).then_some(()))
+        self.wait_for(|events| std::mem::take(&mut events.paused).then_some(()))?;
+        let Some(supply) = self.supply.take() else { return Ok(()) };
+        match supply.end(&mut patience(&self.interrupt, &mut self.deadline)) {
+            Ok(0) => Err(VmError::ArchCapabilities),
+            Ok(_) => Ok(()),
+            Err(trouble) => Err(self.why_no_debugger(trouble)),
+        }
     }
 
     fn save(&mut self, file: File) -> Result<(), VmError> {
@@ -198,7 +210,7 @@ impl QemuGuest {
             let file = memory_file("pathmeter-firmware", FIRMWARE)?;
             descriptors.push((fd::FIRMWARE, OwnedFd::from(file)));
         }
-        let mut arguments = settings.arguments(origin, firmware);
+        let mut arguments = settings.arguments(qemu.number, origin, firmware);
         arguments.extend(extra.arguments.into_iter().map(OsString::from));
         let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors)?;
         let stderr = process.take_stderr();
@@ -213,6 +225,7 @@ impl QemuGuest {
             control,
             stderr,
             alarm: extra.alarm,
+            supply: extra.supply,
             frames: Vec::new(),
             lines: Lines::default(),
             events: LatestEvents::default(),
@@ -237,6 +250,29 @@ impl QemuGuest {
         let lacking = qemu.lacking(&self.interrupt);
         // Asking is interrupted too.
         self.interrupt.check().err().or(lacking.map(VmError::Qemu)).unwrap_or(error)
+    }
+
+    /// Has `supply` do something, and keeps it.
+    fn keep(
+        &mut self,
+        mut supply: Supply,
+        act: impl FnOnce(&mut Supply, &mut Patience<'_>) -> Result<(), Trouble>,
+    ) -> Result<(), VmError> {
+        let done = act(&mut supply, &mut patience(&self.interrupt, &mut self.deadline));
+        self.supply = Some(supply);
+        done.map_err(|trouble| self.why_no_debugger(trouble))
+    }
+
+    fn why_no_debugger(&mut self, trouble: Trouble) -> VmError {
+        match trouble {
+            Trouble::Interrupted => VmError::Interrupted,
+            Trouble::Late => self.failure(GuestCause::Timeout { limit: self.limit }),
+            Trouble::Gone => self.why_gone(),
+            Trouble::Failed(error) => host("talking to QEMU's debugger stub", error),
+            Trouble::Answer { command, answer } => {
+                VmError::Refused { step: self.step.clone(), command, answer }
+            }
+        }
     }
 
     /// Sends a QMP command and waits for its answer.
@@ -297,12 +333,19 @@ impl QemuGuest {
             return Err(host("listening to QEMU", std::io::ErrorKind::InvalidData.into()));
         }
         self.hear_alarm()?;
+        if let Some(supply) = self.supply.take() {
+            self.keep(supply, Supply::hear)?;
+        }
         self.notice_panic()
     }
 
     fn sources(&self) -> Vec<BorrowedFd<'_>> {
         let streams = [&self.port, &self.console, &self.control];
-        let others = [self.stderr.as_ref().map(AsFd::as_fd), self.alarm.as_ref().map(AsFd::as_fd)];
+        let others = [
+            self.stderr.as_ref().map(AsFd::as_fd),
+            self.alarm.as_ref().map(AsFd::as_fd),
+            self.supply.as_ref().map(AsFd::as_fd),
+        ];
         streams.into_iter().map(AsFd::as_fd).chain(others.into_iter().flatten()).collect()
     }
 
@@ -406,6 +449,10 @@ impl QemuGuest {
             (None, None) => by_qemu("QEMU closed its control channel".to_owned()),
         }
     }
+}
+
+fn patience<'a>(interrupt: &'a Interrupt, deadline: &'a mut Deadline) -> Patience<'a> {
+    Patience { interrupt, deadline }
 }
 
 fn host(what: &'static str, source: std::io::Error) -> VmError {

@@ -1,14 +1,17 @@
 //! `docs/exactness.md` gives the reason of each flag of QEMU and each word of the kernel's command
 //! line: of those that there are, and of no others.
 
-use pathmeter_vm::Settings;
+use pathmeter_vm::{Cpu, Settings};
 
 use crate::markdown::{code, first_cells, read, section};
 
-/// The flags of exact guests, of one CPU and of two, and those of a restored one.
+/// The flags of exact guests, of one CPU, of two and of a profile, and those of a restored one and
+/// of one whose reads of an MSR are answered.
 fn command_line() -> String {
     let two = Settings { cpus: 2, ..Settings::default() };
-    format!("{} {} -incoming fd:8", Settings::default().fingerprint(), two.fingerprint())
+    let profile = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
+    let all = [Settings::default(), two, profile].map(|settings| settings.fingerprint());
+    format!("{} -incoming fd:8 -gdb chardev:gdb", all.join(" "))
 }
 
 /// The code spans of the first column, without pathmeter's own options.

@@ -1,0 +1,90 @@
+//! The CPU profiles, as `doctor` shows them: which machine each is, whether this QEMU can have it,
+//! and what it has less than the machine.
+
+use pathmeter_vm::{Lack, Profile};
+use serde::Serialize;
+
+/// A CPU that `--cpu` names.
+#[derive(Serialize)]
+pub(super) struct ProfileReport {
+    name: &'static str,
+    /// The machine that it stands for.
+    machine: &'static str,
+    /// Whether this QEMU can have it.
+    available: bool,
+    /// What this QEMU has no name for.
+    missing: Vec<&'static str>,
+    /// What the machine has and the profile has not.
+    lacks: Vec<LackReport>,
+}
+
+/// Something that the interpreter can't execute.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+struct LackReport {
+    name: &'static str,
+    /// What follows from that for a measurement.
+    means: &'static str,
+}
+
+impl ProfileReport {
+    /// One with what QEMU has no name for.
+    pub(super) fn new((profile, missing): (&'static Profile, Vec<&'static str>)) -> Self {
+        let lack = |&Lack { name, means }: &Lack| LackReport { name, means };
+        let (name, machine) = (profile.name, profile.machine);
+        let lacks = profile.lacks.iter().map(lack).collect();
+        Self { name, machine, available: missing.is_empty(), missing, lacks }
+    }
+}
+
+/// The list, and what it means that something is left out; nothing without profiles.
+pub(super) fn text(profiles: &[ProfileReport]) -> String {
+    if profiles.is_empty() {
+        return String::new();
+    }
+    let width = profiles.iter().map(|profile| profile.name.len()).max().unwrap_or(0);
+    let lines: String = profiles.iter().map(|profile| lines(profile, width)).collect();
+    let mut lacks: Vec<LackReport> = Vec::new();
+    for lack in profiles.iter().flat_map(|profile| &profile.lacks) {
+        if !lacks.contains(lack) {
+            lacks.push(*lack);
+        }
+    }
+    let meanings: String = lacks.iter().map(|lack| line(2, lack.name, lack.means)).collect();
+    format!(
+        "\nCPU profiles (--cpu NAME; docs/cpu.md):\n{lines}\nLeft out where the machine has it, \
+         since QEMU's interpreter can't execute it:\n{meanings}"
+    )
+}
+
+fn lines(profile: &ProfileReport, width: usize) -> String {
+    let first = format!("  {:width$}  {}\n", profile.name, profile.machine);
+    let indent = width + 4;
+    let missing = (!profile.available)
+        .then(|| line(indent, "not with this QEMU, which lacks", &profile.missing.join(", ")));
+    let names: Vec<_> = profile.lacks.iter().map(|lack| lack.name).collect();
+    let without = (!names.is_empty()).then(|| line(indent, "without", &names.join(", ")));
+    first + &missing.unwrap_or_default() + &without.unwrap_or_default()
+}
+
+fn line(indent: usize, what: &str, text: &str) -> String {
+    format!("{:indent$}{what}: {text}\n", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_says_what_it_is_without_and_what_stands_in_its_way() {
+        let lack = LackReport { name: "rdpid", means: "slower" };
+        let (name, machine, lacks) = ("zen3", "AMD", vec![lack]);
+        let zen3 =
+            ProfileReport { name, machine, available: false, missing: vec!["a", "b"], lacks };
+        let lines = text(&[zen3]);
+        assert!(lines.contains("\n  zen3  AMD\n"), "{lines}");
+        assert!(lines.contains("\n        not with this QEMU, which lacks: a, b\n"), "{lines}");
+        assert!(lines.contains("\n        without: rdpid\n"), "{lines}");
+        assert!(lines.ends_with("\n  rdpid: slower\n"), "{lines}");
+        assert_eq!(text(&[]), "");
+    }
+}

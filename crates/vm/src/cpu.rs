@@ -1,0 +1,334 @@
+//! The guest's CPU: a profile of a real machine, or QEMU's own text.
+//!
+//! A profile is data. It is written feature by feature, so that it is the same machine with every
+//! QEMU that knows the features' names: QEMU's models have other features in other versions, and
+//! under the interpreter they lose whatever that does not list. `x-force-features=on` keeps it.
+//! What a kernel would execute and the interpreter can't is left out, and named in
+//! [`Profile::lacks`]. `docs/cpu.md` has what a kernel makes of each.
+//!
+//! Sources: CPUID as Intel and AMD document it, Linux `arch/x86/kernel/cpu/` for what a kernel
+//! decides by, QEMU `target/i386/cpu.c` for the features' names.
+
+use std::fmt::Write as _;
+
+use crate::machine::CPU;
+
+mod table;
+
+pub use table::PROFILES;
+
+/// The guest's CPU, as the user named it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cpu {
+    /// One that is tested.
+    Profile(&'static Profile),
+    /// QEMU's own text for one, passed on as it is.
+    Qemu(String),
+}
+
+/// A CPU that is tested, under its name.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// What the user calls it by.
+    pub name: &'static str,
+    /// The machine that it stands for.
+    pub machine: &'static str,
+    /// What that has and the profile has not, since the interpreter can't execute it.
+    pub lacks: &'static [Lack],
+    /// How QEMU is told.
+    pub(crate) definition: Definition,
+}
+
+/// How QEMU is told of a profile.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Definition {
+    /// This text, as it is.
+    Text(&'static str),
+    /// A real machine's CPU.
+    Machine(RealCpu),
+}
+
+/// A real machine's CPU, as far as a kernel decides by it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RealCpu {
+    pub(crate) vendor: &'static str,
+    pub(crate) family: u32,
+    pub(crate) model: u32,
+    pub(crate) stepping: u32,
+    /// What the MSR of the microcode's revision reads: Intel's has it in the upper half. Linux
+    /// distrusts old ones.
+    pub(crate) microcode: u64,
+    /// The last extended leaf of CPUID.
+    pub(crate) last_extended: u32,
+    /// Bits of a physical address.
+    pub(crate) address_bits: u32,
+    /// QEMU's names of its features.
+    pub(crate) features: &'static [&'static [&'static str]],
+    /// What MSR 0x10a (`IA32_ARCH_CAPABILITIES`) reads, if the CPU has it. The interpreter's reads
+    /// 0, so whoever boots a kernel on it has to supply the value.
+    pub(crate) arch_capabilities: Option<u64>,
+}
+
+/// Something that a machine has and the interpreter has not.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What it is called.
+    pub name: &'static str,
+    /// What follows from that for a measurement.
+    pub means: &'static str,
+}
+
+/// What newer versions of QEMU report differently unless it is turned off: caches, and leaves of
+/// another vendor's CPUs. Each with the first version that has it.
+const CORRECTIONS: &[((u32, u32), &str)] = &[
+    ((9, 1), "x-l1-cache-per-thread"),
+    ((10, 1), "x-vendor-cpuid-only-v2"),
+    ((10, 1), "x-consistent-cache"),
+];
+
+fn corrections(version: (u32, u32)) -> impl Iterator<Item = &'static str> {
+    CORRECTIONS.iter().filter(move |(since, _)| version >= *since).map(|(_, word)| *word)
+}
+
+impl Cpu {
+    /// The profile of this name; any other text is QEMU's own.
+    pub fn named(text: &str) -> Self {
+        let profile = PROFILES.iter().find(|profile| profile.name == text);
+        profile.map_or_else(|| Self::Qemu(text.to_owned()), Self::Profile)
+    }
+
+    /// QEMU's `-cpu`.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Profile(profile) => profile.text(),
+            Self::Qemu(text) => text.clone(),
+        }
+    }
+
+    /// What this version of QEMU must be told besides, so that it is the same CPU as in any other.
+    pub(crate) fn corrections(&self, version: (u32, u32)) -> String {
+        let words = self.model().map(|_| corrections(version));
+        words.into_iter().flatten().fold(String::new(), |text, word| text + "," + word + "=off")
+    }
+
+    /// What the user calls it, or QEMU's text.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Profile(profile) => profile.name,
+            Self::Qemu(text) => text,
+        }
+    }
+
+    /// All that it is, for a result's configuration. The usual CPU is its text alone, and so is
+    /// one that QEMU knows by that name.
+    pub fn description(&self) -> String {
+        let mut text = self.text();
+        let Self::Profile(Profile { name, definition: Definition::Machine(model), .. }) = self
+        else {
+            return text;
+        };
+        if let Some(value) = model.arch_capabilities {
+            // Writing to a string can't fail.
+            let _ = write!(text, ",msr-0x10a={value:#x}");
+        }
+        format!("{name}: {text}")
+    }
+
+    /// The instruction that the machine has and the profile lacks, if `reason` says that this CPU
+    /// has none.
+    pub fn lack_behind(&self, reason: &str) -> Option<&'static str> {
+        let Self::Profile(profile) = self else { return None };
+        let names = profile.lacks.iter().flat_map(|lack| lack.name.split(", "));
+        names.into_iter().find(|name| {
+            let rest = reason.strip_prefix("this CPU has no ").and_then(|r| r.strip_prefix(name));
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+    }
+
+    /// Whether every tested QEMU that can have it gives the same samples on it.
+    pub(crate) fn is_portable(&self) -> bool {
+        match self {
+            Self::Profile(profile) => match &profile.definition {
+                Definition::Text(text) => *text == CPU,
+                Definition::Machine(_) => true,
+            },
+            Self::Qemu(text) => text == CPU,
+        }
+    }
+
+    /// Whether it has a second thread, which stays offline: as on a machine whose CPUs have two,
+    /// where Linux chooses its mitigations by that.
+    pub(crate) fn has_two_threads(&self) -> bool {
+        self.model().is_some()
+    }
+
+    /// What MSR 0x10a has to read, if the interpreter's does not.
+    pub(crate) fn arch_capabilities(&self) -> Option<u64> {
+        self.model()?.arch_capabilities
+    }
+
+    fn model(&self) -> Option<&'static RealCpu> {
+        let Self::Profile(profile) = self else { return None };
+        profile.model()
+    }
+}
+
+impl Profile {
+    /// QEMU's `-cpu`.
+    fn text(&self) -> String {
+        match &self.definition {
+            Definition::Text(text) => (*text).to_owned(),
+            Definition::Machine(model) => model.text(self.machine),
+        }
+    }
+
+    /// Whether QEMU itself defines it, so that it is another CPU in another version.
+    pub fn is_qemus_own(&self) -> bool {
+        matches!(self.definition, Definition::Text(text) if text != CPU)
+    }
+
+    /// What QEMU of this version needs a name for; nothing if the text is not ours.
+    pub(crate) fn properties(&self, version: (u32, u32)) -> impl Iterator<Item = &'static str> {
+        let model = self.model().into_iter();
+        model.flat_map(move |model| {
+            let forced = ["x-force-features"].into_iter();
+            forced.chain(corrections(version)).chain(model.features())
+        })
+    }
+
+    fn model(&self) -> Option<&RealCpu> {
+        match &self.definition {
+            Definition::Text(_) => None,
+            Definition::Machine(model) => Some(model),
+        }
+    }
+}
+
+impl RealCpu {
+    fn features(&self) -> impl Iterator<Item = &'static str> {
+        self.features.iter().copied().flatten().copied()
+    }
+
+    /// `check=off`: that the interpreter lacks features is known, and not worth a warning each.
+    fn text(&self, machine: &str) -> String {
+        let Self { vendor, family, model, stepping, microcode, .. } = self;
+        let (last, bits) = (self.last_extended, self.address_bits);
+        let head = format!(
+            "base,check=off,x-force-features=on,vendor={vendor},family={family},model={model},\
+             stepping={stepping},model-id={machine},ucode-rev={microcode:#x},level=13,\
+             xlevel={last:#x},phys-bits={bits}"
+        );
+        self.features().fold(head, |text, feature| text + "," + feature + "=on")
+    }
+}
+
+/// The profiles' names, for those who look for one: a test compares it with the table.
+pub const NAMES: &str = "plain, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, max";
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn machines() -> impl Iterator<Item = (&'static Profile, &'static RealCpu)> {
+        PROFILES.iter().filter_map(|profile| Some((profile, profile.model()?)))
+    }
+
+    #[test]
+    fn names_are_unique_plain_words_and_listed() {
+        let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
+        assert_eq!(names.join(", "), NAMES);
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+        for name in names {
+            assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{name}");
+        }
+    }
+
+    #[test]
+    fn each_expands_to_a_valid_text_for_qemu() {
+        for (profile, _) in machines() {
+            let text = profile.text();
+            let mut words = text.split(',');
+            assert_eq!(words.next(), Some("base"), "{text}");
+            let mut keys = HashSet::new();
+            for word in words {
+                let (key, value) = word.split_once('=').unwrap();
+                assert!(keys.insert(key), "{}: {key} twice", profile.name);
+                assert!(!value.is_empty() && !key.contains(char::is_whitespace), "{word}");
+            }
+            let machine = profile.machine;
+            assert!(machine.len() < 48, "CPUID has 47 characters for a name: {machine}");
+        }
+    }
+
+    #[test]
+    fn what_the_interpreter_cannot_execute_is_in_none() {
+        const KILLERS: &[&str] = &[
+            "pcid",
+            "invpcid",
+            "xsaves",
+            "xsavec",
+            "rdpid",
+            "sha-ni",
+            "rdrand",
+            "rdseed",
+            "x2apic",
+            "tsc-deadline",
+            "hypervisor",
+        ];
+        for (profile, model) in machines() {
+            for feature in model.features() {
+                assert!(!KILLERS.contains(&feature), "{}: {feature}", profile.name);
+                assert!(!feature.starts_with("avx512"), "{}: {feature}", profile.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_msr_is_there_if_cpuid_says_so() {
+        for (profile, model) in machines() {
+            let said = model.features().any(|feature| feature == "arch-capabilities");
+            assert_eq!(said, model.arch_capabilities.is_some(), "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn a_profile_goes_by_its_name_and_anything_else_is_qemus() {
+        assert_eq!(Cpu::named("plain").text(), CPU);
+        assert_eq!(Cpu::named("plain").description(), CPU);
+        assert_eq!(Cpu::named("qemu64"), Cpu::Qemu("qemu64".to_owned()));
+        assert_eq!(Cpu::named("qemu64").description(), "qemu64");
+        let icelake = Cpu::named("icelake");
+        assert!(icelake.description().starts_with("icelake: base,check=off,"));
+        assert!(icelake.description().ends_with(",msr-0x10a=0x202016b"));
+        assert!(!icelake.text().contains("msr-0x10a"));
+    }
+
+    #[test]
+    fn newer_versions_are_told_to_report_what_older_ones_do() {
+        let icelake = Cpu::named("icelake");
+        assert_eq!(icelake.corrections((7, 2)), "");
+        assert_eq!(icelake.corrections((10, 0)), ",x-l1-cache-per-thread=off");
+        assert!(icelake.corrections((11, 1)).ends_with(",x-consistent-cache=off"));
+        assert_eq!(Cpu::named("plain").corrections((11, 1)), "");
+    }
+
+    #[test]
+    fn a_reason_that_is_the_interpreters_is_known() {
+        let reason = "this CPU has no rdpid (CPUID leaf 7, ECX bit 22)";
+        assert_eq!(Cpu::named("zen2").lack_behind(reason), Some("rdpid"));
+        assert_eq!(Cpu::named("zen1").lack_behind(reason), None);
+        assert_eq!(Cpu::named("plain").lack_behind(reason), None);
+        assert_eq!(Cpu::named("zen2").lack_behind("this CPU has no rdpidx"), None);
+        assert_eq!(Cpu::named("zen2").lack_behind("no device here"), None);
+    }
+
+    #[test]
+    fn what_qemu_itself_defines_is_not_portable() {
+        assert!(!Cpu::named("max").is_portable() && !Cpu::named("qemu64").is_portable());
+        assert!(Cpu::named("plain").is_portable() && Cpu::named("zen2").is_portable());
+        let own: Vec<_> = PROFILES.iter().filter(|one| one.is_qemus_own()).collect();
+        assert_eq!(own.iter().map(|profile| profile.name).collect::<Vec<_>>(), ["max"]);
+    }
+}
