@@ -700,15 +700,21 @@ static uintptr_t string_accesses(const struct instruction *instruction)
 	}
 }
 
-/* Has the step counter advanced before each execution of the instruction. */
-static void advance(struct qemu_plugin_insn *insn)
+/* Has the step counter advanced by `number` before each execution of the instruction. */
+static void advance(struct qemu_plugin_insn *insn, uint64_t number)
 {
 	const qemu_plugin_u64 per_cpu = { .score = scores };
 
 	if (scores)
-		register_inline_v2(insn, INLINE_ADD, per_cpu, 1);
+		register_inline_v2(insn, INLINE_ADD, per_cpu, number);
 	else
-		register_inline_v1(insn, INLINE_ADD, &step_counter, 1);
+		register_inline_v1(insn, INLINE_ADD, &step_counter, number);
+}
+
+/* A nop of one byte: it can't fault, so it may be counted with what comes after it. */
+static bool is_nop(const struct instruction *instruction)
+{
+	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }
 
 static void translate_markers(struct qemu_plugin_tb *tb)
@@ -726,18 +732,24 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	struct block *block = block_of(tb);
+	uint64_t uncounted;
 
 	if (!block) {
 		deaf = true;
 		return;
 	}
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, block);
+	uncounted = 0;
 	for (uint32_t i = 0; i < block->size; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const struct instruction *instruction = &block->instructions[i];
 		exec_cb_t *cb = on_marker[marker(instruction->bytes, instruction->length)];
 
-		advance(insn);
+		uncounted++;
+		if (is_nop(instruction) && i + 1 < block->size)
+			continue;
+		advance(insn, uncounted);
+		uncounted = 0;
 		if (cb)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW,

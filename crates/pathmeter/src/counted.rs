@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
 use pathmeter_trace::{Counting, Event, WindowEvents};
-use pathmeter_vm::{PathOutcome, Plan};
+use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
 pub(crate) struct Counted {
@@ -26,10 +26,10 @@ pub(crate) struct PathCounts {
 }
 
 impl Counted {
-    /// What was counted while `plan` was run.
-    pub(crate) fn new(plan: &Plan, counting: Counting) -> Self {
+    /// What was counted while paths were executed in this order.
+    pub(crate) fn new(order: &[Execution], counting: Counting) -> Self {
         let mut executions: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (marker, execution) in plan.order().enumerate() {
+        for (marker, execution) in order.iter().enumerate() {
             executions.entry(execution.path).or_default().push(marker);
         }
         Self { counting, executions }

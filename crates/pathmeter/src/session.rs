@@ -176,7 +176,7 @@ impl Session {
     fn document(&self, image: &Image, measured: MeasuredKernel<Counting>) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;
-        let counted = measured.counts.map(|(plan, counting)| Counted::new(&plan, counting));
+        let counted = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         let paths = Suite::Exact.paths().iter().zip(measured.paths).enumerate();
         let configuration = self.configuration(image, image.release(measured.release), own);
         let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };

@@ -54,7 +54,7 @@ pub use initramfs::{AGENT, Initramfs};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed};
 pub use outcome::{PathOutcome, PathStatus};
-pub use pathmeter_wire::plan::Plan;
+pub use pathmeter_wire::plan::{Execution, Plan};
 pub use process::{Interrupt, host_cpus};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
 pub use record::{Recorded, RecordingLimits, record, symbols};

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_image::Boot;
-use pathmeter_wire::{Kind, message};
+use pathmeter_wire::{Kind, message, plan::Execution};
 
 use crate::{
     Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
@@ -37,9 +37,9 @@ pub struct MeasuredKernel<C> {
     pub firmware: Firmware,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
-    /// The plan that was run, and what was made of the counter's stream; None if QEMU takes no
-    /// plugin.
-    pub counts: Option<(Plan, C)>,
+    /// The executions of paths in their order, and what was made of the counter's stream; None if
+    /// QEMU takes no plugin.
+    pub counts: Option<(Vec<Execution>, C)>,
     /// What the reader must know: kernels that died, and where.
     pub notes: Vec<String>,
 }
@@ -67,7 +67,7 @@ fn measure_in<G: Guest, C: Send>(
             counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
         match collected {
             Ok(gathered) => {
-                let counts = counts.map(|counts| (plan, counts));
+                let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
                 return Ok(conclude(about, gathered, counts, lost));
             }
             Err(VmError::Guest {
@@ -95,7 +95,7 @@ fn measure_in<G: Guest, C: Send>(
 fn conclude<C>(
     about: Description,
     mut gathered: Gathered,
-    counts: Option<(Plan, C)>,
+    counts: Option<(Vec<Execution>, C)>,
     lost: Vec<(usize, String)>,
 ) -> MeasuredKernel<C> {
     let mut notes = Vec::new();

@@ -4,6 +4,7 @@
 //! windows: so a hostile guest can't make the host keep more than an honest one would.
 
 use pathmeter_wire::message::{OutcomeSink, OutcomeStatus as ReportedStatus, Place};
+use pathmeter_wire::plan::Execution;
 
 /// How a path ended over all runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +53,7 @@ pub(crate) struct Gathered {
     outcomes: Vec<PathOutcome>,
     current: Option<usize>,
     begun: Option<Place>,
+    executed: Vec<Execution>,
     excess: bool,
 }
 
@@ -65,6 +67,7 @@ impl Gathered {
             outcomes: vec![empty; windows.len()],
             current: None,
             begun: None,
+            executed: Vec::new(),
             excess: false,
         }
     }
@@ -76,6 +79,16 @@ impl Gathered {
         let next = self.outcomes.get(index).map(|outcome| outcome.runs.len() as u64);
         self.excess |= self.begun.is_some() || next != Some(place.run);
         self.begun = Some(place);
+        if !self.excess {
+            // A run of the plan, since the path has had fewer.
+            let run = u32::try_from(place.run).unwrap_or(u32::MAX);
+            self.executed.push(Execution { run, path: index });
+        }
+    }
+
+    /// The executions so far, in their order.
+    pub(crate) fn executed(&self) -> &[Execution] {
+        &self.executed
     }
 
     /// Outcomes so far, over all paths and runs. One without samples stands for all runs.
