@@ -225,7 +225,7 @@ static bool number(const char *text, const char *name, uint64_t *value)
 	return true;
 }
 
-/* Takes the API of the version that this plugin was given; false if this QEMU is no machine of ours. */
+/* Takes the API of the version that this plugin was given; false in another machine than ours. */
 static bool install(qemu_plugin_id_t id, const qemu_info_t *info)
 {
 	if (strcmp(info->target_name, "x86_64") || !info->system_emulation) {

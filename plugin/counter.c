@@ -23,8 +23,8 @@
  * there costs next to nothing. Then the plugin resets itself once and instruments everything.
  *
  * A window lasts from the first rdtsc after its begin marker up to the last rdtsc before its end
- * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not guest
- * instructions.
+ * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not
+ * guest instructions.
  *
  * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
  *            fd=N     the inherited descriptor to write to
@@ -104,7 +104,8 @@ static bool repeats(const uint8_t *bytes, const uint8_t *opcode)
 	bool string = (*opcode & 0xfc) == 0xa4 || (*opcode >= 0xaa && *opcode <= 0xaf) ||
 		      (*opcode & 0xfc) == 0x6c;
 
-	return string && (memchr(bytes, 0xf2, opcode - bytes) || memchr(bytes, 0xf3, opcode - bytes));
+	return string &&
+	       (memchr(bytes, 0xf2, opcode - bytes) || memchr(bytes, 0xf3, opcode - bytes));
 }
 
 /* Intel SDM volume 2, appendix A: the opcodes that transfer control. */
@@ -172,7 +173,7 @@ static uint32_t window;
 static struct block *current;	/* is being executed */
 static uint64_t before;		/* the step counter when it was begun */
 static bool entered;		/* how it was come to, see struct piece */
-static bool moved;		/* it is a string instruction, and all that it accesses was accessed */
+static bool moved;		/* it is a string instruction, and has accessed all that it does */
 
 static struct piece **touched;	/* in this window, in the order of the first execution */
 static size_t touched_count, touched_room;
@@ -194,9 +195,9 @@ static struct { struct piece *piece; uint64_t last, next; bool moved; } open_end
 static unsigned int open_count;
 static uint64_t unresolved, unresolved_at_stamp;
 
-static bool broken;		/* memory is short, or a limit is reached: this window is not told */
+static bool broken;		/* a limit is reached: this window is not told */
 static bool instrumented;	/* all code, not only markers */
-static bool deaf;		/* some code could not be instrumented: no window is told any more */
+static bool deaf;		/* some code is not instrumented: no window is told any more */
 
 /* ---- Sets of addresses ----------------------------------------------------------------------- */
 
@@ -627,7 +628,7 @@ static void on_path(unsigned int vcpu, void *data)
 
 static exec_cb_t *const on_marker[MARKERS] = { NULL, on_begin, on_end, on_path };
 
-/* The block's entry, made when it is new; NULL if there is no memory for it. Lives as long as QEMU. */
+/* The block's entry, made when it is new, for as long as QEMU lives; NULL without memory. */
 static struct block *intern(const struct block *like)
 {
 	size_t bytes = sizeof(*like) + like->size * sizeof(*like->instructions);
@@ -682,7 +683,7 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 	return intern(like);
 }
 
-/* Intel SDM volume 2: movs and cmps access two places, stos and ins store, lods, scas, outs load. */
+/* Intel SDM volume 2: movs and cmps access two places, stos and ins store, the others load. */
 static uintptr_t string_accesses(const struct instruction *instruction)
 {
 	const uint8_t *opcode =

@@ -77,7 +77,8 @@ typedef struct {
 	struct qemu_plugin_scoreboard *score;
 	size_t offset;
 } qemu_plugin_u64;
-void register_inline_v1(struct qemu_plugin_insn *insn, int operation, void *variable, uint64_t value)
+void register_inline_v1(struct qemu_plugin_insn *insn, int operation, void *variable,
+			uint64_t value)
 	SYMBOL("register_vcpu_insn_exec_inline") __attribute__((weak));
 void register_inline_v2(struct qemu_plugin_insn *insn, int operation, qemu_plugin_u64 entry,
 			uint64_t value)

@@ -52,9 +52,10 @@ fn row(expectation: &Value, judged: &Value) -> String {
         replaced.iter().map(|(label, subject)| format!("{label} as `{subject}`")).collect();
     let statement = judged["statement"].as_str().unwrap();
     let yes = outcome("yes", judged);
-    let no = match is_of_two_cpus_worst(expectation) {
-        true => "no: more, not always by as many".to_owned(),
-        false => outcome("no", counter),
+    let no = if is_of_two_cpus_worst(expectation) {
+        "no: more, not always by as many".to_owned()
+    } else {
+        outcome("no", counter)
     };
     format!("| {statement} | {yes} | {} | {no} |\n", replaced.join(", "))
 }

@@ -132,6 +132,8 @@ mod tests {
             new_values: 1,
             events,
             moved: None,
+            base_at_least: false,
+            new_at_least: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
 
 use std::fs::File;
+use std::mem::take;
 use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
@@ -146,13 +147,13 @@ fn attempt<G: Guest>(
     request: &Request<'_>,
     initramfs: &Initramfs,
     plan: &Plan,
-    extra: Extra,
+    mut extra: Extra,
 ) -> Result<Attempt, VmError> {
-    Ok(match at_ready::<G>(host, request, initramfs, extra)? {
+    Ok(match at_ready::<G>(host, request, initramfs, &mut extra)? {
         AtReady::Booted(guest, about) => {
             Attempt { collected: collect(request, Ok(guest), plan), about, snapshot: None }
         }
-        AtReady::Saved(snapshot, extra) => {
+        AtReady::Saved(snapshot) => {
             let guest = snapshot.restore::<G>(host, request, extra);
             let about = snapshot.about.clone();
             Attempt { collected: collect(request, guest, plan), about, snapshot: Some(snapshot) }
@@ -164,8 +165,8 @@ fn attempt<G: Guest>(
 enum AtReady<G> {
     /// It has booted, and is paused.
     Booted(G, Description),
-    /// It can be restored, with this.
-    Saved(Snapshot, Extra),
+    /// It can be restored.
+    Saved(Snapshot),
 }
 
 /// The guest at READY: from the cache, or by booting the kernel. One that has booted need not be
@@ -174,14 +175,15 @@ fn at_ready<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,
-    extra: Extra,
+    extra: &mut Extra,
 ) -> Result<AtReady<G>, VmError> {
     let slot = match seek(request, initramfs)? {
-        Some(Sought::Found(snapshot)) => return Ok(AtReady::Saved(snapshot, extra)),
+        Some(Sought::Found(snapshot)) => return Ok(AtReady::Saved(snapshot)),
         Some(Sought::Missing(slot)) => Some(slot),
         None => None,
     };
-    let (mut guest, about) = boot_guest::<G>(host, request, request.settings, initramfs, extra)?;
+    let (mut guest, about) =
+        boot_guest::<G>(host, request, request.settings, initramfs, take(extra))?;
     if let Some(slot) = slot {
         let snapshot = Snapshot::save(&mut guest, about.clone())?;
         slot.keep(|entry| snapshot.write(entry));
