@@ -268,6 +268,13 @@ enum { MOST_CPUS = 2 };
 static uint64_t *steps_of[MOST_CPUS];
 static unsigned int cpus;
 
+/* Only now: a scoreboard may be looked into once there are CPUs. */
+static void find_counters(void)
+{
+	for (unsigned int cpu = 0; scores && cpu < cpus; cpu++)
+		steps_of[cpu] = scoreboard_find(scores, cpu);
+}
+
 static uint64_t steps(void)
 {
 	uint64_t sum = step_counter;
@@ -619,8 +626,10 @@ static void on_path(unsigned int vcpu, void *data)
 	reserve(1);
 	put(PATH);
 	flush();
-	if (!instrumented)
+	if (!instrumented) {
+		find_counters();
 		api->reset();
+	}
 	instrumented = true;
 }
 
@@ -769,11 +778,8 @@ static void after_reset(void)
 static void make_counters(const qemu_info_t *info)
 {
 	cpus = info->smp_vcpus < MOST_CPUS ? info->smp_vcpus : MOST_CPUS;
-	if (!scoreboard_new)
-		return;
-	scores = scoreboard_new(sizeof(uint64_t));
-	for (unsigned int cpu = 0; cpu < cpus; cpu++)
-		steps_of[cpu] = scoreboard_find(scores, cpu);
+	if (scoreboard_new)
+		scores = scoreboard_new(sizeof(uint64_t));
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
