@@ -165,8 +165,12 @@ impl Lines {
             *pages.entry((0, line >> LINES_SHIFT)).or_default() |= uses & SETTLED;
         }
         let mut footprint = Footprint::default();
-        lines.values().for_each(|uses| footprint.add_line(*uses));
-        pages.values().for_each(|uses| footprint.add_page(*uses));
+        for uses in lines.values() {
+            footprint.add_line(*uses);
+        }
+        for uses in pages.values() {
+            footprint.add_page(*uses);
+        }
         footprint
     }
 }
