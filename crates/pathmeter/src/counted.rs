@@ -80,10 +80,7 @@ impl Counted {
                 None => "the counter did not see it".to_owned(),
             });
         };
-        let known = |window: &Option<u32>| {
-            let window = self.counting.distinct.get((*window)? as usize);
-            window
-        };
+        let known = |window: &Option<u32>| self.counting.distinct.get((*window)? as usize);
         let sampled = windows.iter().skip(WARMUP as usize);
         sampled
             .map(|window| known(window).ok_or_else(|| "a window was too long to count".to_owned()))
