@@ -163,8 +163,11 @@ fn what_cannot_be_explained_costs_nothing_of_the_comparison() {
     assert_valid(&document, "pathmeter.explained-comparison-1");
     assert_eq!(rows(&document["comparison"]).len(), 3);
     assert_eq!(document["explanations"], Value::Array(vec![]));
-    let errors = run.stderr.matches("does not take the recorder plugin").count();
-    assert_eq!(errors, 1, "it is QEMU's lack, not a path's or a kernel's: {}", run.stderr);
+    let said = |line: &&str| line.contains("does not take the recorder plugin");
+    let (notes, errors): (Vec<&str>, Vec<&str>) =
+        run.stderr.lines().filter(said).partition(|line| line.contains("note: "));
+    assert_eq!(errors.len(), 1, "it is QEMU's lack, not a path's or a kernel's: {}", run.stderr);
+    assert_eq!(notes.len(), 2, "what the samples of each kernel lack: {}", run.stderr);
 }
 
 #[test]

@@ -34,20 +34,105 @@ fn rep_bytes(explain: &Value) -> u64 {
     functions.iter().map(|function| function["counts"]["rep_bytes"].as_u64().unwrap()).sum()
 }
 
+/// The events that `measure` counted in the samples of the path's first run, which is the one that
+/// `explain` records.
+fn events_of_samples(row: &Value) -> Vec<Value> {
+    let events = &row["events"];
+    let names = events["names"].as_array().unwrap();
+    let of_sample = |place: &Value| {
+        let numbers = &events["distinct"][usize::try_from(place.as_u64().unwrap()).unwrap()];
+        let named = names.iter().zip(numbers.as_array().unwrap());
+        let some = named.filter(|(_, number)| **number != 0);
+        some.map(|(name, number)| (name.as_str().unwrap().to_owned(), number.clone())).collect()
+    };
+    let first = usize::try_from(row["samples_per_run"][0].as_u64().unwrap()).unwrap();
+    events["of_samples"].as_array().unwrap()[..first].iter().map(of_sample).collect()
+}
+
 #[test]
-fn the_functions_add_up_to_what_the_guests_clock_counted() {
+fn the_functions_add_up_to_what_is_measured_in_every_event() {
     let scene = Scene::warm();
     let cloud = debian("cloud");
-    let measured = scene.run(&["measure", &cloud, "--json", "--perturb", "2"]).json();
-    for path in ["syscall.getppid", "switch.yield", "process.fork-exit", "memory.fault-anon"] {
-        let explain = explained(&scene, path);
-        let paths = measured["paths"].as_array().unwrap();
-        let row = paths.iter().find(|row| row["path"] == path).unwrap();
-        let samples = row["samples"].as_array().unwrap();
-        assert!(samples.contains(&Value::from(total(&explain))), "{path}: {}", total(&explain));
-        let sum: u64 = functions(&explain).iter().map(|(_, count)| count).sum();
-        assert_eq!(sum, total(&explain), "{path}");
+    let of_linux = ["file.stat", "memory.fault-anon", "process.fork-exit", "switch.pipe"];
+    for (kernel, paths) in [(cloud.as_str(), &of_linux[..]), ("lab", &["syscall.getppid"])] {
+        let measured = scene.run(&["measure", kernel, "--json", "--perturb", "2"]).json();
+        for path in paths {
+            let run = scene.run(&["explain", path, kernel, "--json", "--perturb", "2"]);
+            let explain = run.json();
+            let row = pathmeter_e2e::path(&measured, path);
+            let window = &explain["base"]["window"];
+            assert_eq!(window["total"], row["estimate"]["value"], "{path}");
+            let sum: u64 = functions(&explain).iter().map(|(_, count)| count).sum();
+            assert_eq!(sum, total(&explain), "{path}");
+            let samples = events_of_samples(row);
+            assert!(samples.contains(&window["events"]), "{path}: {}", window["events"]);
+        }
     }
+}
+
+/// Kernels that execute as many instructions as `base`, the event that they have more of on the
+/// way of every system call, and by how much.
+const HIDDEN_COSTS: [(&str, &str, i64); 11] = [
+    ("lfence", "lfence", 1),
+    ("popf", "popf", 1),
+    ("lock", "locked", 1),
+    ("four-lines", "data-lines", 3),
+    ("div", "div-64", 1),
+    ("segment-load", "load-segment", 1),
+    ("wrmsr", "wrmsr", 1),
+    ("split-line", "split-accesses", 2),
+    ("indirect-call", "indirect-branches", 1),
+    ("clflush", "clflush", 1),
+    ("two-pages", "data-pages", 1),
+];
+
+#[test]
+fn a_cost_that_no_instruction_shows_is_found_in_its_function() {
+    let scene = Scene::warm();
+    let base = built("base");
+    for (variant, event, more) in HIDDEN_COSTS {
+        let arguments = ["explain", "syscall.getppid", &base, &built(variant)];
+        let explain = scene.run(&[&arguments[..], &["--json"]].concat()).json();
+        let difference = &explain["difference"];
+        assert_eq!((&difference["total"], &difference["events"][event]), (&0.into(), &more.into()));
+        let functions = difference["functions"].as_array().unwrap();
+        let differ = |of: &&Value| !of["events"].as_object().unwrap().is_empty();
+        let names: Vec<_> = functions.iter().filter(differ).map(|of| &of["name"]).collect();
+        assert_eq!(names, ["pathmeter_fixture"], "{variant}");
+        let table = scene.run(&arguments).stdout;
+        let row = table.lines().find(|line| line.contains(&format!("  {event}  ")));
+        assert!(row.is_some_and(|row| row.contains("  pathmeter_fixture +")), "{table}");
+    }
+}
+
+#[test]
+fn a_function_that_only_moved_is_named() {
+    let scene = Scene::warm();
+    let (base, moved) = (built("base"), built("moved-entry"));
+    let explain = scene.run(&["explain", "syscall.getppid", &base, &moved, "--json"]).json();
+    assert_eq!(explain["difference"]["total"], 0);
+    let functions = explain["difference"]["functions"].as_array().unwrap();
+    let moved_ones: Vec<_> = functions.iter().filter(|of| of["moved"] == true).collect();
+    let [entry] = moved_ones[..] else { panic!("{moved_ones:?}") };
+    let place = |side: &str| entry[side]["entry_in_line"].as_u64().unwrap();
+    assert_eq!((&entry["name"], place("base") + 16), (&"entry_SYSCALL_64".into(), place("new")));
+    let arguments = ["explain", "syscall.getppid", &base, &moved];
+    let said = "moved  entry_SYSCALL_64 (entry ";
+    assert!(scene.run(&arguments).stdout.contains(said));
+    let table = scene.run(&[&arguments[..], &["--placement"]].concat()).stdout;
+    assert!(table.contains("  moved   entry_SYSCALL_64\n"), "{table}");
+}
+
+#[test]
+fn a_comparison_explains_a_path_in_which_only_an_event_differs() {
+    let scene = Scene::warm();
+    let (base, lfence) = (built("base"), built("lfence"));
+    let only = "syscall.getppid,flags.popf";
+    let run = scene.run(&["compare", &base, &lfence, "--only", only, "--explain"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("path  syscall.getppid"), "{}", run.stdout);
+    assert!(run.stdout.contains("  lfence  pathmeter_fixture +1"), "{}", run.stdout);
+    assert!(!run.stdout.contains("path  flags.popf"), "which did not change");
 }
 
 #[test]
@@ -61,7 +146,10 @@ fn two_full_bitmaps_are_copied_on_the_way_to_user_mode() {
     assert_eq!(rep_bytes(&both) - rep_bytes(&bare), 2 * 8192, "8 KiB for each task");
     let lines = |explain: &Value| explain["base"]["window"]["footprint"]["data_lines"].as_u64();
     assert!(lines(&both) >= lines(&bare).map(|lines| lines + 100), "further lines of data");
-    assert!(total(&both) > total(&bare) + 2 * 8192);
+    let clock = |explain: &Value| explain["base"]["window"]["clock"].as_u64().unwrap();
+    assert!(clock(&both) > clock(&bare) + 2 * 8192, "each byte is a step of the clock");
+    let more = total(&both) - total(&bare);
+    assert!((1..1000).contains(&more), "{more}: each copy is one instruction");
 }
 
 #[test]

@@ -438,6 +438,10 @@ pub(crate) struct ExplainOutput {
     /// one window, nothing hidden for a difference
     #[arg(long, value_name = "N")]
     pub(crate) min: Option<Least>,
+    /// Show where functions stand: the entry's address modulo 64, lines and pages of code; of a
+    /// difference, also the functions that only moved
+    #[arg(long)]
+    pub(crate) placement: bool,
 }
 
 impl ExplainOutput {
@@ -455,7 +459,7 @@ impl ExplainOutput {
     /// How much of the tree is shown, of a difference or of one window.
     pub(crate) fn limits(&self, difference: bool) -> Limits {
         let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
-        Limits { depth: self.depth, least: self.min.unwrap_or(usual) }
+        Limits { depth: self.depth, least: self.min.unwrap_or(usual), placement: self.placement }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::recording::RecordablePath;
 use crate::session::Session;
 
 /// What is explained.
-const CHANGED: [Verdict; 3] = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
+const CHANGED: [Verdict; 4] =
+    [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
 /// The name and version of the document.
 #[derive(Debug, Serialize, JsonSchema)]

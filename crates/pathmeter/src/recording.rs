@@ -1,6 +1,6 @@
 //! Recorded paths: the guest is restored once more, the recorder writes down every instruction of
 //! the paths' windows, and the decoder makes the call tree of the most frequent one of each. Its
-//! total is checked against what the guest's own clock counted in the same windows.
+//! steps of the clock are checked against what the guest's own clock counted in the same windows.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -70,8 +70,8 @@ pub(crate) fn recorded(
     Ok(paths.iter().zip(recorded).map(window).collect())
 }
 
-/// The recorder must have seen what the guest's clock counted: the total shown is one of the
-/// samples.
+/// The recorder must have seen what the guest's clock counted: the window's steps of the clock are
+/// one of the samples.
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
@@ -85,13 +85,13 @@ fn checked(
         return Err(fault.to_string());
     }
     let window = window.ok_or_else(|| why_none(recording))?;
-    let total = window.window.total;
+    let steps = window.window.clock;
     let samples = outcome.runs.iter().flatten();
-    if samples.clone().any(|sample| *sample == total) {
+    if samples.clone().any(|sample| *sample == steps) {
         return Ok(window);
     }
     let clock: Vec<_> = samples.take(5).collect();
-    Err(format!("{total} instructions were recorded, but the clock counted {clock:?}"))
+    Err(format!("{steps} steps of the clock were recorded, but the clock counted {clock:?}"))
 }
 
 /// Why no window of a recording can stand for all.

@@ -56,8 +56,10 @@ impl SelfTest {
         let path = RecordablePath::find(RECORDED)?;
         let windows = recorded(&self.session, &lab, &[path], &NoSymbols, &|_| {})?;
         let window = only(windows)?;
-        let total = window.window.total;
-        Ok(format!("works: {total} instructions of {RECORDED}, as the clock counts them"))
+        let (total, clock) = (window.window.total, window.window.clock);
+        Ok(format!(
+            "works: {total} instructions of {RECORDED}, in {clock} steps of the clock as it counts"
+        ))
     }
 }
 

@@ -28,8 +28,8 @@ use crate::style::Style;
 use crate::table::clean;
 
 /// What was recorded, then, of one subject, its call tree, its functions and its slow instructions,
-/// or, of two, the functions that differ, where in the call tree, what more or less they touch, and
-/// the slow instructions that differ.
+/// or, of two, the functions that differ, the events that do and their functions, the functions
+/// that only moved, where in the call tree the difference is, and what more or less is touched.
 pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
     let parts = match (&explain.new, &explain.difference) {
         (Some(new), Some(difference)) => of_two(
@@ -45,19 +45,23 @@ pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
 fn of_one(window: &WindowTree, limits: Limits, style: Style) -> Vec<String> {
     vec![
         tree::call_tree_table(window, limits, style),
-        profile::profile_table(window, limits.least, style),
+        profile::profile_table(window, limits, style),
         census::census_table(window, style),
     ]
 }
 
 fn of_two(compared: Compared<'_>, limits: Limits, style: Style) -> Vec<String> {
     let total = compared.base.total.max(compared.new.total);
-    vec![
-        difference::functions_table(compared, limits.least, style),
+    let moved = difference::moved_line(compared, style);
+    let first = [
+        difference::functions_table(compared, limits, style),
+        difference::events_table(compared, style),
+    ];
+    let last = [
         overlay::overlay_table(compared.difference, total, limits, style),
         difference::footprint_table(compared, style),
-        difference::census_table(compared, style),
-    ]
+    ];
+    first.into_iter().chain(moved).chain(last).collect()
 }
 
 /// What stands over a picture: the path, or both, and where it was recorded.

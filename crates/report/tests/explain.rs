@@ -7,13 +7,13 @@ use pathmeter_report::{
     FlameError, Least, Limits, Style, callgrind, explanation, flame_graph, folded_stacks,
 };
 use pathmeter_trace::{
-    Census, Counts, Explain, Footprint, Function, LineCounts, Node, NodeKind, RecordedWindows,
-    SlowInstruction, SourceLine, SubjectWindow, WindowTree,
+    Census, Counts, Event, EventCounts, Explain, Footprint, Function, LineCounts, Node, NodeKind,
+    RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
-const ALL: Limits = Limits { depth: None, least: Least::Instructions(0) };
+const ALL: Limits = Limits { depth: None, least: Least::Instructions(0), placement: false };
 
 /// What a test gives of a node: parent, function, kind, instructions.
 type Row = (Option<u32>, &'static str, NodeKind, u64);
@@ -48,6 +48,8 @@ fn counts(function: &str, instructions: u64) -> Counts {
         loads: instructions / 3,
         stores: instructions / 4,
         rep_bytes: copies,
+        clock: instructions + copies,
+        taken_branches: instructions / 5,
         ..Counts::default()
     }
 }
@@ -64,7 +66,28 @@ fn census(function: &str) -> Census {
 
 fn footprint(instructions: u64) -> Footprint {
     let lines = instructions.div_ceil(16);
-    Footprint { code_lines: lines, data_lines: lines, read_lines: lines, written_lines: lines / 2 }
+    Footprint {
+        code_lines: lines,
+        data_lines: lines,
+        read_lines: lines,
+        written_lines: lines / 2,
+        code_pages: lines.div_ceil(64),
+        data_pages: lines.div_ceil(64),
+    }
+}
+
+/// Those that tables show.
+fn events(counts: &Counts, footprint: &Footprint, census: &Census) -> EventCounts {
+    let slow = census.iter().map(|(slow, met)| (Event::Slow(*slow), *met));
+    let plain = [
+        (Event::Kernel, counts.instructions),
+        (Event::Clock, counts.clock),
+        (Event::StringBytes, counts.rep_bytes),
+        (Event::DataLines, footprint.data_lines),
+        (Event::DataPages, footprint.data_pages),
+        (Event::CodeLines, footprint.code_lines),
+    ];
+    plain.into_iter().chain(slow).filter(|(_, number)| *number > 0).collect()
 }
 
 fn window(rows: &[Row]) -> WindowTree {
@@ -73,11 +96,13 @@ fn window(rows: &[Row]) -> WindowTree {
         name: name.into(),
         module: (name == "memcpy_erms").then(|| "lib".into()),
         address: None,
+        entry_in_line: (!name.starts_with('[')).then(|| name.len().to_le_bytes()[0] & 63),
         source: None,
         lines: Vec::new(),
         counts: counts(name, instructions),
         census: census(name),
         footprint: footprint(instructions),
+        events: events(&counts(name, instructions), &footprint(instructions), &census(name)),
     };
     let node = |(index, &(parent, name, kind, instructions)): (u32, &Row)| Node {
         parent,
@@ -90,9 +115,13 @@ fn window(rows: &[Row]) -> WindowTree {
     for (slow, met) in rows.iter().flat_map(|row| census(row.1)) {
         *sum.entry(slow).or_default() += met;
     }
+    let mut counts_of_all = Counts::default();
+    rows.iter().for_each(|row| counts_of_all += counts(row.1, row.3));
     WindowTree {
         window: 0,
         total,
+        clock: counts_of_all.clock,
+        events: events(&counts_of_all, &footprint(total), &sum),
         unattributed: 0,
         interrupts: 0,
         functions: rows.iter().map(function).collect(),
@@ -136,7 +165,7 @@ fn one_subject() {
 
 #[test]
 fn one_subject_within_limits() {
-    let limits = Limits { depth: Some(6), least: Least::Share(100) };
+    let limits = Limits { depth: Some(6), least: Least::Share(100), ..ALL };
     insta::assert_snapshot!(explanation(&one(), limits, PLAIN));
 }
 
@@ -147,7 +176,7 @@ fn two_subjects() {
 
 #[test]
 fn two_subjects_within_limits() {
-    let limits = Limits { depth: None, least: "1%".parse().unwrap() };
+    let limits = Limits { least: "1%".parse().unwrap(), ..ALL };
     insta::assert_snapshot!(explanation(&two(), limits, PLAIN));
 }
 
@@ -160,6 +189,41 @@ fn two_subjects_in_colour() {
 fn two_subjects_that_do_the_same() {
     let twin = Explain::new(one().base, Some(one().base));
     insta::assert_snapshot!(explanation(&twin, ALL, PLAIN));
+}
+
+/// A kernel like the one of [`one`], but that one function has another event, another touches
+/// three further lines, and a third stands elsewhere.
+fn with_other_events() -> Explain {
+    let (base, mut new) = (one().base, one().base);
+    for function in &mut new.window.functions {
+        match function.name.as_str() {
+            "do_syscall_64" => drop(function.events.insert(Event::IndirectBranches, 1)),
+            "schedule" => *function.events.get_mut(&Event::DataLines).unwrap() += 3,
+            "entry_SYSCALL_64" => function.entry_in_line = Some(48),
+            _ => {}
+        }
+        function.footprint.data_lines =
+            function.events.get(&Event::DataLines).copied().unwrap_or(0);
+        function.counts.indirect_branches =
+            function.events.get(&Event::IndirectBranches).copied().unwrap_or(0);
+    }
+    new.window.events.insert(Event::IndirectBranches, 1);
+    *new.window.events.get_mut(&Event::DataLines).unwrap() += 3;
+    Explain::new(base, Some(new))
+}
+
+#[test]
+fn functions_of_as_many_instructions_are_named_for_what_else_differs() {
+    insta::assert_snapshot!(explanation(&with_other_events(), ALL, PLAIN));
+}
+
+#[test]
+fn on_request_the_tables_show_where_functions_stand() {
+    let limits = Limits { placement: true, ..ALL };
+    insta::assert_snapshot!(explanation(&with_other_events(), limits, PLAIN));
+    let one = explanation(&one(), limits, PLAIN);
+    assert!(one.contains("  entry  code pages  code lines  "), "{one}");
+    assert!(!explanation(&with_other_events(), ALL, PLAIN).contains("code pages"));
 }
 
 #[test]

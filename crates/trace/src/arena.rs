@@ -8,7 +8,10 @@ use std::{collections::HashMap, hash::BuildHasherDefault};
 
 use crate::{
     census::SlowInstruction,
+    code::Flow,
     footprint::LineHasher,
+    program::Placed,
+    reader::Access,
     tree::{Census, Counts, NodeKind},
 };
 
@@ -39,18 +42,33 @@ impl Tally {
     }
 
     #[inline]
-    fn execute(&mut self, slow: Option<SlowInstruction>, rep: bool) {
+    fn execute(&mut self, what: &Placed) {
+        self.counts.clock += 1;
+        if what.code.rep {
+            self.counts.rep_iterations += 1;
+        } else {
+            self.retire(what);
+        }
+    }
+
+    #[inline]
+    fn retire(&mut self, what: &Placed) {
         self.counts.instructions += 1;
-        self.counts.rep_iterations += u64::from(rep);
-        if let Some(slow) = slow {
+        self.counts.user_instructions += u64::from(!what.is_kernel());
+        if let Some(slow) = what.code.slow {
             self.slow[slow as usize] += 1;
         }
     }
 
-    fn take_back(&mut self, slow: Option<SlowInstruction>, rep: bool) {
+    fn take_back(&mut self, what: &Placed) {
+        self.counts.clock -= 1;
+        if what.code.rep {
+            self.counts.rep_iterations -= 1;
+            return;
+        }
         self.counts.instructions -= 1;
-        self.counts.rep_iterations -= u64::from(rep);
-        if let Some(slow) = slow {
+        self.counts.user_instructions -= u64::from(!what.is_kernel());
+        if let Some(slow) = what.code.slow {
             self.slow[slow as usize] -= 1;
         }
     }
@@ -145,45 +163,60 @@ impl Arena {
         &mut draft.tentative
     }
 
-    /// `node` executed an instruction.
+    /// `node` executed an instruction, or an iteration of a repeated one.
     #[inline]
-    pub(crate) fn execute(&mut self, node: u32, slow: Option<SlowInstruction>, rep: bool) {
-        self.tentative(node).execute(slow, rep);
+    pub(crate) fn execute(&mut self, node: u32, what: &Placed) {
+        self.tentative(node).execute(what);
+    }
+
+    /// The repeated instruction that `node` executed is done.
+    #[inline]
+    pub(crate) fn retire(&mut self, node: u32, what: &Placed) {
+        self.tentative(node).retire(what);
     }
 
     /// The instruction that `node` executed at `moment` did not complete.
-    pub(crate) fn take_back(
-        &mut self,
-        node: u32,
-        moment: Moment,
-        slow: Option<SlowInstruction>,
-        rep: bool,
-    ) {
+    pub(crate) fn take_back(&mut self, node: u32, moment: Moment, what: &Placed) {
         let tentative = moment == self.now();
         let draft = &mut self.nodes[node as usize];
         let tally = if tentative { &mut draft.tentative } else { &mut draft.settled };
-        tally.take_back(slow, rep);
+        tally.take_back(what);
     }
 
     pub(crate) fn now(&self) -> Moment {
         Moment(self.stamps)
     }
 
-    /// `node` read `bytes`, `rep` of them by a repeated string instruction.
+    /// Control went where `flow`, the end of an instruction of `node`, leads to.
     #[inline]
-    pub(crate) fn load(&mut self, node: u32, bytes: u64, rep: u64) {
+    pub(crate) fn branch(&mut self, node: u32, flow: Flow) {
+        let counts = &mut self.tentative(node).counts;
+        match flow {
+            Flow::Jump | Flow::Branch | Flow::Call => {}
+            Flow::JumpIndirect | Flow::CallIndirect => counts.indirect_branches += 1,
+            Flow::Return => counts.returns += 1,
+            Flow::Next | Flow::Enter | Flow::InterruptReturn | Flow::SystemReturn => return,
+        }
+        counts.taken_branches += 1;
+    }
+
+    /// `node` read memory, `rep` bytes of it by a repeated string instruction.
+    #[inline]
+    pub(crate) fn load(&mut self, node: u32, access: Access, rep: u64) {
         let counts = &mut self.tentative(node).counts;
         counts.loads += 1;
-        counts.bytes_loaded += bytes;
+        counts.bytes_loaded += u64::from(access.bytes);
+        counts.split_accesses += u64::from(access.is_split());
         counts.rep_bytes += rep;
     }
 
-    /// `node` wrote `bytes`, `rep` of them by a repeated string instruction.
+    /// `node` wrote memory, `rep` bytes of it by a repeated string instruction.
     #[inline]
-    pub(crate) fn store(&mut self, node: u32, bytes: u64, rep: u64) {
+    pub(crate) fn store(&mut self, node: u32, access: Access, rep: u64) {
         let counts = &mut self.tentative(node).counts;
         counts.stores += 1;
-        counts.bytes_stored += bytes;
+        counts.bytes_stored += u64::from(access.bytes);
+        counts.split_accesses += u64::from(access.is_split());
         counts.rep_bytes += rep;
     }
 

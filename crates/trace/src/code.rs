@@ -40,10 +40,12 @@ pub(crate) struct Code {
     /// Of direct jumps, branches and calls.
     pub(crate) target: u64,
     pub(crate) slow: Option<SlowInstruction>,
-    /// A string instruction that repeats: executed once an iteration.
+    /// A string instruction that repeats: executed once an iteration, retired once.
     pub(crate) rep: bool,
     /// Of repeated ones: whether what it stores is what it moves, rather than what it loads.
     pub(crate) rep_stores: bool,
+    /// Of repeated ones: whether an iteration loads both of what it compares (cmps).
+    pub(crate) rep_loads_twice: bool,
     /// Has an operand in memory, so an execution without an access did not complete.
     pub(crate) accesses: bool,
     /// Loads the stack pointer from memory, as a task switch does.
@@ -59,6 +61,7 @@ impl Code {
         slow: None,
         rep: false,
         rep_stores: false,
+        rep_loads_twice: false,
         accesses: false,
         loads_stack_pointer: false,
         stamp: false,
@@ -84,6 +87,7 @@ fn decoded(instruction: &Instruction, bits: u32) -> Option<Code> {
         slow: slow(&taken),
         rep,
         rep_stores: rep && stores_string(taken.mnemonic()),
+        rep_loads_twice: rep && compares_strings(taken.mnemonic()),
         accesses: accesses(&taken),
         loads_stack_pointer: taken.op0_register() == Register::RSP
             && taken.mnemonic() == Mnemonic::Mov
@@ -132,6 +136,11 @@ fn is_repeated(taken: &iced_x86::Instruction) -> bool {
 fn stores_string(mnemonic: Mnemonic) -> bool {
     use Mnemonic::{Insb, Insd, Insw, Movsb, Movsd, Movsq, Movsw, Stosb, Stosd, Stosq, Stosw};
     [Movsb, Movsw, Movsd, Movsq, Stosb, Stosw, Stosd, Stosq, Insb, Insw, Insd].contains(&mnemonic)
+}
+
+fn compares_strings(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::{Cmpsb, Cmpsd, Cmpsq, Cmpsw};
+    [Cmpsb, Cmpsw, Cmpsd, Cmpsq].contains(&mnemonic)
 }
 
 /// Whether a completed execution reads or writes memory named by an operand.

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     census::SlowInstruction,
+    event::Event,
     footprint::Footprint,
     symbols::folded,
-    tree::{Census, Counts, Function, NodeKind, WindowTree, add_census},
+    tree::{Census, Counts, EventCounts, Function, NodeKind, WindowTree, add_census, events},
 };
 
 /// What became of a function.
@@ -43,13 +44,29 @@ pub struct Side {
     pub footprint: Footprint,
     /// The slow instructions.
     pub census: Census,
+    /// All of this by the names of events.
+    pub events: EventCounts,
+    /// The place of its entry in its line: the address modulo 64. Of several functions with one
+    /// name that of the first; null for what has no entry.
+    pub entry_in_line: Option<u8>,
 }
+
+/// How many more of each event there are in new: new − base; those that don't differ are absent.
+pub type EventDifferences = BTreeMap<Event, i64>;
 
 impl Side {
     fn add(&mut self, function: &Function) {
         self.counts += function.counts;
         self.footprint += function.footprint;
         add_census(&mut self.census, &function.census);
+        self.events = events(&self.counts, &self.footprint, &self.census);
+        self.entry_in_line = self.entry_in_line.or(function.entry_in_line);
+    }
+
+    /// Where it stands, as far as that has a cost: the place of its entry in its line, and the
+    /// lines and pages of code that it takes. None for what has no entry.
+    fn placement(&self) -> Option<(u8, u64, u64)> {
+        Some((self.entry_in_line?, self.footprint.code_lines, self.footprint.code_pages))
     }
 }
 
@@ -62,6 +79,11 @@ pub struct FunctionDifference {
     pub change: Change,
     /// Instructions that it executes itself: new − base.
     pub difference: i64,
+    /// The events that differ, also where the instructions are as many.
+    pub events: EventDifferences,
+    /// Whether it executes as many instructions in both and stands elsewhere: its entry at another
+    /// place in its line, or what is executed of it in more or fewer lines or pages.
+    pub moved: bool,
     /// It in base; null if it isn't there.
     pub base: Option<Side>,
     /// It in new; null if it isn't there.
@@ -96,13 +118,15 @@ pub struct Difference {
     pub functions: Vec<FunctionDifference>,
     /// Both trees laid over each other, in preorder.
     pub tree: Vec<NodeDifference>,
-    /// Lines in new − lines in base.
+    /// The events that differ.
+    pub events: EventDifferences,
+    /// Lines and pages in new − those in base.
     pub footprint: FootprintDifference,
     /// Slow instructions in new − those in base; kinds that don't differ are absent.
     pub census: BTreeMap<SlowInstruction, i64>,
 }
 
-/// Distinct 64-byte lines, new − base.
+/// Distinct lines of 64 bytes and pages of 4 KiB, new − base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FootprintDifference {
     /// Lines of code executed.
@@ -113,6 +137,10 @@ pub struct FootprintDifference {
     pub read_lines: i64,
     /// Lines of data written.
     pub written_lines: i64,
+    /// Pages of code executed.
+    pub code_pages: i64,
+    /// Pages of data read or written.
+    pub data_pages: i64,
 }
 
 /// `new` − `base`. Counts of a window are far below 2^63.
@@ -126,11 +154,14 @@ pub fn difference(base: &WindowTree, new: &WindowTree) -> Difference {
         total: minus(new.total, base.total),
         functions: functions(base, new),
         tree: overlay(base, new),
+        events: differing(&base.events, &new.events),
         footprint: FootprintDifference {
             code_lines: minus(new.footprint.code_lines, base.footprint.code_lines),
             data_lines: minus(new.footprint.data_lines, base.footprint.data_lines),
             read_lines: minus(new.footprint.read_lines, base.footprint.read_lines),
             written_lines: minus(new.footprint.written_lines, base.footprint.written_lines),
+            code_pages: minus(new.footprint.code_pages, base.footprint.code_pages),
+            data_pages: minus(new.footprint.data_pages, base.footprint.data_pages),
         },
         census: census(&base.census, &new.census),
     }
@@ -142,6 +173,12 @@ fn census(base: &Census, new: &Census) -> BTreeMap<SlowInstruction, i64> {
         .iter()
         .map(|slow| (*slow, minus(count(new, *slow), count(base, *slow))));
     differences.filter(|(_, difference)| *difference != 0).collect()
+}
+
+fn differing(base: &EventCounts, new: &EventCounts) -> EventDifferences {
+    let count = |events: &EventCounts, event| events.get(&event).copied().unwrap_or_default();
+    let all = Event::all().map(|event| (event, minus(count(new, event), count(base, event))));
+    all.filter(|(_, difference)| *difference != 0).collect()
 }
 
 fn functions(base: &WindowTree, new: &WindowTree) -> Vec<FunctionDifference> {
@@ -168,7 +205,13 @@ fn of_function(name: &str, base: Option<Side>, new: Option<Side>) -> FunctionDif
         (_, _, ..=-1) => Change::Shrank,
         _ => Change::Same,
     };
-    FunctionDifference { name: name.to_owned(), change, difference, base, new }
+    let events_of = |side: &Option<Side>| side.as_ref().map(|side| side.events.clone());
+    let events =
+        differing(&events_of(&base).unwrap_or_default(), &events_of(&new).unwrap_or_default());
+    let placement = |side: &Option<Side>| side.as_ref().and_then(Side::placement);
+    let moved = change == Change::Same
+        && placement(&base).zip(placement(&new)).is_some_and(|(base, new)| base != new);
+    FunctionDifference { name: name.to_owned(), change, difference, events, moved, base, new }
 }
 
 /// The two trees as one. Children keep base's order; those only in new follow, in new's order.

@@ -60,7 +60,7 @@ pub struct RecordedWindows {
     pub interrupted: u64,
     /// Those set aside because they lack a stamp.
     pub unstamped: u64,
-    /// Those with the same total as the one shown.
+    /// Those with as many instructions as the one shown.
     pub alike: u64,
 }
 

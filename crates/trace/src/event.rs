@@ -5,7 +5,10 @@
 //! counted when it is executed again, and a repeated string instruction once. The other events are
 //! what makes equal numbers of instructions cost differently. `docs/events.md` explains each.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 use crate::SlowInstruction;
 
@@ -147,6 +150,31 @@ impl Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.word())
+    }
+}
+
+/// By its word.
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let word = Cow::<str>::deserialize(from)?;
+        Self::named(&word).ok_or_else(|| D::Error::custom(format!("`{word}` is no event")))
+    }
+}
+
+impl JsonSchema for Event {
+    fn schema_name() -> Cow<'static, str> {
+        "Event".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<_> = Self::all().map(Self::word).collect();
+        json_schema!({ "description": "The name of an event.", "type": "string", "enum": words })
     }
 }
 

@@ -33,25 +33,13 @@ impl Window {
         number: u32,
         now: &Placed,
     ) {
-        let direct = now.address == before.code.target;
-        let next = now.address == before.end;
         // What goes anywhere might have been about to go to where an interrupt came from.
         let free = now.gate.is_none();
         match before.code.flow {
             Flow::Next if before.code.rep && now.address == before.address => {}
-            Flow::Branch if next => {}
-            Flow::Jump | Flow::Branch if direct => self.jump(program, number),
-            Flow::JumpIndirect if free && (!before.code.accesses || latest.load.is_some()) => {
-                self.jump(program, number);
-            }
-            Flow::Call if direct && latest.store.is_some() => {
-                self.call(program, latest, before, number);
-            }
-            Flow::CallIndirect if free && latest.store.is_some() => {
-                self.call(program, latest, before, number);
-            }
-            Flow::Return if free && latest.load.is_some() => {
-                self.ret(program, latest, before, number);
+            Flow::Branch if now.address == before.end => {}
+            _ if leads_to(before, latest, now) => {
+                self.follow(program, latest, before, self.counted, number);
             }
             Flow::Enter if free && now.is_kernel() => {
                 self.enter(program, latest, number, NodeKind::Syscall);
@@ -59,6 +47,26 @@ impl Window {
             Flow::InterruptReturn if free => self.interrupt_return(program, before, number),
             Flow::SystemReturn if free && !now.is_kernel() => self.leave_kernel(program, number),
             _ => self.unexplained(program, latest, before, number),
+        }
+    }
+
+    /// Control went where the instruction `before`, which was `counted`, sends it.
+    fn follow(
+        &mut self,
+        program: &mut Program<'_>,
+        latest: Latest,
+        before: &Placed,
+        counted: Option<Counted>,
+        number: u32,
+    ) {
+        if let Some(counted) = counted {
+            self.arena.branch(counted.node, before.code.flow);
+        }
+        match before.code.flow {
+            Flow::Call | Flow::CallIndirect => self.call(program, latest, before, number),
+            Flow::Return => self.ret(program, latest, before, number),
+            // Jumps, and what a handler resumed elsewhere.
+            _ => self.jump(program, number),
         }
     }
 
@@ -291,7 +299,9 @@ impl Window {
         } else if is_unfinished(&before, latest, now.address) {
             self.take_back(&before, &entry, now.address);
         } else if now.address != before.end || before.code.flow != Flow::Next {
-            self.complete(program, latest, &before, number);
+            self.complete(program, latest, &before, entry.counted, number);
+        } else if before.code.rep {
+            self.retire(&before, entry.counted);
         }
     }
 
@@ -303,10 +313,14 @@ impl Window {
         }
         let Some(Counted { node, account, moment }) = entry.counted else { return };
         let tentative = moment == self.arena.now();
-        self.arena.take_back(node, moment, before.code.slow, before.code.rep);
-        self.ledger.take_back(account, tentative);
+        self.arena.take_back(node, moment, before);
         let sum = if tentative { &mut self.tentative } else { &mut self.total };
-        *sum -= 1;
+        sum.clock -= 1;
+        // Of a repeated one, an iteration was not done.
+        if !before.code.rep {
+            sum.instructions -= 1;
+            self.ledger.take_back(account, tentative);
+        }
     }
 
     /// The instruction before an entry was done, and what it leads to was delayed by the entry.
@@ -315,20 +329,34 @@ impl Window {
         program: &mut Program<'_>,
         latest: Latest,
         before: &Placed,
+        counted: Option<Counted>,
         number: u32,
     ) {
         let now = program.instructions[number as usize];
         match before.code.flow {
-            Flow::Call | Flow::CallIndirect if latest.store.is_some() => {
-                self.call(program, latest, before, number);
+            Flow::Call | Flow::CallIndirect if latest.store.is_none() => {
+                self.jump(program, number);
             }
-            Flow::Return if latest.load.is_some() => self.ret(program, latest, before, number),
+            Flow::Return if latest.load.is_none() => self.jump(program, number),
             Flow::InterruptReturn => self.interrupt_return(program, before, number),
             Flow::SystemReturn if !now.is_kernel() => self.leave_kernel(program, number),
             Flow::Branch if now.address == before.end => {}
-            // Jumps, and what a handler resumed elsewhere.
-            _ => self.jump(program, number),
+            _ => self.follow(program, latest, before, counted, number),
         }
+    }
+}
+
+/// Whether a jump, call or return `before` leads to `now`, seeing what it accessed.
+fn leads_to(before: &Placed, latest: Latest, now: &Placed) -> bool {
+    let direct = now.address == before.code.target;
+    let free = now.gate.is_none();
+    match before.code.flow {
+        Flow::Jump | Flow::Branch => direct,
+        Flow::JumpIndirect => free && (!before.code.accesses || latest.load.is_some()),
+        Flow::Call => direct && latest.store.is_some(),
+        Flow::CallIndirect => free && latest.store.is_some(),
+        Flow::Return => free && latest.load.is_some(),
+        Flow::Next | Flow::Enter | Flow::InterruptReturn | Flow::SystemReturn => false,
     }
 }
 
@@ -344,10 +372,13 @@ fn is_trick(before: &Placed, now: &Placed) -> bool {
 fn is_unfinished(before: &Placed, latest: Latest, resumed: u64) -> bool {
     let code = &before.code;
     let accessed = latest.load.is_some() || latest.store.is_some();
+    let moved = if code.rep_stores { latest.store } else { latest.load };
     if resumed == before.address {
-        let moved = if code.rep_stores { latest.store } else { latest.load };
         let to_itself = matches!(code.flow, Flow::Jump | Flow::Branch) && code.target == resumed;
         return !(to_itself || code.rep && moved.is_some());
+    }
+    if code.rep && resumed != before.end {
+        return moved.is_none();
     }
     let elsewhere = match code.flow {
         Flow::Next => resumed != before.end && code.accesses,

@@ -1,4 +1,4 @@
-//! Distinct cache lines: how much memory a stretch of code touched.
+//! Distinct cache lines and pages: how much memory a stretch of code touched.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Distinct 64-byte lines, by virtual address.
+/// Distinct lines of 64 bytes and pages of 4 KiB, by virtual address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Footprint {
     /// Lines of code executed.
@@ -20,6 +20,10 @@ pub struct Footprint {
     pub read_lines: u64,
     /// Lines of data written.
     pub written_lines: u64,
+    /// Pages of code executed.
+    pub code_pages: u64,
+    /// Pages of data read or written.
+    pub data_pages: u64,
 }
 
 impl Footprint {
@@ -35,10 +39,17 @@ impl Footprint {
             data_lines: of(|it| it.data_lines),
             read_lines: of(|it| it.read_lines),
             written_lines: of(|it| it.written_lines),
+            code_pages: of(|it| it.code_pages),
+            data_pages: of(|it| it.data_pages),
         }
     }
 
-    fn add(&mut self, uses: u8) {
+    fn add_page(&mut self, uses: u8) {
+        self.code_pages += u64::from(uses & CODE != 0);
+        self.data_pages += u64::from(uses & (READ | WRITTEN) != 0);
+    }
+
+    fn add_line(&mut self, uses: u8) {
         self.code_lines += u64::from(uses & CODE != 0);
         self.data_lines += u64::from(uses & (READ | WRITTEN) != 0);
         self.read_lines += u64::from(uses & READ != 0);
@@ -52,6 +63,8 @@ impl AddAssign for Footprint {
         self.data_lines += other.data_lines;
         self.read_lines += other.read_lines;
         self.written_lines += other.written_lines;
+        self.code_pages += other.code_pages;
+        self.data_pages += other.data_pages;
     }
 }
 
@@ -64,8 +77,13 @@ const TENTATIVE: u32 = 4;
 
 /// log2 of a line's size in bytes.
 const LINE_SHIFT: u32 = 6;
+/// log2 of a page's size in lines.
+const LINES_SHIFT: u32 = 6;
 /// Most (function, line) pairs kept of one window: 64 MiB of data touched.
 const MAX_PAIRS: usize = 1 << 20;
+
+/// How each function uses each line, or each page.
+type Uses = HashMap<(u32, u64), u8, BuildHasherDefault<LineHasher>>;
 
 /// The lines that each function of one window touched.
 ///
@@ -73,7 +91,7 @@ const MAX_PAIRS: usize = 1 << 20;
 /// which stamp is the last shows only at the window's end.
 #[derive(Default)]
 pub(crate) struct Lines {
-    uses: HashMap<(u32, u64), u8, BuildHasherDefault<LineHasher>>,
+    uses: Uses,
     tentative: Vec<(u32, u64)>,
     /// The last touch; most touches hit the same line again.
     last: Option<(u32, u64, u8)>,
@@ -128,21 +146,30 @@ impl Lines {
     /// The settled footprint of each of `functions` functions.
     pub(crate) fn by_function(&self, functions: usize) -> Vec<Footprint> {
         let mut footprints = vec![Footprint::default(); functions];
-        for ((function, _), uses) in &self.uses {
-            footprints[*function as usize].add(uses & SETTLED);
+        let mut pages = Uses::default();
+        for ((function, line), uses) in &self.uses {
+            footprints[*function as usize].add_line(uses & SETTLED);
+            *pages.entry((*function, line >> LINES_SHIFT)).or_default() |= uses & SETTLED;
+        }
+        for ((function, _), uses) in &pages {
+            footprints[*function as usize].add_page(*uses);
         }
         footprints
     }
 
     /// The settled footprint of all together.
     pub(crate) fn together(&self) -> Footprint {
-        let mut together: HashMap<u64, u8, BuildHasherDefault<LineHasher>> = HashMap::default();
+        let (mut lines, mut pages) = (Uses::default(), Uses::default());
         for ((_, line), uses) in &self.uses {
-            *together.entry(*line).or_default() |= uses & SETTLED;
+            *lines.entry((0, *line)).or_default() |= uses & SETTLED;
+            *pages.entry((0, line >> LINES_SHIFT)).or_default() |= uses & SETTLED;
         }
         let mut footprint = Footprint::default();
-        for uses in together.values() {
-            footprint.add(*uses);
+        for uses in lines.values() {
+            footprint.add_line(*uses);
+        }
+        for uses in pages.values() {
+            footprint.add_page(*uses);
         }
         footprint
     }

@@ -77,7 +77,7 @@ impl Ledger {
         add(&mut account.tentative);
     }
 
-    /// The instruction that `account` executed did not complete.
+    /// The instruction that `account` counted did not complete.
     pub(crate) fn take_back(&mut self, account: u32, tentative: bool) {
         let Some(index) = account.checked_sub(1) else { return };
         let account = &mut self.accounts[index as usize];

@@ -35,7 +35,8 @@ mod window;
 pub use census::SlowInstruction;
 pub use counting::{Counting, CountingError, WindowEvents, count};
 pub use difference::{
-    Change, Difference, FootprintDifference, FunctionDifference, NodeDifference, Side, difference,
+    Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
+    Side, difference,
 };
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
 pub use event::{Event, Events, Role};
@@ -45,4 +46,6 @@ pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{
     Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
 };
-pub use tree::{Census, Counts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree};
+pub use tree::{
+    Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
+};

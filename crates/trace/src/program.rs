@@ -67,6 +67,11 @@ pub(crate) struct Named {
 }
 
 impl Named {
+    /// The place of its entry in its line of 64 bytes.
+    pub(crate) fn entry_in_line(&self) -> Option<u8> {
+        self.entry.map(|entry| entry.to_le_bytes()[0] & 63)
+    }
+
     /// The line that it begins in.
     pub(crate) fn begin(&self) -> Option<SourceLine> {
         self.source.clone().or_else(|| self.inlined.clone())

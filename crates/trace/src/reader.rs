@@ -139,6 +139,13 @@ pub struct Access {
     pub bytes: u32,
 }
 
+impl Access {
+    /// Whether it lies in two lines of 64 bytes.
+    pub(crate) fn is_split(self) -> bool {
+        (self.address & 63) + u64::from(self.bytes) > 64
+    }
+}
+
 /// A stream of checked records. See the file's head.
 pub struct Reader<R> {
     source: Source<R>,

@@ -12,7 +12,10 @@ use crate::{
     program::Program,
     reader::{Item, Reader, Stop, TraceError},
     symbols::Resolve,
-    tree::{Census, Counts, Function, LineCounts, Node, NodeKind, WindowTree, add_census},
+    tree::{
+        Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, WindowTree, add_census,
+        events,
+    },
     window::Window,
 };
 
@@ -35,7 +38,7 @@ pub struct WindowCounts {
 pub struct Recording {
     /// Its windows.
     pub windows: WindowCounts,
-    /// How often each total occurred in windows without an interrupt.
+    /// How often each number of instructions occurred in windows without an interrupt.
     pub totals: BTreeMap<u64, u64>,
     /// The window that stands for all: the first with the most frequent total, of several totals
     /// the lowest. Its footprint is the median of all that have this total. None if every window
@@ -114,7 +117,7 @@ impl Decoder<'_> {
         let is_interrupted = self.window.interrupts > 0;
         self.windows.interrupted += u64::from(is_interrupted);
         let tallied = if is_interrupted { &mut self.interrupted } else { &mut self.clean };
-        let total = self.window.total;
+        let total = self.window.total.instructions;
         if tallied.note(total, self.window.lines.together()) {
             tallied.trees.insert(total, finished(&self.window, &self.program, number));
         }
@@ -156,8 +159,12 @@ impl Tallied {
         let (&total, _) = self.totals.iter().max_by_key(rank)?;
         let alike = self.footprints.iter().filter(|(of, _)| *of == total);
         let touched: Vec<Footprint> = alike.map(|(_, touched)| *touched).collect();
-        let tree = self.trees.remove(&total)?;
-        Some(WindowTree { footprint: Footprint::median(&touched), ..tree })
+        let mut tree = self.trees.remove(&total)?;
+        let mut counts = Counts::default();
+        tree.nodes.iter().for_each(|node| counts += node.counts);
+        tree.footprint = Footprint::median(&touched);
+        tree.events = events(&counts, &tree.footprint, &tree.census);
+        Some(tree)
     }
 }
 
@@ -166,7 +173,8 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
     let drafts = &window.arena.nodes;
     let mut tree = WindowTree {
         window: number,
-        total: window.total,
+        total: window.total.instructions,
+        clock: window.total.clock,
         unattributed: 0,
         interrupts: window.interrupts,
         functions: Vec::new(),
@@ -174,6 +182,7 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
         // That of all windows alike is known at the end.
         footprint: Footprint::default(),
         census: Census::new(),
+        events: EventCounts::new(),
     };
     let footprints = window.lines.by_function(program.functions.len());
     let mut lines = lines_by_function(window, program);
@@ -186,6 +195,9 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
             tree.functions.len() - 1
         });
         add_node(&mut tree, draft, parent, function);
+    }
+    for function in &mut tree.functions {
+        function.events = events(&function.counts, &function.footprint, &function.census);
     }
     tree.unattributed = unattributed(&tree);
     tree
@@ -218,11 +230,13 @@ fn unused_function(
         name: named.name.clone(),
         module: named.module.clone(),
         address: named.entry.map(|entry| format!("{entry:#x}")),
+        entry_in_line: named.entry_in_line(),
         source: named.begin(),
         lines,
         counts: Counts::default(),
         census: Census::new(),
         footprint,
+        events: EventCounts::new(),
     }
 }
 

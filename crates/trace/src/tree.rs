@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::AddAssign};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{census::SlowInstruction, footprint::Footprint};
+use crate::{census::SlowInstruction, event::Event, footprint::Footprint};
 
 /// How control came to a node from its parent.
 #[derive(
@@ -35,8 +35,14 @@ pub enum NodeKind {
 /// What a stretch of code executed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Instructions, as the exact clock counts them: `rep` strings one an iteration.
+    /// Retired instructions: one that faulted counts once it is executed anew, and a `rep` string
+    /// once, when it is done.
     pub instructions: u64,
+    /// Those of the instructions that are the program's, not the kernel's.
+    pub user_instructions: u64,
+    /// Steps of the guest's clock: an instruction is one, and so is each iteration of a `rep`
+    /// string.
+    pub clock: u64,
     /// Reads of memory.
     pub loads: u64,
     /// Writes of memory.
@@ -45,7 +51,15 @@ pub struct Counts {
     pub bytes_loaded: u64,
     /// Bytes written.
     pub bytes_stored: u64,
-    /// Those of the instructions that are iterations of `rep` strings.
+    /// Those of the accesses that lie in two lines of 64 bytes.
+    pub split_accesses: u64,
+    /// Jumps, branches, calls and returns that were taken.
+    pub taken_branches: u64,
+    /// Of these, jumps and calls to an address from a register or from memory.
+    pub indirect_branches: u64,
+    /// Of these, returns.
+    pub returns: u64,
+    /// Those of the clock's steps that are iterations of `rep` strings.
     pub rep_iterations: u64,
     /// Bytes moved by `rep` strings: written by movs, stos and ins, read by the others.
     pub rep_bytes: u64,
@@ -54,10 +68,16 @@ pub struct Counts {
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.instructions += other.instructions;
+        self.user_instructions += other.user_instructions;
+        self.clock += other.clock;
         self.loads += other.loads;
         self.stores += other.stores;
         self.bytes_loaded += other.bytes_loaded;
         self.bytes_stored += other.bytes_stored;
+        self.split_accesses += other.split_accesses;
+        self.taken_branches += other.taken_branches;
+        self.indirect_branches += other.indirect_branches;
+        self.returns += other.returns;
         self.rep_iterations += other.rep_iterations;
         self.rep_bytes += other.rep_bytes;
     }
@@ -65,6 +85,34 @@ impl AddAssign for Counts {
 
 /// How many slow instructions of each kind; kinds not met are absent.
 pub type Census = BTreeMap<SlowInstruction, u64>;
+
+/// How many of each event; those that there is none of are absent.
+pub type EventCounts = BTreeMap<Event, u64>;
+
+/// All that `counts`, `footprint` and `census` hold, by the names of events.
+pub(crate) fn events(counts: &Counts, footprint: &Footprint, census: &Census) -> EventCounts {
+    let plain = [
+        (Event::User, counts.user_instructions),
+        (Event::Kernel, counts.instructions - counts.user_instructions),
+        (Event::StringBytes, counts.rep_bytes),
+        (Event::StringSteps, counts.rep_iterations),
+        (Event::Loads, counts.loads),
+        (Event::Stores, counts.stores),
+        (Event::LoadBytes, counts.bytes_loaded),
+        (Event::StoreBytes, counts.bytes_stored),
+        (Event::SplitAccesses, counts.split_accesses),
+        (Event::TakenBranches, counts.taken_branches),
+        (Event::IndirectBranches, counts.indirect_branches),
+        (Event::Returns, counts.returns),
+        (Event::DataLines, footprint.data_lines),
+        (Event::DataPages, footprint.data_pages),
+        (Event::CodeLines, footprint.code_lines),
+        (Event::CodePages, footprint.code_pages),
+        (Event::Clock, counts.clock),
+    ];
+    let slow = census.iter().map(|(slow, count)| (Event::Slow(*slow), *count));
+    plain.into_iter().chain(slow).filter(|(_, count)| *count > 0).collect()
+}
 
 /// Adds `more` to `sum`.
 pub(crate) fn add_census(sum: &mut Census, more: &Census) {
@@ -122,6 +170,8 @@ pub struct Function {
     /// Where it begins in memory, in hexadecimal as its name would be; of several functions with
     /// one name the lowest. Null for what has no entry: tasks, user code, inlined functions.
     pub address: Option<String>,
+    /// The place of that in its line: the address modulo 64.
+    pub entry_in_line: Option<u8>,
     /// Where it begins in the source: the line of its entry; of an inlined function, the first of
     /// its lines that the recording met. Null if not known.
     pub source: Option<SourceLine>,
@@ -134,16 +184,21 @@ pub struct Function {
     pub census: Census,
     /// The memory that it touched itself, in this window.
     pub footprint: Footprint,
+    /// All of this by the names of events, as `measure` and `compare` have them. Lines and pages
+    /// that two functions touch are in both.
+    pub events: EventCounts,
 }
 
-/// One window, decoded. The nodes' instructions add up to `total`, always.
+/// One window, decoded. The nodes' instructions add up to `total`, always, and their steps of the
+/// clock to `clock`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WindowTree {
     /// The window's number in the recording.
     pub window: u64,
-    /// Instructions from the first stamp (exclusive) to the last (inclusive): the difference of
-    /// the guest's two time stamps.
+    /// Retired instructions from the first stamp (exclusive) to the last (inclusive).
     pub total: u64,
+    /// Steps of the guest's clock, likewise: the difference of its two time stamps.
+    pub clock: u64,
     /// Those of the total that stand below `[unattributed]`.
     pub unattributed: u64,
     /// Interrupts that came in the window.
@@ -157,6 +212,8 @@ pub struct WindowTree {
     pub footprint: Footprint,
     /// The window's slow instructions.
     pub census: Census,
+    /// All that was counted, by the names of events, as `measure` and `compare` have them.
+    pub events: EventCounts,
 }
 
 impl WindowTree {

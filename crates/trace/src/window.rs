@@ -3,8 +3,11 @@
 //! Here is what a window holds and how it counts; how control moves through the tree is in
 //! `flow.rs`, what counts at all in `arena.rs`.
 //!
-//! Invariant: each counted instruction is counted at exactly one node, so the nodes add up to the
-//! window's total.
+//! An instruction counts where it is executed, unless it faulted; a repeated string instruction
+//! once control goes on to the address after it. Its iterations are steps of the clock only.
+//!
+//! Invariant: each counted instruction is counted at exactly one node, and so is each step of the
+//! clock, so the nodes add up to the window's totals.
 
 use crate::{
     arena::{Arena, NO_NODE},
@@ -28,6 +31,15 @@ pub(crate) struct Latest {
     pub(crate) store: Option<u64>,
 }
 
+/// How much was executed.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// Retired instructions.
+    pub(crate) instructions: u64,
+    /// Steps of the guest's clock.
+    pub(crate) clock: u64,
+}
+
 /// The state of the open window.
 pub(crate) struct Window {
     pub(crate) arena: Arena,
@@ -46,9 +58,9 @@ pub(crate) struct Window {
     pub(crate) interrupts: u64,
     /// Stamps so far.
     pub(crate) stamps: u64,
-    pub(crate) tentative: u64,
-    /// Instructions that count.
-    pub(crate) total: u64,
+    pub(crate) tentative: Extent,
+    /// What counts.
+    pub(crate) total: Extent,
     /// Differs from window to window, and is never 0.
     epoch: u32,
 }
@@ -68,8 +80,8 @@ impl Window {
             inlined: (NO_NODE, 0, 0),
             interrupts: 0,
             stamps: 0,
-            tentative: 0,
-            total: 0,
+            tentative: Extent::default(),
+            total: Extent::default(),
             epoch: 0,
         }
     }
@@ -82,7 +94,8 @@ impl Window {
         self.parked.clear();
         self.current = Chain::new(Arena::UNATTRIBUTED, None);
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
-        (self.interrupts, self.stamps, self.tentative, self.total) = (0, 0, 0, 0);
+        (self.interrupts, self.stamps) = (0, 0);
+        (self.tentative, self.total) = (Extent::default(), Extent::default());
         self.epoch += 1;
     }
 
@@ -96,6 +109,9 @@ impl Window {
                 if before.code.flow != Flow::Next || before.end != now.address {
                     let before = *before;
                     self.transfer(program, latest, &before, number, &now);
+                } else if before.code.rep {
+                    let before = *before;
+                    self.retire(&before, self.counted);
                 }
             }
             None => self.begin(program, number),
@@ -113,8 +129,10 @@ impl Window {
 
     #[inline]
     fn count(&mut self, program: &mut Program<'_>, number: u32, now: &Placed) -> Counted {
-        self.arena.execute(self.at, now.code.slow, now.code.rep);
-        self.tentative += 1;
+        self.arena.execute(self.at, now);
+        self.tentative.clock += 1;
+        let retired = u64::from(!now.code.rep);
+        self.tentative.instructions += retired;
         let function = self.arena.draft(self.at).function;
         let mut account = now.account;
         if now.noted != (self.epoch, function) {
@@ -123,8 +141,16 @@ impl Window {
             (placed.noted, placed.account) = ((self.epoch, function), account);
             self.lines.touch(function, now.address, now.length(), CODE);
         }
-        self.ledger.count(account, |line| line.instructions += 1);
+        self.ledger.count(account, |line| line.instructions += retired);
         Counted { node: self.at, account, moment: self.arena.now() }
+    }
+
+    /// The repeated instruction that was `counted` is done.
+    pub(crate) fn retire(&mut self, what: &Placed, counted: Option<Counted>) {
+        let Some(Counted { node, account, .. }) = counted else { return };
+        self.arena.retire(node, what);
+        self.ledger.count(account, |line| line.instructions += 1);
+        self.tentative.instructions += 1;
     }
 
     /// The account of the latest instruction's line.
@@ -135,8 +161,9 @@ impl Window {
     /// All counted since the stamp before stands; the first stamp itself doesn't count.
     fn stamp(&mut self) {
         self.stamps += 1;
-        self.total += self.tentative;
-        self.tentative = 0;
+        let more = std::mem::take(&mut self.tentative);
+        self.total.instructions += more.instructions;
+        self.total.clock += more.clock;
         self.arena.settle();
         self.ledger.settle();
         self.lines.settle();
@@ -146,14 +173,13 @@ impl Window {
     #[inline]
     pub(crate) fn load(&mut self, program: &Program<'_>, access: Access) {
         let Some(latest) = &mut self.latest else { return };
-        latest.load = Some(access.address);
+        let again = latest.load.replace(access.address).is_some();
         if self.stamps == 0 {
             return;
         }
         let code = &program.instructions[latest.number as usize].code;
-        let bytes = u64::from(access.bytes);
-        let moved = if code.rep && !code.rep_stores { bytes } else { 0 };
-        self.arena.load(self.at, bytes, moved);
+        let moves = code.rep && !code.rep_stores && !(code.rep_loads_twice && again);
+        self.arena.load(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
         self.ledger.count(self.account(), |line| line.loads += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, READ);
@@ -167,9 +193,8 @@ impl Window {
         if self.stamps == 0 {
             return;
         }
-        let bytes = u64::from(access.bytes);
-        let rep_stores = program.instructions[latest.number as usize].code.rep_stores;
-        self.arena.store(self.at, bytes, if rep_stores { bytes } else { 0 });
+        let moves = program.instructions[latest.number as usize].code.rep_stores;
+        self.arena.store(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
         self.ledger.count(self.account(), |line| line.stores += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, WRITTEN);

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::*;
 use pathmeter_trace::{
-    Change, Difference, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree, difference,
-    explain_schema,
+    Change, Difference, Event, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree,
+    difference, explain_schema,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -43,6 +43,11 @@ fn assert_exact(difference: &Difference, base: &WindowTree, new: &WindowTree) {
     let of_nodes: i64 =
         difference.tree.iter().map(|node| node.new.cast_signed() - node.base.cast_signed()).sum();
     assert_eq!([difference.total, of_functions, of_nodes], [total; 3]);
+    let by_mode = [Event::User, Event::Kernel];
+    let of_events = difference.functions.iter().flat_map(|row| &row.events);
+    let of_events: i64 =
+        of_events.filter(|(event, _)| by_mode.contains(event)).map(|(_, count)| count).sum();
+    assert_eq!(of_events, total);
     let roots = difference.tree.iter().filter(|node| node.parent.is_none());
     let inclusive =
         roots.fold((0, 0), |sum, node| (sum.0 + node.base_inclusive, sum.1 + node.new_inclusive));
@@ -83,6 +88,31 @@ fn clones_of_a_function_are_the_function() {
         difference.tree.iter().map(|node| (node.name.as_str(), node.kind)).collect();
     assert_eq!(paths[3], ("a", NodeKind::Call));
     assert_eq!(paths.len(), 4);
+}
+
+#[test]
+fn events_and_places_differ_where_the_instructions_are_as_many() {
+    let of = |access: u64, function: u64| {
+        let mut writer = Writer::new();
+        writer.syscall(|w| {
+            w.call(ENTRY + 1, function, SLOT).at(function, LOAD_RAX).load(access, 3);
+            w.ret(function + 3, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+        });
+        let names = Names(vec![(ENTRY, "entry"), (function, "a")]);
+        whole(&writer.stop(), &names).representative.unwrap()
+    };
+    let (base, new) = (of(0x1ff8, A), of(0x1ffc, A + 0x10));
+    let difference = difference(&base, &new);
+    assert_exact(&difference, &base, &new);
+    let split = [(Event::SplitAccesses, 1), (Event::DataLines, 1), (Event::DataPages, 1)];
+    let split: Vec<_> = split.into_iter().collect();
+    let a = difference.functions.iter().find(|row| row.name == "a").unwrap();
+    assert_eq!((a.change, a.moved), (Change::Same, true));
+    assert_eq!(a.events.clone().into_iter().collect::<Vec<_>>(), split);
+    assert_eq!(difference.events, a.events);
+    let entry = difference.functions.iter().find(|row| row.name == "entry").unwrap();
+    assert_eq!((entry.moved, entry.events.len()), (false, 0));
+    assert_eq!(serde_json::to_value(&a.events).unwrap()["split-accesses"], 1);
 }
 
 fn subject(window: WindowTree) -> SubjectWindow {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::SlowInstruction;
+use pathmeter_trace::{Event, SlowInstruction};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -312,7 +312,7 @@ fn interrupts_at_every_kind_of_instruction_leave_the_tree_as_it_was() {
 }
 
 #[test]
-fn a_rep_string_counts_its_iterations_and_bytes() {
+fn a_rep_string_counts_once_and_by_its_iterations_and_bytes() {
     let tree = tree(Writer::new().window(|w| {
         for index in 0..100 {
             w.at(USER, REP_MOVSB).load(0x1000 + index, 0).store(0x2000 + index, 0);
@@ -320,9 +320,103 @@ fn a_rep_string_counts_its_iterations_and_bytes() {
         w.jmp(USER + 2, USER + 0x1000);
     }));
     let counts = tree.nodes[1].counts;
-    assert_eq!((tree.total, counts.rep_iterations, counts.rep_bytes), (102, 100, 100));
+    assert_eq!((tree.total, tree.clock), (3, 102));
+    assert_eq!((counts.rep_iterations, counts.rep_bytes), (100, 100));
+    assert_eq!(tree.census[&SlowInstruction::Rep], 1);
     let footprint = tree.footprint;
     assert_eq!((footprint.read_lines, footprint.written_lines, footprint.data_lines), (2, 2, 4));
+}
+
+#[test]
+fn a_rep_string_that_is_never_done_is_no_instruction() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.at(ENTRY + 1, REP_MOVSB).load(0x1000, 0).store(0x2000, 0);
+        w.at(ENTRY + 1, REP_MOVSB).nops(FAULT, 1).at(FAULT + 1, IRET);
+        // The handler goes on elsewhere, as after a bad address in a copy.
+        w.jmp(ENTRY + 0x10, ENTRY + 0x80);
+    }));
+    let entry = tree.functions.iter().find(|of| of.name == "entry").unwrap();
+    assert_eq!((entry.counts.instructions, entry.counts.clock), (3, 4));
+    assert_eq!(entry.counts.rep_iterations, 1);
+    assert!(!entry.census.contains_key(&SlowInstruction::Rep));
+}
+
+#[test]
+fn a_comparison_of_strings_counts_one_of_both() {
+    const REPE_CMPSB: &[u8] = &[0xf3, 0xa6];
+    let tree = tree(Writer::new().window(|w| {
+        for index in 0..5 {
+            w.at(USER, REPE_CMPSB).load(0x1000 + index, 0).load(0x2000 + index, 0);
+        }
+        w.jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((counts.loads, counts.rep_bytes, counts.instructions), (10, 5, 3));
+}
+
+#[test]
+fn branches_count_where_they_were_taken() {
+    const BRANCH: &[u8] = &[0x75, 0x04];
+    let tree = tree(Writer::new().syscall(|w| {
+        w.at(ENTRY + 1, BRANCH).at(ENTRY + 3, BRANCH).call(ENTRY + 9, A, SLOT);
+        w.at(A, CALL_RAX).store(SLOT - 8, 3).ret(B, SLOT - 8).at(A + 2, JMP_RAX);
+        w.ret(C, SLOT).jmp(ENTRY + 14, ENTRY + 0x80);
+    }));
+    let of = |name: &str| {
+        let found = tree.functions.iter().find(|function| function.name == name).unwrap();
+        let counts = found.counts;
+        [counts.taken_branches, counts.indirect_branches, counts.returns]
+    };
+    assert_eq!(
+        [of("entry"), of("a"), of("b"), of("c")],
+        [[3, 0, 0], [2, 2, 0], [1, 0, 1], [1, 0, 1]]
+    );
+    // What ends the window is a jump of user code.
+    assert_eq!(tree.events[&Event::TakenBranches], 8);
+}
+
+#[test]
+fn a_branch_interrupted_before_its_target_counts_for_its_function() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(TIMER, 1).at(TIMER + 1, IRET).ret(A, SLOT);
+        w.nops(TIMER, 1).at(TIMER + 1, IRET).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let branches = |name: &str| {
+        let found = tree.functions.iter().find(|function| function.name == name).unwrap();
+        found.counts.taken_branches
+    };
+    assert_eq!(["entry", "a", "asm_sysvec_apic_timer_interrupt"].map(branches), [2, 1, 0]);
+}
+
+#[test]
+fn an_access_to_two_lines_is_split_and_touches_both() {
+    let tree = tree(Writer::new().window(|w| {
+        w.at(USER, LOAD_RAX).load(0x1ffc, 3).at(USER + 3, LOAD_RAX).load(0x1ff8, 3);
+        w.at(USER + 6, LOAD_RAX).load(0x3000, 3).jmp(USER + 9, USER + 0x1000);
+    }));
+    let user = &tree.functions[1];
+    assert_eq!((user.counts.split_accesses, user.footprint.data_lines), (1, 3));
+    assert_eq!((user.footprint.data_pages, user.footprint.code_pages), (3, 2));
+    assert_eq!((tree.events[&Event::SplitAccesses], tree.events[&Event::DataPages]), (1, 3));
+}
+
+#[test]
+fn a_function_says_where_its_entry_is_in_its_line() {
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A + 0x23, SLOT).ret(A + 0x23, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    let of = |name: &str| {
+        tree.functions.iter().find(|function| function.name == name).unwrap().entry_in_line
+    };
+    assert_eq!((of("a"), of("[user]")), (Some(0), None));
+    let names = Names(vec![(ENTRY, "entry"), (A + 0x23, "a")]);
+    let mut writer = Writer::new();
+    writer.syscall(|w| {
+        w.call(ENTRY + 1, A + 0x23, SLOT).ret(A + 0x23, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    });
+    let tree = whole(&writer.stop(), &names).representative.unwrap();
+    let a = tree.functions.iter().find(|function| function.name == "a").unwrap();
+    assert_eq!(a.entry_in_line, Some(0x23));
 }
 
 #[test]
@@ -335,7 +429,8 @@ fn a_rep_string_interrupted_between_iterations_counts_them_all() {
         w.at(USER, REP_MOVSB).load(0x1002, 0).store(0x2002, 0).jmp(USER + 2, USER + 0x1000);
     }));
     let counts = tree.nodes[1].counts;
-    assert_eq!((tree.total, counts.rep_iterations, counts.rep_bytes), (9, 3, 3));
+    assert_eq!((tree.total, tree.clock), (7, 9));
+    assert_eq!((counts.instructions, counts.rep_iterations, counts.rep_bytes), (3, 3, 3));
 }
 
 #[test]

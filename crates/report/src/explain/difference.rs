@@ -1,15 +1,18 @@
-//! The difference between two windows: by function, of the memory touched, of slow instructions.
+//! The difference between two windows: by function, by event, of the memory touched, and which
+//! functions only moved.
+
+use std::cmp::Reverse;
 
 use pathmeter_trace::{
-    Change, Counts, Difference, Footprint, FunctionDifference, Side, SlowInstruction, WindowTree,
+    Change, Counts, Difference, Event, Footprint, FunctionDifference, Role, Side, WindowTree,
 };
 
 use super::head::counts_of;
-use super::limits::Least;
+use super::limits::Limits;
 use super::tree::more;
 use crate::number::{grouped, signed};
 use crate::style::{QUIET, Style, of_verdict};
-use crate::table::{Align, Cell, Table};
+use crate::table::{Align, Cell, Table, clean};
 use anstyle::Style as Paint;
 use pathmeter_model::Verdict;
 
@@ -21,15 +24,22 @@ pub(super) struct Compared<'a> {
     pub(super) difference: &'a Difference,
 }
 
-/// A row for each function that executes more or less itself, by at least `least`; one for the
-/// others that do; one for those that don't; and the total, to which all add up.
-pub(super) fn functions_table(compared: Compared<'_>, least: Least, style: Style) -> String {
+/// Most functions that are named for an event, and most that are named as moved.
+const MOST_NAMED: usize = 8;
+
+/// A row for each function that executes more or less itself, by at least the limit; one for the
+/// others that do; if asked for, one for each that only moved; one for those that execute as much;
+/// and the total, to which all add up.
+pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Style) -> String {
     let mut table = Table::new(&[
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
         ("data lines", Align::Right),
         ("rep bytes", Align::Right),
+        ("entry", Align::Right),
+        ("code lines", Align::Right),
+        ("code pages", Align::Right),
         ("change", Align::Left),
         ("function", Align::Left),
     ])
@@ -39,24 +49,31 @@ pub(super) fn functions_table(compared: Compared<'_>, least: Least, style: Style
     let functions: Vec<&FunctionDifference> = compared.difference.functions.iter().collect();
     let (changes, same) = functions.split_at(functions.partition_point(|it| it.difference != 0));
     let is_shown =
-        |it: &&&FunctionDifference| least.is_reached(it.difference.unsigned_abs(), whole);
+        |it: &&&FunctionDifference| limits.least.is_reached(it.difference.unsigned_abs(), whole);
     let (shown, cut) = changes.split_at(changes.iter().take_while(is_shown).count());
     for function in shown {
-        table.row(function_row(function));
+        table.row(function_row(function, limits.placement));
     }
     if !cut.is_empty() {
         table.row(sum_row(cut, &more(cut.len())));
     }
+    let is_moved = |it: &&FunctionDifference| limits.placement && it.moved;
+    let (moved, same): (Vec<_>, Vec<_>) = same.iter().copied().partition(is_moved);
+    for function in moved {
+        table.row(function_row(function, limits.placement));
+    }
     if !same.is_empty() {
-        table.row(sum_row(same, &format!("… {} without difference", same.len())));
+        table.row(sum_row(&same, &format!("… {} with as many instructions", same.len())));
     }
     table.row(total_row(compared));
     table.render(style)
 }
 
-fn function_row(function: &FunctionDifference) -> [Cell; 7] {
+fn function_row(function: &FunctionDifference, placement: bool) -> [Cell; 10] {
     let (base, new) = (function.base.as_ref(), function.new.as_ref());
-    let (word, paint) = described(function.change);
+    let (word, paint) = described(function);
+    let [entry, code_lines, code_pages] =
+        if placement { placed(function) } else { Default::default() };
     let both = |of: fn(&Side) -> u64| (base.map_or(0, of), new.map_or(0, of));
     let (lines, bytes) =
         (both(|side| side.footprint.data_lines), both(|side| side.counts.rep_bytes));
@@ -69,13 +86,37 @@ fn function_row(function: &FunctionDifference) -> [Cell; 7] {
         Cell::painted(&signed(function.difference), paint),
         unless_same(lines).into(),
         unless_same(bytes).into(),
+        entry.into(),
+        code_lines.into(),
+        code_pages.into(),
         Cell::painted(word, paint),
         (&function.name).into(),
     ]
 }
 
+/// Where a function stands in base and in new: its entry in its line, lines and pages of code.
+fn placed(function: &FunctionDifference) -> [String; 3] {
+    let place: [fn(&Side) -> Option<u64>; 3] = [
+        |side| side.entry_in_line.map(u64::from),
+        |side| Some(side.footprint.code_lines),
+        |side| Some(side.footprint.code_pages),
+    ];
+    place.map(|of| {
+        let number = |side: &Option<Side>| side.as_ref().and_then(of);
+        match (number(&function.base), number(&function.new)) {
+            (Some(base), Some(new)) if base != new => arrow(base, new),
+            (base, new) => base.or(new).map_or_else(String::new, grouped),
+        }
+    })
+}
+
+/// `16 → 32`.
+fn arrow(base: u64, new: u64) -> String {
+    format!("{} → {}", grouped(base), grouped(new))
+}
+
 /// What is not shown by itself.
-fn sum_row(cut: &[&FunctionDifference], name: &str) -> [Cell; 7] {
+fn sum_row(cut: &[&FunctionDifference], name: &str) -> [Cell; 10] {
     let executed = |side: &Option<Side>| side.as_ref().map_or(0, |it| it.counts.instructions);
     let base = cut.iter().map(|function| executed(&function.base)).sum();
     let new = cut.iter().map(|function| executed(&function.new)).sum();
@@ -87,12 +128,15 @@ fn sum_row(cut: &[&FunctionDifference], name: &str) -> [Cell; 7] {
         String::new(),
         String::new(),
         String::new(),
+        String::new(),
+        String::new(),
+        String::new(),
         name.to_owned(),
     ];
     texts.map(|text| Cell::painted(&text, QUIET))
 }
 
-fn total_row(compared: Compared<'_>) -> [Cell; 7] {
+fn total_row(compared: Compared<'_>) -> [Cell; 10] {
     let (base, new) = (compared.base, compared.new);
     let (base_counts, new_counts) = (counts_of(base), counts_of(new));
     let texts = [
@@ -102,18 +146,22 @@ fn total_row(compared: Compared<'_>) -> [Cell; 7] {
         unless_same((base.footprint.data_lines, new.footprint.data_lines)),
         unless_same((base_counts.rep_bytes, new_counts.rep_bytes)),
         String::new(),
+        String::new(),
+        String::new(),
+        String::new(),
         "total".to_owned(),
     ];
     texts.map(|text| Cell::painted(&text, QUIET))
 }
 
 /// The word for a change, in the colours of the verdict that it speaks for.
-fn described(change: Change) -> (&'static str, Paint) {
-    let (word, verdict) = match change {
+fn described(function: &FunctionDifference) -> (&'static str, Paint) {
+    let (word, verdict) = match function.change {
         Change::Appeared => ("appeared", Verdict::Higher),
         Change::Grew => ("grew", Verdict::Higher),
         Change::Vanished => ("vanished", Verdict::Lower),
         Change::Shrank => ("shrank", Verdict::Lower),
+        Change::Same if function.moved => ("moved", Verdict::Same),
         Change::Same => ("same", Verdict::Same),
     };
     (word, of_verdict(verdict))
@@ -122,16 +170,19 @@ fn described(change: Change) -> (&'static str, Paint) {
 /// What a window touches, as a table has it: a name, and where the number is.
 type Measure = (&'static str, fn(&Footprint, &Counts) -> u64);
 
-const MEASURES: [Measure; 9] = [
+const MEASURES: [Measure; 12] = [
     ("lines of code (64 bytes each)", |lines, _| lines.code_lines),
     ("lines of data", |lines, _| lines.data_lines),
     ("  read", |lines, _| lines.read_lines),
     ("  written", |lines, _| lines.written_lines),
+    ("pages of code (4 KiB each)", |lines, _| lines.code_pages),
+    ("pages of data", |lines, _| lines.data_pages),
     ("loads", |_, counts| counts.loads),
     ("  bytes", |_, counts| counts.bytes_loaded),
     ("stores", |_, counts| counts.stores),
     ("  bytes", |_, counts| counts.bytes_stored),
     ("bytes by rep strings", |_, counts| counts.rep_bytes),
+    ("branches taken", |_, counts| counts.taken_branches),
 ];
 
 /// What the two windows touch.
@@ -156,42 +207,84 @@ pub(super) fn footprint_table(compared: Compared<'_>, style: Style) -> String {
     table.render(style)
 }
 
-/// A row for each kind of slow instruction that one window meets more often, with the functions
-/// that it is in; nothing if there is none.
-pub(super) fn census_table(compared: Compared<'_>, style: Style) -> String {
+/// A row for each event with a cost of its own that one window has more of, with the functions that
+/// it is in; nothing but a line if there is none.
+pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
     let mut table = Table::new(&[
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
-        ("slow instruction", Align::Left),
+        ("event", Align::Left),
         ("in", Align::Left),
     ]);
-    let count = |tree: &WindowTree, slow| grouped(tree.census.get(&slow).copied().unwrap_or(0));
-    for (&slow, &difference) in &compared.difference.census {
+    let count = |tree: &WindowTree, event| grouped(tree.events.get(&event).copied().unwrap_or(0));
+    let costs = |event: Event| matches!(event.role(), Role::Cost | Role::Footprint);
+    let mut events = compared.difference.events.iter().filter(|(event, _)| costs(**event));
+    let Some(first) = events.next() else {
+        return "events with a cost of their own: as many in both\n".to_owned();
+    };
+    for (&event, &difference) in std::iter::once(first).chain(events) {
         table.row([
-            count(compared.base, slow).into(),
-            count(compared.new, slow).into(),
+            count(compared.base, event).into(),
+            count(compared.new, event).into(),
             signed(difference).into(),
-            slow.word().into(),
-            places(compared.difference, slow).into(),
+            event.word().into(),
+            places(compared.difference, event).into(),
         ]);
-    }
-    if compared.difference.census.is_empty() {
-        return "slow instructions: as many in both\n".to_owned();
     }
     table.render(style)
 }
 
-/// `native_load_tls +2, __schedule -1`.
-fn places(difference: &Difference, slow: SlowInstruction) -> String {
-    let met = |side: &Option<Side>| {
-        side.as_ref().and_then(|side| side.census.get(&slow)).copied().unwrap_or(0)
+/// `native_load_tls +2, __schedule -1`, those that differ most first.
+fn places(difference: &Difference, event: Event) -> String {
+    let change = |function: &FunctionDifference| function.events.get(&event).copied();
+    let mut changed: Vec<(&str, i64)> = difference
+        .functions
+        .iter()
+        .filter_map(|function| Some((function.name.as_str(), change(function)?)))
+        .collect();
+    changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
+    named(&changed, |(name, change)| format!("{name} {}", signed(*change)))
+}
+
+/// The first of `all` by name, and how many more there are.
+fn named<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
+    let names = all.iter().take(MOST_NAMED).map(name);
+    let rest = all.len().checked_sub(MOST_NAMED + 1).map(|rest| more(rest + 1));
+    names.chain(rest).collect::<Vec<_>>().join(", ")
+}
+
+/// The functions that execute as much and stand elsewhere, those first that execute most; nothing
+/// if there are none.
+pub(super) fn moved_line(compared: Compared<'_>, style: Style) -> Option<String> {
+    let functions = compared.difference.functions.iter();
+    let mut moved: Vec<&FunctionDifference> = functions.filter(|function| function.moved).collect();
+    if moved.is_empty() {
+        return None;
+    }
+    let executed = |function: &FunctionDifference| {
+        function.new.as_ref().map_or(0, |side| side.counts.instructions)
     };
-    let changed = difference.functions.iter().filter_map(|function| {
-        let change = minus(met(&function.base), met(&function.new));
-        (change != 0).then(|| format!("{} {}", function.name, signed(change)))
-    });
-    changed.collect::<Vec<_>>().join(", ")
+    moved.sort_by_key(|function| Reverse(executed(function)));
+    let names = named(&moved, |function| format!("{} ({})", function.name, moves(function)));
+    let heading = "moved";
+    let text = style.fill(&clean(&names), heading.len() + 2);
+    Some(format!("{}  {text}\n", style.paint(heading, QUIET)))
+}
+
+/// `entry 0 → 16, 3 → 4 lines`.
+fn moves(function: &FunctionDifference) -> String {
+    let (Some(base), Some(new)) = (&function.base, &function.new) else { return String::new() };
+    let entry = |side: &Side| side.entry_in_line.map_or(0, u64::from);
+    let numbers = [
+        ("entry ", [entry(base), entry(new)], ""),
+        ("", [base.footprint.code_lines, new.footprint.code_lines], " lines"),
+        ("", [base.footprint.code_pages, new.footprint.code_pages], " pages"),
+    ];
+    let changes = numbers.into_iter().filter(|(_, [base, new], _)| base != new);
+    let texts =
+        changes.map(|(before, [base, new], after)| format!("{before}{}{after}", arrow(base, new)));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// The difference between base and new, or nothing.

@@ -36,7 +36,9 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
         ("recorded", windows),
         ("executes", executes(&subject.window)),
         ("touches", touches(&subject.window.footprint)),
+        ("pages", pages(&subject.window.footprint)),
         ("accesses", accesses(&counts_of(&subject.window))),
+        ("branches", branches(&counts_of(&subject.window))),
     ]
 }
 
@@ -76,13 +78,29 @@ fn touches(lines: &Footprint) -> String {
     )
 }
 
+fn pages(lines: &Footprint) -> String {
+    let (code, data) = (grouped(lines.code_pages), grouped(lines.data_pages));
+    format!("{code} (4 KiB each) of code, {data} of data")
+}
+
 fn accesses(counts: &Counts) -> String {
-    let Counts { loads, stores, rep_bytes, .. } = *counts;
+    let Counts { loads, stores, split_accesses, rep_bytes, .. } = *counts;
     format!(
-        "{} loads, {} stores, {} bytes by rep strings",
+        "{} loads, {} stores, {} of them split, {} bytes by rep strings",
         grouped(loads),
         grouped(stores),
+        grouped(split_accesses),
         grouped(rep_bytes)
+    )
+}
+
+fn branches(counts: &Counts) -> String {
+    let Counts { taken_branches, indirect_branches, returns, .. } = *counts;
+    format!(
+        "{} taken: {} indirect, {} returns",
+        grouped(taken_branches),
+        grouped(indirect_branches),
+        grouped(returns)
     )
 }
 

@@ -16,6 +16,9 @@ pub struct Limits {
     pub depth: Option<usize>,
     /// What has fewer instructions is not shown.
     pub least: Least,
+    /// Whether functions are shown with where they stand: the place of their entry in its line, and
+    /// how many lines and pages of code they take; and, of two windows, those that only moved.
+    pub placement: bool,
 }
 
 /// The least that is shown by itself.

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use pathmeter_trace::{
-    LineCounts, Location, NoSymbols, Recording, Resolve, SourceLine, WindowTree, decode,
+    Counts, Event, EventCounts, LineCounts, Location, NoSymbols, Recording, Resolve, Role,
+    SourceLine, WindowTree, decode,
 };
 
 pub const RDTSC: &[u8] = &[0x0f, 0x31];
@@ -259,6 +260,11 @@ pub fn assert_adds_up(tree: &WindowTree) {
     let nodes: u64 = tree.nodes.iter().map(|node| node.counts.instructions).sum();
     let functions: u64 = tree.functions.iter().map(|function| function.counts.instructions).sum();
     assert_eq!((nodes, functions), (tree.total, tree.total));
+    let clock = |counts: &Counts| counts.clock;
+    let nodes: u64 = tree.nodes.iter().map(|node| clock(&node.counts)).sum();
+    let functions: u64 = tree.functions.iter().map(|function| clock(&function.counts)).sum();
+    assert_eq!((nodes, functions), (tree.clock, tree.clock));
+    assert_events_add_up(tree);
     for function in &tree.functions {
         let of = |count: fn(&LineCounts) -> u64| function.lines.iter().map(count).sum::<u64>();
         let counts = &function.counts;
@@ -269,6 +275,21 @@ pub fn assert_adds_up(tree: &WindowTree) {
     for (index, node) in tree.nodes.iter().enumerate() {
         assert!(node.parent.is_none_or(|parent| (parent as usize) < index));
     }
+}
+
+/// Events of the functions are together those of the window, but for lines and pages: those that
+/// two functions touch are in both.
+fn assert_events_add_up(tree: &WindowTree) {
+    let of = |events: &EventCounts, event| events.get(&event).copied().unwrap_or_default();
+    for event in Event::all() {
+        let sum: u64 = tree.functions.iter().map(|function| of(&function.events, event)).sum();
+        match event.role() {
+            Role::Footprint | Role::Placement => {}
+            _ => assert_eq!(sum, of(&tree.events, event), "{event}"),
+        }
+    }
+    assert_eq!(of(&tree.events, Event::User) + of(&tree.events, Event::Kernel), tree.total);
+    assert_eq!(of(&tree.events, Event::Clock), tree.clock);
 }
 
 /// The tree as text: a line a node, indented, with its own instructions.
