@@ -174,6 +174,7 @@ static struct block *current;	/* is being executed */
 static uint64_t before;		/* the step counter when it was begun */
 static bool entered;		/* how it was come to, see struct piece */
 static bool moved;		/* it is a string instruction, and has accessed all that it does */
+static bool halfway;		/* it accesses two places, and has accessed one */
 
 static struct piece **touched;	/* in this window, in the order of the first execution */
 static size_t touched_count, touched_room;
@@ -450,7 +451,7 @@ static void on_block(unsigned int vcpu, void *data)
 		stamp();
 	}
 	before = now;
-	moved = false;
+	moved = halfway = false;
 	current = next;
 }
 
@@ -482,8 +483,12 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 	}
 	if (string == PLAIN || store != (string == LAST_ACCESS_IS_STORE))
 		return;
-	moved = string != LOADS_TWICE || !moved;
-	accesses.string_bytes += moved ? bytes : 0;
+	if (string == LOADS_TWICE && !halfway) {
+		halfway = true;
+		return;
+	}
+	moved = true;
+	accesses.string_bytes += bytes;
 }
 
 /* ---- Windows and the stream ------------------------------------------------------------------ */

@@ -31,10 +31,11 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
     let of_base: HashSet<&str> = base.paths.iter().map(|path| path.path.as_str()).collect();
     let of_new: HashMap<&str, &PathResult> =
         new.paths.iter().map(|path| (path.path.as_str(), path)).collect();
-    let shared =
-        base.paths.iter().map(|b| Row { base: Some(b), new: of_new.get(&*b.path).copied() });
+    let shared = base.paths.iter().map(|b| (Some(b), of_new.get(&*b.path).copied()));
     let only_new = new.paths.iter().filter(|n| !of_base.contains(&*n.path));
-    let rows = shared.chain(only_new.map(|n| Row { base: None, new: Some(n) }));
+    let one_qemu = base.configuration.qemu == new.configuration.qemu;
+    let pairs = shared.chain(only_new.map(|n| (None, Some(n))));
+    let rows = pairs.map(|(base, new)| Row { base, new, one_qemu });
     let paths: Vec<PathComparison> = rows.filter_map(|row| row.compare(threshold)).collect();
     Comparison {
         schema: ComparisonSchema::V1,
@@ -51,11 +52,13 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
 struct Row<'a> {
     base: Option<&'a PathResult>,
     new: Option<&'a PathResult>,
+    /// Whether one version of QEMU measured both.
+    one_qemu: bool,
 }
 
 impl Row<'_> {
     fn compare(self, threshold: Threshold) -> Option<PathComparison> {
-        let Self { base, new } = self;
+        let Self { base, new, .. } = self;
         let blank = PathComparison {
             path: base.or(new)?.path.clone(),
             unit: base.or(new)?.unit,
@@ -76,7 +79,7 @@ impl Row<'_> {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
         }
         let judgement = stats::judge(&base?.histogram(), &new?.histogram());
-        let blank = with_events(blank, base?, new?);
+        let blank = with_events(blank, base?, new?, self.one_qemu);
         Some(judgement.map_or(blank.clone(), |judgement| {
             let (base_at_least, new_at_least) =
                 (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
@@ -125,9 +128,14 @@ fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
     (found == status).then_some(reason)
 }
 
-fn with_events(blank: PathComparison, base: &PathResult, new: &PathResult) -> PathComparison {
+fn with_events(
+    blank: PathComparison,
+    base: &PathResult,
+    new: &PathResult,
+    one_qemu: bool,
+) -> PathComparison {
     let (Some(base), Some(new)) = (&base.events, &new.events) else { return blank };
-    PathComparison { events: differing(base, new), moved: moved(base, new), ..blank }
+    PathComparison { events: differing(base, new, one_qemu), moved: moved(base, new), ..blank }
 }
 
 fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> PathComparison {

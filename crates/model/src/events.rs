@@ -15,8 +15,12 @@ use crate::Verdict;
 /// Most names of events in a result.
 const MAX_NAMES: usize = 256;
 
-/// By how much lines and pages of data may differ and count as the same, in percent of base.
+/// By how much lines and pages of data may differ and count as the same: in percent of base, ...
 const SLACK_PERCENT: u64 = 1;
+/// ... or so many lines ...
+const SLACK_LINES: u64 = 1;
+/// ... or so many pages, whatever base is.
+const SLACK_PAGES: u64 = 2;
 
 /// The events of a path's samples. `docs/events.md` has the meaning of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -108,9 +112,13 @@ pub struct Moved {
     pub of: usize,
 }
 
-/// The events in which the two sides differ, in the order of [`Event::all`]; the clock and the
-/// instructions are not among them.
-pub(crate) fn differing(base: &PathEvents, new: &PathEvents) -> Vec<EventComparison> {
+/// The events in which the two sides differ, in the order of [`Event::all`]; the clock is not among
+/// them, nor, in results of two versions of QEMU, what each sees otherwise.
+pub(crate) fn differing(
+    base: &PathEvents,
+    new: &PathEvents,
+    one_qemu: bool,
+) -> Vec<EventComparison> {
     let judged = |event: Event| {
         let judgement = pathmeter_stats::judge(&base.histogram(event), &new.histogram(event))?;
         let difference = i128::from(judgement.new) - i128::from(judgement.base);
@@ -122,7 +130,8 @@ pub(crate) fn differing(base: &PathEvents, new: &PathEvents) -> Vec<EventCompari
             verdict: judgement.verdict.into(),
         })
     };
-    let others = Event::all().filter(|event| *event != Event::Clock);
+    let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
+    let others = Event::all().filter(compared);
     others.filter_map(judged).filter(|event| event.verdict != Verdict::Same).collect()
 }
 
@@ -141,19 +150,29 @@ impl EventComparison {
 
     /// Whether it makes two paths of equally many instructions differ.
     ///
-    /// Lines and pages of data vary by a few where only the layout differs (docs/method.md), so
-    /// they count from [`SLACK_PERCENT`] on, and if the whole set has moved; and lines, from two
-    /// on.
+    /// Lines and pages of data vary by a few where only the layout differs (docs/events.md), so
+    /// they count beyond that, and if the whole set has moved.
     pub fn counts(&self) -> bool {
-        let moved = matches!(self.verdict, Verdict::Higher | Verdict::Lower);
-        let beyond = self.difference.unsigned_abs() > self.base.saturating_mul(SLACK_PERCENT) / 100;
-        match (self.role(), Event::named(&self.event)) {
-            (Role::Cost, _) => true,
-            (Role::Footprint, Some(Event::DataLines)) => {
-                moved && beyond && self.difference.unsigned_abs() > 1
-            }
-            (Role::Footprint, _) => moved && beyond,
-            (Role::Placement | Role::Detail, _) => false,
+        match self.role() {
+            Role::Cost => true,
+            Role::Footprint => self.has_moved() && self.difference.unsigned_abs() > self.slack(),
+            Role::Placement | Role::Detail => false,
         }
+    }
+
+    /// Whether it is worth showing where the instructions are the same: what counts, and a page
+    /// more or less, which may be layout and may be not.
+    pub fn is_shown(&self) -> bool {
+        self.counts() || (self.event == Event::DataPages.word() && self.has_moved())
+    }
+
+    fn has_moved(&self) -> bool {
+        matches!(self.verdict, Verdict::Higher | Verdict::Lower)
+    }
+
+    /// The largest difference that may be layout.
+    fn slack(&self) -> u64 {
+        let least = if self.event == Event::DataPages.word() { SLACK_PAGES } else { SLACK_LINES };
+        least.max(self.base.saturating_mul(SLACK_PERCENT) / 100)
     }
 }

@@ -95,7 +95,7 @@ fn remark(path: &PathComparison) -> String {
     if let Some(reason) = &path.reason {
         return reason.clone();
     }
-    let events = path.events.iter().filter(|event| event.counts());
+    let events = path.events.iter().filter(|event| event.is_shown());
     let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
     events.map(text).collect::<Vec<_>>().join(", ")
 }

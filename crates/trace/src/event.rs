@@ -122,6 +122,21 @@ impl Event {
         }
     }
 
+    /// Whether versions of QEMU count it differently: some accesses of complex instructions are
+    /// made by helpers, which not every version shows to a plugin.
+    pub fn depends_on_qemu(self) -> bool {
+        matches!(
+            self,
+            Self::Loads
+                | Self::Stores
+                | Self::LoadBytes
+                | Self::StoreBytes
+                | Self::SplitAccesses
+                | Self::DataLines
+                | Self::DataPages
+        )
+    }
+
     /// The word that documents and tables use.
     pub fn word(self) -> &'static str {
         match self {
