@@ -9,6 +9,7 @@ mod chaos;
 mod counter;
 mod cpu;
 mod disk;
+mod events;
 mod exactness;
 mod examples;
 mod explain;

@@ -217,7 +217,7 @@ fn one_without_plugins_measures_and_does_not_explain() {
 fn one_that_never_answers_is_given_up() {
     let scene = Scene::cold();
     // It answers what it is asked about itself, and not once it shall run a guest.
-    let silent = wrapped(&scene, "case $* in *--version*|*none*) ;; *) exec sleep 600 ;; esac");
+    let silent = wrapped(&scene, "case $* in --version|'-M none'*) ;; *) exec sleep 600 ;; esac");
     let run = scene.run(&["measure", &built("base"), "--qemu", &silent, "--timeout", "1"]);
     run.assert_unmeasured(&["starting QEMU: not done after 1 s", "does not answer"]);
     scene.assert_nothing_running();

@@ -1,0 +1,101 @@
+//! Kernels that cost more by as many instructions: `compare` says which event differs, on exactly
+//! the paths that execute it, and no other.
+
+use pathmeter_e2e::{Scene, built, debian, path, rows};
+use serde_json::{Value, json};
+
+/// Each test kernel with what one system call of it has more than base's (docs/evidence.md): the
+/// event, how often a call, and how often a window, whatever its calls.
+const HIDDEN_COSTS: [(&str, &str, i64, i64); 11] = [
+    ("lfence", "lfence", 1, 0),
+    ("popf", "popf", 1, 0),
+    ("lock", "locked", 1, 0),
+    ("four-lines", "data-lines", 0, 3),
+    ("div", "div-64", 1, 0),
+    ("segment-load", "load-segment", 1, 0),
+    ("wrmsr", "wrmsr", 1, 0),
+    ("split-line", "split-accesses", 2, 0),
+    ("indirect-call", "indirect-branches", 1, 0),
+    ("clflush", "clflush", 1, 0),
+    ("two-pages", "data-pages", 0, 1),
+];
+/// Paths with one call a window, with two, and with four.
+const CALLS: [(&str, i64); 3] = [("syscall.getppid", 1), ("switch.yield", 2), ("switch.pipe", 4)];
+
+fn compared(scene: &Scene, new: &str) -> Value {
+    scene.run(&["compare", &built("base"), &built(new), "--json"]).json()
+}
+
+fn event<'a>(row: &'a Value, name: &str) -> Option<&'a Value> {
+    row["events"].as_array().unwrap().iter().find(|event| event["event"] == name)
+}
+
+#[test]
+fn what_costs_without_an_instruction_more_is_told() {
+    let scene = Scene::warm();
+    for (variant, name, a_call, a_window) in HIDDEN_COSTS {
+        let comparison = compared(&scene, variant);
+        for (path_name, calls) in CALLS {
+            let row = path(&comparison, path_name);
+            assert_eq!(row["difference"], 0, "{variant}: {row}");
+            let more = event(row, name).unwrap_or_else(|| panic!("{variant}: {row}"));
+            assert_eq!(more["difference"], a_call * calls + a_window, "{variant}: {row}");
+            // A page more may be layout: it is shown, and is no verdict.
+            let verdict = if name == "data-pages" { "same" } else { "events-differ" };
+            assert_eq!(row["verdict"], verdict, "{variant}: {row}");
+        }
+        let untouched = path(&comparison, "flags.popf");
+        assert_eq!((&untouched["verdict"], &untouched["events"]), (&json!("same"), &json!([])));
+    }
+}
+
+#[test]
+fn an_entry_that_moved_is_told_and_is_no_verdict() {
+    let scene = Scene::warm();
+    let comparison = compared(&scene, "moved-entry");
+    assert_eq!(comparison["summary"]["events-differ"], 0);
+    assert_eq!(path(&comparison, "syscall.getppid")["moved"]["functions"], 1);
+    assert_eq!(path(&comparison, "flags.popf")["moved"]["functions"], 0);
+    let table = scene.run(&["compare", &built("base"), &built("moved-entry")]).stdout;
+    assert!(table.contains("functions moved within their lines"), "{table}");
+}
+
+#[test]
+fn a_gate_fails_by_the_events_that_it_takes() {
+    let scene = Scene::warm();
+    let (base, lfence, indirect) = (built("base"), built("lfence"), built("indirect-call"));
+    let code = |new: &str, check: &str| scene.run(&["compare", &base, new, check]).code;
+    assert_eq!(code(&lfence, "--check"), 1);
+    assert_eq!(code(&lfence, "--check=instructions"), 0);
+    assert_eq!(code(&lfence, "--check=lfence:4"), 0);
+    assert_eq!([code(&indirect, "--check"), code(&indirect, "--check=all")], [0, 1]);
+    let run = scene.run(&["compare", &base, &lfence, "--check=lfences"]);
+    assert_eq!(run.code, 2);
+    run.assert_printed(&["lfences is no event", "locked"]);
+}
+
+/// As a processor's counter would: neither the number of iterations nor a fault is an instruction.
+#[test]
+fn instructions_are_those_retired_and_the_clock_is_told_beside_them() {
+    let result = Scene::warm().run(&["measure", &debian("cloud"), "--json"]).json();
+    let counted = rows(&result).iter().filter(|row| !row["events"].is_null());
+    assert!(counted.clone().count() > 30);
+    for row in counted {
+        let events = &row["events"];
+        let names: Vec<&str> =
+            events["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        let samples = row["samples"].as_array().unwrap();
+        for (sample, which) in samples.iter().zip(events["of_samples"].as_array().unwrap()) {
+            let numbers = events["distinct"][usize::try_from(which.as_u64().unwrap()).unwrap()]
+                .as_array()
+                .unwrap();
+            let of = |name: &str| {
+                let place = names.iter().position(|one| *one == name);
+                place.map_or(0, |place| numbers[place].as_u64().unwrap())
+            };
+            assert_eq!(of("user") + of("kernel"), sample.as_u64().unwrap(), "{row}");
+            let clock = sample.as_u64().unwrap() + of("string-steps") - of("rep");
+            assert_eq!(of("clock"), clock, "{row}");
+        }
+    }
+}
