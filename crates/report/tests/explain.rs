@@ -116,7 +116,9 @@ fn window(rows: &[Row]) -> WindowTree {
         *sum.entry(slow).or_default() += met;
     }
     let mut counts_of_all = Counts::default();
-    rows.iter().for_each(|row| counts_of_all += counts(row.1, row.3));
+    for row in rows {
+        counts_of_all += counts(row.1, row.3);
+    }
     WindowTree {
         window: 0,
         total,
@@ -198,7 +200,7 @@ fn with_other_events() -> Explain {
     for function in &mut new.window.functions {
         match function.name.as_str() {
             "do_syscall_64" => drop(function.events.insert(Event::IndirectBranches, 1)),
-            "schedule" => *function.events.get_mut(&Event::DataLines).unwrap() += 3,
+            "schedule" => *function.events.entry(Event::DataLines).or_default() += 3,
             "entry_SYSCALL_64" => function.entry_in_line = Some(48),
             _ => {}
         }
@@ -208,7 +210,7 @@ fn with_other_events() -> Explain {
             function.events.get(&Event::IndirectBranches).copied().unwrap_or(0);
     }
     new.window.events.insert(Event::IndirectBranches, 1);
-    *new.window.events.get_mut(&Event::DataLines).unwrap() += 3;
+    *new.window.events.entry(Event::DataLines).or_default() += 3;
     Explain::new(base, Some(new))
 }
 
