@@ -12,8 +12,8 @@ use std::{
 use pathmeter_stats::{self as stats, Judgement};
 
 use crate::{
-    Comparison, ComparisonSchema, EventComparison, Measurement, PathComparison, PathResult,
-    SideInfo, Status, Summary, Unit, Verdict,
+    Comparison, ComparisonSchema, ConfigurationDifference, EventComparison, Measurement,
+    PathComparison, PathResult, SideInfo, Status, Summary, Unit, Verdict,
     events::{differing, moved},
 };
 
@@ -43,8 +43,20 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         new: SideInfo::from(new),
         summary: Summary::of(&paths),
         paths,
-        configuration_differences: base.configuration.differences(&new.configuration),
+        configuration_differences: differences(base, new),
     }
+}
+
+/// In what else than the kernel the two were measured differently; empty means that they can be
+/// compared.
+///
+/// The lab kernel knows no words of Linux's and is always given its own, so beside a Linux, as its
+/// floor, that is no difference.
+pub fn differences(base: &Measurement, new: &Measurement) -> Vec<ConfigurationDifference> {
+    let is_floor = base.subject.kind != new.subject.kind;
+    let mut differences = base.configuration.differences(&new.configuration);
+    differences.retain(|difference| !(is_floor && difference.field == "command_line"));
+    differences
 }
 
 /// One path on the sides that have it; at least one does.

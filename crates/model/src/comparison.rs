@@ -6,7 +6,7 @@ use pathmeter_trace::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfigurationDifference, EventComparison, Measurement, Moved, Unit};
+use crate::{ConfigurationDifference, EventComparison, Measurement, Moved, SubjectKind, Unit};
 
 /// The name and version of the comparison document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,6 +43,8 @@ pub struct SideInfo {
     pub name: String,
     /// The kernel's release, if known.
     pub release: Option<String>,
+    /// What kind of subject it is.
+    pub kind: SubjectKind,
     /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
     pub image_sha256: String,
 }
@@ -51,6 +53,7 @@ impl From<&Measurement> for SideInfo {
     fn from(measurement: &Measurement) -> Self {
         Self {
             name: measurement.subject.name.clone(),
+            kind: measurement.subject.kind,
             release: measurement.configuration.release.clone(),
             image_sha256: measurement.configuration.image_sha256.clone(),
         }
@@ -93,6 +96,13 @@ pub struct PathComparison {
     /// sides enter different numbers of them.
     #[serde(default)]
     pub moved: Option<Moved>,
+}
+
+impl Comparison {
+    /// Whether a kernel is held against the lab kernel, which has the bare mechanisms.
+    pub fn is_against_floor(&self) -> bool {
+        self.base.kind == SubjectKind::KernelImage && self.new.kind == SubjectKind::Lab
+    }
 }
 
 impl PathComparison {

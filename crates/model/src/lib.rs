@@ -18,7 +18,7 @@ mod measurement;
 mod parse;
 mod schema;
 
-pub use compare::{Threshold, compare};
+pub use compare::{Threshold, compare, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};

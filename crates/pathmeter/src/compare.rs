@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_model::{Measurement, Threshold, Verdict, compare};
+use pathmeter_model::{Measurement, Threshold, Verdict, compare, differences};
 use pathmeter_report::comparison_table;
 
 use crate::cli::CompareArgs;
@@ -179,6 +179,6 @@ fn measured_side(
 
 /// Numbers that depend on more than the kernel show nothing about the kernel.
 fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Failure> {
-    let differences = base.configuration.differences(&new.configuration);
+    let differences = differences(base, new);
     if across || differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
 }

@@ -13,6 +13,8 @@ use crate::table::{Align, Cell, Table, clean};
 const MANY_VALUES: char = '~';
 /// Characters shown of a value in which two configurations differ: a command line's are fewer.
 const LONGEST_VALUE: usize = 100;
+/// Heads what a floor is of a path.
+const SHARE: &str = "share";
 /// Stands where a single-valued number has no such marker, so that the digits stay aligned.
 const ONE_VALUE: char = ' ';
 
@@ -20,19 +22,20 @@ const ONE_VALUE: char = ' ';
 /// else differed between the measurements, and how many paths have each verdict.
 pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
     let marked = comparison.paths.iter().any(PathComparison::is_many_valued);
+    let floor = comparison.is_against_floor();
     let mut table = Table::new(&[
         ("path", Align::Left),
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
-        ("percent", Align::Right),
+        (if floor { SHARE } else { "percent" }, Align::Right),
         ("verdict", Align::Left),
         ("other events, reason", Align::Left),
     ])
-    .sparing(&["percent"])
+    .sparing(&["percent", SHARE])
     .with_whole_remarks();
     for path in &comparison.paths {
-        table.row(row(path, marked));
+        table.row(row(path, marked, floor));
     }
     [
         sides(comparison, style),
@@ -55,7 +58,7 @@ fn sides(comparison: &Comparison, style: Style) -> String {
     side("base", &comparison.base) + &side("new ", &comparison.new) + "\n"
 }
 
-fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
+fn row(path: &PathComparison, marked: bool, floor: bool) -> [Cell; 7] {
     let paint = of_verdict(path.verdict);
     let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
@@ -65,13 +68,16 @@ fn row(path: &PathComparison, marked: bool) -> [Cell; 7] {
         value => value.map_or_else(String::new, |value| at_least(value, bound)),
     };
     let difference = path.difference.map_or_else(String::new, signed);
-    let share = path.percent.map_or_else(String::new, percent);
+    let share = match (floor, path.percent) {
+        (true, Some(percent)) => format!("{:.0} %", 100.0 + percent),
+        (_, more) => more.map_or_else(String::new, percent),
+    };
     [
         path.path.as_str().into(),
         value(path.base, path.base_at_least, path.base_values).into(),
         value(path.new, path.new_at_least, path.new_values).into(),
         Cell::painted(&change(path, &difference), paint),
-        Cell::painted(&change(path, &share), paint),
+        Cell::painted(&if floor { share } else { change(path, &share) }, paint),
         Cell::painted(&path.verdict.to_string(), paint),
         remark(path).as_str().into(),
     ]
@@ -115,7 +121,10 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
     });
     let bounds = comparison.paths.iter().any(|path| path.base_at_least || path.new_at_least);
     let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");
-    let lines = unit.into_iter().chain(marker).chain(bounds);
+    let floor = comparison.is_against_floor().then(|| {
+        format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
+    });
+    let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds);
     lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
 }
 

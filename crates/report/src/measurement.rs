@@ -50,10 +50,13 @@ fn string_bytes(path: &PathResult) -> String {
     if bytes > 0 { grouped(bytes) } else { String::new() }
 }
 
-/// Why a path has no samples, or else what its probe found worth telling.
+/// Why a path has no samples, or else what they are if not instructions, and what its probe found
+/// worth telling.
 fn noticed(path: &PathResult) -> String {
+    let steps = (path.unit == Unit::Clock).then(|| "steps of the clock".to_owned());
     let checks = path.checks.iter().map(|check| format!("{}: {}", check.name, check.value));
-    path.reason.clone().unwrap_or_else(|| checks.collect::<Vec<_>>().join("; "))
+    let told = || steps.into_iter().chain(checks).collect::<Vec<_>>().join("; ");
+    path.reason.clone().unwrap_or_else(told)
 }
 
 /// `3 values 4,739…6,781`; nothing for a path with one value, the usual case.
