@@ -1,6 +1,6 @@
 //! The lab kernel as a subject, and the experiments on it.
 
-use pathmeter_e2e::{Run, Scene, rows, with_status};
+use pathmeter_e2e::{Run, Scene, debian, rows, with_status};
 use serde_json::Value;
 
 use crate::results::assert_valid;
@@ -250,4 +250,13 @@ fn an_experiment_is_a_page_with_the_sources_figures_beside_ours() {
     let run = scene.run(&["experiment", "ioperm"]);
     assert_eq!(run.code, 2);
     run.assert_printed(&["ioperm-2004"]);
+}
+
+#[test]
+fn beside_a_linux_it_is_the_floor_and_the_share_is_told() {
+    let scene = Scene::warm();
+    let run = scene.run(&["compare", &debian("cloud"), "lab", "--only", "syscall.getppid"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    run.assert_printed(&["share", "18 %", "bare mechanism"]);
+    assert!(!run.stdout.contains("measured differently"), "{}", run.stdout);
 }
