@@ -5,7 +5,7 @@
 //! so which events they are, is decided here. Contract: whatever the bytes are, the windows before
 //! a fault are good, and memory is bounded by the limits below.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use crate::{
@@ -24,6 +24,8 @@ const MAX_BLOCK: u64 = 512;
 const MAX_PIECES: u64 = 1 << 20;
 /// Most windows of a stream, and most paths.
 const MAX_WINDOWS: usize = 1 << 20;
+/// Most memory for windows that differ, in bytes: some two hundred times what a guest needs.
+const MAX_MEMORY: usize = 256 << 20;
 /// Longest integer, in bytes.
 const LONGEST: usize = 10;
 
@@ -80,6 +82,7 @@ pub fn count(input: impl Read) -> Counting {
         source: Source::new(input),
         blocks: Vec::new(),
         windows: 0,
+        memory: 0,
         last: None,
         numbers: HashMap::new(),
         counting: Counting::default(),
@@ -92,6 +95,8 @@ struct Reader<R> {
     source: Source<R>,
     blocks: Vec<Block>,
     windows: usize,
+    /// Bytes that the windows that differ take.
+    memory: usize,
     last: Option<u32>,
     numbers: HashMap<WindowEvents, u32>,
     counting: Counting,
@@ -127,12 +132,7 @@ impl<R: Read> Reader<R> {
             }
             3 => {
                 let window = self.window()?;
-                let next = u32::try_from(self.counting.distinct.len()).unwrap_or(u32::MAX);
-                let number = *self.numbers.entry(window.clone()).or_insert(next);
-                if number == next {
-                    self.counting.distinct.push(window);
-                }
-                self.last = Some(number);
+                self.last = Some(self.keep(window)?);
                 self.push(self.last)
             }
             4 if self.last.is_none() => Err(Fault::What("a window like none before")),
@@ -140,6 +140,22 @@ impl<R: Read> Reader<R> {
             5 => self.push(None),
             _ => Err(Fault::What("an unknown record")),
         }
+    }
+
+    /// The place of a window among those that differ.
+    fn keep(&mut self, window: WindowEvents) -> Result<u32, Fault> {
+        if let Some(number) = self.numbers.get(&window) {
+            return Ok(*number);
+        }
+        // Once here and once as a key.
+        self.memory += 2 * (size_of::<WindowEvents>() + window.entries.len());
+        if self.memory > MAX_MEMORY {
+            return Err(Fault::What("more different windows than any kernel has"));
+        }
+        let number = u32::try_from(self.counting.distinct.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(window.clone(), number);
+        self.counting.distinct.push(window);
+        Ok(number)
     }
 
     fn push(&mut self, window: Option<u32>) -> Result<(), Fault> {
@@ -225,7 +241,7 @@ impl<R: Read> Reader<R> {
         let (lines, pages) = piece.code();
         window.lines.extend(lines);
         window.pages.extend(pages);
-        if entered != 0 && block.is_kernel() && !window.entered.contains(&block.start()) {
+        if entered != 0 && block.is_kernel() && window.known.insert(block.start()) {
             window.entered.push(block.start());
         }
         Ok(())
@@ -240,7 +256,9 @@ struct Gathering {
     /// Numbers of the lines and pages with its code, in any order and more than once.
     lines: Vec<u64>,
     pages: Vec<u64>,
+    /// Addresses of functions, in the order of the first time.
     entered: Vec<u64>,
+    known: HashSet<u64>,
 }
 
 impl Gathering {
