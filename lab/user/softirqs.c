@@ -291,8 +291,8 @@ static void idle_sees_it(void)
 		/* Each comes an instruction later than the last; or at the end of a stretch with
 		 * interrupts off: in idle, after the switch to it, the longest is from `cli` to
 		 * `hlt`. If the tick was in the way, or QEMU moved the idle CPU's clock too far, it
-		 * comes again: on a busy host that race is lost now and then, once in a while twice
-		 * in a row, and an instruction at which it really can't come is missed each time. */
+		 * comes again: on a busy host that race is lost now and then, sometimes twice in a
+		 * row. An instruction at which it really can't come is missed each time. */
 		step = record->raised - armed;
 		odd = idle > 1 && (step < last || step > last + 6);
 		if (odd && ++repeated < TRIES) {
