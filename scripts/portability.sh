@@ -59,9 +59,10 @@ file_of() {
 	esac
 }
 
-# samples FILE: all that a result, which is one line, has from its paths on.
+# samples FILE: the name and the samples of each path of a result. Not its events: what helpers of
+# QEMU access, versions see differently (docs/events.md).
 samples() {
-	sed 's/.*"paths":\[//' "$1"
+	grep -o '"path":"[^"]*"\|"samples":\[[0-9,]*\]' "$1"
 }
 
 # same ROOT SUBJECT: its samples are those of the QEMU on PATH, and the two results are comparable.
