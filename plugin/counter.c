@@ -30,19 +30,10 @@
  *            fd=N     the inherited descriptor to write to
  */
 #include "common.h"
+#include "set.h"
+#include "x86.h"
 
 /* ---- Code ------------------------------------------------------------------------------------ */
-
-enum ending {			/* how control leaves a block's last instruction */
-	NEXT,			/* to the next one */
-	JUMP,			/* to the next one or to `target` */
-	CALL,			/* to `target` */
-	ANYWHERE,		/* to an address from memory or a register */
-	CALL_ANYWHERE,
-	GATE,			/* into the kernel or out of it */
-	INTERRUPT_RETURN,
-	REPEAT,			/* to the next one, or to itself */
-};
 
 struct piece {			/* the beginning of a block, as far as it was executed */
 	struct block *block;
@@ -53,11 +44,6 @@ struct piece {			/* the beginning of a block, as far as it was executed */
 	uint64_t undone;	/* of these, its last instruction was not executed after all */
 	bool entered;		/* by a call, an interrupt, or from user mode: a function begins */
 	struct piece *next;	/* of the same block */
-};
-
-struct instruction {
-	uint8_t length;
-	uint8_t bytes[MAX_LENGTH];
 };
 
 struct block {
@@ -78,92 +64,6 @@ static struct block *blocks[BUCKETS];
 static uint64_t known_blocks;
 static uint64_t memory_used;
 enum { MOST_MEMORY = 1 << 30 };	/* a guest that makes new code for ever gets no further */
-
-static uint64_t is_kernel(uint64_t address)
-{
-	return address >> 63;
-}
-
-/* Bytes before the opcode. A single byte 0x40 to 0x4f is an instruction of 32-bit code. */
-static size_t prefixes(const uint8_t *bytes, size_t length)
-{
-	static const uint8_t LEGACY[] = {
-		0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3,
-	};
-	size_t count = 0;
-
-	while (count + 1 < length &&
-	       (memchr(LEGACY, bytes[count], sizeof(LEGACY)) || bytes[count] >> 4 == 4))
-		count++;
-	return count;
-}
-
-/* Whether it repeats; `opcode` is what follows the prefixes. Intel SDM volume 2, "REP". */
-static bool repeats(const uint8_t *bytes, const uint8_t *opcode)
-{
-	bool string = (*opcode & 0xfc) == 0xa4 || (*opcode >= 0xaa && *opcode <= 0xaf) ||
-		      (*opcode & 0xfc) == 0x6c;
-
-	return string &&
-	       (memchr(bytes, 0xf2, opcode - bytes) || memchr(bytes, 0xf3, opcode - bytes));
-}
-
-/* Intel SDM volume 2, appendix A: the opcodes that transfer control. */
-static enum ending ending_of(const struct instruction *last)
-{
-	const uint8_t *bytes = last->bytes;
-	const uint8_t *opcode = bytes + prefixes(bytes, last->length);
-	size_t left = last->length - (opcode - bytes);
-	uint8_t second = left > 1 ? opcode[1] : 0;
-
-	if (repeats(bytes, opcode))
-		return REPEAT;
-	switch (*opcode) {
-	case 0x70 ... 0x7f: case 0xe0 ... 0xe3: case 0xe9: case 0xeb:
-		return JUMP;
-	case 0xe8:
-		return CALL;
-	case 0xcf:
-		return INTERRUPT_RETURN;
-	case 0xcc: case 0xcd:
-		return GATE;
-	case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xea: case 0x9a:
-		return ANYWHERE;
-	case 0xff:
-		if ((second >> 3 & 7) == 2 || (second >> 3 & 7) == 3)
-			return CALL_ANYWHERE;
-		return (second >> 3 & 7) == 4 || (second >> 3 & 7) == 5 ? ANYWHERE : NEXT;
-	case 0x0f:
-		if (second >> 4 == 8)
-			return JUMP;
-		/* syscall, sysret, sysenter, sysexit */
-		return second == 0x05 || second == 0x07 || second == 0x34 || second == 0x35 ?
-			GATE : NEXT;
-	default:
-		return NEXT;
-	}
-}
-
-/* Of a direct jump or call: its displacement stands at its end, in one byte or in four. */
-static uint64_t target_of(const struct instruction *last, uint64_t end)
-{
-	const uint8_t *opcode = last->bytes + prefixes(last->bytes, last->length);
-	bool near = *opcode == 0xe8 || *opcode == 0xe9 || *opcode == 0x0f;
-	size_t width = near ? 4 : 1;
-	int32_t displacement;
-
-	if (last->length < width)
-		return end;
-	if (!near)
-		return end + (int64_t)(int8_t)last->bytes[last->length - 1];
-	memcpy(&displacement, last->bytes + last->length - 4, 4);
-	return end + (int64_t)displacement;
-}
-
-static bool is_stamp(const struct instruction *last)
-{
-	return last->length == 2 && last->bytes[0] == 0x0f && last->bytes[1] == 0x31;
-}
 
 /* ---- State; under the exact clock, all vCPUs take turns on one thread ----------------------- */
 
@@ -196,93 +96,25 @@ static struct { struct piece *piece; uint64_t last, next; bool moved; } open_end
 static unsigned int open_count;
 static uint64_t unresolved, unresolved_at_stamp;
 
+static struct set lines, pages;	/* of data */
+
 static bool broken;		/* a limit is reached: this window is not told */
 static bool instrumented;	/* all code, not only markers */
 static bool deaf;		/* some code is not instrumented: no window is told any more */
 
-/* ---- Sets of addresses ----------------------------------------------------------------------- */
-
-struct set {			/* emptied by a new number of window */
-	struct { uint64_t value; uint32_t window; } *places;
-	size_t size, filled;	/* size is a power of two */
-	uint32_t window;
-};
-static struct set lines, pages;
-enum { FIRST_SIZE = 1 << 10, LARGEST_SIZE = 1 << 22 };
-
-static size_t place_of(const struct set *set, uint64_t value)
-{
-	size_t place = (value * 0x9e3779b97f4a7c15u) >> 32 & (set->size - 1);
-
-	while (set->places[place].window == window && set->places[place].value != value)
-		place = (place + 1) & (set->size - 1);
-	return place;
-}
-
-static bool grow(struct set *set)
-{
-	struct set larger = { .size = set->size ? 2 * set->size : FIRST_SIZE, .window = window };
-
-	if (larger.size > LARGEST_SIZE)
-		return false;
-	larger.places = calloc(larger.size, sizeof(*larger.places));
-	if (!larger.places)
-		return false;
-	for (size_t i = 0; i < set->size; i++) {
-		if (set->places[i].window == window)
-			larger.places[place_of(&larger, set->places[i].value)] = set->places[i];
-	}
-	larger.filled = set->filled;
-	free(set->places);
-	*set = larger;
-	return true;
-}
-
-/* Whether it was not there yet. */
-static bool insert(struct set *set, uint64_t value)
-{
-	size_t place;
-
-	if (set->window != window) {
-		set->window = window;
-		set->filled = 0;
-	}
-	if (2 * set->filled >= set->size && !grow(set)) {
-		broken = true;
-		return false;
-	}
-	place = place_of(set, value);
-	if (set->places[place].window == window)
-		return false;
-	set->places[place].window = window;
-	set->places[place].value = value;
-	set->filled++;
-	return true;
-}
-
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-/* The counter that instructions advance; from API version 2 on there is one for each CPU. */
+/*
+ * The counter that instructions advance: a variable, or an element of a scoreboard, which may be
+ * looked into only once there are CPUs.
+ */
 static uint64_t step_counter;
-static struct qemu_plugin_scoreboard *scores;
-enum { MOST_CPUS = 2 };
-static uint64_t *steps_of[MOST_CPUS];
-static unsigned int cpus;
-
-/* Only now: a scoreboard may be looked into once there are CPUs. */
-static void find_counters(void)
-{
-	for (unsigned int cpu = 0; scores && cpu < cpus; cpu++)
-		steps_of[cpu] = scoreboard_find(scores, cpu);
-}
+static struct qemu_plugin_scoreboard *score;
+static uint64_t *counter = &step_counter;
 
 static uint64_t steps(void)
 {
-	uint64_t sum = step_counter;
-
-	for (unsigned int cpu = 0; scores && cpu < cpus; cpu++)
-		sum += *steps_of[cpu];
-	return sum;
+	return *counter;
 }
 
 /* The first `executed` instructions of the block. */
@@ -455,8 +287,15 @@ static void on_block(unsigned int vcpu, void *data)
 	current = next;
 }
 
-/* What a memory callback of a string instruction means, by its opcode. */
-enum { PLAIN, LAST_ACCESS_IS_STORE, LAST_ACCESS_IS_LOAD, LOADS_TWICE };
+static void touch_data(uint64_t address)
+{
+	enum inserted line = insert(&lines, window, address >> 6);
+	enum inserted page = insert(&pages, window, address >> 12);
+
+	accesses.lines += line == NEW;
+	accesses.pages += page == NEW;
+	broken |= line == NO_ROOM || page == NO_ROOM;
+}
 
 static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
@@ -474,12 +313,10 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 		accesses.loads++;
 		accesses.load_bytes += bytes;
 	}
-	accesses.lines += insert(&lines, address >> 6);
-	accesses.pages += insert(&pages, address >> 12);
+	touch_data(address);
 	if ((address & 63) + bytes > 64) {
 		accesses.splits++;
-		accesses.lines += insert(&lines, (address + bytes - 1) >> 6);
-		accesses.pages += insert(&pages, (address + bytes - 1) >> 12);
+		touch_data(address + bytes - 1);
 	}
 	if (string == PLAIN || store != (string == LAST_ACCESS_IS_STORE))
 		return;
@@ -632,7 +469,8 @@ static void on_path(unsigned int vcpu, void *data)
 	put(PATH);
 	flush();
 	if (!instrumented) {
-		find_counters();
+		if (score)
+			counter = scoreboard_find(score, 0);
 		api->reset();
 	}
 	instrumented = true;
@@ -697,39 +535,23 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 	return intern(like);
 }
 
-/* Intel SDM volume 2: movs and cmps access two places, stos and ins store, the others load. */
-static uintptr_t string_accesses(const struct instruction *instruction)
+static void on_step(unsigned int vcpu, void *data)
 {
-	const uint8_t *opcode =
-		instruction->bytes + prefixes(instruction->bytes, instruction->length);
-
-	if (!repeats(instruction->bytes, opcode))
-		return PLAIN;
-	switch (*opcode & 0xfe) {
-	case 0xa4: case 0xaa: case 0x6c:
-		return LAST_ACCESS_IS_STORE;
-	case 0xa6:
-		return LOADS_TWICE;
-	default:
-		return LAST_ACCESS_IS_LOAD;
-	}
+	(void)vcpu;
+	step_counter += (uintptr_t)data;
 }
 
 /* Has the step counter advanced by `number` before each execution of the instruction. */
-static void advance(struct qemu_plugin_insn *insn, uint64_t number)
+static void advance(struct qemu_plugin_insn *insn, uintptr_t number)
 {
-	const qemu_plugin_u64 per_cpu = { .score = scores };
+	const qemu_plugin_u64 entry = { .score = score };
 
-	if (scores)
-		register_inline_v2(insn, INLINE_ADD, per_cpu, number);
-	else
+	if (score)
+		register_inline_v2(insn, INLINE_ADD, entry, number);
+	else if (register_inline_v1)
 		register_inline_v1(insn, INLINE_ADD, &step_counter, number);
-}
-
-/* A nop of one byte: it can't fault, so it may be counted with what comes after it. */
-static bool is_nop(const struct instruction *instruction)
-{
-	return instruction->length == 1 && instruction->bytes[0] == 0x90;
+	else
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_step, CB_NO_REGS, (void *)number);
 }
 
 static void translate_markers(struct qemu_plugin_tb *tb)
@@ -780,11 +602,15 @@ static void after_reset(void)
 	api->start();
 }
 
-static void make_counters(const qemu_info_t *info)
+/*
+ * With several CPUs there is no scoreboard: where they take turns, QEMU 10 multiplies what it takes
+ * for the constant number of the CPU once more at each inline operation of a block (gen_cpu_index()
+ * and gen_plugin_u64_ptr() in accel/tcg/plugin-gen.c), which leaves 0 alone and no other.
+ */
+static void make_counter(const qemu_info_t *info)
 {
-	cpus = info->smp_vcpus < MOST_CPUS ? info->smp_vcpus : MOST_CPUS;
-	if (scoreboard_new)
-		scores = scoreboard_new(sizeof(uint64_t));
+	if (scoreboard_new && info->smp_vcpus == 1)
+		score = scoreboard_new(sizeof(uint64_t));
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
@@ -800,7 +626,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	}
 	if (!install(id, info))
 		return -1;
-	make_counters(info);
+	make_counter(info);
 	out.fd = (int)fd;
 	put_bytes(HEADER, sizeof(HEADER));
 	flush();

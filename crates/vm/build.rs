@@ -102,9 +102,7 @@ fn compile(
 /// Builds one of QEMU's plugins.
 fn build_plugin(root: &Path, out: &Path, name: &str) -> Result<(), String> {
     let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"];
-    for header in ["qemu.h", "common.h"] {
-        println!("cargo::rerun-if-changed={}", root.join("plugin").join(header).display());
-    }
+    println!("cargo::rerun-if-changed={}", root.join("plugin").display());
     let more = ["-fvisibility=hidden", "-s", "-Wl,--build-id=none"];
     compile_c(
         &[&flags[..], &more].concat(),

@@ -6,10 +6,6 @@ use std::thread::Builder;
 
 use crate::{Progress, Request, VmError, guest::Extra, machine::fd, plugin::Plugin};
 
-/// From this version on QEMU crashes if code that a second CPU executes is counted inline: seen in
-/// 10.0.13, and not looked into further. There such a guest has the clock alone.
-const COUNTS_ONE_CPU: (u32, u32) = (9, 0);
-
 /// What a guest's windows are counted with.
 pub(crate) struct Counter<'a, C> {
     /// None if this QEMU takes no plugin: then there is the clock alone.
@@ -23,9 +19,6 @@ impl<'a, C: Send> Counter<'a, C> {
         request: &Request<'_>,
         read: &'a (dyn Fn(File) -> C + Sync),
     ) -> Result<Self, VmError> {
-        if request.settings.cpus > 1 && request.qemu.number >= COUNTS_ONE_CPU {
-            return Ok(Self { plugin: None, read });
-        }
         let plugin = match Plugin::Counter.for_qemu(request.qemu, request.interrupt) {
             Ok(plugin) => Some(plugin),
             Err(error @ VmError::Recorder { .. }) => {

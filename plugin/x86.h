@@ -1,0 +1,142 @@
+/*
+ * What the counter has to know of x86-64 code: where control may go after an instruction, which one
+ * is a stamp, and what a repeated string instruction accesses. Everything else that instructions
+ * are is decided by the host. A second architecture would have a file like this.
+ *
+ * Source: Intel SDM volume 2, the instructions' pages and appendix A, the opcode maps.
+ */
+#ifndef PLUGIN_X86_H
+#define PLUGIN_X86_H
+
+#include "common.h"
+
+struct instruction {
+	uint8_t length;
+	uint8_t bytes[MAX_LENGTH];
+};
+
+enum ending {			/* how control leaves a block's last instruction */
+	NEXT,			/* to the next one */
+	JUMP,			/* to the next one or to `target` */
+	CALL,			/* to `target` */
+	ANYWHERE,		/* to an address from memory or a register */
+	CALL_ANYWHERE,
+	GATE,			/* into the kernel or out of it */
+	INTERRUPT_RETURN,
+	REPEAT,			/* to the next one, or to itself */
+};
+
+static uint64_t is_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
+/* Bytes before the opcode. A single byte 0x40 to 0x4f is an instruction of 32-bit code. */
+static size_t prefixes(const uint8_t *bytes, size_t length)
+{
+	static const uint8_t LEGACY[] = {
+		0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3,
+	};
+	size_t count = 0;
+
+	while (count + 1 < length &&
+	       (memchr(LEGACY, bytes[count], sizeof(LEGACY)) || bytes[count] >> 4 == 4))
+		count++;
+	return count;
+}
+
+/* Whether it repeats; `opcode` is what follows the prefixes. Intel SDM volume 2, "REP". */
+static bool repeats(const uint8_t *bytes, const uint8_t *opcode)
+{
+	bool string = (*opcode & 0xfc) == 0xa4 || (*opcode >= 0xaa && *opcode <= 0xaf) ||
+		      (*opcode & 0xfc) == 0x6c;
+
+	return string &&
+	       (memchr(bytes, 0xf2, opcode - bytes) || memchr(bytes, 0xf3, opcode - bytes));
+}
+
+/* Intel SDM volume 2, appendix A: the opcodes that transfer control. */
+static enum ending ending_of(const struct instruction *last)
+{
+	const uint8_t *bytes = last->bytes;
+	const uint8_t *opcode = bytes + prefixes(bytes, last->length);
+	size_t left = last->length - (opcode - bytes);
+	uint8_t second = left > 1 ? opcode[1] : 0;
+
+	if (repeats(bytes, opcode))
+		return REPEAT;
+	switch (*opcode) {
+	case 0x70 ... 0x7f: case 0xe0 ... 0xe3: case 0xe9: case 0xeb:
+		return JUMP;
+	case 0xe8:
+		return CALL;
+	case 0xcf:
+		return INTERRUPT_RETURN;
+	case 0xcc: case 0xcd:
+		return GATE;
+	case 0xc2: case 0xc3: case 0xca: case 0xcb: case 0xea: case 0x9a:
+		return ANYWHERE;
+	case 0xff:
+		if ((second >> 3 & 7) == 2 || (second >> 3 & 7) == 3)
+			return CALL_ANYWHERE;
+		return (second >> 3 & 7) == 4 || (second >> 3 & 7) == 5 ? ANYWHERE : NEXT;
+	case 0x0f:
+		if (second >> 4 == 8)
+			return JUMP;
+		/* syscall, sysret, sysenter, sysexit */
+		return second == 0x05 || second == 0x07 || second == 0x34 || second == 0x35 ?
+			GATE : NEXT;
+	default:
+		return NEXT;
+	}
+}
+
+/* Of a direct jump or call: its displacement stands at its end, in one byte or in four. */
+static uint64_t target_of(const struct instruction *last, uint64_t end)
+{
+	const uint8_t *opcode = last->bytes + prefixes(last->bytes, last->length);
+	bool near = *opcode == 0xe8 || *opcode == 0xe9 || *opcode == 0x0f;
+	size_t width = near ? 4 : 1;
+	int32_t displacement;
+
+	if (last->length < width)
+		return end;
+	if (!near)
+		return end + (int64_t)(int8_t)last->bytes[last->length - 1];
+	memcpy(&displacement, last->bytes + last->length - 4, 4);
+	return end + (int64_t)displacement;
+}
+
+static bool is_stamp(const struct instruction *last)
+{
+	return last->length == 2 && last->bytes[0] == 0x0f && last->bytes[1] == 0x31;
+}
+
+/* A nop of one byte: it can't fault, so it may be counted with what comes after it. */
+static bool is_nop(const struct instruction *instruction)
+{
+	return instruction->length == 1 && instruction->bytes[0] == 0x90;
+}
+
+/* What a memory callback of a string instruction means, by its opcode. */
+enum { PLAIN, LAST_ACCESS_IS_STORE, LAST_ACCESS_IS_LOAD, LOADS_TWICE };
+
+/* Intel SDM volume 2: movs and cmps access two places, stos and ins store, the others load. */
+static uintptr_t string_accesses(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+
+	if (!repeats(instruction->bytes, opcode))
+		return PLAIN;
+	switch (*opcode & 0xfe) {
+	case 0xa4: case 0xaa: case 0x6c:
+		return LAST_ACCESS_IS_STORE;
+	case 0xa6:
+		return LOADS_TWICE;
+	default:
+		return LAST_ACCESS_IS_LOAD;
+	}
+}
+
+#endif
