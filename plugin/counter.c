@@ -35,19 +35,26 @@
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-struct piece {			/* the beginning of a block, as far as it was executed */
-	struct block *block;
-	uint32_t executed;	/* instructions */
-	uint32_t window;	/* in which the counts below were begun */
+struct counts {
 	uint64_t count;		/* times that it was executed */
 	uint64_t on;		/* of these, control went on to the address after it */
 	uint64_t undone;	/* of these, its last instruction was not executed after all */
 	bool entered;		/* by a call, an interrupt, or from user mode: a function begins */
+};
+
+struct piece {			/* the beginning of a block, as far as it was executed */
+	struct block *block;
+	uint32_t executed;	/* instructions */
+	uint32_t window;	/* in which the counts were begun */
+	struct counts now;
+	struct counts at_stamp;	/* what they were at the stamp with the number ... */
+	uint64_t stamp;		/* ..., if that is the last one; else they are what they were */
 	struct piece *next;	/* of the same block */
 };
 
 struct block {
 	uint64_t start, end;	/* virtual addresses */
+	uint64_t last;		/* the last instruction's */
 	uint64_t target;	/* of a JUMP or CALL */
 	enum ending ending;
 	bool stamp;		/* ends with rdtsc */
@@ -79,11 +86,7 @@ static bool halfway;		/* it accesses two places, and has accessed one */
 static struct piece **touched;	/* in this window, in the order of the first execution */
 static size_t touched_count, touched_room;
 
-/* What came after the last stamp: counters to be counted down again if no other stamp comes. */
-enum { LONGEST_LOG = 1 << 22 };
-static uint64_t *counted[LONGEST_LOG];
-static size_t counted_count;
-static bool counted_lost;
+static uint64_t stamps;		/* so far, in all windows */
 
 struct accesses {
 	uint64_t loads, stores, load_bytes, store_bytes, splits, string_bytes, lines, pages;
@@ -97,6 +100,7 @@ static unsigned int open_count;
 static uint64_t unresolved, unresolved_at_stamp;
 
 static struct set lines, pages;	/* of data */
+static uint64_t last_line;	/* the one accessed last; a number that no line has before the first */
 
 static bool broken;		/* a limit is reached: this window is not told */
 static bool instrumented;	/* all code, not only markers */
@@ -155,18 +159,19 @@ static void touch(struct piece *piece)
 		touched_room = room;
 	}
 	piece->window = window;
-	piece->count = piece->on = piece->undone = 0;
-	piece->entered = false;
+	piece->stamp = stamps;
+	piece->now = piece->at_stamp = (struct counts){ 0 };
 	touched[touched_count++] = piece;
 }
 
-static void count(uint64_t *counter)
+/* The counts, to be changed. If no other stamp comes, what they were at the last one holds. */
+static struct counts *change(struct piece *piece)
 {
-	(*counter)++;
-	if (counted_count < LONGEST_LOG)
-		counted[counted_count++] = counter;
-	else
-		counted_lost = true;
+	if (piece->stamp != stamps) {
+		piece->stamp = stamps;
+		piece->at_stamp = piece->now;
+	}
+	return &piece->now;
 }
 
 static void leave_open(struct piece *piece, uint64_t last, uint64_t next)
@@ -190,9 +195,9 @@ static void resolve(uint64_t address)
 		if (open_ends[i].last != address && open_ends[i].next != address)
 			continue;
 		if (open_ends[i].next == address)
-			count(&open_ends[i].piece->on);
+			change(open_ends[i].piece)->on++;
 		else if (!open_ends[i].moved)
-			count(&open_ends[i].piece->undone);
+			change(open_ends[i].piece)->undone++;
 		open_count--;
 		memmove(open_ends + i, open_ends + i + 1, (open_count - i) * sizeof(*open_ends));
 		return;
@@ -222,27 +227,33 @@ static bool leads_to(const struct block *block, uint64_t last, uint64_t address)
 static void leave(uint64_t executed, uint64_t address)
 {
 	struct block *block = current;
-	uint64_t last = block->start, end;
-	struct piece *piece;
+	uint64_t last = block->last, end = block->end;
+	struct piece *piece = &block->whole;
+	struct counts *counts;
 	bool interrupted;
 
 	if (executed == 0 || executed > block->size) {
 		broken |= executed != 0;
 		return;
 	}
-	for (uint64_t i = 0; i + 1 < executed; i++)
-		last += block->instructions[i].length;
-	end = last + block->instructions[executed - 1].length;
-	piece = piece_of(block, executed);
+	if (executed < block->size) {
+		piece = piece_of(block, executed);
+		end = block->start;
+		for (uint64_t i = 0; i < executed; i++) {
+			last = end;
+			end += block->instructions[i].length;
+		}
+	}
 	touch(piece);
-	count(&piece->count);
-	piece->entered |= entered;
+	counts = change(piece);
+	counts->count++;
+	counts->entered |= entered;
 	interrupted = address != end &&
 		      (executed < block->size || !leads_to(block, last, address));
 	if (address == end)
-		count(&piece->on);
+		counts->on++;
 	else if (executed < block->size)
-		count(&piece->undone);
+		counts->undone++;
 	else if (interrupted)
 		leave_open(piece, last, end);
 	else if (block->ending == INTERRUPT_RETURN)
@@ -257,14 +268,14 @@ static void begin_window(void)
 	touched_count = open_count = 0;
 	unresolved = 0;
 	broken = entered = false;
+	last_line = UINT64_MAX;
 	memset(&accesses, 0, sizeof(accesses));
 	state = INSIDE;
 }
 
 static void stamp(void)
 {
-	counted_count = 0;
-	counted_lost = false;
+	stamps++;
 	at_stamp = accesses;
 	unresolved_at_stamp = unresolved + open_count;
 }
@@ -289,12 +300,21 @@ static void on_block(unsigned int vcpu, void *data)
 
 static void touch_data(uint64_t address)
 {
-	enum inserted line = insert(&lines, window, address >> 6);
-	enum inserted page = insert(&pages, window, address >> 12);
+	enum inserted line, page;
 
-	accesses.lines += line == NEW;
+	/* Accesses in a row are mostly to one line. */
+	if (address >> 6 == last_line)
+		return;
+	last_line = address >> 6;
+	line = insert(&lines, window, address >> 6);
+	if (line != NEW) {
+		broken |= line == NO_ROOM;
+		return;
+	}
+	page = insert(&pages, window, address >> 12);
+	accesses.lines++;
 	accesses.pages += page == NEW;
-	broken |= line == NO_ROOM || page == NO_ROOM;
+	broken |= page == NO_ROOM;
 }
 
 static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
@@ -373,14 +393,22 @@ static void define(struct block *block)
 	}
 }
 
+/* What it had been counted at the last stamp. */
+static const struct counts *counts_of(const struct piece *piece)
+{
+	return piece->stamp == stamps ? &piece->at_stamp : &piece->now;
+}
+
 static void tell_piece(const struct piece *piece)
 {
+	const struct counts *counts = counts_of(piece);
+
 	tell(piece->block->number);
 	tell(piece->executed);
-	tell(piece->count);
-	tell(piece->on);
-	tell(piece->undone);
-	tell(piece->entered);
+	tell(counts->count);
+	tell(counts->on);
+	tell(counts->undone);
+	tell(counts->entered);
 }
 
 static void tell_window(void)
@@ -392,16 +420,14 @@ static void tell_window(void)
 	};
 	uint64_t pieces = 0;
 
-	while (counted_count)
-		(*counted[--counted_count])--;
 	for (size_t i = 0; i < touched_count; i++)
-		pieces += touched[i]->count != 0;
+		pieces += counts_of(touched[i])->count != 0;
 	told.length = 0;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		tell(numbers[i]);
 	tell(pieces);
 	for (size_t i = 0; i < touched_count; i++) {
-		if (!touched[i]->count)
+		if (!counts_of(touched[i])->count)
 			continue;
 		if (!touched[i]->block->known)
 			define(touched[i]->block);
@@ -446,7 +472,7 @@ static void on_end(unsigned int vcpu, void *data)
 	(void)data;
 	if (state == OUTSIDE)
 		return;
-	broken |= deaf || state != INSIDE || counted_lost;
+	broken |= deaf || state != INSIDE;
 	if (!broken)
 		tell_window();
 	state = OUTSIDE;
@@ -525,6 +551,7 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
 		like->instructions[i].length = bytes_of(insn, like->instructions[i].bytes);
+		like->last = like->end;
 		like->end += like->instructions[i].length;
 	}
 	last = &like->instructions[like->size - 1];

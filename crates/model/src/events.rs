@@ -113,7 +113,7 @@ pub struct Moved {
 }
 
 /// The events in which the two sides differ, in the order of [`Event::all`]; the clock is not among
-/// them, nor, in results of two versions of QEMU, what each sees otherwise.
+/// them, nor, in results of two versions of QEMU, what the two count differently.
 pub(crate) fn differing(
     base: &PathEvents,
     new: &PathEvents,

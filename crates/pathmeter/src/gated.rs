@@ -8,11 +8,11 @@ use pathmeter_trace::Event;
 /// What fails a gate if the user names nothing: what costs whatever the machine, and many more
 /// lines of data.
 pub(crate) const USUAL: &str = "instructions,string-bytes,slow,data-lines:8";
-/// Stands for the number that the verdict is of.
+/// The samples themselves: what a path's verdict is about.
 const INSTRUCTIONS: &str = "instructions";
-/// Stands for all classes of slow instructions.
+/// All classes of slow instructions.
 const SLOW: &str = "slow";
-/// Stands for everything that makes a path's events differ.
+/// Everything that makes the events of a path differ.
 const ALL: &str = "all";
 
 /// The events that fail a gate.

@@ -13,7 +13,7 @@ use crate::table::{Align, Cell, Table, clean};
 const MANY_VALUES: char = '~';
 /// Characters shown of a value in which two configurations differ: a command line's are fewer.
 const LONGEST_VALUE: usize = 100;
-/// Heads what a floor is of a path.
+/// The column that shows how much of a path's cost its floor is.
 const SHARE: &str = "share";
 /// Stands where a single-valued number has no such marker, so that the digits stay aligned.
 const ONE_VALUE: char = ' ';
@@ -158,7 +158,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
     style.paint(&style.fill(&line, 0), QUIET) + "\n"
 }
 
-/// A value as far as it is of use to a person; the document has all of it.
+/// The beginning of a long value; the document has all of it.
 fn shortened(value: &str) -> String {
     match value.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", &value[..end]),

@@ -163,7 +163,7 @@ impl<R: Read> Reader<R> {
         if self.windows > MAX_WINDOWS {
             return Err(Fault::What("too many windows"));
         }
-        // What comes before the first path is of none.
+        // Windows before the first path belong to no path.
         if let Some(path) = self.counting.paths.last_mut() {
             path.push(window);
         }
