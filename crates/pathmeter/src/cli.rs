@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
@@ -210,6 +211,10 @@ pub(crate) struct CompareArgs {
         default_missing_value = USUAL
     )]
     pub(crate) check: Option<GatedEvents>,
+    /// Show of how many functions of each path the entry moved within its line of 64 bytes; with
+    /// --explain, also where they stand
+    #[arg(long)]
+    pub(crate) placement: bool,
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
@@ -222,6 +227,13 @@ pub(crate) struct CompareArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+impl CompareArgs {
+    /// What the table shows of the placement.
+    pub(crate) fn shown(&self) -> Placement {
+        if self.placement { Placement::Shown } else { Placement::Hidden }
+    }
 }
 
 /// What is printed or written, and where.

@@ -44,7 +44,9 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
         (Some(session), [base, new]) if args.explain => {
             explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(&args.output, file.as_ref(), &comparison, comparison_table),
+        _ => screen.deliver(&args.output, file.as_ref(), &comparison, |comparison, style| {
+            comparison_table(comparison, args.shown(), style)
+        }),
     };
     match gate {
         Some(gate) => judged(&gate, delivered, screen),

@@ -55,8 +55,8 @@ impl Counted {
         let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
         let mut windows = Vec::new();
         let mut retired = Vec::new();
-        for (samples, execution) in outcome.runs.iter().zip(executions) {
-            let seen = self.windows(*execution)?;
+        for (run, samples) in outcome.runs.iter().enumerate() {
+            let seen = self.windows(executions.get(run).copied())?;
             if seen.len() != samples.len() {
                 let (seen, samples) = (seen.len(), samples.len());
                 return Err(format!("the counter saw {seen} windows of {samples}"));
@@ -73,8 +73,8 @@ impl Counted {
     }
 
     /// The windows of one execution that were sampled: those after the warm-up.
-    fn windows(&self, execution: usize) -> Result<Vec<&WindowEvents>, String> {
-        let Some(windows) = self.counting.paths.get(execution) else {
+    fn windows(&self, execution: Option<usize>) -> Result<Vec<&WindowEvents>, String> {
+        let Some(windows) = execution.and_then(|place| self.counting.paths.get(place)) else {
             return Err(match &self.counting.fault {
                 Some(fault) => fault.to_string(),
                 None => "the counter did not see it".to_owned(),
@@ -99,4 +99,92 @@ fn check(window: &WindowEvents, clock: u64) -> Result<(), String> {
         open => format!(" ({open} exceptions in it did not return)"),
     };
     Err(format!("the counter saw {counted} steps of a window, the clock {clock}{open}"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+    use pathmeter_vm::PathStatus;
+
+    fn index(name: &str) -> usize {
+        Suite::Exact.paths().iter().position(|path| path.name == name).unwrap()
+    }
+
+    /// Two runs of getppid: each the warm-up and two samples, of 333 and 340 steps.
+    fn counted(change: impl FnOnce(&mut Counting)) -> Result<PathCounts, String> {
+        let getppid = index("syscall.getppid");
+        let window = |kernel, further| {
+            let events = [(Event::User, 5), (Event::Kernel, kernel), (Event::Clock, further)];
+            WindowEvents { events: events.into_iter().collect(), open: 0, entries: vec![16] }
+        };
+        let executed = [vec![Some(1); WARMUP as usize], vec![Some(0), Some(1)]].concat();
+        let mut counting = Counting {
+            paths: vec![executed.clone(), executed],
+            distinct: vec![window(328, 333), window(330, 340)],
+            fault: None,
+        };
+        change(&mut counting);
+        let order = [0, 1].map(|run| Execution { run, path: getppid });
+        let outcome = PathOutcome {
+            status: PathStatus::Ok,
+            checks: vec![],
+            runs: vec![vec![333, 340]; 2],
+            lower_bounds: vec![],
+        };
+        Counted::new(&order, counting).of(getppid, &outcome).unwrap()
+    }
+
+    fn refused(change: impl FnOnce(&mut Counting)) -> String {
+        counted(change).err().unwrap()
+    }
+
+    #[test]
+    fn the_samples_are_the_retired_instructions_of_the_windows_after_the_warm_up() {
+        let counts = counted(|_| ()).unwrap();
+        assert_eq!(counts.retired, [[333, 335], [333, 335]]);
+        assert_eq!(counts.events.of_samples, [0, 1, 0, 1]);
+        assert_eq!(counts.events.placement, [16]);
+        assert_eq!(counts.events.typical(Event::User), 5);
+    }
+
+    #[test]
+    fn a_window_that_the_clock_contradicts_fails_its_path() {
+        let steps = |events: &mut WindowEvents, clock| {
+            events.events = [(Event::User, 335), (Event::Clock, clock)].into_iter().collect();
+        };
+        let told = refused(|counting| steps(&mut counting.distinct[1], 341));
+        assert_eq!(told, "the counter saw 341 steps of a window, the clock 340");
+        let told = refused(|counting| {
+            steps(&mut counting.distinct[1], 339);
+            counting.distinct[1].open = 1;
+        });
+        let open = " (1 exceptions in it did not return)";
+        assert_eq!(told, format!("the counter saw 339 steps of a window, the clock 340{open}"));
+    }
+
+    #[test]
+    fn a_window_that_the_counter_has_not_fails_its_path() {
+        let told = refused(|counting| counting.paths[1].truncate(WARMUP as usize + 1));
+        assert_eq!(told, "the counter saw 1 windows of 2");
+        let told = refused(|counting| counting.paths[0][WARMUP as usize] = None);
+        assert_eq!(told, "a window was too long to count");
+        let told = refused(|counting| counting.paths.truncate(1));
+        assert_eq!(told, "the counter did not see it");
+    }
+
+    #[test]
+    fn what_is_not_measured_in_windows_is_not_counted() {
+        let outcome = PathOutcome {
+            status: PathStatus::Ok,
+            checks: vec![],
+            runs: vec![vec![742]],
+            lower_bounds: vec![],
+        };
+        let counted = Counted::new(&[], Counting::default());
+        for path in ["softirq.net-rx", "flags.isolation"] {
+            assert!(counted.of(index(path), &outcome).is_none(), "{path}");
+        }
+        assert!(counted.of(index("syscall.getppid"), &outcome).unwrap().is_err());
+    }
 }

@@ -57,8 +57,9 @@ pub(crate) fn deliver(
     let print = |text: String| {
         if args.output.json { Ok(()) } else { output::print(text.as_bytes()) }
     };
-    print(comparison_table(&comparison, screen.style()))?;
+    print(comparison_table(&comparison, args.shown(), screen.style()))?;
     let paths: Vec<_> = changed(&comparison).collect();
+    let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
     let explained = if paths.is_empty() {
         Ok(vec![])
@@ -73,7 +74,7 @@ pub(crate) fn deliver(
     for explain in explained {
         match explain {
             Ok(explain) => {
-                let tables = explain::tables(&ExplainOutput::default(), &explain, screen);
+                let tables = explain::tables(&output, &explain, screen);
                 print(format!("\n{tables}"))?;
                 explanations.push(explain);
             }

@@ -48,7 +48,10 @@ impl Gate {
             }
         }
         if gated.wants_events() {
-            missing.extend(uncounted(base, new));
+            missing.extend(uncounted(base.paths.iter().chain(&new.paths)));
+            if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
+                missing.push("any events (this QEMU takes no plugin)".to_owned());
+            }
         }
         let worse = |path: &PathComparison| path.verdict == Verdict::Broken || gated.is_worse(path);
         Self {
@@ -85,17 +88,37 @@ impl Gate {
     }
 }
 
-/// Paths of which a side has samples and no events, though both count instructions.
-fn uncounted(base: &Measurement, new: &Measurement) -> Vec<String> {
+/// Those of the paths that have samples in instructions, and no events.
+fn uncounted<'a>(paths: impl Iterator<Item = &'a PathResult>) -> Vec<String> {
     let lacks = |path: &&PathResult| {
         path.status == Status::Ok && path.unit == Unit::Instructions && path.events.is_none()
     };
-    let paths = base.paths.iter().chain(&new.paths).filter(lacks);
-    let mut names: Vec<String> =
-        paths.map(|path| format!("{} (its events were not counted)", path.path)).collect();
-    names.dedup();
-    if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
-        names.push("any events (this QEMU takes no plugin)".to_owned());
+    let mut names: Vec<String> = Vec::new();
+    for path in paths.filter(lacks) {
+        let name = format!("{} (its events were not counted)", path.path);
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_model::PathEvents;
+
+    #[test]
+    fn a_path_whose_events_one_side_lacks_is_named_once() {
+        let path = |name| PathResult::ok(name, Unit::Instructions, &[vec![7]], vec![]);
+        let events = PathEvents::new([].iter(), vec![]);
+        let counted = PathResult { events: Some(events), ..path("c.counted") };
+        let failed = PathResult::failed("f.failed", Unit::Instructions, "the guest panicked");
+        let clock = PathResult::ok("s.softirq", Unit::Clock, &[vec![7]], vec![]);
+        let base = vec![path("a.a"), counted.clone(), failed, clock];
+        let new = vec![path("a.a"), path("c.counted")];
+        let names = ["a.a", "c.counted"].map(|it| format!("{it} (its events were not counted)"));
+        assert_eq!(uncounted([&base, &new].into_iter().flatten()), names);
+        assert_eq!(uncounted([counted].iter()), [""; 0]);
+    }
 }

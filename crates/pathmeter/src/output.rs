@@ -80,7 +80,7 @@ impl Screen {
         args: &OutputArgs,
         file: Option<&Destination>,
         document: &D,
-        table: fn(&D, Style) -> String,
+        table: impl FnOnce(&D, Style) -> String,
     ) -> Result<(), Failure> {
         // The table is not lost with the file.
         let written = self::document(args, file, document);

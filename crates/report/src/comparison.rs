@@ -15,12 +15,23 @@ const MANY_VALUES: char = '~';
 const LONGEST_VALUE: usize = 100;
 /// The column that shows how much of a path's cost its floor is.
 const SHARE: &str = "share";
+/// The column of functions whose entry stands elsewhere in its line of 64 bytes.
+const MOVED: &str = "moved";
 /// Stands where a single-valued number has no such marker, so that the digits stay aligned.
 const ONE_VALUE: char = ' ';
 
+/// Whether a comparison's table has a column for the functions that moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// It has not: a line below the table says in how many paths functions moved.
+    Hidden,
+    /// It has: of how many functions of each path.
+    Shown,
+}
+
 /// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
 /// else differed between the measurements, and how many paths have each verdict.
-pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
+pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style) -> String {
     let marked = comparison.paths.iter().any(PathComparison::is_many_valued);
     let floor = comparison.is_against_floor();
     let mut table = Table::new(&[
@@ -29,13 +40,14 @@ pub fn comparison_table(comparison: &Comparison, style: Style) -> String {
         ("new", Align::Right),
         ("difference", Align::Right),
         (if floor { SHARE } else { "percent" }, Align::Right),
+        (MOVED, Align::Right),
         ("verdict", Align::Left),
         ("other events, reason", Align::Left),
     ])
-    .sparing(&["percent", SHARE])
+    .sparing(&["percent", SHARE, MOVED])
     .with_whole_remarks();
     for path in &comparison.paths {
-        table.row(row(path, marked, floor));
+        table.row(row(path, marked, floor, shown));
     }
     [
         sides(comparison, style),
@@ -58,7 +70,7 @@ fn sides(comparison: &Comparison, style: Style) -> String {
     side("base", &comparison.base) + &side("new ", &comparison.new) + "\n"
 }
 
-fn row(path: &PathComparison, marked: bool, floor: bool) -> [Cell; 7] {
+fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
     let paint = of_verdict(path.verdict);
     let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
@@ -72,12 +84,17 @@ fn row(path: &PathComparison, marked: bool, floor: bool) -> [Cell; 7] {
         (true, Some(percent)) => format!("{:.0} %", 100.0 + percent),
         (_, more) => more.map_or_else(String::new, percent),
     };
+    let moved = match (shown, path.moved) {
+        (Placement::Shown, Some(moved)) => format!("{} of {}", moved.functions, moved.of),
+        _ => String::new(),
+    };
     [
         path.path.as_str().into(),
         value(path.base, path.base_at_least, path.base_values).into(),
         value(path.new, path.new_at_least, path.new_values).into(),
         Cell::painted(&change(path, &difference), paint),
         Cell::painted(&if floor { share } else { change(path, &share) }, paint),
+        moved.as_str().into(),
         Cell::painted(&path.verdict.to_string(), paint),
         remark(path).as_str().into(),
     ]
@@ -150,10 +167,10 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         return String::new();
     }
     let Summary { same, identical, .. } = comparison.summary;
-    let identical = format!("of {same} same, {identical} are identical in everything counted");
+    let identical = format!("{identical} of {same} same paths are identical in everything counted");
     let line = match moved {
         0 => identical,
-        moved => format!("{identical}; in {moved} functions moved within their lines"),
+        moved => format!("{identical}; functions moved within their lines in {moved}"),
     };
     style.paint(&style.fill(&line, 0), QUIET) + "\n"
 }

@@ -15,7 +15,7 @@ mod paths;
 mod style;
 mod table;
 
-pub use comparison::comparison_table;
+pub use comparison::{Placement, comparison_table};
 pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,

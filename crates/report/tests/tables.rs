@@ -1,10 +1,14 @@
 //! The tables as printed. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes them anew.
 
 use pathmeter_model::{
-    Check, Comparison, Configuration, Measurement, PathResult, ResultSchema, Subject, Threshold,
-    Unit, compare,
+    Check, Comparison, Configuration, Measurement, PathEvents, PathResult, ResultSchema, Subject,
+    Threshold, Unit, compare,
 };
-use pathmeter_report::{PathRow, Style, comparison_table, measurement_table, paths_table};
+use pathmeter_report::{
+    PathRow, Placement, Style, comparison_table, measurement_table, paths_table,
+};
+
+use Placement::{Hidden, Shown};
 
 const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
@@ -92,17 +96,17 @@ fn a_measurement_in_colour() {
 
 #[test]
 fn a_comparison() {
-    insta::assert_snapshot!(comparison_table(&comparison(), PLAIN));
+    insta::assert_snapshot!(comparison_table(&comparison(), Hidden, PLAIN));
 }
 
 #[test]
 fn a_comparison_in_colour() {
-    insta::assert_snapshot!(coloured(&comparison_table(&comparison(), COLOURED)));
+    insta::assert_snapshot!(coloured(&comparison_table(&comparison(), Hidden, COLOURED)));
 }
 
 #[test]
 fn a_comparison_on_a_narrow_terminal() {
-    let table = comparison_table(&comparison(), NARROW);
+    let table = comparison_table(&comparison(), Hidden, NARROW);
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     insta::assert_snapshot!(table);
 }
@@ -111,7 +115,11 @@ fn a_comparison_on_a_narrow_terminal() {
 fn a_comparison_without_change() {
     let paths = vec![path("syscall.getppid", &[&[330]]), path("switch.yield", &[&[3723]])];
     let same = measurement("vmlinuz", "6.1.0", paths);
-    insta::assert_snapshot!(comparison_table(&compare(&same, &same, Threshold::default()), PLAIN));
+    insta::assert_snapshot!(comparison_table(
+        &compare(&same, &same, Threshold::default()),
+        Hidden,
+        PLAIN
+    ));
 }
 
 #[test]
@@ -120,7 +128,7 @@ fn a_comparison_across_machines() {
     new.configuration.qemu = "8.0.0".into();
     new.paths.truncate(1);
     let comparison = compare(&base, &new, Threshold { percent: 1.0 });
-    insta::assert_snapshot!(comparison_table(&comparison, PLAIN));
+    insta::assert_snapshot!(comparison_table(&comparison, Hidden, PLAIN));
 }
 
 /// The timer softirq in a kernel that leaves it to the tick, and in one that never runs it.
@@ -144,14 +152,65 @@ fn a_comparison_with_lower_bounds() {
     let [exact, some, all] = waits();
     let pairs = [(&exact, &all), (&all, &exact), (&some, &all), (&all, &all)];
     let tables = pairs.map(|(base, new)| compare(base, new, Threshold::default()));
-    insta::assert_snapshot!(tables.map(|it| comparison_table(&it, PLAIN)).join("\n"));
+    insta::assert_snapshot!(tables.map(|it| comparison_table(&it, Hidden, PLAIN)).join("\n"));
+}
+
+/// A path with what was counted beside its instructions.
+fn counted(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult {
+    let names = ["kernel"].into_iter().chain(further.iter().map(|(name, _)| *name));
+    let numbers = [330].into_iter().chain(further.iter().map(|(_, number)| *number));
+    let events = PathEvents {
+        names: names.map(str::to_owned).collect(),
+        distinct: vec![numbers.collect()],
+        of_samples: vec![0, 0],
+        placement: placement.to_vec(),
+    };
+    PathResult { events: Some(events), ..path(name, &[&[330], &[330]]) }
+}
+
+/// One path with an event more, one with less memory touched, one that only moved, one identical.
+fn other_events() -> Comparison {
+    let base = vec![
+        counted("syscall.getppid", &[], &[0, 16]),
+        counted("file.read-zero", &[("data-lines", 40), ("data-pages", 9)], &[0, 16]),
+        counted("switch.yield", &[], &[0, 16, 32]),
+        counted("switch.pipe", &[], &[0]),
+        path("softirq.net-rx", &[&[742]]),
+    ];
+    let new = vec![
+        counted("syscall.getppid", &[("lfence", 2)], &[0, 16]),
+        counted("file.read-zero", &[("data-lines", 37), ("data-pages", 8)], &[0, 16]),
+        counted("switch.yield", &[], &[0, 48, 48]),
+        counted("switch.pipe", &[], &[0]),
+        path("softirq.net-rx", &[&[742]]),
+    ];
+    let (base, new) = (measurement("old", "6.1.0", base), measurement("new", "6.1.0", new));
+    compare(&base, &new, Threshold::default())
+}
+
+#[test]
+fn a_comparison_in_which_other_events_differ() {
+    insta::assert_snapshot!(comparison_table(&other_events(), Hidden, PLAIN));
+}
+
+#[test]
+fn a_comparison_that_shows_what_moved() {
+    insta::assert_snapshot!(comparison_table(&other_events(), Shown, PLAIN));
+}
+
+#[test]
+fn a_comparison_with_the_lab_kernel_shows_shares() {
+    let mut floor = measurement("lab", "lab", vec![path("syscall.getppid", &[&[66]])]);
+    floor.subject = Subject::lab("lab");
+    let comparison = compare(&cloud(), &floor, Threshold::default());
+    insta::assert_snapshot!(comparison_table(&comparison, Hidden, PLAIN));
 }
 
 #[test]
 fn nothing_to_compare() {
     let nothing = measurement("vmlinuz", "6.1.0", vec![]);
     let comparison = compare(&nothing, &nothing, Threshold::default());
-    insta::assert_snapshot!(comparison_table(&comparison, PLAIN));
+    insta::assert_snapshot!(comparison_table(&comparison, Hidden, PLAIN));
 }
 
 #[test]
@@ -170,7 +229,8 @@ fn without_colour_there_is_no_escape_sequence() {
     hostile.subject.name = "\x1b[2Jvmlinuz".into();
     hostile.paths[6].reason = Some("\x1b]0;title\x07".into());
     let comparison = compare(&hostile, &hostile, Threshold::default());
-    for table in [measurement_table(&hostile, PLAIN), comparison_table(&comparison, PLAIN)] {
+    for table in [measurement_table(&hostile, PLAIN), comparison_table(&comparison, Hidden, PLAIN)]
+    {
         assert!(!table.contains(['\x1b', '\x07']), "{table:?}");
     }
 }

@@ -220,6 +220,14 @@ impl Events {
     }
 }
 
+impl FromIterator<(Event, u64)> for Events {
+    fn from_iter<T: IntoIterator<Item = (Event, u64)>>(numbers: T) -> Self {
+        let mut events = Self::default();
+        numbers.into_iter().for_each(|(event, number)| events.add(event, number));
+        events
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;

@@ -1,0 +1,154 @@
+//! What a result keeps of the events, and what a comparison makes of them.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{measurement, path};
+use pathmeter_model::{
+    EventComparison, Inconsistency, Measurement, Moved, ParseError, PathComparison, PathEvents,
+    PathResult, Threshold, Verdict, compare, parse_measurement,
+};
+use pathmeter_trace::Event;
+
+const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
+
+/// A path of four samples of 330 instructions, 30 of them the program's, and these further events.
+fn counted(further: &[(&str, u64)]) -> PathResult {
+    let names = ["user", "kernel"].into_iter().chain(further.iter().map(|(name, _)| *name));
+    let numbers = [30, 300].into_iter().chain(further.iter().map(|(_, number)| *number));
+    let events = PathEvents {
+        names: names.map(str::to_owned).collect(),
+        distinct: vec![numbers.collect()],
+        of_samples: vec![0; 4],
+        placement: vec![0, 16, 48],
+    };
+    PathResult { events: Some(events), ..path("a.b", &[330, 330]) }
+}
+
+fn compared(base: PathResult, new: PathResult) -> PathComparison {
+    let (base, new) = (measurement("old", vec![base]), measurement("new", vec![new]));
+    compare(&base, &new, EVERY_CHANGE).paths.remove(0)
+}
+
+/// The verdict and the shown events of a change of one event.
+fn changed(name: &str, base: u64, new: u64) -> (Verdict, usize) {
+    let row = compared(counted(&[(name, base)]), counted(&[(name, new)]));
+    (row.verdict, row.events.iter().filter(|event| event.is_shown()).count())
+}
+
+#[test]
+fn what_costs_without_an_instruction_makes_a_path_differ() {
+    for name in ["lfence", "string-bytes", "split-accesses", "indirect-branches"] {
+        assert_eq!(changed(name, 1, 2), (Verdict::EventsDiffer, 1), "{name} more");
+        assert_eq!(changed(name, 2, 1), (Verdict::EventsDiffer, 1), "{name} less");
+        assert_eq!(changed(name, 2, 2), (Verdict::Same, 0), "{name} as many");
+    }
+    let row = compared(counted(&[]), counted(&[("lfence", 1)]));
+    let lfence = EventComparison {
+        event: "lfence".into(),
+        base: 0,
+        new: 1,
+        difference: 1,
+        verdict: Verdict::Higher,
+    };
+    assert_eq!(row.events, [lfence]);
+}
+
+#[test]
+fn lines_and_pages_count_beyond_what_layout_explains() {
+    assert_eq!(changed("data-lines", 40, 41), (Verdict::Same, 0));
+    assert_eq!(changed("data-lines", 40, 42), (Verdict::EventsDiffer, 1));
+    assert_eq!(changed("data-lines", 300, 303), (Verdict::Same, 0));
+    assert_eq!(changed("data-lines", 300, 304), (Verdict::EventsDiffer, 1));
+    assert_eq!(changed("data-pages", 10, 12), (Verdict::Same, 1));
+    assert_eq!(changed("data-pages", 10, 7), (Verdict::EventsDiffer, 1));
+}
+
+#[test]
+fn what_instructions_are_made_of_and_where_they_stand_is_no_verdict() {
+    for name in ["loads", "stores", "taken-branches", "returns", "code-lines", "code-pages"] {
+        assert_eq!(changed(name, 10, 90), (Verdict::Same, 0), "{name}");
+    }
+    assert_eq!(compared(counted(&[("clock", 5)]), counted(&[("clock", 9)])).events, []);
+}
+
+#[test]
+fn two_versions_of_qemu_are_not_compared_in_what_they_count_differently() {
+    let of = |name, number| measurement("k", vec![counted(&[(name, number)])]);
+    let with = |qemu: &str, measurement: Measurement| {
+        let mut other = measurement;
+        other.configuration.qemu = qemu.into();
+        other
+    };
+    for (name, verdict) in [("data-lines", Verdict::Same), ("lfence", Verdict::EventsDiffer)] {
+        let (base, new) = (of(name, 10), with("11.1.3", of(name, 20)));
+        assert_eq!(compare(&base, &new, EVERY_CHANGE).paths[0].verdict, verdict, "{name}");
+    }
+}
+
+#[test]
+fn functions_that_moved_are_counted_if_both_sides_enter_as_many() {
+    let at = |placement: &[u8]| {
+        let mut path = counted(&[]);
+        path.events.as_mut().unwrap().placement = placement.to_vec();
+        path
+    };
+    let row = compared(at(&[0, 16, 48]), at(&[0, 32, 0]));
+    assert_eq!((row.verdict, row.moved), (Verdict::Same, Some(Moved { functions: 2, of: 3 })));
+    assert_eq!(compared(at(&[0, 16]), at(&[0, 16, 48])).moved, None);
+}
+
+#[test]
+fn a_path_is_identical_only_if_everything_is() {
+    let identical = |new: PathResult| {
+        let (base, new) = (measurement("old", vec![counted(&[])]), measurement("new", vec![new]));
+        compare(&base, &new, EVERY_CHANGE).summary.identical
+    };
+    assert_eq!(identical(counted(&[])), 1);
+    assert_eq!(identical(counted(&[("loads", 1)])), 0, "an event without a verdict");
+}
+
+#[test]
+fn equal_combinations_are_kept_once_and_told_sample_by_sample() {
+    let mut path = counted(&[("lfence", 2)]);
+    let events = path.events.as_mut().unwrap();
+    events.distinct.push(vec![30, 300, 7]);
+    events.of_samples = vec![1, 0, 1, 1];
+    assert_eq!(events.typical(Event::named("lfence").unwrap()), 7);
+    assert_eq!(events.typical(Event::Kernel), 300);
+    assert_eq!(events.typical(Event::Loads), 0, "one that no sample had");
+}
+
+type Change = fn(&mut PathEvents);
+
+/// How a change of a result's events is refused.
+fn refused(change: Change) -> Option<Inconsistency> {
+    let mut path = counted(&[("lfence", 2)]);
+    change(path.events.as_mut().unwrap());
+    let document = serde_json::to_vec(&measurement("k", vec![path])).unwrap();
+    match parse_measurement(&document) {
+        Ok(_) => None,
+        Err(ParseError::Inconsistent { what, .. }) => Some(what),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn events_that_are_not_those_of_the_samples_are_refused() {
+    assert_eq!(refused(|_| ()), None);
+    let changes: [(&str, Change); 7] = [
+        ("a sample without events", |events| events.of_samples.truncate(3)),
+        ("events that there are not", |events| events.of_samples[1] = 1),
+        ("other instructions than the sample", |events| events.distinct[0][1] = 301),
+        ("a number without a name", |events| events.distinct[0].push(1)),
+        ("a name without a number", |events| events.names.push("loads".into())),
+        ("one name twice", |events| {
+            events.names.push("lfence".into());
+            events.distinct[0].push(3);
+        }),
+        ("a sum beyond 64 bits", |events| events.distinct[0] = vec![331, u64::MAX, 2]),
+    ];
+    for (what, change) in changes {
+        assert_eq!(refused(change), Some(Inconsistency::Events), "{what}");
+    }
+}
