@@ -92,6 +92,8 @@ struct accesses {
 	uint64_t loads, stores, load_bytes, store_bytes, splits, string_bytes, lines, pages;
 };
 static struct accesses accesses, at_stamp;
+static bool repeating;		/* a string instruction is to be executed once more */
+static uint64_t checks, checks_at_stamp;	/* executions that only saw that it is done */
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
@@ -250,6 +252,8 @@ static void leave(uint64_t executed, uint64_t address)
 	counts->entered |= entered;
 	interrupted = address != end &&
 		      (executed < block->size || !leads_to(block, last, address));
+	checks += repeating && !moved && address == end;
+	repeating = block->ending == REPEAT && executed == block->size && address == last;
 	if (address == end)
 		counts->on++;
 	else if (executed < block->size)
@@ -266,8 +270,8 @@ static void begin_window(void)
 {
 	window++;
 	touched_count = open_count = 0;
-	unresolved = 0;
-	broken = entered = false;
+	unresolved = checks = 0;
+	broken = entered = repeating = false;
 	last_line = UINT64_MAX;
 	memset(&accesses, 0, sizeof(accesses));
 	state = INSIDE;
@@ -278,6 +282,7 @@ static void stamp(void)
 	stamps++;
 	at_stamp = accesses;
 	unresolved_at_stamp = unresolved + open_count;
+	checks_at_stamp = checks;
 }
 
 static void on_block(unsigned int vcpu, void *data)
@@ -416,7 +421,7 @@ static void tell_window(void)
 	const uint64_t numbers[] = {
 		at_stamp.loads, at_stamp.stores, at_stamp.load_bytes, at_stamp.store_bytes,
 		at_stamp.splits, at_stamp.string_bytes, at_stamp.lines, at_stamp.pages,
-		unresolved_at_stamp,
+		unresolved_at_stamp, checks_at_stamp,
 	};
 	uint64_t pieces = 0;
 
@@ -642,7 +647,7 @@ static void make_counter(const qemu_info_t *info)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMCT\1";
+	static const uint8_t HEADER[8] = "PMCT\2";
 	uint64_t fd = 0;
 
 	if (asked(info, argc, argv))

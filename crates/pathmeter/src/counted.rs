@@ -116,7 +116,12 @@ mod tests {
         let getppid = index("syscall.getppid");
         let window = |kernel, further| {
             let events = [(Event::User, 5), (Event::Kernel, kernel), (Event::Clock, further)];
-            WindowEvents { events: events.into_iter().collect(), open: 0, entries: vec![16] }
+            WindowEvents {
+                events: events.into_iter().collect(),
+                open: 0,
+                checks: 0,
+                entries: vec![16],
+            }
         };
         let executed = [vec![Some(1); WARMUP as usize], vec![Some(0), Some(1)]].concat();
         let mut counting = Counting {

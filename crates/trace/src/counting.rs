@@ -15,7 +15,7 @@ use crate::{
     source::{Fault, Source},
 };
 
-const HEADER: [u8; 8] = *b"PMCT\x01\0\0\0";
+const HEADER: [u8; 8] = *b"PMCT\x02\0\0\0";
 /// Most distinct blocks. A kernel's text has fewer.
 const MAX_BLOCKS: usize = 1 << 20;
 /// Most instructions of a block: QEMU's own limit.
@@ -71,6 +71,9 @@ pub struct WindowEvents {
     /// Interrupts and exceptions in it of which is not known whether the instruction that they came
     /// at was executed: instructions may be too many by so much.
     pub open: u64,
+    /// Steps of the clock in which a repeated string instruction only saw that its last iteration
+    /// was done. Another interpreter may have no such step.
+    pub checks: u64,
     /// The kernel's functions that were entered, in the order of the first time: for each the
     /// place of its entry in its line of 64 bytes.
     pub entries: Vec<u8>,
@@ -215,7 +218,7 @@ impl<R: Read> Reader<R> {
             let number = self.number()?;
             events.add(event, number);
         }
-        let open = self.number()?;
+        let [open, checks] = [self.number()?, self.number()?];
         let pieces = self.number()?;
         if pieces > MAX_PIECES {
             return Err(Fault::What("a window of too many pieces"));
@@ -224,7 +227,7 @@ impl<R: Read> Reader<R> {
         for _ in 0..pieces {
             self.piece(&mut window)?;
         }
-        Ok(window.finish(open))
+        Ok(window.finish(open, checks))
     }
 
     fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
@@ -262,7 +265,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn finish(mut self, open: u64) -> WindowEvents {
+    fn finish(mut self, open: u64, checks: u64) -> WindowEvents {
         for (event, numbers) in
             [(Event::CodeLines, &mut self.lines), (Event::CodePages, &mut self.pages)]
         {
@@ -272,7 +275,7 @@ impl Gathering {
         }
         self.events.add(Event::Clock, self.clock);
         let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
-        WindowEvents { events: self.events, open, entries }
+        WindowEvents { events: self.events, open, checks, entries }
     }
 }
 
@@ -326,7 +329,7 @@ mod tests {
 
         /// A window of these pieces: block, executed, count, on, undone, entered.
         fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
-            let head = [0, pieces.len() as u64];
+            let head = [0, 2, pieces.len() as u64];
             self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
         }
 
@@ -359,7 +362,9 @@ mod tests {
     fn a_string_instruction_is_retired_once_and_each_iteration_is_a_step_of_the_clock() {
         let copy = path().block(KERNEL, &[NOP]).block(KERNEL + 1, &[REP_MOVSB]);
         let pieces = [[0, 1, 2, 2, 0, 0], [1, 1, 18, 2, 0, 0]];
-        let events = copy.window([16, 16, 16, 16, 0, 16, 2, 1], &pieces).only().events;
+        let window = copy.window([16, 16, 16, 16, 0, 16, 2, 1], &pieces).only();
+        let events = &window.events;
+        assert_eq!((window.open, window.checks), (0, 2));
         assert_eq!((events.retired(), events.of(Event::Clock)), (4, 20));
         assert_eq!((events.of(Event::StringSteps), events.of(Event::StringBytes)), (18, 16));
         assert_eq!(events.of(Event::Slow(SlowInstruction::Rep)), 2);
