@@ -51,7 +51,9 @@ fn build() -> Result<(), String> {
     for plugin in ["recorder", "counter"] {
         build_plugin(root, &out, plugin)?;
     }
-    build_firmware(root, &out)?;
+    for firmware in ["boot", "bochs"] {
+        build_firmware(root, &out, firmware)?;
+    }
     for (built, name) in LIBRARIES.into_iter().enumerate() {
         let root = crates.join(name).join("src/lib.rs");
         compile(crates, &out, name, &root, &LIBRARIES[..built], &["--crate-type=rlib"])?;
@@ -111,11 +113,15 @@ fn build_plugin(root: &Path, out: &Path, name: &str) -> Result<(), String> {
     )
 }
 
-/// Assembles the firmware to the 64 KiB that lie below 1 MiB.
-fn build_firmware(root: &Path, out: &Path) -> Result<(), String> {
+/// Assembles a firmware to the 64 KiB that lie below 1 MiB.
+fn build_firmware(root: &Path, out: &Path, name: &str) -> Result<(), String> {
     let flags = ["-m32", "-nostdlib", "-static", "-Wl,--build-id=none"];
     let place = ["-Wl,-Ttext=0xf0000", "-Wl,--oformat=binary"];
-    compile_c(&[&flags[..], &place].concat(), &root.join("firmware/boot.S"), &out.join("boot.rom"))
+    compile_c(
+        &[&flags[..], &place].concat(),
+        &root.join("firmware").join(name).with_extension("S"),
+        &out.join(name).with_extension("rom"),
+    )
 }
 
 /// Runs the system's C compiler, or the one that `CC` names.

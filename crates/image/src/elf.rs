@@ -73,7 +73,43 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), ImageFault> {
 /// Whether a PVH entry point is noted, so that QEMU can enter the file directly.
 pub(crate) fn has_pvh_note(bytes: &[u8]) -> bool {
     let segments = segments(bytes).unwrap_or_default();
-    segments.iter().any(|segment| holds_pvh_note(segment, bytes))
+    segments.iter().any(|segment| pvh_entry(segment, bytes).is_some())
+}
+
+/// A vmlinux as a loader sees it that enters it by its PVH note.
+#[derive(Debug)]
+pub struct Loadable<'a> {
+    /// The physical address of the 32-bit entry.
+    pub entry: u32,
+    /// What is loaded, in the file's order.
+    pub segments: Vec<LoadableSegment<'a>>,
+}
+
+/// A segment that is loaded.
+#[derive(Debug)]
+pub struct LoadableSegment<'a> {
+    /// Its physical address.
+    pub address: u64,
+    /// Its bytes in the file.
+    pub bytes: &'a [u8],
+    /// Its bytes in memory; those that the file lacks are zero.
+    pub size: u64,
+}
+
+/// What of a vmlinux is loaded where, and where it is entered; None if it has no PVH note, or is no
+/// vmlinux.
+pub fn loadable(vmlinux: &[u8]) -> Option<Loadable<'_>> {
+    let segments = segments(vmlinux).ok()?;
+    let entry = segments.iter().find_map(|segment| pvh_entry(segment, vmlinux))?;
+    let loaded = segments.iter().filter(|segment| kind(segment) == PT_LOAD.0);
+    let segments = loaded.map(|segment| {
+        Some(LoadableSegment {
+            address: segment.p_paddr(LittleEndian),
+            bytes: segment.data(LittleEndian, vmlinux).ok()?,
+            size: segment.p_memsz(LittleEndian),
+        })
+    });
+    Some(Loadable { entry, segments: segments.collect::<Option<_>>()? })
 }
 
 /// The executable segments of a vmlinux: the virtual address of each, and its bytes. Nothing for
@@ -127,12 +163,13 @@ fn check_segment(segment: &Segment, bytes: &[u8]) -> Result<(), ImageFault> {
     ImageFault::unless_fits("an ELF segment", offset.saturating_add(size), bytes.len() as u64)
 }
 
-fn holds_pvh_note(segment: &Segment, bytes: &[u8]) -> bool {
-    let Ok(Some(notes)) = segment.notes(LittleEndian, bytes) else { return false };
-    notes.map_while(Result::ok).any(|note| {
-        note.name() == PVH_NOTE_NAME
-            && note.n_type(LittleEndian).0 == PVH_NOTE_TYPE
-            && note.desc().len() >= PVH_ENTRY_BYTES
+/// The entry that the segment notes, if it does.
+fn pvh_entry(segment: &Segment, bytes: &[u8]) -> Option<u32> {
+    let mut notes = segment.notes(LittleEndian, bytes).ok()??.map_while(Result::ok);
+    notes.find_map(|note| {
+        let is_pvh = note.name() == PVH_NOTE_NAME && note.n_type(LittleEndian).0 == PVH_NOTE_TYPE;
+        let address = note.desc().first_chunk::<PVH_ENTRY_BYTES>()?;
+        is_pvh.then_some(u32::from_le_bytes(*address))
     })
 }
 

@@ -33,7 +33,7 @@ mod uki;
 use std::fmt;
 use std::path::Path;
 
-pub use elf::executable_segments;
+pub use elf::{Loadable, LoadableSegment, executable_segments, loadable};
 pub use error::{ImageError, ImageFault, LooksLike};
 pub use file::hash_file;
 pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};

@@ -84,6 +84,18 @@ Examples:
 
 Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could not be measured.";
 
+const WITNESS_EXAMPLES: &str = "\
+Bochs shares no code with QEMU. On a CPU that both have, the same kernel executes the same \
+instructions in both, or one of the two counts wrongly. Needs Debian's packages bochs and \
+bochs-sdl, and takes about a minute a kernel.
+
+Examples:
+  pathmeter witness bzImage
+  pathmeter witness old.deb new.deb lab
+
+Exit codes: 0 if the two agree on every path that both can run, 1 if not, 3 if a kernel could not \
+be run in one of them.";
+
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
@@ -150,6 +162,8 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
     Experiment(ExperimentArgs),
+    /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
+    Witness(WitnessArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell
@@ -234,6 +248,21 @@ impl CompareArgs {
     pub(crate) fn shown(&self) -> Placement {
         if self.placement { Placement::Shown } else { Placement::Hidden }
     }
+}
+
+/// Arguments of `witness`.
+#[derive(Debug, Args)]
+#[command(after_help = WITNESS_EXAMPLES)]
+pub(crate) struct WitnessArgs {
+    /// Kernel images, or lab[:mechanism=variant,…]
+    #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
+    pub(crate) subjects: Vec<PathBuf>,
+    /// The Bochs to run; by default bochs on PATH
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) bochs: Option<PathBuf>,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
 }
 
 /// What is printed or written, and where.

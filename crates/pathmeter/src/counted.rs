@@ -51,22 +51,33 @@ impl Counted {
         }
     }
 
-    fn counts(&self, index: usize, outcome: &PathOutcome) -> Result<PathCounts, String> {
+    /// The windows of all runs of a path that were sampled, if the clock agrees with them.
+    pub(crate) fn run_windows(
+        &self,
+        index: usize,
+        outcome: &PathOutcome,
+    ) -> Result<Vec<&WindowEvents>, String> {
         let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
         let mut windows = Vec::new();
-        let mut retired = Vec::new();
         for (run, samples) in outcome.runs.iter().enumerate() {
             let seen = self.windows(executions.get(run).copied())?;
             if seen.len() != samples.len() {
                 let (seen, samples) = (seen.len(), samples.len());
                 return Err(format!("the counter saw {seen} windows of {samples}"));
             }
-            for (window, clock) in seen.iter().zip(samples) {
-                check(window, *clock)?;
-            }
-            retired.push(seen.iter().map(|window| window.events.retired()).collect());
+            seen.iter().zip(samples).try_for_each(|(window, clock)| check(window, *clock))?;
             windows.extend(seen);
         }
+        Ok(windows)
+    }
+
+    fn counts(&self, index: usize, outcome: &PathOutcome) -> Result<PathCounts, String> {
+        let windows = self.run_windows(index, outcome)?;
+        let mut left = windows.iter();
+        let retired = outcome.runs.iter().map(|samples| {
+            left.by_ref().take(samples.len()).map(|window| window.events.retired()).collect()
+        });
+        let retired = retired.collect();
         let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
         let events = PathEvents::new(windows.iter().map(|window| &window.events), placement);
         Ok(PathCounts { retired, events })

@@ -32,6 +32,7 @@ mod session;
 mod setup;
 mod subject;
 mod threads;
+mod witness;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
+        Verb::Witness(args) => witness::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

@@ -14,7 +14,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    AGENT, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
+    AGENT, Bochs, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
     MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
     Request, Settings, Sought, VmError,
 };
@@ -98,6 +98,34 @@ impl Session {
             pathmeter_vm::measure(request, &pathmeter_trace::count)
         })?;
         Ok(self.document(image, measured))
+    }
+
+    /// What came of all paths, and what was counted, run anew.
+    pub(crate) fn count(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
+        let measured = self.with_request(image, progress, |request| {
+            pathmeter_vm::measure(request, &pathmeter_trace::count)
+        })?;
+        let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
+        Ok((measured.paths, counts.unwrap_or_else(|| Counted::new(&[], Counting::default()))))
+    }
+
+    /// What came of the paths that have windows in Bochs.
+    pub(crate) fn witness(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        progress: Report<'_>,
+    ) -> Result<Vec<PathOutcome>, Failure> {
+        self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
+    }
+
+    /// The QEMU's version.
+    pub(crate) fn qemu_version(&self) -> &str {
+        &self.qemu.version
     }
 
     /// Whether a result with this configuration is one of `image`, measured as this session does.

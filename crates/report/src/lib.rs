@@ -14,6 +14,7 @@ mod number;
 mod paths;
 mod style;
 mod table;
+mod witness;
 
 pub use comparison::{Placement, comparison_table};
 pub use experiment::{counter_examples, experiment_page};
@@ -23,3 +24,4 @@ pub use explain::{
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use style::Style;
+pub use witness::{WitnessRow, Witnessed, WitnessedCounts, witness_table};

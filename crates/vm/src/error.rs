@@ -1,10 +1,11 @@
 //! What can go wrong between the host and a guest.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::{QemuError, console::Tail};
+use crate::{QemuError, Unplaceable, console::Tail};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,17 @@ pub enum VmError {
     /// The kernel file can't be booted.
     #[error(transparent)]
     Image(#[from] pathmeter_image::ImageError),
+    /// There is no Bochs to run.
+    #[error("{}: {how}", .path.display())]
+    Bochs {
+        /// What was to be run.
+        path: PathBuf,
+        /// What is wrong with it.
+        how: String,
+    },
+    /// The kernel can't be started in Bochs.
+    #[error(transparent)]
+    Unplaceable(#[from] Unplaceable),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,

@@ -18,6 +18,7 @@ mod agent_run;
 mod alarm;
 mod arch_capabilities;
 mod ask;
+mod bochs;
 mod cache;
 mod claim;
 mod console;
@@ -46,6 +47,7 @@ mod snapshot;
 mod stream;
 
 pub use ask::AskError;
+pub use bochs::{Bochs, Unplaceable, WITNESS_CPU, witness};
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
 pub use entry::{Entry, EntryKind, Key};

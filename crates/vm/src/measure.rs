@@ -246,7 +246,7 @@ pub(crate) fn boot<G: Guest>(
 }
 
 /// Boots the kernel until the agent is ready and has paused the guest.
-fn boot_guest<G: Guest>(
+pub(crate) fn boot_guest<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     settings: &Settings,
@@ -315,7 +315,7 @@ fn collect<G: Guest>(
 }
 
 /// Hears the agent until it is done.
-fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
+pub(crate) fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
     while run.hear()? != AgentEvent::Done {}
     Ok(run.into_gathered())
 }

@@ -1,0 +1,109 @@
+//! The table of a kernel measured by two interpreters: a row a path.
+
+use crate::number::{grouped, signed};
+use crate::style::{QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table};
+use pathmeter_model::Verdict;
+
+/// What two interpreters say of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessRow {
+    /// The path.
+    pub path: String,
+    /// What came of it.
+    pub witnessed: Witnessed,
+}
+
+/// What came of one path in both interpreters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Witnessed {
+    /// Both have windows of it.
+    Both(WitnessedCounts),
+    /// One at least has none, with the reason.
+    Not(String),
+}
+
+/// The numbers of one path: those of the windows that are compared, the ones most often seen in
+/// Bochs that QEMU has seen too, or, if there are none, the ones most often seen in each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WitnessedCounts {
+    /// Retired instructions, from QEMU.
+    pub retired: u64,
+    /// Bytes of string instructions, from QEMU.
+    pub string_bytes: u64,
+    /// Steps of QEMU's clock.
+    pub clock: u64,
+    /// Of these, the steps in which a string instruction only saw that it was done, which Bochs
+    /// does not have.
+    pub checks: u64,
+    /// Steps of Bochs' clock.
+    pub bochs: u64,
+    /// Windows in Bochs.
+    pub windows: usize,
+    /// Of these, windows with a number of steps that windows in QEMU have too.
+    pub shared: usize,
+}
+
+impl WitnessedCounts {
+    /// Steps that Bochs has more than it should.
+    pub fn difference(&self) -> i64 {
+        let expected = i128::from(self.clock) - i128::from(self.checks);
+        i64::try_from(i128::from(self.bochs) - expected).unwrap_or(i64::MAX)
+    }
+
+    /// Whether the two agree: in some window at least.
+    pub fn agree(&self) -> bool {
+        self.shared > 0 && self.difference() == 0
+    }
+}
+
+/// A row for each path, and what the columns are.
+pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
+    let mut table = Table::new(&[
+        ("path", Align::Left),
+        ("instructions", Align::Right),
+        ("string bytes", Align::Right),
+        ("QEMU", Align::Right),
+        ("last checks", Align::Right),
+        ("Bochs", Align::Right),
+        ("difference", Align::Right),
+        ("windows alike", Align::Right),
+        ("", Align::Left),
+    ])
+    .with_remarks();
+    for row in rows {
+        table.row(cells(row));
+    }
+    let legend = "QEMU and Bochs: steps of each interpreter's clock, one for each instruction, and \
+                  for each iteration of a string instruction. Last checks: the steps in which one \
+                  only saw that it was done, which QEMU has and Bochs has not. The difference is \
+                  Bochs - (QEMU - last checks).";
+    table.render(style) + "\n" + &style.paint(&style.fill(legend, 0), QUIET) + "\n"
+}
+
+fn cells(row: &WitnessRow) -> [Cell; 9] {
+    let path = row.path.as_str();
+    match &row.witnessed {
+        Witnessed::Not(reason) => {
+            let empty = || Cell::from("");
+            let blank = [empty(), empty(), empty(), empty(), empty(), empty(), empty()];
+            let [a, b, c, d, e, f, g] = blank;
+            [path.into(), a, b, c, d, e, f, g, reason.as_str().into()]
+        }
+        Witnessed::Both(counts) => {
+            let some = |number: u64| if number > 0 { grouped(number) } else { String::new() };
+            let paint = of_verdict(if counts.agree() { Verdict::Same } else { Verdict::Broken });
+            [
+                path.into(),
+                grouped(counts.retired).into(),
+                some(counts.string_bytes).into(),
+                grouped(counts.clock).into(),
+                some(counts.checks).into(),
+                grouped(counts.bochs).into(),
+                Cell::painted(&signed(counts.difference()), paint),
+                format!("{} of {}", counts.shared, counts.windows).into(),
+                Cell::painted(if counts.agree() { "" } else { "differs" }, paint),
+            ]
+        }
+    }
+}

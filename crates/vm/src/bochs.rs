@@ -1,0 +1,306 @@
+//! The guest in Bochs, a second interpreter that shares nothing with QEMU: a witness for what
+//! QEMU's clock says.
+//!
+//! The same kernel, words, agent and plan are executed; the agent does not know the difference. Its
+//! messages go to port 0xe9, which Bochs prints on its standard output, after a few lines of its
+//! own. There are no snapshots, and nothing but the clock is counted.
+//!
+//! Bochs' clock advances by one an instruction, too, and by one for each iteration of a string
+//! instruction. It has no step in which such an instruction only sees that it is done
+//! (`checks` in `docs/count-format.md`), as QEMU's has.
+
+mod machine;
+mod memory;
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use command_fds::{CommandFdExt, FdMapping};
+use pathmeter_catalogue::{Kind as PathKind, Suite};
+use pathmeter_wire::{Kind, MAGIC, MAX_FRAME, RawFrame, message::Memory as Symbols, next_frame};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+pub use machine::WITNESS_CPU;
+pub use memory::Unplaceable;
+
+use crate::{
+    Initramfs, Interrupt, PathOutcome, Plan, Request, Settings, VmError,
+    agent_run::AgentRun,
+    ask::ask,
+    console::Tail,
+    deadline::Deadline,
+    error::{GuestCause, Step},
+    guest::{Extra, Guest},
+    machine::{Firmware, Origin, fd as qemu_fd},
+    measure::{boot_guest, run_all},
+    memory_file::memory_file,
+    process::{Process, read_available},
+};
+use machine::{configuration, fd};
+use memory::Memory;
+
+/// `firmware/bochs.S`.
+const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bochs.rom"));
+/// So many times as long as a guest in QEMU it may take for anything.
+const SLOWER: u32 = 20;
+/// Longest wait before the interrupt flag is looked at again.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Most bytes that Bochs prints before the first message.
+const MOST_TALK: usize = 64 << 10;
+/// What the program is called if the user does not say.
+const NAME: &str = "bochs";
+
+/// A Bochs.
+#[derive(Clone, Debug)]
+pub struct Bochs {
+    path: PathBuf,
+    /// Its version: `2.7`.
+    pub version: String,
+}
+
+impl Bochs {
+    /// The Bochs at `chosen`, or on `PATH`.
+    ///
+    /// # Errors
+    /// [`VmError::Bochs`]: it can't be run, or is something else.
+    pub fn find(chosen: Option<&Path>, interrupt: &Interrupt) -> Result<Self, VmError> {
+        let path = chosen.unwrap_or(Path::new(NAME)).to_owned();
+        let absent = |how: String| VmError::Bochs { path: path.clone(), how };
+        let answer = match ask(&path, &["--help"], vec![], interrupt) {
+            Ok(answer) => answer.output + &answer.errors,
+            Err(VmError::Interrupted) => return Err(VmError::Interrupted),
+            Err(_) => return Err(absent("it can't be run".to_owned())),
+        };
+        let version = answer
+            .split("Bochs x86 Emulator ")
+            .nth(1)
+            .and_then(|rest| rest.split_whitespace().next().map(str::to_owned));
+        let version =
+            version.ok_or_else(|| absent("it does not say that it is Bochs".to_owned()))?;
+        Ok(Self { path, version })
+    }
+}
+
+/// Runs all paths of [`Suite::Exact`] that have windows once in Bochs: what came of each, in the
+/// order of the suite. The others have not run.
+pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
+    let others = Suite::Exact.paths().iter().enumerate();
+    let others = others.filter(|(_, path)| !matches!(path.kind, PathKind::Windows(_)));
+    let plan = others.fold(Plan::new(Suite::Exact, 1), |plan, (index, _)| plan.without(index));
+    let initramfs = Initramfs::new(&plan);
+    let (guest, _) =
+        boot_guest::<BochsGuest>(bochs, request, request.settings, &initramfs, Extra::default())?;
+    Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
+}
+
+/// A guest in Bochs. Dropping it ends Bochs.
+pub(crate) struct BochsGuest {
+    process: Process,
+    output: ChildStdout,
+    errors: ChildStderr,
+    /// What was printed and is not taken yet.
+    frames: Vec<u8>,
+    /// Whether the agent's first message has come.
+    begun: bool,
+    complaints: Tail,
+    interrupt: Interrupt,
+    limit: Duration,
+    deadline: Deadline,
+    step: Step,
+}
+
+impl Guest for BochsGuest {
+    type Host = Bochs;
+
+    /// Runs at once: there is nothing to be done before.
+    fn start(
+        bochs: &Bochs,
+        request: &Request<'_>,
+        settings: &Settings,
+        (_, firmware): (Origin, Firmware),
+        extra: Extra,
+    ) -> Result<Self, VmError> {
+        if firmware != Firmware::Own {
+            return Err(VmError::Unplaceable(Unplaceable::NoEntry));
+        }
+        let [mut kernel, mut initramfs] = [vec![], vec![]];
+        for (number, file) in extra.files {
+            match number {
+                qemu_fd::KERNEL => kernel = contents(file)?,
+                qemu_fd::INITRAMFS => initramfs = contents(file)?,
+                _ => {}
+            }
+        }
+        let words = settings.command_line();
+        let memory = Memory::new(&kernel, &initramfs, &words, settings.memory_mib)?;
+        let mut process = spawn(bochs, settings, &memory)?;
+        let (Some(output), Some(errors)) = process.take_outputs() else {
+            return Err(host("starting Bochs", std::io::ErrorKind::BrokenPipe.into()));
+        };
+        for stream in [output.as_fd(), errors.as_fd()] {
+            let unblocked = rustix::io::ioctl_fionbio(stream, true);
+            unblocked.map_err(|error| host("preparing Bochs' output", error.into()))?;
+        }
+        let limit = request.limit * SLOWER;
+        Ok(Self {
+            process,
+            output,
+            errors,
+            frames: Vec::new(),
+            begun: false,
+            complaints: Tail::default(),
+            interrupt: request.interrupt.clone(),
+            limit,
+            deadline: Deadline::after(limit),
+            step: Step::Boot,
+        })
+    }
+
+    fn resume(&mut self) -> Result<(), VmError> {
+        Ok(())
+    }
+
+    fn begin(&mut self, step: Step) {
+        self.step = step;
+        self.deadline = Deadline::after(self.limit);
+    }
+
+    fn proceed(&mut self, step: Step) {
+        self.step = step;
+    }
+
+    fn next_frame<R>(&mut self, take: impl FnOnce(&RawFrame<'_>) -> R) -> Result<R, VmError> {
+        loop {
+            if self.has_begun()? {
+                match next_frame(&self.frames) {
+                    Err(error) => return Err(self.protocol(error.to_string())),
+                    Ok(Some(frame)) => {
+                        let (result, length) = (take(&frame), frame.length);
+                        self.frames.drain(..length);
+                        return Ok(result);
+                    }
+                    Ok(None) => {}
+                }
+            }
+            self.pump()?;
+        }
+    }
+
+    /// The write that pauses a guest in QEMU is one to a port without a device here.
+    fn await_pause(&mut self) -> Result<(), VmError> {
+        Ok(())
+    }
+
+    fn save(&mut self, _: File) -> Result<(), VmError> {
+        Err(self.protocol("a guest that can't be saved".to_owned()))
+    }
+
+    fn copy_memory(&mut self, _: Symbols) -> Result<(), VmError> {
+        Err(self.protocol("a guest whose memory can't be read".to_owned()))
+    }
+
+    fn failure(&self, cause: GuestCause) -> VmError {
+        VmError::Guest { step: self.step.clone(), cause, console: self.complaints.clone() }
+    }
+}
+
+impl BochsGuest {
+    /// Whether the agent's first message has come; what Bochs printed before it is dropped.
+    fn has_begun(&mut self) -> Result<bool, VmError> {
+        if self.begun {
+            return Ok(true);
+        }
+        let first = [Kind::Ready, Kind::Abort].map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
+        let place = self.frames.windows(4).position(|bytes| first.iter().any(|it| bytes == it));
+        if let Some(place) = place {
+            self.frames.drain(..place);
+            self.begun = true;
+        } else if self.frames.len() > MOST_TALK {
+            return Err(self.protocol("something else than messages".to_owned()));
+        }
+        Ok(self.begun)
+    }
+
+    fn protocol(&self, what: String) -> VmError {
+        self.failure(GuestCause::Protocol { what })
+    }
+
+    /// Hears what Bochs prints, waiting for at most a tick.
+    fn pump(&mut self) -> Result<(), VmError> {
+        self.interrupt.check()?;
+        if self.deadline.left().is_none() {
+            return Err(self.failure(GuestCause::Timeout { limit: self.limit }));
+        }
+        // Looked at before reading: all that it printed before its end is there by then.
+        let ended = self.process.ended();
+        let mut sources =
+            [PollFd::new(&self.output, PollFlags::IN), PollFd::new(&self.errors, PollFlags::IN)];
+        match poll(&mut sources, Some(&TICK)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(host("waiting for Bochs", error.into())),
+        }
+        let failed = |error| host("listening to Bochs", error);
+        let mut buffer = [0; 16 << 10];
+        let heard = read_available(&mut self.output, &mut buffer).map_err(failed)?;
+        self.frames.extend_from_slice(&buffer[..heard.unwrap_or(0)]);
+        let said = read_available(&mut self.errors, &mut buffer).map_err(failed)?;
+        self.complaints.extend(&buffer[..said.unwrap_or(0)]);
+        if self.frames.len() > MOST_TALK + 2 * MAX_FRAME {
+            return Err(self.protocol("more than was asked for".to_owned()));
+        }
+        match ended {
+            Some(status) if heard.unwrap_or(0) == 0 => {
+                let how = format!("Bochs ended by itself ({status})");
+                Err(self.failure(GuestCause::Ended { by_guest: false, how }))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Runs Bochs, which begins at once: the Bochs of distributions has a debugger that waits for the
+/// command to continue.
+fn spawn(bochs: &Bochs, settings: &Settings, memory: &Memory) -> Result<Process, VmError> {
+    let text = configuration(settings, memory.high_at);
+    let files = [
+        (fd::CONFIGURATION, text.as_bytes()),
+        (fd::FIRMWARE, FIRMWARE),
+        (fd::LOW, &memory.low[..]),
+        (fd::HIGH, &memory.high[..]),
+    ];
+    let mut mappings = Vec::new();
+    for (child_fd, bytes) in files {
+        let parent_fd = OwnedFd::from(memory_file("pathmeter-bochs", bytes)?);
+        mappings.push(FdMapping { parent_fd, child_fd });
+    }
+    let mut input = memory_file("pathmeter-commands", b"c\n")?;
+    let starting = |error| host("starting Bochs", error);
+    input.seek(SeekFrom::Start(0)).map_err(starting)?;
+    let mut command = Command::new(&bochs.path);
+    command
+        .args(["-q", "-f", &format!("/proc/self/fd/{}", fd::CONFIGURATION)])
+        .env("SDL_VIDEODRIVER", "dummy")
+        .env("SDL_AUDIODRIVER", "dummy")
+        .stdin(input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.fd_mappings(mappings).map_err(|error| starting(std::io::Error::other(error)))?;
+    Process::start(&mut command).map_err(starting)
+}
+
+fn contents(file: OwnedFd) -> Result<Vec<u8>, VmError> {
+    let failed = |error| host("reading a file in memory", error);
+    let mut file = File::from(file);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn host(what: &'static str, source: std::io::Error) -> VmError {
+    VmError::Host { what, source }
+}
