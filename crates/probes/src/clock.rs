@@ -66,11 +66,11 @@ pub const STRAIGHT: u64 = 2 + COUNTER_ADDS;
 /// What two stamps say of so many nops, written out by hand: the counter's own error is what it
 /// says beyond `NOPS` and [`STRAIGHT`].
 pub fn straight<const NOPS: usize>() -> u64 {
-    let (count, _begin): (u32, u32);
+    let count: u32;
     // SAFETY: two stamps, nops, and two registers.
     unsafe {
         asm!(stamp_code!(), "mov {begin:e}, eax", ".fill {nops}, 1, 0x90", stamp_code!(),
-            "sub eax, {begin:e}", begin = out(reg) _begin, nops = const NOPS, out("eax") count,
+            "sub eax, {begin:e}", begin = out(reg) _, nops = const NOPS, out("eax") count,
             out("edx") _, out("xmm15") _, options(nostack));
     }
     u64::from(count)
