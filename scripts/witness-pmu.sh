@@ -20,9 +20,9 @@ die() {
 
 # Known without root, and before anything is measured. Two kinds of core have a device each.
 [ -e "$devices/cpu" ] || [ -e "$devices/cpu_core" ] ||
-	die "Linux knows no performance counters here ($devices/cpu): a virtual machine often has" \
-		"none. Run it on the machine itself; \`dmesg | grep -i 'performance events'\` has" \
-		'what Linux found'
+	die "Linux knows no performance counters here ($devices/cpu): a virtual machine" \
+		"often has none. Run it on the machine itself; what Linux found says:" \
+		"dmesg | grep -i 'performance events'"
 
 release=$(uname -r)
 if [ -z "${KERNEL:-}" ]; then
@@ -31,26 +31,26 @@ if [ -z "${KERNEL:-}" ]; then
 	done
 fi
 [ -e "$KERNEL" ] || die "no image of the running kernel ($KERNEL): name it, KERNEL=FILE"
-[ -r "$KERNEL" ] ||
-	die "$KERNEL is for root alone: copy it with sudo, make it readable, and name it, KERNEL=FILE"
+[ -r "$KERNEL" ] || die "$KERNEL is for root alone: copy it with sudo, make it readable," \
+	'and name it, KERNEL=FILE'
 
 if [ "$(id -u)" = 0 ]; then
 	root=
 else
-	command -v sudo >/dev/null || die 'the counter is for root alone, and there is no sudo: be root'
+	command -v sudo >/dev/null ||
+		die 'the counter is for root alone, and there is no sudo: be root'
 	root=sudo
 fi
 
 if [ -z "${CPU:-}" ]; then
 	CPU=plain
-	echo 'witness-pmu: CPU=plain, which is like no machine: name the profile that is nearest to' \
+	echo 'witness-pmu: CPU=plain, which is like no machine: name the profile nearest to' \
 		'this processor, as CPU=icelake (docs/cpu.md)' >&2
 fi
 
 mkdir -p "$folder"
 "$pathmeter" measure "$KERNEL" --cpu "$CPU" -o "$folder/exact.json" >/dev/null
-$root "$program" "$folder/exact.json" --pin "${PIN:-0}" -o "$folder/witness.json" >"$folder/table.txt" ||
-	exit
+$root "$program" "$folder/exact.json" --pin "${PIN:-0}" -o "$folder/witness.json" \
+	>"$folder/table.txt" || exit
 cat "$folder/table.txt"
-printf '\n%s: table.txt, witness.json and exact.json; docs/witness-pmu.md says where to send them\n' \
-	"$folder"
+printf '\n%s\n' "$folder has table.txt and witness.json: docs/witness-pmu.md says where to send it"

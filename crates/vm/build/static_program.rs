@@ -21,8 +21,8 @@ const FLAGS: &[&str] = &[
 ];
 
 /// For the linker: nothing but our own code, and no note that depends on where it was built.
-pub(crate) const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none \
-     -Wl,-z,noexecstack -Wl,-z,norelro";
+pub(crate) const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections \
+                               -Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro";
 
 /// Compiles one crate, which can use `libraries`; `extra` are its own flags.
 pub(crate) fn compile(

@@ -1,4 +1,5 @@
 //! The command, on this machine: with the clock in place of the counter, and without a counter.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not take for such")]
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

@@ -1,5 +1,6 @@
 //! A window of the counting program holds the instructions of the agent's, but for the stamps: so
 //! what is subtracted of a sample is right, whatever the compiler makes of the probes.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not take for such")]
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use pathmeter_probes::clock::COUNTER_ADDS;

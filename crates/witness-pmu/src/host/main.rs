@@ -15,7 +15,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, value_parser};
 use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
 
 use crate::document::{Counter, Witness};
@@ -35,7 +35,8 @@ struct Cli {
     #[arg(long, value_name = "CPU", default_value_t = 0)]
     pin: usize,
     /// How often each pass is executed
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    #[arg(value_parser = value_parser!(u32).range(1..=100))]
     runs: u32,
     /// Read the time-stamp counter in place of the counter: to test the program where there is no
     /// counter. The numbers are cycles

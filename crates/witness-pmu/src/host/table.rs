@@ -37,12 +37,14 @@ fn head(witness: &Witness) -> String {
         text += "A TEST OF THE PROGRAM: it read the time-stamp counter, so these are cycles.\n\n";
     }
     let hypervisor = if machine.hypervisor { ", virtual" } else { "" };
+    // A profile's name; what follows is QEMU's text for it, which the document has.
+    let cpu = exact.cpu.split(':').next().unwrap_or_default();
     let release = exact.release.as_deref().unwrap_or("unknown release");
     let cgroup = if witness.root_cgroup { "in the root cgroup" } else { "not in the root cgroup" };
     let lines = [
         format!("processor  {}{hypervisor}; microcode {}", machine.processor, machine.microcode),
         format!("kernel     {}", machine.kernel),
-        format!("exact      {} ({release}), --cpu {}", exact.subject, exact.cpu),
+        format!("exact      {} ({release}), --cpu {cpu}", exact.subject),
         format!(
             "executed   on CPU {}, {} runs of each pass, {cgroup}, rdpmc {}",
             machine.cpu, witness.runs, machine.rdpmc
