@@ -4,7 +4,7 @@ use pathmeter_catalogue::{Path, Suite};
 use pathmeter_probes::{
     Probe, ProbeStatus, clock, probes,
     sys::{self, flag},
-    task::Ended,
+    task::{self, Ended},
     text::Text,
 };
 
@@ -51,6 +51,7 @@ fn pass(modes: Modes, cpu: usize) -> Result<(), Refused> {
     let in_root = ground::prepare(cpu)?;
     // A program that was built without the counter reads the clock in its place, to be tested.
     let event = clock::READS_COUNTER.then(|| Event::open(modes, cpu)).transpose()?;
+    try_stamp()?;
     Line::write(format_args!("cgroup {}", u32::from(in_root)), []);
     let fitted = |count| event.as_ref().map_or(count, |event| event.fitted(count));
     straight::<0>(fitted);
@@ -64,6 +65,15 @@ fn pass(modes: Modes, cpu: usize) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Takes a stamp in a child: where the program may not read the counter, it is killed.
+fn try_stamp() -> Result<(), Refused> {
+    let tried = task::trial(|| usize::from(clock::stamp() == u64::MAX));
+    match tried {
+        Ok(Ended::Exit(_)) => Ok(()),
+        _ => Err(Refused { step: "rdpmc", error: 0 }),
+    }
 }
 
 fn straight<const COUNT: usize>(fitted: impl Fn(u64) -> u64) {

@@ -89,6 +89,8 @@ pub(crate) struct Event {
     page: NonNull<Shared>,
     index: u32,
     width: u16,
+    /// Nanoseconds for which it did not count until it was in its counter.
+    idle: u64,
 }
 
 impl Event {
@@ -99,7 +101,7 @@ impl Event {
         // SAFETY: a new mapping at an address of the kernel's choice, never unmapped.
         let page = unsafe { sys::checked(nr::MMAP, args) }.map_err(at("perf-mmap"))?;
         let page = NonNull::new(page as *mut Shared).ok_or(Refused { step: "perf-mmap", error: 0 });
-        let mut event = Self { file, page: page?, index: 0, width: 0 };
+        let mut event = Self { file, page: page?, index: 0, width: 0, idle: 0 };
         let Shared { index, capabilities, width, .. } = event.look();
         if capabilities & CAP_USER_RDPMC == 0 || !(1..=64).contains(&width) {
             return Err(Refused { step: "rdpmc", error: 0 });
@@ -108,6 +110,7 @@ impl Event {
             return Err(Refused { step: "free-counter", error: 0 });
         }
         (event.index, event.width) = (index, width);
+        event.idle = idle(file).ok_or(Refused { step: "free-counter", error: 0 })?;
         clock::COUNTER.store(index - 1, Ordering::Relaxed);
         Ok(event)
     }
@@ -126,14 +129,10 @@ impl Event {
                 self.index
             )));
         }
-        let mut bytes = [0; 24];
-        // The count, then the time enabled and the time counted.
-        let read = sys::read(self.file, &mut bytes);
-        match read {
-            Ok(24) if bytes[8..16] == bytes[16..] => Ok(()),
-            Ok(24) => Err(Text::format(format_args!("the event did not count all the time"))),
-            // A pinned event that lost its counter reads as the end of a file.
-            _ => Err(Text::format(format_args!("the event lost its counter ({read:?})"))),
+        match idle(self.file) {
+            Some(idle) if idle == self.idle => Ok(()),
+            Some(_) => Err(Text::format(format_args!("the event did not count all the time"))),
+            None => Err(Text::format(format_args!("the event lost its counter"))),
         }
     }
 
@@ -146,6 +145,17 @@ impl Event {
 
 const PROT_READ: usize = 1;
 const CAP_USER_RDPMC: u64 = 1 << 2;
+
+/// Nanoseconds for which the event was enabled and did not count. None if it has no counter: as it
+/// is pinned, it reads as the end of a file then.
+fn idle(file: usize) -> Option<u64> {
+    // The count, the time enabled, the time counted.
+    let mut bytes = [0; 24];
+    let read = sys::read(file, &mut bytes);
+    let [_, enabled, counted] =
+        [0, 8, 16].map(|at| bytes.get(at..at + 8)?.try_into().map(u64::from_ne_bytes).ok());
+    (read == Ok(bytes.len())).then(|| enabled?.checked_sub(counted?)).flatten()
+}
 
 fn open(modes: Modes, cpu: usize) -> sys::Ret {
     const HARDWARE: u32 = 0;
@@ -173,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_difference_wraps_at_the_counters_width() {
-        let event = |width| Event { file: 0, page: NonNull::dangling(), index: 1, width };
+        let event = |width| Event { file: 0, page: NonNull::dangling(), index: 1, width, idle: 0 };
         let over = 5_u64.wrapping_sub((1 << 48) - 3);
         assert_eq!(event(48).fitted(over), 8);
         assert_eq!(event(64).fitted(u64::MAX), u64::MAX);

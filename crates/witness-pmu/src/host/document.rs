@@ -188,9 +188,9 @@ impl Row {
         let Subtracted { stamps, user, kernel, both } = subtracted;
         let stamps = stamps.cast_signed();
         let modes = [
-            counted(&passes.user, index, stamps + user),
+            counted(&passes.user, index, stamps.saturating_add(user)),
             counted(&passes.kernel, index, kernel),
-            counted(&passes.both, index, stamps + both),
+            counted(&passes.both, index, stamps.saturating_add(both)),
         ];
         let failed = modes.iter().map(|mode| mode.failed).sum();
         let reason = modes.iter().find_map(|mode| mode.reason.clone());
@@ -229,8 +229,10 @@ fn counted(passes: &[Pass], index: usize, subtracted: i64) -> Mode {
             }
         }
     }
-    let left: Option<Vec<u64>> =
-        samples.iter().map(|sample| sample.checked_add_signed(-subtracted)).collect();
+    let left: Option<Vec<u64>> = samples
+        .iter()
+        .map(|sample| sample.checked_add_signed(subtracted.saturating_neg()))
+        .collect();
     match left.as_deref().map(Estimate::of) {
         Some(Some(estimate)) => mode.estimate = Ok(estimate),
         Some(None) => {}
