@@ -126,6 +126,14 @@ oldest-rust:
 		$(CARGO) +$(OLDEST_RUST) check --locked --workspace --all-targets; \
 	fi
 
+witness-pmu: cargo ## hold the exact counts against this processor's counter, as root; CPU=PROFILE
+	@scripts/packages.sh $(RUN_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter -p pathmeter-witness-pmu
+	@CPU='$(CPU)' KERNEL='$(KERNEL)' PIN='$(PIN)' scripts/witness-pmu.sh \
+		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
+		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter-witness-pmu \
+		$(or $(CARGO_TARGET_DIR),target)/witness-pmu
+
 install: cargo ## install pathmeter for this user
 	@scripts/packages.sh $(BUILD_PACKAGES)
 	$(CARGO) install --locked --path crates/pathmeter
@@ -145,4 +153,4 @@ cargo:
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
 .PHONY: help run test lint fuzz soak chaos examples bench portability portability-short \
-	portability-of oldest-rust install kernels fixtures cargo
+	portability-of oldest-rust witness-pmu install kernels fixtures cargo

@@ -2,33 +2,18 @@
 //!
 //! The agent is a static program without libc, with flags of its own, so it can't be an ordinary
 //! dependency; and a cargo inside cargo would wait for the same target folder. rustc is called
-//! directly, once a crate, those that others use first.
+//! directly, once a crate, those that others use first (`build/static_program.rs`).
+
+#[path = "build/static_program.rs"]
+mod static_program;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use static_program::{LINK, compile};
+
 /// The libraries of which the agent is made, each after those that it uses.
 const LIBRARIES: [&str; 4] = ["catalogue", "wire", "probes", "agent"];
-
-/// Flags for all of them. The code model and the missing position independence keep every address
-/// below 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of
-/// source and compiler alone.
-const FLAGS: &[&str] = &[
-    "--edition=2024",
-    "--cap-lints=allow",
-    "-Copt-level=2",
-    "-Cpanic=abort",
-    "-Crelocation-model=static",
-    "-Ccodegen-units=1",
-    "-Cdebuginfo=0",
-    "-Cstrip=symbols",
-    "-Cmetadata=pathmeter",
-    "--target=x86_64-unknown-linux-gnu",
-];
-
-/// For the linker: nothing but our own code, and no note that depends on where it was built.
-const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections -Wl,--build-id=none \
-                    -Wl,-z,noexecstack -Wl,-z,norelro";
 
 fn main() -> ExitCode {
     match build() {
@@ -61,44 +46,6 @@ fn build() -> Result<(), String> {
     let root = crates.join("agent/src/main.rs");
     let link = format!("-Clink-args={LINK}");
     compile(crates, &out, "init", &root, &LIBRARIES, &["--crate-type=bin", &link])
-}
-
-/// Compiles one crate, which can use `libraries`; `extra` are its own flags.
-fn compile(
-    crates: &Path,
-    out: &Path,
-    name: &str,
-    root: &Path,
-    libraries: &[&str],
-    extra: &[&str],
-) -> Result<(), String> {
-    let rustc = std::env::var_os("RUSTC").ok_or("RUSTC is not set")?;
-    let mut command = Command::new(rustc);
-    command
-        .args(FLAGS)
-        .args(extra)
-        .arg(format!("--crate-name=pathmeter_{name}"))
-        .arg(format!("--out-dir={}", out.display()))
-        // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
-        .arg(format!("--remap-path-prefix={}=", crates.display()))
-        .arg(root);
-    // Where a library finds those that it uses itself.
-    command.arg(format!("-Ldependency={}", out.display()));
-    for library in libraries {
-        let file = out.join(format!("libpathmeter_{library}.rlib"));
-        command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));
-    }
-    for variable in
-        ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"]
-    {
-        command.env_remove(variable);
-    }
-    let status = command.status().map_err(|error| format!("rustc can't be run: {error}"))?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(format!("the agent's crate {name} does not compile"))
-    }
 }
 
 /// Builds one of QEMU's plugins.

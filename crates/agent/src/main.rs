@@ -3,3 +3,5 @@
 #![no_main]
 
 mod runtime;
+
+use pathmeter_agent::enter;

@@ -1,4 +1,5 @@
-//! What libc would have brought: the entry point, memory functions, a panic handler.
+//! What libc would have brought: the entry point, memory functions, a panic handler. The program
+//! that includes it goes on in its `enter`.
 //!
 //! The compiler may emit calls to the memory functions for any copy; they are written with `rep`
 //! string instructions, which it can't turn back into calls to themselves.
@@ -6,8 +7,9 @@
 use core::arch::{asm, naked_asm};
 use core::panic::PanicInfo;
 
-use pathmeter_agent::enter;
 use pathmeter_probes::{sys, vdso};
+
+use super::enter;
 
 /// Most arguments that are looked at.
 const ARGUMENTS: usize = 4;

@@ -7,7 +7,7 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    clock::{self, marker_code},
+    clock::{self, marker_code, stamp_code},
     compat32::{self, Signalled},
     failure::{Failure, Outcome, broken, prove},
     lab,
@@ -87,12 +87,13 @@ fn popf_ac(report: &mut ProbeReport) -> Outcome {
         // whose stack accesses are aligned; the old flags are restored at its end.
         unsafe {
             asm!("push {set}",
-                marker_code!(begin), "rdtsc", "shl rdx, 32", "or rax, rdx", "mov {begin}, rax",
+                marker_code!(begin), stamp_code!(), "shl rdx, 32", "or rax, rdx",
+                "mov {begin}, rax",
                 "popfq",
-                "rdtsc", marker_code!(end), "shl rdx, 32", "or rax, rdx",
+                stamp_code!(), marker_code!(end), "shl rdx, 32", "or rax, rdx",
                 "pushfq", "pop {seen}", "push {flags}", "popfq",
                 set = in(reg) flags | AC, flags = in(reg) flags, begin = out(reg) begin,
-                seen = out(reg) seen, out("rax") end, out("rdx") _);
+                seen = out(reg) seen, out("rax") end, out("rdx") _, out("xmm15") _);
         }
         prove!(seen & AC != 0, "AC was not set by popf: {seen:#x}");
         Ok(end.wrapping_sub(begin))

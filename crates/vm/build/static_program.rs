@@ -1,0 +1,59 @@
+//! Builds a static program without libc, a crate at a time: the agent, and the program of
+//! `witness-pmu`, which must be built as the agent is.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Flags for all crates. The code model and the missing position independence keep every address
+/// below 2 GiB; one codegen unit keeps the agent's layout, and with it exact counts, a function of
+/// source and compiler alone.
+const FLAGS: &[&str] = &[
+    "--edition=2024",
+    "--cap-lints=allow",
+    "-Copt-level=2",
+    "-Cpanic=abort",
+    "-Crelocation-model=static",
+    "-Ccodegen-units=1",
+    "-Cdebuginfo=0",
+    "-Cstrip=symbols",
+    "-Cmetadata=pathmeter",
+    "--target=x86_64-unknown-linux-gnu",
+];
+
+/// For the linker: nothing but our own code, and no note that depends on where it was built.
+pub(crate) const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections \
+                               -Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro";
+
+/// Compiles one crate, which can use `libraries`; `extra` are its own flags.
+pub(crate) fn compile(
+    crates: &Path,
+    out: &Path,
+    name: &str,
+    root: &Path,
+    libraries: &[&str],
+    extra: &[&str],
+) -> Result<(), String> {
+    let rustc = std::env::var_os("RUSTC").ok_or("RUSTC is not set")?;
+    let mut command = Command::new(rustc);
+    command
+        .args(FLAGS)
+        .args(extra)
+        .arg(format!("--crate-name=pathmeter_{name}"))
+        .arg(format!("--out-dir={}", out.display()))
+        // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
+        .arg(format!("--remap-path-prefix={}=", crates.display()))
+        .arg(root);
+    // Where a library finds those that it uses itself.
+    command.arg(format!("-Ldependency={}", out.display()));
+    for library in libraries {
+        let file = out.join(format!("libpathmeter_{library}.rlib"));
+        command.arg("--extern").arg(format!("pathmeter_{library}={}", file.display()));
+    }
+    for variable in
+        ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"]
+    {
+        command.env_remove(variable);
+    }
+    let status = command.status().map_err(|error| format!("rustc can't be run: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("the crate {name} does not compile")) }
+}

@@ -1,0 +1,45 @@
+//! Builds the counting program (`src/lib.rs`) as the agent is built, and puts it where
+//! `include_bytes!` finds it: with stamps that read the processor's counter, and, to test all but
+//! that, with the agent's own.
+
+#[path = "../vm/build/static_program.rs"]
+mod static_program;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use static_program::{LINK, compile};
+
+/// The libraries of which it is made, each after those that it uses, and their folders.
+const LIBRARIES: [&str; 3] = ["catalogue", "probes", "witness_pmu"];
+const FOLDERS: [&str; 3] = ["catalogue", "probes", "witness-pmu"];
+
+fn main() -> ExitCode {
+    let built = build("counter", &["--cfg=feature=\"pmu\""]).and_then(|()| build("clock", &[]));
+    match built {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("cargo::error={error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds one of the two in a folder of its own, its probes with flags of their own.
+fn build(name: &str, probes: &[&str]) -> Result<(), String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("no parent folder")?;
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);
+    std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
+    println!("cargo::rerun-if-changed=../agent/src");
+    for (built, (library, folder)) in LIBRARIES.into_iter().zip(FOLDERS).enumerate() {
+        // Relative to this package: another checkout may share the target folder.
+        println!("cargo::rerun-if-changed=../{folder}/src");
+        let root = crates.join(folder).join("src/lib.rs");
+        let own = if library == "probes" { probes } else { &[] };
+        let flags = [&["--crate-type=rlib"], own].concat();
+        compile(crates, &out, library, &root, &LIBRARIES[..built], &flags)?;
+    }
+    let root = crates.join("witness-pmu/src/program.rs");
+    let link = format!("-Clink-args={LINK}");
+    compile(crates, &out, "count", &root, &LIBRARIES, &["--crate-type=bin", &link])
+}

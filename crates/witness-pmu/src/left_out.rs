@@ -1,0 +1,59 @@
+//! Paths that are not executed on a machine that is in use, and why.
+//!
+//! The probes were written for a guest that is thrown away. Each was read for what it changes
+//! outside its process; those that stay keep to the process, to the mount and network namespaces of
+//! [`crate::ground`], and to four seconds.
+
+use pathmeter_catalogue::{Kind, Path};
+
+const TRACING: &str = "it would use the kernel's tracing, which is one for the whole machine";
+const PORTS: &str = "it reads I/O ports that may belong to a device";
+const LAB: &str = "only the lab kernel can execute it";
+const COMPAT: &str = "its stamps are in a program of its own, which may not read the counter";
+const CHECK: &str = "it is a check, which has no cost";
+
+/// Paths by their names.
+const NAMED: &[(&str, &str)] = &[
+    ("switch.yield+ioport-0xffff", PORTS),
+    ("switch.yield+ioport-both", PORTS),
+    ("ioctl.compat-entry", COMPAT),
+    ("softirq.timer+user", TRACING),
+    ("softirq.timer+idle", TRACING),
+    ("softirq.net-rx", TRACING),
+];
+
+/// Why the path is left out; None if it is executed.
+pub(crate) fn reason(path: &Path) -> Option<&'static str> {
+    let named = NAMED.iter().find(|(name, _)| *name == path.name);
+    named.map(|(_, reason)| *reason).or_else(|| match path.kind {
+        Kind::Check => Some(CHECK),
+        // Beyond the named ones these need the lab's devices.
+        Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => Some(LAB),
+        // Linux lets no program at IOPL 3 keep interrupts out; a probe that tried would ask by a
+        // number that a later Linux may use for a call of its own.
+        Kind::Windows(_) if path.name.starts_with("switch.iopl") => Some(LAB),
+        Kind::Windows(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_catalogue::Suite;
+
+    #[test]
+    fn every_name_is_a_path() {
+        assert!(NAMED.iter().all(|(name, _)| Suite::Exact.find(name).is_some()));
+    }
+
+    #[test]
+    fn what_would_reach_beyond_the_process_is_left_out() {
+        let left = Suite::Exact.paths().iter().filter(|path| reason(path).is_some());
+        let names: Vec<_> = left.map(|path| path.name).collect();
+        for group in ["softirq.", "switch.iopl"] {
+            let paths = Suite::Exact.paths().iter().filter(|path| path.name.starts_with(group));
+            assert!(paths.into_iter().all(|path| names.contains(&path.name)), "{group}");
+        }
+        assert_eq!(names.len(), 21, "{names:?}");
+    }
+}
