@@ -1,6 +1,6 @@
 //! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pathmeter_catalogue::{Kind, Suite};
@@ -125,41 +125,91 @@ fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
     }
 }
 
+/// The windows of both, by how long they take in Bochs; None if one has none.
 fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
     let expected =
         |window: &WindowEvents| window.events.of(Event::Clock).saturating_sub(window.checks);
-    // Of windows that take as long in Bochs, the first that most others are like.
-    let mut known: BTreeMap<u64, HashMap<&WindowEvents, usize>> = BTreeMap::new();
-    for window in windows {
-        *known.entry(expected(window)).or_default().entry(window).or_default() += 1;
-    }
-    let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
-    for sample in samples {
-        *seen.entry(*sample).or_default() += 1;
-    }
-    let most = |seen: &mut dyn Iterator<Item = (u64, usize)>| {
-        seen.max_by_key(|(value, times)| (*times, std::cmp::Reverse(*value)))
-            .map(|(value, _)| value)
-    };
-    let mut shared = seen.iter().filter(|(value, _)| known.contains_key(value));
-    let alike: usize = shared.clone().map(|(_, times)| times).sum();
-    let agreed = most(&mut shared.by_ref().map(|(value, times)| (*value, *times)));
-    let in_bochs = agreed.or_else(|| most(&mut seen.iter().map(|(v, n)| (*v, *n))))?;
-    let in_qemu = agreed.or_else(|| {
-        most(&mut known.iter().map(|(value, windows)| (*value, windows.values().sum())))
-    })?;
-    let like = known.get(&in_qemu)?;
-    let window = like
-        .iter()
-        .max_by_key(|(window, times)| (**times, std::cmp::Reverse(window.events.retired())))?
-        .0;
+    let known = times(windows.iter().map(|window| expected(window)));
+    let seen = times(samples.iter().copied());
+    let shared: BTreeMap<u64, usize> =
+        seen.iter().filter(|(value, _)| known.contains_key(value)).map(|(v, n)| (*v, *n)).collect();
+    let agreed = most(&shared);
+    let bochs = agreed.or_else(|| most(&seen))?;
+    let in_qemu = agreed.or_else(|| most(&known))?;
+    // Windows that take as long may still differ in what they execute; most do the same.
+    let like: Vec<&WindowEvents> =
+        windows.iter().copied().filter(|window| expected(window) == in_qemu).collect();
+    let alike = |one: &WindowEvents| like.iter().filter(|other| **other == one).count();
+    let window = like.iter().rev().max_by_key(|window| alike(window))?;
     Some(Witnessed::Both(WitnessedCounts {
         retired: window.events.retired(),
         string_bytes: window.events.of(Event::StringBytes),
         clock: window.events.of(Event::Clock),
         checks: window.checks,
-        bochs: in_bochs,
+        bochs,
         windows: samples.len(),
-        shared: alike,
+        shared: shared.values().sum(),
+        values: [known.len(), seen.len()],
     }))
+}
+
+/// How often each value occurs.
+fn times(values: impl Iterator<Item = u64>) -> BTreeMap<u64, usize> {
+    values.fold(BTreeMap::new(), |mut times, value| {
+        *times.entry(value).or_default() += 1;
+        times
+    })
+}
+
+/// The value that occurs most often; of several the smallest.
+fn most(times: &BTreeMap<u64, usize>) -> Option<u64> {
+    times.iter().rev().max_by_key(|(_, times)| **times).map(|(value, _)| *value)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn window(kernel: u64, clock: u64, checks: u64) -> WindowEvents {
+        let events = [(Event::Kernel, kernel), (Event::Clock, clock), (Event::StringBytes, 8)];
+        WindowEvents { events: events.into_iter().collect(), open: 0, checks, entries: vec![] }
+    }
+
+    fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessedCounts {
+        let windows: Vec<_> = windows.iter().collect();
+        match compared(&windows, samples).unwrap() {
+            Witnessed::Both(counts) => counts,
+            Witnessed::Not(reason) => panic!("{reason}"),
+        }
+    }
+
+    #[test]
+    fn a_step_that_bochs_does_not_have_is_no_difference() {
+        let both = counts(&[window(100, 120, 3), window(100, 120, 3)], &[117, 117, 117]);
+        assert_eq!((both.retired, both.clock, both.checks, both.bochs), (100, 120, 3, 117));
+        assert_eq!((both.difference(), both.shared, both.windows), (0, 3, 3));
+        assert!(both.agree());
+    }
+
+    #[test]
+    fn an_instruction_more_is_one() {
+        let both = counts(&[window(100, 120, 3)], &[118, 118, 119]);
+        assert_eq!((both.difference(), both.shared, both.values), (1, 0, [1, 2]));
+        assert!(!both.agree());
+    }
+
+    #[test]
+    fn of_several_values_the_most_frequent_is_compared_that_both_have() {
+        let windows = [window(10, 10, 0), window(20, 20, 0), window(20, 20, 0), window(30, 30, 0)];
+        let both = counts(&windows, &[30, 30, 30, 40, 40, 40, 40, 10]);
+        assert_eq!((both.retired, both.bochs, both.difference()), (30, 30, 0));
+        assert_eq!((both.shared, both.windows), (4, 8));
+    }
+
+    #[test]
+    fn without_windows_there_is_nothing_to_compare() {
+        assert!(compared(&[], &[1]).is_none());
+        assert!(compared(&[&window(1, 1, 0)], &[]).is_none());
+    }
 }

@@ -42,6 +42,8 @@ pub struct WitnessedCounts {
     pub windows: usize,
     /// Of these, windows with a number of steps that windows in QEMU have too.
     pub shared: usize,
+    /// Different numbers of steps that windows have in QEMU, and in Bochs.
+    pub values: [usize; 2],
 }
 
 impl WitnessedCounts {
@@ -81,6 +83,17 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
     table.render(style) + "\n" + &style.paint(&style.fill(legend, 0), QUIET) + "\n"
 }
 
+/// Nothing if the two agree.
+fn remark(counts: &WitnessedCounts) -> String {
+    match (counts.agree(), counts.values) {
+        (true, _) => String::new(),
+        (false, [1, 1]) => "differs".to_owned(),
+        (false, [qemu, bochs]) => {
+            format!("none in common: {qemu} values in QEMU, {bochs} in Bochs")
+        }
+    }
+}
+
 fn cells(row: &WitnessRow) -> [Cell; 9] {
     let path = row.path.as_str();
     match &row.witnessed {
@@ -102,7 +115,7 @@ fn cells(row: &WitnessRow) -> [Cell; 9] {
                 grouped(counts.bochs).into(),
                 Cell::painted(&signed(counts.difference()), paint),
                 format!("{} of {}", counts.shared, counts.windows).into(),
-                Cell::painted(if counts.agree() { "" } else { "differs" }, paint),
+                Cell::painted(&remark(counts), paint),
             ]
         }
     }

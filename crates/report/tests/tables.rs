@@ -5,7 +5,8 @@ use pathmeter_model::{
     Threshold, Unit, compare,
 };
 use pathmeter_report::{
-    PathRow, Placement, Style, comparison_table, measurement_table, paths_table,
+    PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
+    measurement_table, paths_table, witness_table,
 };
 
 use Placement::{Hidden, Shown};
@@ -238,4 +239,32 @@ fn without_colour_there_is_no_escape_sequence() {
 /// Escape sequences made visible.
 fn coloured(table: &str) -> String {
     table.replace('\x1b', "␛")
+}
+
+#[test]
+fn what_a_witness_says() {
+    let both = |retired, clock, checks, bochs, shared, values| {
+        let string_bytes = checks * 8;
+        let windows = 31;
+        let counts = WitnessedCounts {
+            retired,
+            string_bytes,
+            clock,
+            checks,
+            bochs,
+            windows,
+            shared,
+            values,
+        };
+        Witnessed::Both(counts)
+    };
+    let rows = [
+        ("syscall.getppid", both(333, 333, 0, 333, 31, [1, 1])),
+        ("file.stat", both(2_533, 3_188, 9, 3_179, 30, [1, 2])),
+        ("tcp.round-trip", both(28_563, 29_219, 36, 29_185, 0, [1, 1])),
+        ("process.fork-exit", both(78_350, 90_994, 139, 87_655, 0, [9, 11])),
+        ("getcpu.rdpid", Witnessed::Not("QEMU: this CPU has no rdpid".into())),
+    ];
+    let rows = rows.map(|(path, witnessed)| WitnessRow { path: path.into(), witnessed });
+    insta::assert_snapshot!(witness_table(&rows, PLAIN));
 }

@@ -62,8 +62,17 @@ fn manual_pages_are_written_one_a_verb() {
     assert_eq!(scene.run(&["man", "--out", "man1"]).code, Some(0));
     let mut pages = scene.files("man1");
     pages.sort();
-    let verbs =
-        ["compare", "completions", "doctor", "experiment", "explain", "man", "measure", "paths"];
+    let verbs = [
+        "compare",
+        "completions",
+        "doctor",
+        "experiment",
+        "explain",
+        "man",
+        "measure",
+        "paths",
+        "witness",
+    ];
     let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));
     assert_eq!(pages, [&of_verbs[..], &["pathmeter.1".to_owned()]].concat());
     assert!(scene.read("man1/pathmeter-compare.1").contains("\\-\\-threshold"));

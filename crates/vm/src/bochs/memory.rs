@@ -27,8 +27,7 @@ const RESERVED: u32 = 2;
 const MAP_ENTRY: usize = 24;
 const LOW_RAM_END: u64 = 0x9_fc00;
 const MIB: u64 = 1 << 20;
-/// The high file begins at a multiple of this, and so does the initramfs.
-const ALIGNMENT: u64 = 2 * MIB;
+const PAGE: u64 = 4096;
 /// A kernel's pages are at most so far from the beginning of memory.
 const HIGHEST: u64 = 3 << 30;
 
@@ -68,10 +67,13 @@ impl Memory {
         let kernel = loadable(vmlinux).ok_or(Unplaceable::NoEntry)?;
         let (begin, end) = extent(&kernel).ok_or(Unplaceable::NoEntry)?;
         let high_at = begin / MIB * MIB;
-        let initramfs_at = end.next_multiple_of(ALIGNMENT);
-        let high_end = initramfs_at + initramfs.len() as u64;
-        if high_end > u64::from(mib) * MIB {
-            return Err(Unplaceable::TooSmall { needed: high_end.div_ceil(MIB) });
+        let high_end = u64::from(mib) * MIB;
+        // Where QEMU has it (hw/i386/x86.c, x86_load_linux): a kernel that finds memory occupied
+        // elsewhere takes other pages for everything.
+        let size = initramfs.len() as u64;
+        let initramfs_at = (high_end - 1).saturating_sub(size) / PAGE * PAGE;
+        if initramfs_at < end {
+            return Err(Unplaceable::TooSmall { needed: (end + size).div_ceil(MIB) + 1 });
         }
         if words.len() >= LONGEST_LINE {
             return Err(Unplaceable::Words);
@@ -170,7 +172,8 @@ mod tests {
         assert_eq!(number(&memory.low, LOW_AT) as u32, MAGIC);
         assert_eq!(number(&memory.low, NUMBERS) as u32, kernel.entry);
         let module = usize_of(number(&memory.low, MODULES) - memory.high_at);
-        assert_eq!(memory.high[module..], initramfs);
+        assert_eq!(memory.high[module..][..5000], initramfs);
+        assert_eq!(number(&memory.low, MODULES), 64 * MIB - 2 * PAGE);
         assert_eq!(number(&memory.low, MODULES + 8), 5000);
         assert_eq!(number(&memory.low, MAP + 2 * MAP_ENTRY + 8), 63 * MIB);
         assert_eq!(&memory.low[COMMAND_LINE - LOW_AT..][..6], b"a=b c\0");
