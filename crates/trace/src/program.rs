@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use crate::{
     code::Code,
     ledger::NO_ACCOUNT,
+    naming::{containing, is_thunk},
     places::Places,
     reader::Instruction,
-    symbols::{Gate, Location, Resolve, containing, is_thunk},
+    symbols::{Gate, Location, Resolve},
     tree::SourceLine,
 };
 
