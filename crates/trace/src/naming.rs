@@ -37,8 +37,7 @@ const BODIES: [&str; 4] = ["__do_sys_", "__do_compat_sys_", "__se_sys_", "__se_c
 /// What comes before NAME in symbols that only a function has: its padding (objtool), its type's
 /// hash (clang), its entry in the export table (linux `include/linux/export-internal.h`). Data is
 /// exported too, but data is not looked like a limit at a function's address.
-const PROOFS: [&str; 5] =
-    ["__pfx_", "__cfi_", "__kcfi_typeid_", "__ksymtab_", "__kstrtab_"];
+const PROOFS: [&str; 5] = ["__pfx_", "__cfi_", "__kcfi_typeid_", "__ksymtab_", "__kstrtab_"];
 
 /// What a limit's name begins or ends with. So do the names of many functions
 /// (`__mmu_notifier_invalidate_range_start`): see [`Functions`].
