@@ -14,8 +14,8 @@ use std::{borrow::Cow, cmp::Reverse, collections::HashSet};
 /// The limits of the kernel's text and of its sections of text, but for those in [`is_limit`].
 ///
 /// Sources: linux `include/asm-generic/vmlinux.lds.h` (every `*_TEXT`, `INIT_TEXT_SECTION`) and
-/// `arch/x86/kernel/vmlinux.lds.S`, 5.10 to 6.17. The limits of data are left out: no code is
-/// there.
+/// `arch/x86/kernel/vmlinux.lds.S`, 6.1; the tables of kernels from 5.10 to 7.3 have no others in
+/// text. The limits of data are left out: no code is there.
 const LIMITS: [&str; 7] = [
     "_text",
     "_stext",
@@ -36,7 +36,7 @@ const BODIES: [&str; 4] = ["__do_sys_", "__do_compat_sys_", "__se_sys_", "__se_c
 
 /// What comes before NAME in symbols that only a function has: its padding (objtool), its type's
 /// hash (clang), its entry in the export table (linux `include/linux/export-internal.h`). Data is
-/// exported too, but data is not looked like a limit at a function's address.
+/// exported too, but only names at an address of code are looked up.
 const PROOFS: [&str; 5] = ["__pfx_", "__cfi_", "__kcfi_typeid_", "__ksymtab_", "__kstrtab_"];
 
 /// What a limit's name begins or ends with. So do the names of many functions
@@ -63,7 +63,7 @@ pub(crate) fn is_thunk(name: &str) -> bool {
     name.starts_with("__x86_indirect_")
 }
 
-/// The names that look like a limit's and that the table shows to be functions.
+/// The names that look like a limit's and that the table shows to be functions'.
 #[derive(Default)]
 pub(crate) struct Functions<'a>(HashSet<&'a str>);
 
@@ -83,8 +83,9 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// What link-time optimizers append, with a number, so that the functions of two files that have
-/// one name have two (clang, clang, gcc). The number depends on the file's content or place.
+/// What link-time optimizers append, with a number, so that functions of two files that have one
+/// name get two: clang for a function made global, clang with unique names, gcc. The number depends
+/// on the file's content or place.
 const LINKING: [&str; 3] = ["llvm", "__uniq", "lto_priv"];
 
 /// `name` without what a link-time optimizer appended: `foo.llvm.5776530594906201460.cold` is

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    code::Code,
+    code::{Code, Flow},
     ledger::NO_ACCOUNT,
     naming::{containing, is_thunk},
     places::Places,
@@ -206,6 +206,9 @@ impl<'r> Program<'r> {
             return *number;
         }
         let number = self.named(&format!("{:#x}", placed.address), None);
+        // Linux makes thunks in memory that has no symbols (`its_init_thunk`).
+        self.functions[number as usize].is_thunk |=
+            matches!(placed.code.flow, Flow::JumpIndirect) && !placed.code.accesses;
         self.by_entry.insert(placed.address, number);
         self.note_entry(number, placed.address);
         number

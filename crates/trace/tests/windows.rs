@@ -93,6 +93,16 @@ fn a_retpolines_target_stands_beside_the_thunk() {
 }
 
 #[test]
+fn a_thunk_without_a_name_is_known_by_its_jump() {
+    let thunk = K + 0x3000;
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, thunk, SLOT).at(thunk, JMP_RAX).nops(B, 1).ret(B + 1, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], [format!("   {thunk:#x} call 1"), "   b call 2".to_owned()]);
+}
+
+#[test]
 fn returns_that_match_no_call_are_counted() {
     let pushed = tree(Writer::new().syscall(|w| {
         w.call(ENTRY + 1, A, SLOT).nops(A, 1).ret(A + 1, SLOT - 8).nops(B, 1).ret(B + 1, SLOT);
