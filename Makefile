@@ -91,6 +91,11 @@ soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fu
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
 
+names: cargo fixtures ## names and shapes of the call trees of all kernels in MORE_KERNELS=FOLDER
+	@[ -d '$(MORE_KERNELS)' ] || { echo 'give a folder: MORE_KERNELS=FOLDER' >&2; exit 1; }
+	PATHMETER_MORE_KERNELS='$(abspath $(MORE_KERNELS))' $(CARGO) test --release --locked \
+		-p pathmeter-e2e -- names:: --nocapture
+
 chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N of them
 	PATHMETER_SOAK=1 $(CARGO) test --release --locked -p pathmeter-e2e -- chaos:: --nocapture
 
@@ -152,5 +157,5 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak chaos examples bench portability portability-short \
-	portability-of oldest-rust witness-pmu install kernels fixtures cargo
+.PHONY: help run test lint fuzz soak names chaos examples bench portability portability-short \
+	portability-of oldest-rust witness witness-pmu install kernels fixtures cargo

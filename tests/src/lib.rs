@@ -6,6 +6,7 @@
 //! | `PATHMETER_KERNELS`      | folder of `cloud.deb` and `rt.deb`, Debian's kernel packages     |
 //! | `PATHMETER_TEST_KERNELS` | folder of `VARIANT.bzImage`, as `tests/kernels/build.sh` makes   |
 //! | `PATHMETER_FAKES`        | folder of `NAME.elf`, as `tests/kernels/fake` makes              |
+//! | `PATHMETER_MORE_KERNELS` | if set, a folder of kernels whose call trees are looked at       |
 //! | `PATHMETER_SOAK`         | if set to 1, the long forms of the tests run as well             |
 //!
 //! `make test` sets the folders and fills them; a test whose folder is not named fails, lest tests

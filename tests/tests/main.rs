@@ -19,6 +19,7 @@ mod inputs;
 mod interrupt;
 mod lab;
 mod layout;
+mod names;
 mod qemu;
 mod results;
 mod softirq;

@@ -126,6 +126,7 @@ fn window(rows: &[Row]) -> WindowTree {
         events: events(&counts_of_all, &footprint(total), &sum),
         unattributed: 0,
         interrupts: 0,
+        unmatched_returns: 0,
         functions: rows.iter().map(function).collect(),
         nodes: (0..).zip(rows).map(node).collect(),
         footprint: footprint(total),

@@ -63,6 +63,11 @@ impl CallFrame {
         }
     }
 
+    /// Whether its call entered a function, not only its own caller's next lines.
+    pub(crate) fn is_call(&self) -> bool {
+        self.entered != self.parent
+    }
+
     fn returns_to(&self, address: u64) -> bool {
         matches!(self.end, End::Return { return_to, .. } if return_to == address)
     }
@@ -116,8 +121,7 @@ impl Chain {
     /// Forgets calls that were never returned from: `slot` is being used anew.
     pub(crate) fn reuse(&mut self, slot: u64) {
         let kept = self.above(|used| used <= slot, slot);
-        let is_call = |frame: &&CallFrame| frame.entered != frame.parent;
-        if let Some(frame) = self.frames[kept..].iter().find(is_call) {
+        if let Some(frame) = self.frames[kept..].iter().find(|frame| frame.is_call()) {
             self.node = frame.parent;
         }
         self.frames.truncate(kept);

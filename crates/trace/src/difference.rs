@@ -13,7 +13,7 @@ use crate::{
     census::SlowInstruction,
     event::Event,
     footprint::Footprint,
-    symbols::folded,
+    naming::folded,
     tree::{Census, Counts, EventCounts, Function, NodeKind, WindowTree, add_census, events},
 };
 

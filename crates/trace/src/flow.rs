@@ -220,12 +220,16 @@ impl Window {
                 let frame = self.current.leave(index);
                 let End::Return { return_to, .. } = frame.end else { return };
                 if return_to != now.address {
+                    self.unmatched += u64::from(frame.is_call());
                     self.retpoline(program, number);
                 }
             }
             Return::Elsewhere => self.switch(program, number, slot),
             Return::Unseen => self.rise(program.entered(number), NodeKind::Call),
-            Return::Jump => self.jump(program, number),
+            Return::Jump => {
+                self.unmatched += 1;
+                self.jump(program, number);
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod event;
 mod flow;
 mod footprint;
 mod ledger;
+mod naming;
 mod places;
 mod program;
 pub mod reader;
@@ -41,11 +42,10 @@ pub use difference::{
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
+pub use naming::folded;
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};
-pub use symbols::{
-    Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError, folded,
-};
+pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};
 pub use tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use crate::{
-    code::Code,
+    code::{Code, Flow},
     ledger::NO_ACCOUNT,
+    naming::{containing, is_thunk},
     places::Places,
     reader::Instruction,
-    symbols::{Gate, Location, Resolve, containing, is_thunk},
+    symbols::{Gate, Location, Resolve},
     tree::SourceLine,
 };
 
@@ -205,6 +206,9 @@ impl<'r> Program<'r> {
             return *number;
         }
         let number = self.named(&format!("{:#x}", placed.address), None);
+        // Linux makes thunks in memory that has no symbols (`its_init_thunk`).
+        self.functions[number as usize].is_thunk |=
+            matches!(placed.code.flow, Flow::JumpIndirect) && !placed.code.accesses;
         self.by_entry.insert(placed.address, number);
         self.note_entry(number, placed.address);
         number

@@ -177,6 +177,7 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
         clock: window.total.clock,
         unattributed: 0,
         interrupts: window.interrupts,
+        unmatched_returns: window.unmatched,
         functions: Vec::new(),
         nodes: Vec::new(),
         // That of all windows alike is known at the end.

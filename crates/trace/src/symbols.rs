@@ -3,9 +3,12 @@
 //! The table is the text of `/proc/kallsyms` as the guest's init saw it: untrusted, so bounded.
 //! Format: `ADDRESS TYPE NAME[\t[MODULE]]` (linux `kernel/kallsyms.c`); types as in nm(1).
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
-use crate::tree::SourceLine;
+use crate::{
+    naming::{Functions, is_limit, unlinked},
+    tree::SourceLine,
+};
 
 /// Most bytes of a symbol table. Debian's has 3.6 MB.
 pub const MAX_KALLSYMS_BYTES: usize = 64 << 20;
@@ -89,6 +92,7 @@ struct Symbol {
     address: u64,
     /// Where the name stands in `names`.
     name: u32,
+    /// Its bytes; 0 for the limit of a section, where no function is.
     length: u16,
     /// One more than the index of its module; 0 for the kernel proper.
     module: u16,
@@ -101,32 +105,42 @@ impl Symbols {
             return Err(SymbolsError::TooLong(text.len()));
         }
         let mut lines = Vec::new();
-        let mut functions = 0_usize;
+        let mut functions = Functions::default();
+        let mut hidden = false;
         for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if line.is_empty() {
                 continue;
             }
-            let line = Line::parse(line).ok_or(SymbolsError::Line(index + 1))?;
-            functions += usize::from(line.is_function());
-            if line.is_function() && line.address != 0 {
+            let (line, name) = Line::parse(line).ok_or(SymbolsError::Line(index + 1))?;
+            functions.see(name);
+            hidden |= line.is_code() && line.address == 0;
+            if line.is_code() && line.address != 0 {
                 lines.push(line);
             }
         }
-        match (functions, lines.len()) {
-            (0, _) => Err(SymbolsError::Empty),
-            (_, 0) => Err(SymbolsError::Restricted),
-            _ => Ok(Self::of(lines)),
+        let symbols = Self::of(lines, &functions);
+        match (symbols.is_empty(), hidden) {
+            (false, _) => Ok(symbols),
+            (true, true) => Err(SymbolsError::Restricted),
+            (true, false) => Err(SymbolsError::Empty),
         }
     }
 
-    fn of(mut lines: Vec<Line<'_>>) -> Self {
-        lines.sort_unstable_by_key(Line::order);
-        lines.dedup_by_key(|line| line.address);
+    fn of(mut lines: Vec<Line<'_>>, functions: &Functions<'_>) -> Self {
+        lines.sort_unstable_by_key(|line| line.address);
         let mut symbols = Self::default();
         let mut modules = BTreeMap::new();
-        for line in lines {
-            let module = line.module.map_or(0, |name| symbols.module(&mut modules, name));
-            symbols.push(line.address, line.name, module);
+        for of_address in lines.chunk_by(|line, next| line.address == next.address) {
+            let address = of_address[0].address;
+            let named = of_address.iter().filter(|line| !is_limit(&line.name));
+            match named.min_by(|one, other| one.rank(functions).cmp(&other.rank(functions))) {
+                Some(line) => {
+                    let module = line.module.map_or(0, |name| symbols.module(&mut modules, name));
+                    symbols.push(address, &line.name, module);
+                }
+                // No function reaches beyond the limit of its section.
+                None => symbols.push(address, "", 0),
+            }
         }
         symbols
     }
@@ -151,12 +165,12 @@ impl Symbols {
 
     /// Number of functions.
     pub fn len(&self) -> usize {
-        self.table.len()
+        self.table.iter().filter(|symbol| symbol.length > 0).count()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.table.is_empty()
+        self.names.is_empty()
     }
 
     fn location(&self, symbol: Symbol, address: u64) -> Location<'_> {
@@ -174,7 +188,8 @@ impl Resolve for Symbols {
     fn resolve(&self, address: u64) -> Option<Location<'_>> {
         let after = self.table.partition_point(|symbol| symbol.address <= address);
         let symbol = *self.table[..after].last()?;
-        (address - symbol.address < MAX_FUNCTION_BYTES).then(|| self.location(symbol, address))
+        let is_in = symbol.length > 0 && address - symbol.address < MAX_FUNCTION_BYTES;
+        is_in.then(|| self.location(symbol, address))
     }
 }
 
@@ -182,12 +197,14 @@ impl Resolve for Symbols {
 struct Line<'a> {
     address: u64,
     kind: u8,
-    name: &'a str,
+    /// Without what a link-time optimizer appended.
+    name: Cow<'a, str>,
     module: Option<&'a str>,
 }
 
 impl<'a> Line<'a> {
-    fn parse(line: &'a [u8]) -> Option<Self> {
+    /// The line, and the name as it stands there.
+    fn parse(line: &'a [u8]) -> Option<(Self, &'a str)> {
         let line = str::from_utf8(line).ok()?;
         let mut words = line.split_ascii_whitespace();
         let address = u64::from_str_radix(words.next()?, 16).ok()?;
@@ -197,64 +214,18 @@ impl<'a> Line<'a> {
             Some(word) => Some(word.strip_prefix('[')?.strip_suffix(']')?),
             None => None,
         };
-        words.next().is_none().then_some(Self { address, kind: *kind, name, module })
+        let parsed = Self { address, kind: *kind, name: unlinked(name), module };
+        words.next().is_none().then_some((parsed, name))
     }
 
-    fn is_function(&self) -> bool {
-        matches!(self.kind, b't' | b'T' | b'w' | b'W')
+    /// Whether it is code's. A name that begins with a dot is a label in the midst of a function.
+    fn is_code(&self) -> bool {
+        matches!(self.kind, b't' | b'T' | b'w' | b'W') && !self.name.starts_with('.')
     }
 
-    /// By address; of several names for one address first the one to keep: global before local,
-    /// then with fewest leading underscores, then shortest, then by spelling.
-    fn order(&self) -> (u64, u8, usize, usize, &'a str) {
-        let rank = match self.kind {
-            b'T' => 0,
-            b'W' => 1,
-            _ => 2,
-        };
-        let underscores = self.name.bytes().take_while(|byte| *byte == b'_').count();
-        (self.address, rank, underscores, self.name.len(), self.name)
-    }
-}
-
-/// Suffixes that compilers give to clones of a function, each perhaps followed by a number.
-const CLONES: [&str; 5] = ["isra", "constprop", "part", "cold", "llvm"];
-
-/// `name` without what the compiler appended: `foo.isra.0.cold` is `foo`.
-///
-/// Two kernels compiled from the same source differ in such suffixes by accident, so functions are
-/// matched without them.
-pub fn folded(name: &str) -> &str {
-    let mut rest = name;
-    while let Some((head, last)) = rest.rsplit_once('.') {
-        let numbered = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
-        let (before, word) = match head.rsplit_once('.') {
-            Some((before, word)) if numbered => (before, word),
-            _ => (head, last),
-        };
-        if before.is_empty() || !CLONES.contains(&word) {
-            break;
-        }
-        rest = before;
-    }
-    rest
-}
-
-/// Labels within the assembly of an entry, which the table lists like functions of their own.
-const ENTRY_LABELS: [&str; 4] = ["_safe_stack", "_after_hwframe", "_unsafe_stack", "_end"];
-
-/// The function that a symbol's code is part of: that whose cold part the compiler moved away, or
-/// whose label it is.
-pub(crate) fn containing(name: &str) -> &str {
-    if name.starts_with("entry_") {
-        let stripped = ENTRY_LABELS.iter().find_map(|label| name.strip_suffix(label));
-        return stripped.unwrap_or(name);
-    }
-    match name.find(".cold") {
-        Some(at) if at > 0 && matches!(name.as_bytes().get(at + 5), None | Some(b'.')) => {
-            &name[..at]
-        }
-        _ => name,
+    /// The least of an address gives it its name.
+    fn rank(&self, functions: &Functions<'_>) -> impl Ord + use<'_, 'a> {
+        (functions.rank(&self.name), self.module)
     }
 }
 
@@ -312,9 +283,4 @@ impl Gate {
         }
         EXCEPTION_ENTRIES.iter().any(|entry| is(entry)).then_some(Self::Exception)
     }
-}
-
-/// Whether a function does nothing but jump where a register points.
-pub(crate) fn is_thunk(name: &str) -> bool {
-    name.starts_with("__x86_indirect_")
 }

@@ -203,6 +203,10 @@ pub struct WindowTree {
     pub unattributed: u64,
     /// Interrupts that came in the window.
     pub interrupts: u64,
+    /// Returns in the window that went to where no call came from, though calls on their stack
+    /// were seen. 0 unless something is wrong with the tree's shape: code that pushes an address
+    /// and returns to it is not known in any kernel.
+    pub unmatched_returns: u64,
     /// All functions, in the order in which they were entered.
     pub functions: Vec<Function>,
     /// The tree in preorder: children follow their parent, in the order of their first entry.

@@ -56,6 +56,8 @@ pub(crate) struct Window {
     /// The last inlined node looked up: from where, which chain, and what it was.
     inlined: (u32, u32, u32),
     pub(crate) interrupts: u64,
+    /// Returns that match no call: see [`crate::WindowTree::unmatched_returns`].
+    pub(crate) unmatched: u64,
     /// Stamps so far.
     pub(crate) stamps: u64,
     pub(crate) tentative: Extent,
@@ -79,6 +81,7 @@ impl Window {
             at: Arena::UNATTRIBUTED,
             inlined: (NO_NODE, 0, 0),
             interrupts: 0,
+            unmatched: 0,
             stamps: 0,
             tentative: Extent::default(),
             total: Extent::default(),
@@ -94,7 +97,7 @@ impl Window {
         self.parked.clear();
         self.current = Chain::new(Arena::UNATTRIBUTED, None);
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
-        (self.interrupts, self.stamps) = (0, 0);
+        (self.interrupts, self.unmatched, self.stamps) = (0, 0, 0);
         (self.tentative, self.total) = (Extent::default(), Extent::default());
         self.epoch += 1;
     }

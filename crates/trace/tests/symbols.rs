@@ -44,16 +44,148 @@ fn a_line_that_is_none_is_named() {
     }
 }
 
+/// The name that one of several symbols gives to their address, in whatever order they stand.
+fn chosen(symbols: &[&str], others: &[&str]) -> String {
+    let at = |address: u64, symbol: &&str| format!("{address:x} {symbol}\n");
+    let mut lines: Vec<_> =
+        symbols.iter().map(|symbol| at(0xffff_ffff_8100_0040, symbol)).collect();
+    lines.extend(others.iter().map(|symbol| at(0xffff_ffff_8200_0000, symbol)));
+    let mut names = Vec::new();
+    for _ in 0..lines.len() {
+        for _ in 0..2 {
+            let table = Symbols::parse(lines.concat().as_bytes()).unwrap();
+            let location = table.resolve(0xffff_ffff_8100_0040);
+            names.push(location.map_or_else(String::new, |found| found.name.to_owned()));
+            lines.reverse();
+        }
+        lines.rotate_left(1);
+    }
+    names.dedup();
+    assert_eq!(names.len(), 1, "it depends on the order: {names:?}");
+    names.remove(0)
+}
+
+#[test]
+fn of_several_names_the_functions_is_taken() {
+    // As the tables of Debian's kernels have them.
+    let cases: &[(&[&str], &str)] = &[
+        (&["T _stext", "T _text", "T startup_64"], "startup_64"),
+        (
+            &["T srso_alias_untrain_ret", "T _stext", "T _text", "T __pi__text"],
+            "srso_alias_untrain_ret",
+        ),
+        (
+            &[
+                "T __x86_indirect_thunk_array",
+                "T __x86_indirect_thunk_rax",
+                "T __pi___x86_indirect_thunk_rax",
+                "T __softirqentry_text_end",
+                "T __indirect_thunk_start",
+                "T __static_call_text_end",
+            ],
+            "__x86_indirect_thunk_rax",
+        ),
+        (&["T __x86_return_thunk", "T __pi___x86_return_thunk"], "__x86_return_thunk"),
+        (&["T __do_softirq", "T __softirqentry_text_start"], "__do_softirq"),
+        (&["T irq_entries_start", "T __irqentry_text_start"], "irq_entries_start"),
+        (&["T __bhi_args", "T __bhi_args_end"], "__bhi_args"),
+        (
+            &["t __do_sys_getppid", "T __ia32_sys_getppid", "T __x64_sys_getppid"],
+            "__x64_sys_getppid",
+        ),
+        (
+            &["t __do_compat_sys_sigreturn", "T __ia32_compat_sys_sigreturn"],
+            "__ia32_compat_sys_sigreturn",
+        ),
+    ];
+    for (symbols, name) in cases {
+        assert_eq!(chosen(symbols, &[]), *name);
+    }
+}
+
+#[test]
+fn a_function_keeps_its_name_if_only_its_linkage_changes() {
+    for (one, other, name) in [
+        (["T __memcpy", "W memcpy"], ["T __memcpy", "T memcpy"], "memcpy"),
+        (
+            ["t common_interrupt_return", "T swapgs_restore_regs_and_return_to_usermode"],
+            ["T common_interrupt_return", "T swapgs_restore_regs_and_return_to_usermode"],
+            "common_interrupt_return",
+        ),
+        (
+            ["T thermal_genl_event_tz", "T thermal_genl_event_tz_delete"],
+            ["t thermal_genl_event_tz", "T thermal_genl_event_tz_delete"],
+            "thermal_genl_event_tz",
+        ),
+    ] {
+        assert_eq!([chosen(&one, &[]), chosen(&other, &[])], [name; 2]);
+        let exported = format!("r __ksymtab_{}", other[1].trim_start_matches("T "));
+        assert_eq!(chosen(&other, &[&exported]), name);
+    }
+}
+
+#[test]
+fn what_looks_like_a_limit_gives_way_unless_the_table_shows_a_function() {
+    let both = ["T __a_begin", "T __a_longer_function"];
+    assert_eq!(chosen(&both, &[]), "__a_longer_function");
+    for proof in ["t __pfx___a_begin", "r __ksymtab___a_begin", "t __cfi___a_begin"] {
+        assert_eq!(chosen(&both, &[proof]), "__a_begin", "{proof}");
+    }
+    let data = ["r __ksymtab_a_begin", "d __a_begin"];
+    assert_eq!(chosen(&both, &data), "__a_longer_function");
+    // Alone, it is a function's as any other.
+    let alone = "__mmu_notifier_invalidate_range_end";
+    assert_eq!(chosen(&[&format!("T {alone}")], &[]), alone);
+}
+
+#[test]
+fn no_function_reaches_beyond_its_section() {
+    let table = b"ffffffff81000000 T last\n\
+        ffffffff81000010 T __sched_text_end\n\
+        ffffffff81000010 T __cpuidle_text_start\n\
+        ffffffff81000020 t .slowpath\n\
+        ffffffff81000040 t first\n\
+        ffffffff81000048 t .slowpath\n";
+    let symbols = Symbols::parse(table).unwrap();
+    assert_eq!((symbols.len(), symbols.is_empty()), (2, false));
+    let at = |offset: u64| symbols.resolve(0xffff_ffff_8100_0000 + offset).map(|found| found.name);
+    assert_eq!([at(0xf), at(0x10), at(0x20), at(0x3f)], [Some("last"), None, None, None]);
+    assert_eq!([at(0x40), at(0x48)], [Some("first"); 2]);
+    let limits = b"ffffffff81000000 T _stext\nffffffff81000010 T _etext\n";
+    assert_eq!(Symbols::parse(limits).unwrap_err(), SymbolsError::Empty);
+}
+
+#[test]
+fn what_a_link_time_optimizer_appends_is_no_part_of_a_name() {
+    for (name, expected) in [
+        ("do_sched_yield.llvm.5776530594906201460", "do_sched_yield"),
+        ("f.llvm.577.cold", "f.cold"),
+        ("f.cold.llvm.577", "f.cold"),
+        ("f.__uniq.123456.llvm.577", "f"),
+        ("f.lto_priv.0", "f"),
+        ("f.isra.0.lto_priv.1", "f.isra.0"),
+        ("f.constprop.0", "f.constprop.0"),
+        ("llvm_f.isra.0", "llvm_f.isra.0"),
+    ] {
+        assert_eq!(chosen(&[&format!("t {name}")], &[]), expected);
+    }
+    // The number decides nothing.
+    let of = |number: &str| chosen(&[&format!("t aa.llvm.{number}"), "t aaaa"], &[]);
+    assert_eq!([of("1"), of("5776530594906201460")], ["aa"; 2]);
+}
+
 #[test]
 fn compilers_suffixes_are_folded() {
     let cases = [
         ("schedule", "schedule"),
         ("finish_task_switch.isra.0", "finish_task_switch"),
         ("f.constprop.0.isra.0", "f"),
+        ("f.constprop.1", "f"),
         ("f.part.0.cold", "f"),
         ("f.llvm.1234567", "f"),
         ("f.cold", "f"),
-        ("__compound_literal.3", "__compound_literal.3"),
+        ("f.specialized.1", "f"),
+        ("f.7", "f"),
         (".cold", ".cold"),
         ("[user]", "[user]"),
     ];

@@ -89,6 +89,46 @@ fn a_retpolines_target_stands_beside_the_thunk() {
     }));
     let expected = ["   __x86_indirect_thunk_rax call 3", "   b call 2"];
     assert_eq!(drawn(&tree)[3..], expected);
+    assert_eq!(tree.unmatched_returns, 0);
+}
+
+#[test]
+fn a_thunk_without_a_name_is_known_by_its_jump() {
+    let thunk = K + 0x3000;
+    let tree = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, thunk, SLOT).at(thunk, JMP_RAX).nops(B, 1).ret(B + 1, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&tree)[3..], [format!("   {thunk:#x} call 1"), "   b call 2".to_owned()]);
+}
+
+#[test]
+fn returns_that_match_no_call_are_counted() {
+    let pushed = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).nops(A, 1).ret(A + 1, SLOT - 8).nops(B, 1).ret(B + 1, SLOT);
+        w.jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!(drawn(&pushed)[3..], ["   a call 2", "    b tail-call 2"]);
+    // A thunk by another name: its return address is overwritten, but by none of its own calls.
+    let overwritten = tree(Writer::new().syscall(|w| {
+        w.call(ENTRY + 1, A, SLOT).call(A, C, SLOT - 8).nops(C, 1).ret(C + 1, SLOT - 8);
+        w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
+    }));
+    assert_eq!([pushed.unmatched_returns, overwritten.unmatched_returns], [1, 1]);
+}
+
+#[test]
+fn a_call_into_a_functions_padding_is_a_call_of_it() {
+    let names = Names(vec![(ENTRY, "entry"), (A, "__pfx_b"), (B, "b")]);
+    let bytes = Writer::new()
+        .syscall(|w| {
+            w.call(ENTRY + 1, B - 2, SLOT).nops(B - 2, 5).ret(B + 3, SLOT);
+            w.jmp(ENTRY + 6, ENTRY + 0x80);
+        })
+        .stop();
+    let tree = whole(&bytes, &names).representative.unwrap();
+    assert_eq!(drawn(&tree)[3..], ["   b call 6"]);
+    assert_eq!(tree.functions[3].address, Some(format!("{B:#x}")));
 }
 
 /// Goes from `stack` to the other one: `stuffed` calls that are never returned from.
