@@ -94,6 +94,7 @@ struct accesses {
 static struct accesses accesses, at_stamp;
 static bool repeating;		/* a string instruction is to be executed once more */
 static uint64_t checks, checks_at_stamp;	/* executions that only saw that it is done */
+static uint64_t faults, faults_at_stamp;	/* exceptions: instructions begun, not executed */
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
@@ -198,8 +199,10 @@ static void resolve(uint64_t address)
 			continue;
 		if (open_ends[i].next == address)
 			change(open_ends[i].piece)->on++;
-		else if (!open_ends[i].moved)
+		else if (!open_ends[i].moved) {
 			change(open_ends[i].piece)->undone++;
+			faults++;
+		}
 		open_count--;
 		memmove(open_ends + i, open_ends + i + 1, (open_count - i) * sizeof(*open_ends));
 		return;
@@ -256,8 +259,11 @@ static void leave(uint64_t executed, uint64_t address)
 	repeating = block->ending == REPEAT && executed == block->size && address == last;
 	if (address == end)
 		counts->on++;
-	else if (executed < block->size)
+	else if (executed < block->size) {
 		counts->undone++;
+		/* One that is executed once more at once did input or output. */
+		faults += address != last;
+	}
 	else if (interrupted)
 		leave_open(piece, last, end);
 	else if (block->ending == INTERRUPT_RETURN)
@@ -270,7 +276,7 @@ static void begin_window(void)
 {
 	window++;
 	touched_count = open_count = 0;
-	unresolved = checks = 0;
+	unresolved = checks = faults = 0;
 	broken = entered = repeating = false;
 	last_line = UINT64_MAX;
 	memset(&accesses, 0, sizeof(accesses));
@@ -283,6 +289,7 @@ static void stamp(void)
 	at_stamp = accesses;
 	unresolved_at_stamp = unresolved + open_count;
 	checks_at_stamp = checks;
+	faults_at_stamp = faults;
 }
 
 static void on_block(unsigned int vcpu, void *data)
@@ -421,7 +428,7 @@ static void tell_window(void)
 	const uint64_t numbers[] = {
 		at_stamp.loads, at_stamp.stores, at_stamp.load_bytes, at_stamp.store_bytes,
 		at_stamp.splits, at_stamp.string_bytes, at_stamp.lines, at_stamp.pages,
-		unresolved_at_stamp, checks_at_stamp,
+		unresolved_at_stamp, checks_at_stamp, faults_at_stamp,
 	};
 	uint64_t pieces = 0;
 

@@ -131,6 +131,7 @@ mod tests {
                 events: events.into_iter().collect(),
                 open: 0,
                 checks: 0,
+                faults: 0,
                 entries: vec![16],
             }
         };

@@ -127,8 +127,10 @@ fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
 
 /// The windows of both, by how long they take in Bochs; None if one has none.
 fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
-    let expected =
-        |window: &WindowEvents| window.events.of(Event::Clock).saturating_sub(window.checks);
+    let expected = |window: &WindowEvents| {
+        let clock = window.events.of(Event::Clock).saturating_sub(window.checks);
+        clock.saturating_add(window.faults)
+    };
     let known = times(windows.iter().map(|window| expected(window)));
     let seen = times(samples.iter().copied());
     let shared: BTreeMap<u64, usize> =
@@ -146,6 +148,7 @@ fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
         string_bytes: window.events.of(Event::StringBytes),
         clock: window.events.of(Event::Clock),
         checks: window.checks,
+        faults: window.faults,
         bochs,
         windows: samples.len(),
         shared: shared.values().sum(),
@@ -173,7 +176,13 @@ mod tests {
 
     fn window(kernel: u64, clock: u64, checks: u64) -> WindowEvents {
         let events = [(Event::Kernel, kernel), (Event::Clock, clock), (Event::StringBytes, 8)];
-        WindowEvents { events: events.into_iter().collect(), open: 0, checks, entries: vec![] }
+        WindowEvents {
+            events: events.into_iter().collect(),
+            open: 0,
+            checks,
+            faults: 0,
+            entries: vec![],
+        }
     }
 
     fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessedCounts {
@@ -190,6 +199,13 @@ mod tests {
         assert_eq!((both.retired, both.clock, both.checks, both.bochs), (100, 120, 3, 117));
         assert_eq!((both.difference(), both.shared, both.windows), (0, 3, 3));
         assert!(both.agree());
+    }
+
+    #[test]
+    fn a_fault_is_a_step_of_bochs_only() {
+        let faulting = WindowEvents { faults: 2, ..window(100, 120, 3) };
+        let both = counts(&[faulting], &[119]);
+        assert_eq!((both.difference(), both.agree()), (0, true));
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub struct WitnessedCounts {
     /// Of these, the steps in which a string instruction only saw that it was done, which Bochs
     /// does not have.
     pub checks: u64,
+    /// Exceptions, which are steps of Bochs' clock only.
+    pub faults: u64,
     /// Steps of Bochs' clock.
     pub bochs: u64,
     /// Windows in Bochs.
@@ -49,7 +51,7 @@ pub struct WitnessedCounts {
 impl WitnessedCounts {
     /// Steps that Bochs has more than it should.
     pub fn difference(&self) -> i64 {
-        let expected = i128::from(self.clock) - i128::from(self.checks);
+        let expected = i128::from(self.clock) - i128::from(self.checks) + i128::from(self.faults);
         i64::try_from(i128::from(self.bochs) - expected).unwrap_or(i64::MAX)
     }
 
@@ -67,6 +69,7 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
         ("string bytes", Align::Right),
         ("QEMU", Align::Right),
         ("last checks", Align::Right),
+        ("faults", Align::Right),
         ("Bochs", Align::Right),
         ("difference", Align::Right),
         ("windows alike", Align::Right),
@@ -78,8 +81,9 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
     }
     let legend = "QEMU and Bochs: steps of each interpreter's clock, one for each instruction, and \
                   for each iteration of a string instruction. Last checks: the steps in which one \
-                  only saw that it was done, which QEMU has and Bochs has not. The difference is \
-                  Bochs - (QEMU - last checks).";
+                  only saw that it was done, which QEMU has and Bochs has not. Faults: \
+                  instructions begun and not executed, which Bochs counts and QEMU does not. The \
+                  difference is Bochs - (QEMU - last checks + faults).";
     table.render(style) + "\n" + &style.paint(&style.fill(legend, 0), QUIET) + "\n"
 }
 
@@ -94,14 +98,14 @@ fn remark(counts: &WitnessedCounts) -> String {
     }
 }
 
-fn cells(row: &WitnessRow) -> [Cell; 9] {
+fn cells(row: &WitnessRow) -> [Cell; 10] {
     let path = row.path.as_str();
     match &row.witnessed {
         Witnessed::Not(reason) => {
             let empty = || Cell::from("");
-            let blank = [empty(), empty(), empty(), empty(), empty(), empty(), empty()];
-            let [a, b, c, d, e, f, g] = blank;
-            [path.into(), a, b, c, d, e, f, g, reason.as_str().into()]
+            let [a, b, c, d] = [empty(), empty(), empty(), empty()];
+            let [e, f, g, h] = [empty(), empty(), empty(), empty()];
+            [path.into(), a, b, c, d, e, f, g, h, reason.as_str().into()]
         }
         Witnessed::Both(counts) => {
             let some = |number: u64| if number > 0 { grouped(number) } else { String::new() };
@@ -112,6 +116,7 @@ fn cells(row: &WitnessRow) -> [Cell; 9] {
                 some(counts.string_bytes).into(),
                 grouped(counts.clock).into(),
                 some(counts.checks).into(),
+                some(counts.faults).into(),
                 grouped(counts.bochs).into(),
                 Cell::painted(&signed(counts.difference()), paint),
                 format!("{} of {}", counts.shared, counts.windows).into(),

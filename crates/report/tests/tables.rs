@@ -251,6 +251,7 @@ fn what_a_witness_says() {
             string_bytes,
             clock,
             checks,
+            faults: 0,
             bochs,
             windows,
             shared,

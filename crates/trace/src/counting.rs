@@ -74,6 +74,9 @@ pub struct WindowEvents {
     /// Steps of the clock in which a repeated string instruction only saw that its last iteration
     /// was done. Another interpreter may have no such step.
     pub checks: u64,
+    /// Exceptions: instructions that were begun and not executed. They are no steps of the clock;
+    /// another interpreter's may count them.
+    pub faults: u64,
     /// The kernel's functions that were entered, in the order of the first time: for each the
     /// place of its entry in its line of 64 bytes.
     pub entries: Vec<u8>,
@@ -218,7 +221,7 @@ impl<R: Read> Reader<R> {
             let number = self.number()?;
             events.add(event, number);
         }
-        let [open, checks] = [self.number()?, self.number()?];
+        let [open, checks, faults] = [self.number()?, self.number()?, self.number()?];
         let pieces = self.number()?;
         if pieces > MAX_PIECES {
             return Err(Fault::What("a window of too many pieces"));
@@ -227,7 +230,7 @@ impl<R: Read> Reader<R> {
         for _ in 0..pieces {
             self.piece(&mut window)?;
         }
-        Ok(window.finish(open, checks))
+        Ok(window.finish([open, checks, faults]))
     }
 
     fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
@@ -265,7 +268,7 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn finish(mut self, open: u64, checks: u64) -> WindowEvents {
+    fn finish(mut self, [open, checks, faults]: [u64; 3]) -> WindowEvents {
         for (event, numbers) in
             [(Event::CodeLines, &mut self.lines), (Event::CodePages, &mut self.pages)]
         {
@@ -275,7 +278,7 @@ impl Gathering {
         }
         self.events.add(Event::Clock, self.clock);
         let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
-        WindowEvents { events: self.events, open, checks, entries }
+        WindowEvents { events: self.events, open, checks, faults, entries }
     }
 }
 
@@ -329,7 +332,7 @@ mod tests {
 
         /// A window of these pieces: block, executed, count, on, undone, entered.
         fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
-            let head = [0, 2, pieces.len() as u64];
+            let head = [0, 2, 1, pieces.len() as u64];
             self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
         }
 
@@ -364,7 +367,7 @@ mod tests {
         let pieces = [[0, 1, 2, 2, 0, 0], [1, 1, 18, 2, 0, 0]];
         let window = copy.window([16, 16, 16, 16, 0, 16, 2, 1], &pieces).only();
         let events = &window.events;
-        assert_eq!((window.open, window.checks), (0, 2));
+        assert_eq!((window.open, window.checks, window.faults), (0, 2, 1));
         assert_eq!((events.retired(), events.of(Event::Clock)), (4, 20));
         assert_eq!((events.of(Event::StringSteps), events.of(Event::StringBytes)), (18, 16));
         assert_eq!(events.of(Event::Slow(SlowInstruction::Rep)), 2);
