@@ -51,33 +51,31 @@ impl Counted {
         }
     }
 
-    /// The windows of all runs of a path that were sampled, if the clock agrees with them.
-    pub(crate) fn run_windows(
+    /// The windows of a path that one perturbed run sampled, if the clock agrees with them.
+    pub(crate) fn of_run(
         &self,
         index: usize,
+        run: usize,
         outcome: &PathOutcome,
     ) -> Result<Vec<&WindowEvents>, String> {
-        let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
-        let mut windows = Vec::new();
-        for (run, samples) in outcome.runs.iter().enumerate() {
-            let seen = self.windows(executions.get(run).copied())?;
-            if seen.len() != samples.len() {
-                let (seen, samples) = (seen.len(), samples.len());
-                return Err(format!("the counter saw {seen} windows of {samples}"));
-            }
-            seen.iter().zip(samples).try_for_each(|(window, clock)| check(window, *clock))?;
-            windows.extend(seen);
+        let execution = self.executions.get(&index).and_then(|executions| executions.get(run));
+        let samples = outcome.runs.get(run).map(Vec::as_slice).unwrap_or_default();
+        let seen = self.windows(execution.copied())?;
+        if seen.len() != samples.len() {
+            let (seen, samples) = (seen.len(), samples.len());
+            return Err(format!("the counter saw {seen} windows of {samples}"));
         }
-        Ok(windows)
+        seen.iter().zip(samples).try_for_each(|(window, clock)| check(window, *clock))?;
+        Ok(seen)
     }
 
     fn counts(&self, index: usize, outcome: &PathOutcome) -> Result<PathCounts, String> {
-        let windows = self.run_windows(index, outcome)?;
-        let mut left = windows.iter();
-        let retired = outcome.runs.iter().map(|samples| {
-            left.by_ref().take(samples.len()).map(|window| window.events.retired()).collect()
-        });
-        let retired = retired.collect();
+        let runs = (0..outcome.runs.len()).map(|run| self.of_run(index, run, outcome));
+        let runs = runs.collect::<Result<Vec<_>, _>>()?;
+        let retired =
+            |seen: &Vec<&WindowEvents>| seen.iter().map(|window| window.events.retired()).collect();
+        let retired = runs.iter().map(retired).collect();
+        let windows = runs.concat();
         let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
         let events = PathEvents::new(windows.iter().map(|window| &window.events), placement);
         Ok(PathCounts { retired, events })
