@@ -10,8 +10,9 @@ CARGO := cargo
 # PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
-TEST_PACKAGES := $(RUN_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc xz-utils:xz \
-	libelf-dev libssl-dev
+WITNESS_PACKAGES := bochs:bochs bochs-sdl
+TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc \
+	xz-utils:xz libelf-dev libssl-dev
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # libFuzzer is C++.
 FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
@@ -130,6 +131,13 @@ oldest-rust:
 		rustup toolchain install $(OLDEST_RUST) --profile minimal && \
 		$(CARGO) +$(OLDEST_RUST) check --locked --workspace --all-targets; \
 	fi
+
+# Kernels that `make witness` checks; more are given as in KERNELS="old.deb new.deb".
+KERNELS = $(PATHMETER_KERNELS)/cloud.deb
+witness: cargo kernels ## check the counts with a second interpreter, Bochs; KERNELS=FILES
+	@scripts/packages.sh $(RUN_PACKAGES) $(WITNESS_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter
+	@scripts/witness.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(KERNELS)
 
 witness-pmu: cargo ## hold the exact counts against this processor's counter, as root; CPU=PROFILE
 	@scripts/packages.sh $(RUN_PACKAGES)

@@ -3,9 +3,9 @@
  * before the processor executes its first instruction (crates/vm/src/bochs/memory.rs).
  *
  * Bochs has memory of its own for each 128 KiB of the machine's only once they are accessed, and
- * takes it from one array in the order of the first accesses. It loads a file into that array in one
- * piece. So a file longer than that is where it belongs only if the accesses come in the order of
- * the addresses, before any others: they are the first thing that is done here.
+ * takes it from one array in the order of the first accesses. It loads a file into that array in
+ * one piece. So a file longer than that is where it belongs only if the accesses come in the order
+ * of the addresses, before any others: they are the first thing that is done here.
  *
  * Sources: Intel SDM vol. 3A 10.1.4 (the first instruction), 10.9.1 (to protected mode); Bochs
  * memory/misc_mem.cc (load_RAM, allocate_block).

@@ -103,7 +103,7 @@ static unsigned int open_count;
 static uint64_t unresolved, unresolved_at_stamp;
 
 static struct set lines, pages;	/* of data */
-static uint64_t last_line;	/* the one accessed last; a number that no line has before the first */
+static uint64_t last_line;	/* the one accessed last; at first a number that no line has */
 
 static bool broken;		/* a limit is reached: this window is not told */
 static bool instrumented;	/* all code, not only markers */

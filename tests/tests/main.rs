@@ -25,3 +25,4 @@ mod results;
 mod softirq;
 mod unexplained;
 mod users;
+mod witness;

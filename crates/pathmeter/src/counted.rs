@@ -35,8 +35,8 @@ impl Counted {
         Self { counting, executions }
     }
 
-    /// What was counted of the path with this index in [`Suite::Exact`], with this outcome; None for
-    /// a path that is not measured in windows.
+    /// What was counted of the path with this index in [`Suite::Exact`], with this outcome; None
+    /// for a path that is not measured in windows.
     ///
     /// # Errors
     /// What the counter saw is not what the clock says.

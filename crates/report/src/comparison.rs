@@ -167,7 +167,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         return String::new();
     }
     let Summary { same, identical, .. } = comparison.summary;
-    let identical = format!("{identical} of {same} same paths are identical in everything counted");
+    let identical = format!("{identical} of {same} same paths are identical in all but placement");
     let line = match moved {
         0 => identical,
         moved => format!("{identical}; functions moved within their lines in {moved}"),

@@ -230,6 +230,11 @@ impl VmError {
             {
                 return shortage_help(source);
             }
+            Self::Bochs { .. } => {
+                "install Bochs 2.7 or newer with its SDL display (Debian: bochs, bochs-sdl), or \
+                 name another one with --bochs FILE"
+            }
+            Self::Unplaceable(Unplaceable::TooSmall { .. }) => "give it more with --memory MIB",
             Self::NoArchCapabilities | Self::ArchCapabilities => {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/cpu.md explains them"

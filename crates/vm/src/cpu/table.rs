@@ -256,8 +256,8 @@ const GDS_CTRL: u64 = 1 << 25;
 
 const PCID: Lack = Lack {
     name: "pcid, invpcid",
-    means: "switches of address space lack the few instructions that choose one, and with page \
-            table isolation each entry lacks those that keep the TLB",
+    means: "on the real machine, under page table isolation, each system call takes 7 instructions \
+            more and a yield round trip 87 (Linux 6.1, measured in Bochs: docs/witness.md)",
 };
 const XSAVES: Lack = Lack {
     name: "xsaves, xsavec",

@@ -1,0 +1,43 @@
+//! A second interpreter: the same paths in Bochs.
+
+use pathmeter_e2e::Scene;
+
+/// A variant of the lab kernel whose every path both interpreters can execute, and on which no
+/// path depends on where memory was taken from before.
+const SUBJECT: &str = "lab:vendor=intel,smap=off,flags=constant,irq-restore=popf";
+
+#[test]
+fn two_interpreters_agree_on_every_path() {
+    let ran = Scene::warm().run(&["witness", SUBJECT]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let alike = |path: &str| {
+        let row = ran.stdout.lines().find(|line| line.split_whitespace().next() == Some(path));
+        let words: Vec<_> = row.unwrap_or_default().split_whitespace().collect();
+        // … difference, and "51 of 51".
+        let [.., difference, shared, "of", windows] = words[..] else {
+            panic!("{path}: {}", ran.stdout)
+        };
+        assert_eq!((difference, shared), ("0", windows), "{path}");
+    };
+    for path in ["syscall.getppid", "ioctl.compat-entry", "process.fork-exit", "memory.fault-anon"]
+    {
+        alike(path);
+    }
+}
+
+#[test]
+fn what_is_no_bochs_is_named_with_what_to_install() {
+    let ran = Scene::warm().run(&["witness", "lab", "--bochs", "/no/such/bochs"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("/no/such/bochs: it can't be run"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("bochs-sdl"), "{}", ran.stderr);
+    let ran = Scene::warm().run(&["witness", "lab", "--bochs", "/bin/true"]);
+    assert!(ran.stderr.contains("does not say that it is Bochs"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_cpu_is_no_choice() {
+    let ran = Scene::warm().run(&["witness", "lab", "--cpu", "skylake"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("both interpreters have the same CPU"), "{}", ran.stderr);
+}
