@@ -102,10 +102,10 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
     let path = row.path.as_str();
     match &row.witnessed {
         Witnessed::Not(reason) => {
-            let empty = || Cell::from("");
-            let [a, b, c, d] = [empty(), empty(), empty(), empty()];
-            let [e, f, g, h] = [empty(), empty(), empty(), empty()];
-            [path.into(), a, b, c, d, e, f, g, h, reason.as_str().into()]
+            let mut cells = [(); 10].map(|()| Cell::from(""));
+            cells[0] = path.into();
+            cells[9] = reason.as_str().into();
+            cells
         }
         Witnessed::Both(counts) => {
             let some = |number: u64| if number > 0 { grouped(number) } else { String::new() };

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_model::{Threshold, compare, parse_measurement};
-use pathmeter_report::{Style, comparison_table, measurement_table};
+use pathmeter_report::{Placement, Style, comparison_table, measurement_table};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(result) = parse_measurement(bytes) else { return };
@@ -12,7 +12,9 @@ fuzz_target!(|bytes: &[u8]| {
     let comparison = compare(&result, &result, Threshold::default());
     assert!(comparison.paths.iter().all(|path| path.difference.unwrap_or(0) == 0));
     let style = Style { colour: false, width: Some(80) };
-    for table in [measurement_table(&result, style), comparison_table(&comparison, style)] {
+    for table in
+        [measurement_table(&result, style), comparison_table(&comparison, Placement::Shown, style)]
+    {
         assert!(!table.contains(|c: char| c.is_control() && c != '\n'), "{table:?}");
     }
 });

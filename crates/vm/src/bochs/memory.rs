@@ -161,6 +161,11 @@ mod tests {
         u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
     }
 
+    fn short(bytes: &[u8], address: usize) -> u32 {
+        let at = address - LOW_AT;
+        u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
     #[test]
     fn the_kernel_lies_where_it_is_entered_and_is_told_of_everything() {
         let initramfs = [7; 5000];
@@ -169,8 +174,8 @@ mod tests {
         let first = &kernel.segments[0];
         let at = usize_of(first.address - memory.high_at);
         assert_eq!(&memory.high[at..at + first.bytes.len()], first.bytes);
-        assert_eq!(number(&memory.low, LOW_AT) as u32, MAGIC);
-        assert_eq!(number(&memory.low, NUMBERS) as u32, kernel.entry);
+        assert_eq!(short(&memory.low, LOW_AT), MAGIC);
+        assert_eq!(short(&memory.low, NUMBERS), kernel.entry);
         let module = usize_of(number(&memory.low, MODULES) - memory.high_at);
         assert_eq!(memory.high[module..][..5000], initramfs);
         assert_eq!(number(&memory.low, MODULES), 64 * MIB - 2 * PAGE);
