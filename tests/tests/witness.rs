@@ -36,7 +36,10 @@ fn what_is_no_bochs_is_named_with_what_to_install() {
 }
 
 #[test]
-fn the_cpu_is_no_choice() {
+fn the_cpu_is_no_choice_and_there_is_one() {
+    let ran = Scene::warm().run(&["witness", "lab:cpus=2"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("Bochs is given one CPU"), "{}", ran.stderr);
     let ran = Scene::warm().run(&["witness", "lab", "--cpu", "skylake"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("both interpreters have the same CPU"), "{}", ran.stderr);

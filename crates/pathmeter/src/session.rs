@@ -100,20 +100,21 @@ impl Session {
         Ok(self.document(image, measured))
     }
 
-    /// What came of all paths, and what was counted, run anew.
+    /// What came of the paths that a witness is asked about, and what was counted, run anew.
     pub(crate) fn count(
         &self,
         image: &Image,
         progress: Report<'_>,
     ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
         let measured = self.with_request(image, progress, |request| {
-            pathmeter_vm::measure(request, &pathmeter_trace::count)
+            let plan = pathmeter_vm::witness_plan(request.settings);
+            pathmeter_vm::measure_plan(request, &plan, &pathmeter_trace::count)
         })?;
         let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         Ok((measured.paths, counts.unwrap_or_else(|| Counted::new(&[], Counting::default()))))
     }
 
-    /// What came of the paths that have windows in Bochs.
+    /// What came of the same paths in Bochs.
     pub(crate) fn witness(
         &self,
         image: &Image,
@@ -121,6 +122,11 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<Vec<PathOutcome>, Failure> {
         self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
+    }
+
+    /// The guest's settings for `image`.
+    pub(crate) fn settings_of(&self, image: &Image) -> Settings {
+        image.settings(&self.settings)
     }
 
     /// The QEMU's version.

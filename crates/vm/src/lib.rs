@@ -47,14 +47,14 @@ mod snapshot;
 mod stream;
 
 pub use ask::AskError;
-pub use bochs::{Bochs, Unplaceable, WITNESS_CPU, witness};
+pub use bochs::{Bochs, Unplaceable, WITNESS_CPU, witness, witness_plan};
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
 pub use initramfs::{AGENT, Initramfs};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
-pub use measure::{MeasuredKernel, measure, measure_elapsed};
+pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
 pub use outcome::{PathOutcome, PathStatus};
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use process::{Interrupt, host_cpus};

@@ -51,18 +51,27 @@ pub fn measure<C: Send>(
     request: &Request<'_>,
     read: &(dyn Fn(File) -> C + Sync),
 ) -> Result<MeasuredKernel<C>, VmError> {
-    measure_in::<QemuGuest, C>(request.qemu, request, &Counter::of(request, read)?)
+    measure_plan(request, &Plan::new(Suite::Exact, request.runs), read)
+}
+
+/// The same with a plan of one's own. The paths that it leaves out have failed.
+pub fn measure_plan<C: Send>(
+    request: &Request<'_>,
+    plan: &Plan,
+    read: &(dyn Fn(File) -> C + Sync),
+) -> Result<MeasuredKernel<C>, VmError> {
+    measure_in::<QemuGuest, C>(request.qemu, request, plan, &Counter::of(request, read)?)
 }
 
 fn measure_in<G: Guest, C: Send>(
     host: &G::Host,
     request: &Request<'_>,
+    all: &Plan,
     counter: &Counter<'_, C>,
 ) -> Result<MeasuredKernel<C>, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
-        let all = Plan::new(Suite::Exact, request.runs);
-        let plan = lost.iter().fold(all, |plan, (index, _)| plan.without(*index));
+        let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
         let initramfs = Initramfs::new(&plan);
         let (Attempt { collected, about, snapshot }, counts) =
             counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
@@ -335,8 +344,11 @@ mod tests {
 
     fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
         let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
-        with_request(host, cache, |request| measure_in::<FakeGuest, ()>(host, request, &counter))
-            .map(|kernel| kernel.paths)
+        with_request(host, cache, |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            measure_in::<FakeGuest, ()>(host, request, &plan, &counter)
+        })
+        .map(|kernel| kernel.paths)
     }
 
     fn panicked() -> GuestCause {

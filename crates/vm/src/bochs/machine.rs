@@ -32,17 +32,22 @@ pub(super) mod fd {
     pub(in super::super) const HIGH: i32 = 6;
 }
 
+/// A vendor of CPUs, as they say it.
+const INTEL: &str = "GenuineIntel";
+
+/// Whether the machine's CPU is one of Intel's.
+pub(super) fn is_intels(settings: &Settings) -> bool {
+    let vendor = |word: &str| word.strip_prefix("vendor=") == Some(INTEL);
+    settings.cpu.text().split(',').any(vendor)
+}
+
 /// Bochs' configuration of the machine with these settings, whose memory has the high file at
 /// `high_at`.
 ///
-/// No serial port: at its real speed a line of a kernel's takes as long as a path's measurement.
+/// Few devices, as QEMU's machine has, so that a kernel is as busy with them. No serial port: at its real speed a line of a kernel's takes as long as a path's measurement.
 /// What is written to port 0xe9, as the agent's messages are, Bochs prints.
 pub(super) fn configuration(settings: &Settings, high_at: u64) -> String {
-    let vendor = if settings.cpu.text().contains("vendor=GenuineIntel") {
-        "GenuineIntel"
-    } else {
-        "AuthenticAMD"
-    };
+    let vendor = if is_intels(settings) { INTEL } else { "AuthenticAMD" };
     let memory = settings.memory_mib;
     let file = |number: i32| format!("/proc/self/fd/{number}");
     let (firmware, low, high) = (file(fd::FIRMWARE), file(fd::LOW), file(fd::HIGH));
@@ -60,6 +65,8 @@ pub(super) fn configuration(settings: &Settings, high_at: u64) -> String {
          debug: action=ignore\n\
          port_e9_hack: enabled=1\n\
          com1: enabled=0\n\
+         pci: enabled=0\n\
+         ata0: enabled=0\n\
          clock: sync=none, time0={BEGIN}\n\
          cpu: model=bx_generic, count=1, ips={SPEED}, reset_on_triple_fault=0\n\
          cpuid: vendor_string={vendor}, {CPUID}\n"
