@@ -86,7 +86,7 @@ impl Bochs {
 }
 
 /// The path that the CPU that Bochs puts together can't execute, unless it is Intel's: it has AMD's
-/// `syscall` in 64-bit code only (Bochs cpu/generic_cpuid.cc).
+/// `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`).
 const BY_32_BIT_SYSCALL: &str = "ioctl.compat-entry";
 
 /// What both interpreters execute on a machine with these settings, once: the paths of

@@ -44,8 +44,9 @@ pub(super) fn is_intels(settings: &Settings) -> bool {
 /// Bochs' configuration of the machine with these settings, whose memory has the high file at
 /// `high_at`.
 ///
-/// Few devices, as QEMU's machine has, so that a kernel is as busy with them. No serial port: at its real speed a line of a kernel's takes as long as a path's measurement.
-/// What is written to port 0xe9, as the agent's messages are, Bochs prints.
+/// Few devices, as QEMU's machine has, so that a kernel is as busy with them. No serial port: at
+/// its real speed a line of a kernel's takes as long as a path's measurement. What is written to
+/// port 0xe9, as the agent's messages are, Bochs prints.
 pub(super) fn configuration(settings: &Settings, high_at: u64) -> String {
     let vendor = if is_intels(settings) { INTEL } else { "AuthenticAMD" };
     let memory = settings.memory_mib;
