@@ -13,7 +13,7 @@
 struct set {
 	struct { uint64_t value; uint32_t window; } *places;
 	size_t size, filled;	/* size is a power of two */
-	uint32_t window;	/* that it is of */
+	uint32_t window;	/* whose values it holds */
 };
 enum { FIRST_SIZE = 1 << 10, LARGEST_SIZE = 1 << 22 };
 

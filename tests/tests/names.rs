@@ -89,7 +89,10 @@ fn tree(title: String, window: &Value) -> Tree {
         let name = function["name"].as_str().unwrap();
         let is_no = |(begin, end): &&(&str, &str)| name.starts_with(begin) && name.ends_with(end);
         assert!(!NO_FUNCTION.iter().any(|no| is_no(&no)), "{title}: {name} is no function");
-        assert!(!BY_FILE.iter().any(|by| name.contains(by)), "{title}: {name} is of one build");
+        assert!(
+            !BY_FILE.iter().any(|by| name.contains(by)),
+            "{title}: {name} differs from build to build"
+        );
     }
     assert_thunks(&title, window);
     let events = window["events"].as_object().unwrap().iter();

@@ -52,7 +52,7 @@ fn head(witness: &Witness) -> String {
     ];
     text += &lines.join("\n");
     if exact.release.as_ref() != Some(&machine.release) {
-        text += "\nThe exact result is of another kernel than the one that runs here.";
+        text += "\nThe exact result was measured on another kernel, not the one that runs here.";
     }
     text += "\n\n";
     text
