@@ -3,6 +3,8 @@
 //! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
 //!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts
 //!   nothing.
+//! - [`ProgramResult`], `pathmeter.program/1`: what one program cost on one subject, run by run and
+//!   row by row; read back by [`parse_program`].
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
 //!
@@ -16,6 +18,7 @@ mod configuration;
 mod events;
 mod measurement;
 mod parse;
+mod program;
 mod schema;
 
 pub use compare::{Threshold, compare, differences};
@@ -27,7 +30,11 @@ pub use measurement::{
     ValueCount,
 };
 pub use parse::{
-    Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES,
-    MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
+    Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
+    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
 };
-pub use schema::{comparison_schema, result_schema};
+pub use program::{
+    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
+    parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
+};
+pub use schema::{comparison_schema, program_schema, result_schema};

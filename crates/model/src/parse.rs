@@ -1,4 +1,4 @@
-//! Reading a result back.
+//! Reading a result back; what all documents have in common is used for a program's too.
 //!
 //! A result file comes from outside: it may be truncated, edited, hostile or of another version.
 //! Everything that the rest of the program relies on is checked here, once: sizes are bounded, the
@@ -6,11 +6,11 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 use thiserror::Error;
 
-use crate::{Estimate, Measurement, PathResult, Status, Unit};
+use crate::{Estimate, Measurement, PathResult, RunInconsistency, Status, Unit};
 
 /// Largest result file read, in bytes. A full result of all paths takes about half a mebibyte.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
@@ -54,16 +54,21 @@ pub enum ParseError {
     Utf16,
     /// A JSON document of another kind or version.
     #[error(
-        "the schema is {found}, not \"pathmeter.result/1\"; \
-         give a file written by `pathmeter measure --json`"
+        "the schema is {found}, not \"{}\"; give a file written by `{}`",
+        wanted.schema(),
+        wanted.writer()
     )]
     OtherSchema {
         /// The schema that the document names, quoted.
         found: String,
+        /// The document that was to be read.
+        wanted: Document,
     },
-    /// Its schema is a result's, but a field is missing or of another type.
-    #[error("not a whole pathmeter.result/1: {detail}; measure again")]
+    /// Its schema is the right one, but a field is missing or of another type.
+    #[error("not a whole {}: {detail}; measure again", wanted.schema())]
     Malformed {
+        /// The document that was to be read.
+        wanted: Document,
         /// What is wrong and where.
         detail: String,
     },
@@ -81,6 +86,49 @@ pub enum ParseError {
         /// What contradicts what.
         what: Inconsistency,
     },
+    /// A program's field can't be what a measurement gave.
+    #[error("{field}: {what}; the file was changed after it was written, measure again")]
+    Field {
+        /// The field, as a path from the document's root.
+        field: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A run of a program contradicts itself.
+    #[error("runs[{run}].{what}; the file was changed after it was written, measure again")]
+    Run {
+        /// The run's position, from 0.
+        run: usize,
+        /// What contradicts what.
+        what: RunInconsistency,
+    },
+}
+
+/// The documents that are read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// What the paths of a subject cost.
+    Result,
+    /// What a program cost on a subject.
+    Program,
+}
+
+impl Document {
+    /// The schema that the document names.
+    pub fn schema(self) -> &'static str {
+        match self {
+            Self::Result => "pathmeter.result/1",
+            Self::Program => "pathmeter.program/1",
+        }
+    }
+
+    /// The command that writes it.
+    pub fn writer(self) -> &'static str {
+        match self {
+            Self::Result => "pathmeter measure --json",
+            Self::Program => "pathmeter run --json",
+        }
+    }
 }
 
 /// How a path contradicts itself.
@@ -122,21 +170,32 @@ pub enum Inconsistency {
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
+    let measurement: Measurement = read(bytes, Document::Result)?;
+    check_paths(&measurement.paths, measurement.configuration.clock)?;
+    Ok(measurement)
+}
+
+/// Reads a document of the kind `wanted`; nothing of what it contains has been checked.
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Document) -> Result<T, ParseError> {
     bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;
     if is_utf16(bytes) {
         return Err(ParseError::Utf16);
     }
     // Editors on Windows put it there; it says nothing that JSON does not.
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    check_schema(bytes)?;
-    let measurement: Measurement = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
-    check_sizes(&measurement)?;
-    check_names(&measurement.paths)?;
-    for path in &measurement.paths {
+    check_schema(bytes, wanted)?;
+    serde_json::from_slice(bytes).map_err(|e| unreadable(&e, wanted))
+}
+
+/// Checks paths that were measured by `clock`.
+pub(crate) fn check_paths(paths: &[PathResult], clock: Unit) -> Result<(), ParseError> {
+    check_sizes(paths)?;
+    check_names(paths)?;
+    for path in paths {
         let inconsistent = |what| ParseError::Inconsistent { path: quoted(&path.path), what };
-        check_consistency(path, measurement.configuration.clock).map_err(inconsistent)?;
+        check_consistency(path, clock).map_err(inconsistent)?;
     }
-    Ok(measurement)
+    Ok(())
 }
 
 /// Whether a document's first character, a byte-order mark or a brace, is in UTF-16.
@@ -153,26 +212,25 @@ pub fn is_document(bytes: &[u8]) -> bool {
 }
 
 /// Reads the schema alone, so that a file of another version is reported as that, not as malformed.
-fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
+fn check_schema(bytes: &[u8], wanted: Document) -> Result<(), ParseError> {
     #[derive(Deserialize)]
     struct Header {
         schema: Option<serde_json::Value>,
     }
-    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
-    match header.schema {
-        Some(serde_json::Value::String(schema)) if schema == "pathmeter.result/1" => Ok(()),
-        Some(serde_json::Value::String(schema)) => {
-            Err(ParseError::OtherSchema { found: quoted(&schema) })
-        }
-        Some(_) => Err(ParseError::OtherSchema { found: "not a string".into() }),
-        None => Err(ParseError::OtherSchema { found: "missing".into() }),
-    }
+    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, wanted))?;
+    let found = match header.schema {
+        Some(serde_json::Value::String(schema)) if schema == wanted.schema() => return Ok(()),
+        Some(serde_json::Value::String(schema)) => quoted(&schema),
+        Some(_) => "not a string".into(),
+        None => "missing".into(),
+    };
+    Err(ParseError::OtherSchema { found, wanted })
 }
 
-fn check_sizes(measurement: &Measurement) -> Result<(), ParseError> {
-    bounded("number of paths", measurement.paths.len(), MAX_PATHS)?;
+fn check_sizes(paths: &[PathResult]) -> Result<(), ParseError> {
+    bounded("number of paths", paths.len(), MAX_PATHS)?;
     let mut total = 0;
-    for PathResult { path, samples, .. } in &measurement.paths {
+    for PathResult { path, samples, .. } in paths {
         bounded("length of a path's name in bytes", path.len(), MAX_NAME_BYTES)?;
         let of_path = |what: &str| format!("{what} of path {}", quoted(path));
         bounded(&of_path("number of samples"), samples.len(), MAX_SAMPLES_PER_PATH)?;
@@ -218,22 +276,22 @@ fn are_positions(positions: &[u32], length: usize) -> bool {
         && positions.last().is_none_or(|&last| (last as usize) < length)
 }
 
-fn bounded(what: &str, found: usize, limit: usize) -> Result<(), ParseError> {
+pub(crate) fn bounded(what: &str, found: usize, limit: usize) -> Result<(), ParseError> {
     if found <= limit {
         return Ok(());
     }
     Err(ParseError::TooLarge { what: what.into(), found: found as u64, limit: limit as u64 })
 }
 
-fn unreadable(error: &serde_json::Error) -> ParseError {
+fn unreadable(error: &serde_json::Error, wanted: Document) -> ParseError {
     let detail = shortened(&error.to_string());
     match error.classify() {
-        Category::Data => ParseError::Malformed { detail },
+        Category::Data => ParseError::Malformed { wanted, detail },
         Category::Syntax | Category::Eof | Category::Io => ParseError::NotJson { detail },
     }
 }
 
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", shortened(text))
 }
 

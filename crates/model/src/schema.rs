@@ -4,7 +4,7 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{Comparison, Measurement};
+use crate::{Comparison, Measurement, ProgramResult};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -14,6 +14,11 @@ pub fn result_schema() -> Schema {
 /// The schema of a comparison, published as `docs/schemas/pathmeter.comparison-1.json`.
 pub fn comparison_schema() -> Schema {
     schema_of::<Comparison>()
+}
+
+/// The schema of a program's result, published as `docs/schemas/pathmeter.program-1.json`.
+pub fn program_schema() -> Schema {
+    schema_of::<ProgramResult>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

@@ -8,7 +8,7 @@ mod common;
 use std::path::Path;
 
 use common::{measurement, path, whole};
-use pathmeter_model::{Threshold, compare, comparison_schema, result_schema};
+use pathmeter_model::{Threshold, compare, comparison_schema, program_schema, result_schema};
 use schemars::Schema;
 use serde_json::{Value, json};
 
@@ -74,6 +74,11 @@ fn a_comparison_has_the_fields_that_others_read() {
     let row = &comparison["paths"][0];
     assert_eq!([&row["path"], &row["verdict"]], ["syscall.getppid", "higher"]);
     assert_eq!([&row["base"], &row["new"], &row["difference"]], [330, 331, 1]);
+}
+
+#[test]
+fn the_schema_of_a_program_is_published() {
+    assert_published(&program_schema(), "pathmeter.program-1.json");
 }
 
 /// Every field that is written is in the schema as required, all the way down.

@@ -1,0 +1,210 @@
+//! The program document, `pathmeter.program/1`: what one program cost on one subject.
+//!
+//! The program is executed in several perturbed runs, the first of them cold. The guest's clock is
+//! read before and after it, and every step between the two readings is in a row, or is idle: the
+//! rows of a run add up. Counts are kept whole and as integers.
+
+pub(crate) mod parse;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Configuration, PathResult, Subject};
+
+/// The name and version of the program document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ProgramSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.program/1")]
+    V1,
+}
+
+/// All that was measured of one program on one subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramResult {
+    /// Always `pathmeter.program/1`.
+    pub schema: ProgramSchema,
+    /// Which kernel executed the program.
+    pub subject: Subject,
+    /// All that the counts depend on, but for the program.
+    pub configuration: Configuration,
+    /// What was executed.
+    pub program: Program,
+    /// How the program ended.
+    pub ended: Ended,
+    /// What the program wrote in the first run.
+    pub output: Output,
+    /// What each run cost: the first run, then the later ones. At least one.
+    pub runs: Vec<ProgramRun>,
+    /// The program's own regions, as paths named `user.NAME`; names are unique.
+    #[serde(default)]
+    pub regions: Vec<PathResult>,
+    /// What a reader must know to judge the counts.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// What was executed, and the files that it was given.
+///
+/// Fields not known here are refused when reading: counts depend on all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Its environment, as `NAME=value`.
+    #[serde(default)]
+    pub environment: Vec<String>,
+    /// Hash of all files that were packed for it: SHA-256 in lower-case hexadecimal.
+    pub packed_sha256: String,
+    /// Number of files packed.
+    pub files: u64,
+    /// Their size, in bytes.
+    pub bytes: u64,
+    /// The kernel modules loaded before it, in this order.
+    #[serde(default)]
+    pub modules: Vec<String>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// By itself, with this exit code.
+    Code(u8),
+    /// By the signal of this number.
+    Signal(u8),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+        }
+    }
+}
+
+/// What the program wrote in the first run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Output {
+    /// To its standard output.
+    pub stdout: Written,
+    /// To its standard error.
+    pub stderr: Written,
+}
+
+/// What was written to one of a program's streams.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Written {
+    /// Its beginning as text; what is not UTF-8 is replaced by U+FFFD.
+    pub text: String,
+    /// Number of bytes written.
+    pub bytes: u64,
+    /// Whether more was written than `text` holds.
+    pub truncated: bool,
+}
+
+/// What one run of the program cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRun {
+    /// Steps of the guest's clock between the two readings. The rows' steps and `idle` add up to
+    /// it.
+    pub clock: u64,
+    /// Steps that passed while the CPU idled.
+    pub idle: u64,
+    /// Where the other steps went, sorted by kind and name; a kind has a name once.
+    pub rows: Vec<ProgramRow>,
+}
+
+/// What one kind of work cost in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRow {
+    /// The kind of work.
+    pub kind: RowKind,
+    /// Which work of that kind, for example the system call; empty where a kind has one row only.
+    pub name: String,
+    /// How often it was done.
+    pub calls: u64,
+    /// Instructions retired. A repeated string instruction is one.
+    pub instructions: u64,
+    /// Steps of the guest's clock: instructions, and iterations of string instructions.
+    pub steps: u64,
+    /// Bytes that string instructions moved.
+    pub string_bytes: u64,
+    /// Distinct lines of data touched, summed over the calls; absent if they were not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
+}
+
+/// The kinds of work that a program's run consists of, in the order of a document's rows.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowKind {
+    /// The program's own code.
+    User,
+    /// System calls.
+    Syscall,
+    /// System calls by a 32-bit entry.
+    Syscall32,
+    /// Page faults.
+    PageFault,
+    /// Other exceptions.
+    Exception,
+    /// Interrupts by devices and the timer.
+    Interrupt,
+    /// Softirqs.
+    Softirq,
+    /// The way of a new process or thread from the fork to its first instruction in user space.
+    NewTask,
+    /// Kernel threads.
+    KernelThread,
+    /// pathmeter's own agent, while it waits for the program.
+    Agent,
+    /// What belongs to none of the others.
+    Other,
+}
+
+impl RowKind {
+    /// Whether the program itself causes this work. How much there is of the other kinds depends
+    /// on when the timer ticks.
+    pub fn is_own_work(self) -> bool {
+        match self {
+            Self::User
+            | Self::Syscall
+            | Self::Syscall32
+            | Self::PageFault
+            | Self::Exception
+            | Self::NewTask => true,
+            Self::Interrupt | Self::Softirq | Self::KernelThread | Self::Agent | Self::Other => {
+                false
+            }
+        }
+    }
+}
+
+impl ProgramRun {
+    /// A run with these two numbers and these rows, which are sorted here. Whether they add up is
+    /// for [`ProgramRun::check`] to say.
+    pub fn new(clock: u64, idle: u64, mut rows: Vec<ProgramRow>) -> Self {
+        rows.sort_by(|one, next| one.key().cmp(&next.key()));
+        Self { clock, idle, rows }
+    }
+
+    /// Instructions of all rows.
+    pub fn instructions(&self) -> u64 {
+        self.rows.iter().fold(0, |sum, row| sum.saturating_add(row.instructions))
+    }
+}
+
+impl ProgramRow {
+    /// What tells it from the other rows of its run.
+    pub(crate) fn key(&self) -> (RowKind, &str) {
+        (self.kind, &self.name)
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading a program's result back: sizes are bounded, and the rows of every run add up.
+
+use thiserror::Error;
+
+use crate::parse::{Document, bounded, check_paths, quoted, read};
+use crate::{
+    MAX_NAME_BYTES, MAX_SAMPLE, ParseError, PathResult, ProgramResult, ProgramRow, ProgramRun,
+};
+
+/// Most runs in a program's result.
+pub const MAX_PROGRAM_RUNS: usize = 1 << 10;
+/// Most rows of a run; with the bound for runs it bounds the time of a comparison.
+pub const MAX_ROWS: usize = 1 << 12;
+/// Before the name of each of a program's own regions.
+const REGION_PREFIX: &str = "user.";
+
+/// How a run of a program contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RunInconsistency {
+    /// Steps are lost, or in two rows.
+    #[error("rows: their steps and idle add up to {sum}, but the clock is {clock}")]
+    Sum {
+        /// Steps of all rows, and idle ones.
+        sum: u128,
+        /// Steps of the guest's clock.
+        clock: u64,
+    },
+    /// A row does not come after the one before it, in the order of kind and name.
+    #[error("rows: {name} is there twice, or not in order of kind and name")]
+    Order {
+        /// The row's name, quoted.
+        name: String,
+    },
+    /// Instructions are steps of the clock too.
+    #[error("rows: {name} has more instructions than steps")]
+    Instructions {
+        /// The row's name, quoted.
+        name: String,
+    },
+    /// Numbers that are too large to be compared.
+    #[error("rows: the {what} of all rows exceed {MAX_SAMPLE}")]
+    TooMany {
+        /// The field of the rows.
+        what: &'static str,
+    },
+}
+
+/// Reads a program's result from the bytes of a file.
+///
+/// # Errors
+/// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
+pub fn parse_program(bytes: &[u8]) -> Result<ProgramResult, ParseError> {
+    let result: ProgramResult = read(bytes, Document::Program)?;
+    check_sizes(&result)?;
+    if result.program.command.is_empty() {
+        return Err(field("program.command", "it is empty, so nothing was executed"));
+    }
+    if result.runs.is_empty() {
+        return Err(field("runs", "there are none"));
+    }
+    for (run, counts) in result.runs.iter().enumerate() {
+        counts.check().map_err(|what| ParseError::Run { run, what })?;
+    }
+    check_regions(&result.regions)?;
+    check_paths(&result.regions, result.configuration.clock)?;
+    Ok(result)
+}
+
+fn field(field: &str, what: &str) -> ParseError {
+    ParseError::Field { field: field.into(), what: what.into() }
+}
+
+fn check_sizes(result: &ProgramResult) -> Result<(), ParseError> {
+    bounded("number of runs", result.runs.len(), MAX_PROGRAM_RUNS)?;
+    for (at, run) in result.runs.iter().enumerate() {
+        bounded(&format!("number of rows of runs[{at}]"), run.rows.len(), MAX_ROWS)?;
+        let longest = run.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+        bounded(
+            &format!("length of a row's name in runs[{at}] in bytes"),
+            longest,
+            MAX_NAME_BYTES,
+        )?;
+        // No other number of steps or instructions exceeds the clock if the rows add up.
+        if run.clock > MAX_SAMPLE {
+            let what = format!("runs[{at}].clock");
+            return Err(ParseError::TooLarge { what, found: run.clock, limit: MAX_SAMPLE });
+        }
+    }
+    Ok(())
+}
+
+impl ProgramRun {
+    /// Whether the run can be what a guest did: its rows are sorted and unique, and every step of
+    /// the clock is in one of them or idle.
+    ///
+    /// # Errors
+    /// The first contradiction.
+    pub fn check(&self) -> Result<(), RunInconsistency> {
+        let name = |row: &ProgramRow| quoted(&row.name);
+        let mut pairs = self.rows.iter().zip(self.rows.iter().skip(1));
+        if let Some((_, next)) = pairs.find(|(row, next)| row.key() >= next.key()) {
+            return Err(RunInconsistency::Order { name: name(next) });
+        }
+        if let Some(row) = self.rows.iter().find(|row| row.instructions > row.steps) {
+            return Err(RunInconsistency::Instructions { name: name(row) });
+        }
+        let sum = u128::from(self.idle) + self.sum_of(|row| row.steps);
+        if sum != u128::from(self.clock) {
+            return Err(RunInconsistency::Sum { sum, clock: self.clock });
+        }
+        let sums = [
+            ("steps", self.sum_of(|row| row.steps)),
+            ("calls", self.sum_of(|row| row.calls)),
+            ("string_bytes", self.sum_of(|row| row.string_bytes)),
+            ("lines", self.sum_of(|row| row.lines.unwrap_or(0))),
+        ];
+        match sums.into_iter().find(|&(_, sum)| sum > u128::from(MAX_SAMPLE)) {
+            Some((what, _)) => Err(RunInconsistency::TooMany { what }),
+            None => Ok(()),
+        }
+    }
+
+    fn sum_of(&self, number: impl Fn(&ProgramRow) -> u64) -> u128 {
+        self.rows.iter().map(|row| u128::from(number(row))).sum()
+    }
+}
+
+/// Whether all regions are named `user.NAME`.
+fn check_regions(regions: &[PathResult]) -> Result<(), ParseError> {
+    let is_region = |name: &str| name.strip_prefix(REGION_PREFIX).is_some_and(|it| !it.is_empty());
+    match regions.iter().enumerate().find(|(_, region)| !is_region(&region.path)) {
+        Some((at, PathResult { path, .. })) => {
+            let what = format!("{} is not of the form user.NAME", quoted(path));
+            Err(field(&format!("regions[{at}].path"), &what))
+        }
+        None => Ok(()),
+    }
+}
