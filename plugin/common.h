@@ -122,7 +122,13 @@ static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 /* ---- Markers --------------------------------------------------------------------------------- */
 
 /* A marker is a nopl disp32(%rax,%rax,1), which nothing else uses with these displacements. */
-enum marker { NO_MARKER, BEGIN_MARKER, END_MARKER, PATH_MARKER, MARKERS };
+enum marker {
+	NO_MARKER,
+	BEGIN_MARKER, END_MARKER,	/* of a window of a path */
+	PATH_MARKER,
+	PROGRAM_BEGIN_MARKER, PROGRAM_END_MARKER,	/* of a run of the user's program */
+	MARKERS
+};
 
 static enum marker marker(const uint8_t *bytes, size_t length)
 {
@@ -197,7 +203,7 @@ static inline void put_signed(int64_t value)
 	put_unsigned(((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
 }
 
-static void put_word(uint64_t value)
+static inline void put_word(uint64_t value)
 {
 	put_bytes(&value, sizeof(value));
 }

@@ -31,6 +31,7 @@
  */
 #include "common.h"
 #include "set.h"
+#include "steps.h"
 #include "x86.h"
 
 /* ---- Code ------------------------------------------------------------------------------------ */
@@ -111,17 +112,9 @@ static bool deaf;		/* some code is not instrumented: no window is told any more 
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-/*
- * The counter that instructions advance: a variable, or an element of a scoreboard, which may be
- * looked into only once there are CPUs.
- */
-static uint64_t step_counter;
-static struct qemu_plugin_scoreboard *score;
-static uint64_t *counter = &step_counter;
-
 static uint64_t steps(void)
 {
-	return *counter;
+	return steps_of(0);
 }
 
 /* The first `executed` instructions of the block. */
@@ -507,8 +500,7 @@ static void on_path(unsigned int vcpu, void *data)
 	put(PATH);
 	flush();
 	if (!instrumented) {
-		if (score)
-			counter = scoreboard_find(score, 0);
+		find_counters();
 		api->reset();
 	}
 	instrumented = true;
@@ -516,7 +508,9 @@ static void on_path(unsigned int vcpu, void *data)
 
 /* ---- Translation ----------------------------------------------------------------------------- */
 
-static exec_cb_t *const on_marker[MARKERS] = { NULL, on_begin, on_end, on_path };
+static exec_cb_t *const on_marker[MARKERS] = {
+	[BEGIN_MARKER] = on_begin, [END_MARKER] = on_end, [PATH_MARKER] = on_path,
+};
 
 /* The block's entry, made when it is new, for as long as QEMU lives; NULL without memory. */
 static struct block *intern(const struct block *like)
@@ -574,25 +568,6 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 	return intern(like);
 }
 
-static void on_step(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	step_counter += (uintptr_t)data;
-}
-
-/* Has the step counter advanced by `number` before each execution of the instruction. */
-static void advance(struct qemu_plugin_insn *insn, uintptr_t number)
-{
-	const qemu_plugin_u64 entry = { .score = score };
-
-	if (score)
-		register_inline_v2(insn, INLINE_ADD, entry, number);
-	else if (register_inline_v1)
-		register_inline_v1(insn, INLINE_ADD, &step_counter, number);
-	else
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_step, CB_NO_REGS, (void *)number);
-}
-
 static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
@@ -624,7 +599,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 		uncounted++;
 		if (is_nop(instruction) && i + 1 < block->size)
 			continue;
-		advance(insn, uncounted);
+		advance(insn, 0, uncounted);
 		uncounted = 0;
 		if (cb)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
@@ -641,17 +616,6 @@ static void after_reset(void)
 	api->start();
 }
 
-/*
- * With several CPUs there is no scoreboard: where they take turns, QEMU 10 multiplies what it takes
- * for the constant number of the CPU once more at each inline operation of a block (gen_cpu_index()
- * and gen_plugin_u64_ptr() in accel/tcg/plugin-gen.c), which leaves 0 alone and no other.
- */
-static void make_counter(const qemu_info_t *info)
-{
-	if (scoreboard_new && info->smp_vcpus == 1)
-		score = scoreboard_new(sizeof(uint64_t));
-}
-
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
 	static const uint8_t HEADER[8] = "PMCT\2";
@@ -665,7 +629,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	}
 	if (!install(id, info))
 		return -1;
-	make_counter(info);
+	make_counters(info);
 	out.fd = (int)fd;
 	put_bytes(HEADER, sizeof(HEADER));
 	flush();

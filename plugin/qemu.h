@@ -44,6 +44,10 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void *qemu_plugin_insn_haddr(const struct qemu_plugin_insn *insn);
 unsigned int qemu_plugin_mem_size_shift(uint32_t info);
 bool qemu_plugin_mem_is_store(uint32_t info);
+struct qemu_plugin_hwaddr;
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(uint32_t info, uint64_t address);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *place);
+uint64_t qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *place);
 
 /*
  * Functions whose signature changed: one declaration for each, by the first version that has it,

@@ -56,7 +56,7 @@ static bool repeats(const uint8_t *bytes, const uint8_t *opcode)
 }
 
 /* Intel SDM volume 2, appendix A: the opcodes that transfer control. */
-static enum ending ending_of(const struct instruction *last)
+static inline enum ending ending_of(const struct instruction *last)
 {
 	const uint8_t *bytes = last->bytes;
 	const uint8_t *opcode = bytes + prefixes(bytes, last->length);
@@ -107,13 +107,13 @@ static uint64_t target_of(const struct instruction *last, uint64_t end)
 	return end + (int64_t)displacement;
 }
 
-static bool is_stamp(const struct instruction *last)
+static inline bool is_stamp(const struct instruction *last)
 {
 	return last->length == 2 && last->bytes[0] == 0x0f && last->bytes[1] == 0x31;
 }
 
 /* A nop of one byte: it can't fault, so it may be counted with what comes after it. */
-static bool is_nop(const struct instruction *instruction)
+static inline bool is_nop(const struct instruction *instruction)
 {
 	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }

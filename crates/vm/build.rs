@@ -33,7 +33,7 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed=../{name}/src");
     }
     let root = crates.parent().ok_or("no workspace")?;
-    for plugin in ["recorder", "counter"] {
+    for plugin in ["recorder", "counter", "program"] {
         build_plugin(root, &out, plugin)?;
     }
     for firmware in ["boot", "bochs"] {
@@ -43,9 +43,12 @@ fn build() -> Result<(), String> {
         let root = crates.join(name).join("src/lib.rs");
         compile(crates, &out, name, &root, &LIBRARIES[..built], &["--crate-type=rlib"])?;
     }
-    let root = crates.join("agent/src/main.rs");
     let link = format!("-Clink-args={LINK}");
-    compile(crates, &out, "init", &root, &LIBRARIES, &["--crate-type=bin", &link])
+    for (name, file) in [("init", "main.rs"), ("init_program", "main_program.rs")] {
+        let root = crates.join("agent/src").join(file);
+        compile(crates, &out, name, &root, &LIBRARIES, &["--crate-type=bin", &link])?;
+    }
+    Ok(())
 }
 
 /// Builds one of QEMU's plugins.

@@ -8,6 +8,7 @@ use crate::{
     command::Command,
     guest, plan,
     port::{self, Port},
+    program,
     start, symbols,
     trouble::Trouble,
 };
@@ -30,6 +31,16 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         Ok(Command::Init) => guest::power_off(),
         _ => sys::exit(0),
     }
+}
+
+/// Entered as [`enter`], by the program that runs a program of the user's; always as pid 1.
+pub fn enter_program(_: &[&[u8]]) -> ! {
+    let mut port = Port::new();
+    if let Err(trouble) = program::run_all(&mut port) {
+        port.send_plain(Kind::Abort, trouble.as_bytes());
+        port::complain(trouble.as_bytes());
+    }
+    guest::power_off();
 }
 
 /// As pid 1: everything but the perturbed runs themselves.

@@ -20,10 +20,11 @@ mod guest;
 mod pause;
 mod plan;
 mod port;
+mod program;
 mod shared;
 mod spent;
 mod start;
 mod symbols;
 mod trouble;
 
-pub use agent::enter;
+pub use agent::{enter, enter_program};

@@ -11,7 +11,7 @@ use pathmeter_probes::{
     sys::{self, CStr, flag},
     text::Text,
 };
-use pathmeter_wire::{Kind, MAX_FRAME, message};
+use pathmeter_wire::{Kind, MAX_FRAME, message, program};
 
 use crate::{pause, trouble::Trouble};
 
@@ -82,6 +82,27 @@ impl Port {
     /// Announces a path.
     pub(crate) fn send_begin(&mut self, place: message::Place) {
         if let Some(frame) = message::begin(&mut self.frame, place) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Announces a run of the user's program.
+    pub(crate) fn send_program_begin(&mut self, run: u64) {
+        if let Some(frame) = program::begin(&mut self.frame, run) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Sends how a run of the user's program ended.
+    pub(crate) fn send_program_end(&mut self, end: program::ProgramEnd) {
+        if let Some(frame) = program::end(&mut self.frame, end) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Sends a piece of what the user's program wrote.
+    pub(crate) fn send_program_output(&mut self, output: &program::ProgramOutput<'_>) {
+        if let Some(frame) = program::output(&mut self.frame, output) {
             put(self.way, frame);
         }
     }

@@ -51,6 +51,17 @@ pub enum Entry<'a> {
     },
 }
 
+impl<'a> Entry<'a> {
+    /// Its name.
+    pub fn name(&self) -> &'a str {
+        match *self {
+            Self::Directory { name, .. }
+            | Self::File { name, .. }
+            | Self::CharDevice { name, .. } => name,
+        }
+    }
+}
+
 /// A header's contents, without the fields that are always 0.
 #[derive(Default)]
 struct Header<'a> {

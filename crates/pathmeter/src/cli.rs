@@ -1,11 +1,13 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
+use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
@@ -13,6 +15,7 @@ use pathmeter_vm::{Cpu, NAMES, Settings};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
+use crate::program;
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -96,6 +99,18 @@ Examples:
 Exit codes: 0 if the two agree on every path that both can run, 1 if not, 3 if a kernel could not \
 be run in one of them.";
 
+const RUN_EXAMPLES: &str = "\
+The program is executed unmodified, in a guest that has its files and nothing else of this machine: \
+each time in the same state, with a fixed date and seeded random numbers. Every instruction is in \
+one row: the program's own code, each system call, page faults, interrupts, kernel threads. The \
+rows add up to the guest's clock, or there is no result.
+
+Examples:
+  pathmeter run bzImage -- ls -R /
+  pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
+  pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
+  pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
+
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
@@ -162,6 +177,8 @@ pub(crate) enum Verb {
     Explain(ExplainArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
     Experiment(ExperimentArgs),
+    /// Run a program of yours: what does a kernel cost it, system call by system call?
+    Run(RunArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
     /// Check what this machine can measure
@@ -247,6 +264,62 @@ impl CompareArgs {
     /// What the table shows of the placement.
     pub(crate) fn shown(&self) -> Placement {
         if self.placement { Placement::Shown } else { Placement::Hidden }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// The kernel; the first of two is what the other is compared against
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
+    pub(crate) base: PathBuf,
+    /// Another kernel, to be compared
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+    /// Pack this folder as the guest's root, and take the program from it
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+    /// Pack a file or folder as well; repeated
+    ///
+    /// DESTINATION is its place in the guest, where it has the same as here by default.
+    #[arg(
+        long, value_name = "SOURCE[:DESTINATION]",
+        value_parser = OsStringValueParser::new().map(|word| FileArg::parse(&word))
+    )]
+    pub(crate) file: Vec<FileArg>,
+    /// Set a variable of the program's environment; repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = program::variable)]
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// What the program reads from its standard input; nothing by default
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) stdin: Option<PathBuf>,
+    /// The exit code that the program must end with
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) exit_code: u8,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+impl RunArgs {
+    /// The kernels, in their order.
+    pub(crate) fn kernels(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&*self.base).chain(self.new.as_deref())
+    }
+
+    /// What is to be packed.
+    pub(crate) fn packing(&self) -> Packing<'_> {
+        Packing {
+            command: &self.command,
+            root: self.root.as_deref(),
+            files: &self.file,
+            env: &self.env,
+            stdin: self.stdin.as_deref(),
+        }
     }
 }
 

@@ -126,6 +126,19 @@ pub(crate) enum Failure {
         /// Why.
         what: String,
     },
+    /// A program of the user's gave no measurement.
+    #[error("{}: the program gave no measurement: {what}{}", .subject.display(), told(.stderr))]
+    Program {
+        /// The kernel's file.
+        subject: PathBuf,
+        /// Why.
+        what: String,
+        /// The last lines that it wrote to its standard error.
+        stderr: Vec<String>,
+    },
+    /// The program can't be packed.
+    #[error(transparent)]
+    Packing(pathmeter_pack::PackError),
     /// There is no flame graph.
     #[error(transparent)]
     Drawing(FlameError),
@@ -203,6 +216,7 @@ impl Failure {
                 "measure both sides anew, with one version of pathmeter, or choose paths that both \
                  can run with --only",
             ),
+            Self::Packing(error) => error.help(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
@@ -247,6 +261,12 @@ fn prefix(subject: &Path, error: &VmError) -> String {
         VmError::Image(_) => String::new(),
         _ => format!("{}: ", subject.display()),
     }
+}
+
+/// The last lines of a program's standard error.
+fn told(stderr: &[String]) -> String {
+    let escaped = stderr.iter().map(|line| format!("\n  stderr: {}", line.escape_debug()));
+    escaped.collect()
 }
 
 fn listed(differences: &[ConfigurationDifference]) -> String {

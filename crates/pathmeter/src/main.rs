@@ -4,6 +4,7 @@
 //! [`failure::Exit`] defines the exit codes. A reader that closes stdout early ends
 //! the run in peace.
 
+mod accounted;
 mod cli;
 mod compare;
 mod counted;
@@ -23,9 +24,11 @@ mod manual;
 mod measure;
 mod output;
 mod paths;
+mod program;
 mod progress;
 mod recording;
 mod results;
+mod run;
 mod selection;
 mod selftest;
 mod session;
@@ -57,6 +60,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
+        Verb::Run(args) => run::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),

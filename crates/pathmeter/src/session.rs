@@ -15,7 +15,7 @@ use pathmeter_model::{
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
     AGENT, Bochs, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
-    MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, Recorded, RecordingLimits,
+    MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits,
     Request, Settings, Sought, VmError,
 };
 
@@ -122,6 +122,47 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<Vec<PathOutcome>, Failure> {
         self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
+    }
+
+    /// The same, with guests of so much memory, in MiB.
+    pub(crate) fn with_memory(&self, memory_mib: u32) -> Self {
+        Self {
+            qemu: self.qemu.clone(),
+            cache: self.cache.clone(),
+            settings: Settings { memory_mib, ..self.settings.clone() },
+            interrupt: self.interrupt.clone(),
+            agent_sha256: self.agent_sha256.clone(),
+            initramfs_sha256: self.initramfs_sha256.clone(),
+            note: Mutex::default(),
+            ..*self
+        }
+    }
+
+    /// Runs the program of `initramfs`; `read` makes of the plugin's stream what it will.
+    pub(crate) fn run_program<C: Send>(
+        &self,
+        image: &Image,
+        initramfs: &Initramfs,
+        places: &[u8],
+        read: &(dyn Fn(File) -> C + Sync),
+        progress: Report<'_>,
+    ) -> Result<RanProgram<C>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::run_program(request, initramfs, places, read)
+        })
+    }
+
+    /// The configuration of a program's result; `agent` and initramfs by their SHA-256.
+    pub(crate) fn program_configuration(
+        &self,
+        image: &Image,
+        release: Option<String>,
+        own_firmware: bool,
+        (agent_sha256, initramfs_sha256): (String, String),
+    ) -> Configuration {
+        let release = image.release(release);
+        let usual = self.configuration(image, release, own_firmware);
+        Configuration { agent_sha256, initramfs_sha256, ..usual }
     }
 
     /// The guest's settings for `image`.

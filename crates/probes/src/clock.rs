@@ -10,6 +10,7 @@ use core::{arch::asm, sync::atomic::AtomicU32};
 
 /// The code of a marker: a `nopl` with a displacement that nothing else uses. The recorder sees
 /// every instruction and knows it by that (`plugin/recorder.c`). Markers stand outside the stamps.
+#[macro_export]
 macro_rules! marker_code {
     (begin) => {
         ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50"
@@ -20,8 +21,14 @@ macro_rules! marker_code {
     (path) => {
         ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x03, 0x4d, 0x50"
     };
+    (program_begin) => {
+        ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x04, 0x4d, 0x50"
+    };
+    (program_end) => {
+        ".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x05, 0x4d, 0x50"
+    };
 }
-pub(crate) use marker_code;
+pub use marker_code;
 
 /// The code of a stamp, to edx and eax.
 #[cfg(not(feature = "pmu"))]

@@ -41,7 +41,7 @@ mod probe;
 mod process;
 mod report;
 mod signal;
-mod socket;
+pub mod socket;
 mod softirq;
 mod switch;
 pub mod sys;

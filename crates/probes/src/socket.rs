@@ -78,6 +78,16 @@ pub(crate) fn loopback_up(socket: usize) -> Result<(), Failure> {
     }
 }
 
+/// Brings the loopback interface up, with a socket of its own.
+pub fn bring_loopback_up() -> Result<(), Failure> {
+    const AF_INET: usize = 2;
+    const SOCK_DGRAM: usize = 2;
+    let socket = socket(AF_INET, SOCK_DGRAM)?;
+    let done = loopback_up(socket);
+    let _ = sys::close(socket);
+    done
+}
+
 /// Binds `socket` to a free loopback port; the address it got.
 pub(crate) fn bind(socket: usize) -> Result<Address, Failure> {
     let mut address = Address::LOOPBACK;

@@ -18,16 +18,19 @@ pub mod nr {
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
     pub const STAT: usize = 4;
+    pub const LSEEK: usize = 8;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
     pub const MUNMAP: usize = 11;
     pub const RT_SIGACTION: usize = 13;
     pub const RT_SIGRETURN: usize = 15;
     pub const IOCTL: usize = 16;
+    pub const PREAD64: usize = 17;
     pub const PWRITE64: usize = 18;
     pub const PIPE: usize = 22;
     pub const SCHED_YIELD: usize = 24;
     pub const MADVISE: usize = 28;
+    pub const DUP2: usize = 33;
     pub const NANOSLEEP: usize = 35;
     pub const ALARM: usize = 37;
     pub const SETITIMER: usize = 38;
@@ -47,17 +50,21 @@ pub mod nr {
     pub const EXIT: usize = 60;
     pub const WAIT4: usize = 61;
     pub const KILL: usize = 62;
+    pub const CHDIR: usize = 80;
     pub const MKDIR: usize = 83;
     pub const GETRUSAGE: usize = 98;
     pub const SETPGID: usize = 109;
     pub const GETPPID: usize = 110;
+    pub const SETSID: usize = 112;
     pub const MKNOD: usize = 133;
     pub const PERSONALITY: usize = 135;
     pub const SCHED_SETSCHEDULER: usize = 144;
     pub const PRCTL: usize = 157;
     pub const SETRLIMIT: usize = 160;
     pub const MOUNT: usize = 165;
+    pub const UMOUNT2: usize = 166;
     pub const REBOOT: usize = 169;
+    pub const SETHOSTNAME: usize = 170;
     pub const IOPL: usize = 172;
     pub const IOPERM: usize = 173;
     pub const FUTEX: usize = 202;
@@ -66,6 +73,7 @@ pub mod nr {
     pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
     pub const GETCPU: usize = 309;
+    pub const MEMFD_CREATE: usize = 319;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
     pub const LAB: usize = 500;
 }
@@ -187,6 +195,10 @@ pub mod flag {
     pub const PR_SET_DUMPABLE: usize = 4;
     pub const RUSAGE_SELF: usize = 0;
     pub const RUSAGE_THREAD: usize = 1;
+    pub const RLIMIT_FSIZE: usize = 1;
+    pub const RLIMIT_STACK: usize = 3;
+    pub const MNT_DETACH: usize = 2;
+    pub const SEEK_END: usize = 2;
     pub const FUTEX_WAIT: usize = 0;
     pub const FUTEX_WAKE: usize = 1;
 }
@@ -221,6 +233,18 @@ wrapper! {
         place: CStr<'_> => place.address(),
         kind: CStr<'_> => kind.address()
     ) = nr::MOUNT;
+    /// umount2(2).
+    unmount(place: CStr<'_> => place.address(), flags: usize => flags) = nr::UMOUNT2;
+    /// chdir(2).
+    change_folder(path: CStr<'_> => path.address()) = nr::CHDIR;
+    /// setsid(2).
+    new_session() = nr::SETSID;
+    /// dup2(2).
+    duplicate(fd: usize => fd, number: usize => number) = nr::DUP2;
+    /// `memfd_create(2)` without flags.
+    memory_file(name: CStr<'_> => name.address()) = nr::MEMFD_CREATE;
+    /// lseek(2).
+    seek(fd: usize => fd, offset: usize => offset, from: usize => from) = nr::LSEEK;
     /// iopl(2).
     iopl(level: usize => level) = nr::IOPL;
     /// ioperm(2).
@@ -245,6 +269,27 @@ pub fn write(fd: usize, bytes: &[u8]) -> Ret {
 pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
     // SAFETY: as `write`.
     unsafe { checked(nr::PWRITE64, [fd, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) }
+}
+
+/// pread64(2) into `buffer` from `offset`.
+pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
+    // SAFETY: as `read`.
+    unsafe {
+        checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0])
+    }
+}
+
+/// sethostname(2).
+pub fn set_host_name(name: &[u8]) -> Ret {
+    // SAFETY: the kernel reads `name.len()` bytes of it.
+    unsafe { checked(nr::SETHOSTNAME, [name.as_ptr() as usize, name.len(), 0, 0, 0, 0]) }
+}
+
+/// setrlimit(2): the soft limit; there is no hard one.
+pub fn limit(resource: usize, soft: u64) -> Ret {
+    let limits = [soft, u64::MAX];
+    // SAFETY: the kernel reads one `struct rlimit`.
+    unsafe { checked(nr::SETRLIMIT, [resource, limits.as_ptr() as usize, 0, 0, 0, 0]) }
 }
 
 /// What [`map`] has mapped, by address and length, so that it can be unmapped when its process has

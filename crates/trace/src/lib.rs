@@ -11,6 +11,7 @@
 //! the trace's length, and no bytes make anything here panic.
 #![forbid(unsafe_code)]
 
+mod accounts;
 mod arena;
 mod block;
 mod census;
@@ -22,6 +23,7 @@ mod document;
 mod event;
 mod flow;
 mod footprint;
+mod kernel_places;
 mod ledger;
 mod naming;
 mod places;
@@ -33,6 +35,7 @@ mod symbols;
 mod tree;
 mod window;
 
+pub use accounts::{Account, AccountKind, AccountRow, Accounts, Lost, UNNAMED, VECTOR, accounts};
 pub use census::SlowInstruction;
 pub use counting::{Counting, CountingError, WindowEvents, count};
 pub use difference::{
@@ -42,6 +45,7 @@ pub use difference::{
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
+pub use kernel_places::{KernelPlaces, PlacesError};
 pub use naming::folded;
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};

@@ -110,7 +110,7 @@ fn interpret(frame: &RawFrame<'_>, gathered: &mut Gathered) -> Frame {
         Kind::Outcome => message::read_outcome(frame, gathered).map(|()| Frame::Outcome),
         Kind::Done => message::read_plain(frame).map(|_| Frame::Done),
         Kind::Abort => message::read_plain(frame).map(|reason| Frame::Abort(reason.to_owned())),
-        Kind::Ready | Kind::Symbols => Ok(Frame::Wrong(format!("a frame {:?} now", frame.kind))),
+        _ => Ok(Frame::Wrong(format!("a frame {:?} now", frame.kind))),
     };
     match heard {
         Ok(_) if gathered.in_excess() => {

@@ -178,6 +178,11 @@ pub enum Step {
         /// Its name.
         name: String,
     },
+    /// Running the user's program.
+    Program {
+        /// The run, from 1.
+        run: u64,
+    },
 }
 
 impl std::fmt::Display for Step {
@@ -189,6 +194,7 @@ impl std::fmt::Display for Step {
             Self::Restore => f.write_str("restoring the guest's snapshot"),
             Self::Run => f.write_str("running the agent"),
             Self::Path { name, .. } => write!(f, "running {name}"),
+            Self::Program { run } => write!(f, "run {run} of the program"),
         }
     }
 }

@@ -1,10 +1,15 @@
 //! What the guest's root file system holds: the agent as /init, its plan, and a console.
 
+use std::collections::HashSet;
+
 use pathmeter_image::cpio::{self, Entry};
-use pathmeter_wire::plan::Plan;
+use pathmeter_wire::{job, plan::Plan};
 
 /// The agent's executable, built with this crate.
 pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init"));
+
+/// The same of the agent that executes a program of the user's.
+pub const PROGRAM_AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init_program"));
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
 const MAX_LOST: usize = 4;
@@ -12,6 +17,25 @@ const MAX_LOST: usize = 4;
 /// Whether the path with this index, in which the kernel died, may be left out of the plan too.
 pub(crate) fn may_lose(plan: &Plan, index: usize) -> bool {
     plan.skipped().count() < MAX_LOST && !plan.skips(index)
+}
+
+/// A program of the user's, as the agent is handed it. No byte string has a NUL in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// Perturbed runs.
+    pub runs: u32,
+    /// Whether each run begins with an empty `/tmp`.
+    pub fresh_tmp: bool,
+    /// Bytes that a file may grow to.
+    pub file_limit: u64,
+    /// The guest's path of what is executed.
+    pub executable: &'a str,
+    /// The guest's path of what it reads; nothing if there is none.
+    pub stdin: Option<&'a str>,
+    /// Its arguments, its own name first.
+    pub arguments: &'a [Vec<u8>],
+    /// Its environment.
+    pub environment: &'a [Vec<u8>],
 }
 
 /// An initramfs: the same bytes for the same agent and plan, always.
@@ -30,6 +54,28 @@ impl Initramfs {
         ];
         let entries: Vec<_> = folders.into_iter().chain([console]).chain(files).collect();
         Self(cpio::archive(&entries))
+    }
+
+    /// Packs the agent that executes a program, the program's own files, and the job.
+    ///
+    /// The files come before the job, so that where that is, all have arrived.
+    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>) -> Self {
+        let mut text = Vec::new();
+        job::write(
+            (job.runs, job.fresh_tmp, job.file_limit),
+            (job.executable.as_bytes(), job.stdin.unwrap_or_default().as_bytes()),
+            (job.arguments, job.environment),
+            |piece| text.extend_from_slice(piece),
+        );
+        let given: HashSet<&str> = files.iter().map(Entry::name).collect();
+        let folders = ["dev", "proc", "sys", "tmp"];
+        let folders = folders.into_iter().filter(|name| !given.contains(name));
+        let folders = folders.map(|path| Entry::Directory { name: path, mode: 0o755 });
+        let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
+        let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
+        let job = Entry::File { name: "program", mode: 0o644, data: &text };
+        let entries = folders.chain(files.iter().copied()).chain([console, agent, job]);
+        Self(cpio::archive(&entries.collect::<Vec<_>>()))
     }
 
     /// The newc archive.

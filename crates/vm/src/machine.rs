@@ -96,6 +96,8 @@ pub(crate) mod fd {
     pub(crate) const ALARM: i32 = 12;
     pub(crate) const COUNTS: i32 = 13;
     pub(crate) const GDB: i32 = 14;
+    /// The same as the first to record: a guest has either.
+    pub(crate) const PLACES: i32 = 15;
     /// The first of as many as there are paths to record.
     pub(crate) const TRACE: i32 = 15;
 }

@@ -171,7 +171,7 @@ fn attempt<G: Guest>(
 }
 
 /// A guest at READY.
-enum AtReady<G> {
+pub(crate) enum AtReady<G> {
     /// It has booted, and is paused.
     Booted(G, Description),
     /// It can be restored.
@@ -180,7 +180,7 @@ enum AtReady<G> {
 
 /// The guest at READY: from the cache, or by booting the kernel. One that has booted need not be
 /// restored: where it was paused it goes on as its snapshot does.
-fn at_ready<G: Guest>(
+pub(crate) fn at_ready<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,

@@ -19,6 +19,8 @@ pub(crate) enum Plugin {
     Recorder,
     /// Counts what every window executes.
     Counter,
+    /// Splits what a program executes.
+    Program,
 }
 
 impl Plugin {
@@ -26,6 +28,7 @@ impl Plugin {
         match self {
             Self::Recorder => include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so")),
             Self::Counter => include_bytes!(concat!(env!("OUT_DIR"), "/counter.so")),
+            Self::Program => include_bytes!(concat!(env!("OUT_DIR"), "/program.so")),
         }
     }
 

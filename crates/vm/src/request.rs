@@ -61,6 +61,13 @@ pub enum Progress<'a> {
         /// Runs to do.
         of: u64,
     },
+    /// The user's program is being run.
+    Program {
+        /// Runs done.
+        done: u64,
+        /// Runs to do.
+        of: u64,
+    },
     /// Something the user should know.
     Note(&'a str),
 }

@@ -22,9 +22,11 @@
 
 mod crc32;
 mod frame;
+pub mod job;
 pub mod message;
 mod payload;
 pub mod plan;
+pub mod program;
 
 pub use frame::{
     FrameError, HEADER, MAGIC, MAX_FRAME, MAX_PAYLOAD, RawFrame, TRAILER, next_frame, seal,
@@ -48,13 +50,28 @@ pub enum Kind {
     /// The kernel's symbols lie in the agent's memory, for the host to fetch while the guest is
     /// paused.
     Symbols = 6,
+    /// A run of the user's program begins.
+    ProgramBegin = 7,
+    /// A run of the user's program is over: how it ended, and its steps of the clock.
+    ProgramEnd = 8,
+    /// Bytes that the user's program wrote.
+    ProgramOutput = 9,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        [Self::Ready, Self::Begin, Self::Outcome, Self::Done, Self::Abort, Self::Symbols]
-            .into_iter()
-            .find(|kind| *kind as u8 == number)
+        const KINDS: [Kind; 9] = [
+            Kind::Ready,
+            Kind::Begin,
+            Kind::Outcome,
+            Kind::Done,
+            Kind::Abort,
+            Kind::Symbols,
+            Kind::ProgramBegin,
+            Kind::ProgramEnd,
+            Kind::ProgramOutput,
+        ];
+        KINDS.into_iter().find(|kind| *kind as u8 == number)
     }
 }

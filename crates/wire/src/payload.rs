@@ -115,10 +115,15 @@ impl<'a> Reader<'a> {
 
     /// A string.
     pub fn text(&mut self) -> Result<&'a str, PayloadError> {
+        core::str::from_utf8(self.bytes()?).map_err(|_| PayloadError::Text)
+    }
+
+    /// A string of any bytes.
+    pub fn bytes(&mut self) -> Result<&'a [u8], PayloadError> {
         let length = self.length()?;
-        let (text, rest) = self.rest.split_at_checked(length).ok_or(PayloadError::Short)?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(PayloadError::Short)?;
         self.rest = rest;
-        core::str::from_utf8(text).map_err(|_| PayloadError::Text)
+        Ok(bytes)
     }
 
     /// Samples, each handed to `sink`; more than `limit` of them are an error, before any is

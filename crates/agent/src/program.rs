@@ -1,0 +1,292 @@
+//! What the agent does for a program of the user's: executes it in perturbed runs, each from a
+//! clean state, between two readings of the clock.
+//!
+//! The first reading is taken by the child that becomes the program, just before execve(2); the
+//! second by the agent, once wait4(2) has told it that the program ended. What other processes the
+//! program left are killed before the next run.
+
+use core::arch::asm;
+
+use pathmeter_probes::{
+    clock, socket,
+    sys::{self, CStr, flag, nr},
+    task::{self, Ended},
+    text::Text,
+};
+use pathmeter_wire::{
+    Kind,
+    job::{Job, MAX_JOB, MAX_WORDS, Words},
+    program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
+};
+
+use crate::{guest, port::Port, start, trouble::Trouble};
+
+/// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
+const NOT_EXECUTED: usize = 127;
+/// Most bytes of each of the program's outputs that the host is sent.
+const MOST_SENT: usize = 256 << 10;
+
+/// Executes the job and ends the guest.
+pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
+    guest::mount_all();
+    port.open()?;
+    guest::allow_busy_real_time();
+    guest::pin_to_first_cpu()?;
+    let job = read()?;
+    prepare();
+    let mut launch = Launch::new(&job)?;
+    port.send_plain(Kind::Ready, b"");
+    port.pause(pathmeter_catalogue::Suite::Exact);
+    for number in 0..job.runs {
+        run(port, &job, number, &mut launch)?;
+    }
+    port.send_plain(Kind::Done, b"");
+    Ok(())
+}
+
+/// Reads `/program` into memory that stays.
+fn read() -> Result<Job<'static>, Trouble> {
+    let failed = |error: i32| -> Trouble {
+        Text::format(format_args!(
+            "/program can't be read (error {error}): the initramfs did not arrive whole; give the \
+             guest more --memory"
+        ))
+    };
+    let fd = sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0).map_err(failed)?;
+    let address = sys::map(MAX_JOB, flag::MAP_PRIVATE | flag::MAP_NORESERVE).map_err(failed)?;
+    // SAFETY: mapped just now, for good, and known to nobody else.
+    let space = unsafe { core::slice::from_raw_parts_mut(address as *mut u8, MAX_JOB) };
+    let mut length = 0;
+    loop {
+        match sys::read(fd, &mut space[length..]) {
+            Ok(0) => break,
+            Ok(count) => length += count,
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    let _ = sys::close(fd);
+    let job: &'static [u8] = &space[..length];
+    Job::read(job).map_err(|error| Text::format(format_args!("/program: {error}")))
+}
+
+/// What programs expect of a system beside its files.
+fn prepare() {
+    const NAME: &[u8] = b"pathmeter";
+    for (place, kind) in [(&b"/dev/pts\0"[..], &b"devpts\0"[..]), (b"/dev/shm\0", b"tmpfs\0")] {
+        let _ = sys::mkdir(CStr::new(place), 0o755);
+        let _ = sys::mount(CStr::new(kind), CStr::new(place), CStr::new(kind));
+    }
+    // A program that does not need them must not fail for what a kernel lacks.
+    let _ = sys::set_host_name(NAME);
+    let _ = socket::bring_loopback_up();
+}
+
+/// What becomes the program: pointers for execve(2), and what the child leaves to its parent, whose
+/// memory it shares.
+struct Launch {
+    executable: usize,
+    arguments: usize,
+    environment: usize,
+    /// The clock, as the child read it.
+    clock: u64,
+    /// The error number, if the program could not be executed.
+    error: i32,
+}
+
+impl Launch {
+    fn new(job: &Job<'_>) -> Result<Self, Trouble> {
+        Ok(Self {
+            executable: job.executable.as_ptr() as usize,
+            arguments: pointers(job.arguments)?,
+            environment: pointers(job.environment)?,
+            clock: 0,
+            error: 0,
+        })
+    }
+
+    /// Becomes the program; returns only if that fails.
+    ///
+    /// Nothing stands between the marker, the reading of the clock and the system call that could
+    /// fault: the memory that is written to was written to before.
+    fn execute(&mut self) {
+        let result: usize;
+        let place = &raw mut self.clock;
+        // SAFETY: the marker is a nop and the clock may be read. The strings and both arrays are
+        // terminated and live for good; `place` is this memory's own.
+        unsafe {
+            place.write_volatile(0);
+            asm!(clock::marker_code!(program_begin),
+                "rdtsc",
+                "shl rdx, 32",
+                "or rax, rdx",
+                "mov qword ptr [r8], rax",
+                "mov eax, {execve}",
+                "mov rdx, r9",
+                "syscall",
+                execve = const nr::EXECVE,
+                in("rdi") self.executable, in("rsi") self.arguments, in("r9") self.environment,
+                in("r8") place, out("rax") result, out("rdx") _, lateout("rcx") _, lateout("r11") _);
+        }
+        self.error = sys::sorted(result).err().unwrap_or(0);
+    }
+}
+
+/// An array of pointers to the words, ended by null, in memory that stays.
+fn pointers(words: Words<'_>) -> Result<usize, Trouble> {
+    let bytes = (MAX_WORDS + 1) * size_of::<usize>();
+    let address = sys::map(bytes, flag::MAP_PRIVATE).map_err(|error| -> Trouble {
+        Text::format(format_args!("no memory for the program's arguments (error {error})"))
+    })?;
+    // SAFETY: mapped just now, zeroed, aligned to a page, and known to nobody else.
+    let array = unsafe { core::slice::from_raw_parts_mut(address as *mut usize, MAX_WORDS + 1) };
+    for (place, word) in array.iter_mut().take(MAX_WORDS).zip(words.iter()) {
+        *place = word.as_ptr() as usize;
+    }
+    Ok(address)
+}
+
+/// One run: the program from a clean state, its end, what it wrote.
+fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Result<(), Trouble> {
+    let run = u64::from(number);
+    port.send_program_begin(run);
+    guest::seed_random(run);
+    if job.fresh_tmp {
+        refresh_tmp();
+    }
+    let files = Files::open(job)?;
+    launch.error = 0;
+    let ended = task::in_child(|| {
+        files.take();
+        become_program(job, number, launch);
+        NOT_EXECUTED
+    });
+    let clock: u64 = end_of_run();
+    let (_, ended) = ended.map_err(|error| -> Trouble {
+        Text::format(format_args!("the program's process can't be made (error {error})"))
+    })?;
+    end_all_processes();
+    let how = match (launch.error, ended) {
+        (0, Ended::Exit(code)) => ProgramEnded::Exit(code as u8),
+        (0, Ended::Signal(signal)) => ProgramEnded::Signal(signal as u8),
+        (error, _) => ProgramEnded::NotExecuted(u8::try_from(error).unwrap_or(u8::MAX)),
+    };
+    if number == 0 {
+        files.send(port, run);
+    }
+    files.close();
+    port.send_program_end(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) });
+    Ok(())
+}
+
+/// The end marker, and the clock after it: as far from it as after the begin marker.
+#[inline(always)]
+fn end_of_run() -> u64 {
+    let (low, high): (u64, u64);
+    // SAFETY: a nop, and the clock may be read.
+    unsafe {
+        asm!(clock::marker_code!(program_end), "rdtsc", out("rax") low, out("rdx") high,
+            options(nostack));
+    }
+    high << 32 | low
+}
+
+/// In the child: the state that every run begins with, then the program.
+fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
+    let _ = sys::new_session();
+    let _ = sys::change_folder(CStr::new(b"/tmp\0"));
+    start::place_program(number);
+    let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
+    start::shift_phase(number);
+    clock::mark_path();
+    launch.execute();
+}
+
+/// Kills what the program has left, and waits until it is gone.
+fn end_all_processes() {
+    const EVERY_PROCESS: isize = -1;
+    const ANY_CHILD: usize = usize::MAX;
+    // By pid 1: every other process. Again after each wait, since one may have forked meanwhile.
+    loop {
+        let _ = sys::kill(EVERY_PROCESS, flag::SIGKILL);
+        if task::wait(ANY_CHILD).is_err() {
+            return;
+        }
+    }
+}
+
+/// Mounts an empty file system on `/tmp`, in place of the last run's.
+fn refresh_tmp() {
+    let (place, kind) = (CStr::new(b"/tmp\0"), CStr::new(b"tmpfs\0"));
+    let _ = sys::unmount(place, flag::MNT_DETACH);
+    let _ = sys::mount(kind, place, kind);
+}
+
+/// A program's standard files.
+struct Files {
+    stdin: usize,
+    stdout: usize,
+    stderr: usize,
+}
+
+impl Files {
+    fn open(job: &Job<'_>) -> Result<Self, Trouble> {
+        let stdin = match job.stdin {
+            [0] => CStr::new(b"/dev/null\0"),
+            path => CStr::new(path),
+        };
+        let opened = sys::open(stdin, flag::O_RDONLY, 0);
+        let failed = |what: &str, error: i32| -> Trouble {
+            Text::format(format_args!("the program's {what} can't be opened (error {error})"))
+        };
+        let file = |name: &'static [u8], what| {
+            sys::memory_file(CStr::new(name)).map_err(|error| failed(what, error))
+        };
+        Ok(Self {
+            stdin: opened.map_err(|error| failed("input", error))?,
+            stdout: file(b"stdout\0", "output")?,
+            stderr: file(b"stderr\0", "error output")?,
+        })
+    }
+
+    /// Makes them this process's standard files, and closes all others.
+    fn take(&self) {
+        for (number, file) in [self.stdin, self.stdout, self.stderr].into_iter().enumerate() {
+            let _ = sys::duplicate(file, number + HIGH);
+        }
+        for number in 0..3 {
+            let _ = sys::duplicate(number + HIGH, number);
+        }
+        for number in 3..HIGH + 3 {
+            let _ = sys::close(number);
+        }
+    }
+
+    fn close(&self) {
+        for file in [self.stdin, self.stdout, self.stderr] {
+            let _ = sys::close(file);
+        }
+    }
+
+    /// Sends the beginning of what was written.
+    fn send(&self, port: &mut Port, run: u64) {
+        for (file, is_error) in [(self.stdout, false), (self.stderr, true)] {
+            let total = sys::seek(file, 0, flag::SEEK_END).unwrap_or(0) as u64;
+            let mut piece = [0; MAX_OUTPUT];
+            let mut sent = 0;
+            while sent < MOST_SENT {
+                let count = sys::read_at(file, &mut piece, sent).unwrap_or(0);
+                let bytes = &piece[..count];
+                if count > 0 || sent == 0 {
+                    port.send_program_output(&ProgramOutput { run, is_error, total, bytes });
+                }
+                if count == 0 {
+                    break;
+                }
+                sent += count;
+            }
+        }
+    }
+}
+
+/// Above all descriptors that the agent has.
+const HIGH: usize = 16;

@@ -1,0 +1,200 @@
+//! A program of the user's: what is packed for it, and what it cost on a kernel.
+//!
+//! Contract: what executes is the program as it was packed and nothing else; a program that did not
+//! end as expected, or whose rows do not add up to the guest's clock, gives no document.
+
+use std::ffi::OsString;
+
+use pathmeter_image::cpio::Entry;
+use pathmeter_model::{Ended, Output, Program, ProgramResult, ProgramSchema, Written};
+use pathmeter_pack::{Packed, PackedEntry};
+use pathmeter_trace::{Accounts, KernelPlaces};
+use pathmeter_vm::{Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram};
+
+use crate::accounted;
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::results::sha256;
+use crate::session::{Report, Session};
+
+/// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
+const BASE_MIB: u64 = 256;
+/// How many times the archive a guest needs: as it is handed to it, unpacked, and as much again,
+/// since the unpacked files may take half of its memory (Linux `init/do_mounts.c`: rootfs is a
+/// tmpfs).
+const TIMES_ARCHIVE: u64 = 4;
+/// Memory comes in steps of this, so that a small change of the program does not change it.
+const STEP_MIB: u64 = 128;
+/// Most memory in MiB: microvm has all of it below this address.
+const MOST_MIB: u64 = 3072;
+
+/// A program, packed.
+pub(crate) struct PackedProgram {
+    initramfs: Initramfs,
+    /// As documents name it.
+    program: Program,
+    /// The exit code that makes a run of it a measurement.
+    expected: u8,
+}
+
+impl PackedProgram {
+    /// For so many perturbed runs, each of which must end with the exit code `expected`.
+    pub(crate) fn new(packed: &Packed, runs: u32, expected: u8) -> Self {
+        let entries: Vec<Entry<'_>> = packed.entries.iter().map(entry).collect();
+        let has_tmp = |name: &str| name.starts_with("tmp/");
+        let job = Job {
+            runs,
+            fresh_tmp: !packed.entries.iter().any(|entry| has_tmp(entry.name())),
+            file_limit: u64::from(memory_for(packed.bytes)) << 18,
+            executable: &packed.executable,
+            stdin: packed.stdin.as_deref(),
+            arguments: &packed.arguments,
+            environment: &packed.environment,
+        };
+        let initramfs = Initramfs::for_program(&entries, &job);
+        let text = |words: &[Vec<u8>]| -> Vec<String> {
+            words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        };
+        let program = Program {
+            command: text(&packed.arguments),
+            environment: text(&packed.environment),
+            packed_sha256: sha256(initramfs.as_bytes()),
+            files: packed.files,
+            bytes: packed.bytes,
+            modules: Vec::new(),
+        };
+        Self { initramfs, program, expected }
+    }
+}
+
+/// MiB of memory that a guest needs for files of so many bytes.
+pub(crate) fn memory_for(bytes: u64) -> u32 {
+    let mib = BASE_MIB + TIMES_ARCHIVE * bytes.div_ceil(1 << 20);
+    u32::try_from(mib.next_multiple_of(STEP_MIB).min(MOST_MIB)).unwrap_or(u32::MAX)
+}
+
+fn entry(entry: &PackedEntry) -> Entry<'_> {
+    match entry {
+        PackedEntry::Directory { name, mode } => Entry::Directory { name, mode: *mode },
+        PackedEntry::File { name, mode, data } => Entry::File { name, mode: *mode, data },
+        PackedEntry::Symlink { name, target } => Entry::Symlink { name, target },
+    }
+}
+
+/// The kernel's places, by its own symbols.
+pub(crate) fn places(
+    session: &Session,
+    image: &Image,
+    progress: Report<'_>,
+) -> Result<KernelPlaces, Failure> {
+    let symbols = session.symbols(image, progress)?;
+    KernelPlaces::find(&symbols).map_err(|error| unmeasured(image, error.to_string()))
+}
+
+/// Runs the program on the kernel in `image`.
+pub(crate) fn measure(
+    session: &Session,
+    image: &Image,
+    packed: &PackedProgram,
+    places: &KernelPlaces,
+    progress: Report<'_>,
+) -> Result<ProgramResult, Failure> {
+    let table = places.table();
+    let read = &|stream| pathmeter_trace::accounts(stream);
+    let ran = session.run_program(image, &packed.initramfs, table, read, progress)?;
+    document(session, image, packed, places, ran)
+}
+
+fn document(
+    session: &Session,
+    image: &Image,
+    packed: &PackedProgram,
+    places: &KernelPlaces,
+    ran: RanProgram<Accounts>,
+) -> Result<ProgramResult, Failure> {
+    let output = output(&ran);
+    let ended = ended(&ran.runs, packed.expected)
+        .map_err(|what| failed_program(image, what, &output.stderr))?;
+    let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
+    let runs = accounted::runs(ran.counts, &clocks, places)
+        .map_err(|what| unmeasured(image, what))?;
+    let own = ran.firmware == Firmware::Own;
+    let agent = (sha256(PROGRAM_AGENT), sha256(packed.initramfs.as_bytes()));
+    Ok(ProgramResult {
+        schema: ProgramSchema::V1,
+        subject: image.subject(),
+        configuration: session.program_configuration(image, ran.release, own, agent),
+        program: packed.program.clone(),
+        ended,
+        output,
+        runs,
+        regions: Vec::new(),
+        notes: Vec::new(),
+    })
+}
+
+fn output<C>(ran: &RanProgram<C>) -> Output {
+    let [stdout, stderr] = ran.outputs.each_ref().map(|written| Written {
+        text: String::from_utf8_lossy(&written.bytes).into_owned(),
+        bytes: written.total,
+        truncated: written.total > written.bytes.len() as u64,
+    });
+    Output { stdout, stderr }
+}
+
+/// How all runs ended.
+///
+/// # Errors
+/// One that did not end as it should.
+fn ended(runs: &[ProgramEnd], expected: u8) -> Result<Ended, String> {
+    for (run, number) in runs.iter().zip(1..) {
+        match run.how {
+            ProgramEnded::Exit(code) if code == expected => {}
+            ProgramEnded::Exit(code) => {
+                return Err(format!("it ended with exit code {code} in run {number}"));
+            }
+            ProgramEnded::Signal(signal) => {
+                return Err(format!("signal {signal}{} ended it in run {number}", name_of(signal)));
+            }
+            ProgramEnded::NotExecuted(error) => {
+                let error = std::io::Error::from_raw_os_error(i32::from(error));
+                return Err(format!("the kernel did not execute it: {error}"));
+            }
+        }
+    }
+    Ok(Ended::Code(expected))
+}
+
+/// The signals that end programs most often; signal(7).
+fn name_of(signal: u8) -> &'static str {
+    match signal {
+        4 => " (SIGILL: an instruction that this CPU lacks)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        9 => " (SIGKILL: perhaps memory ran out)",
+        11 => " (SIGSEGV)",
+        13 => " (SIGPIPE)",
+        15 => " (SIGTERM)",
+        25 => " (SIGXFSZ: it wrote a larger file than the guest's memory allows)",
+        _ => "",
+    }
+}
+
+fn failed_program(image: &Image, what: String, stderr: &Written) -> Failure {
+    let last: Vec<String> = stderr.text.lines().rev().take(10).map(str::to_owned).collect();
+    let stderr = last.into_iter().rev().collect();
+    Failure::Program { subject: image.name().to_owned(), what, stderr }
+}
+
+fn unmeasured(image: &Image, what: String) -> Failure {
+    Failure::Program { subject: image.name().to_owned(), what, stderr: Vec::new() }
+}
+
+/// `NAME=VALUE`.
+pub(crate) fn variable(word: &str) -> Result<(OsString, OsString), String> {
+    match word.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("it must be NAME=VALUE".to_owned()),
+    }
+}

@@ -1,0 +1,210 @@
+//! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
+
+use std::io::Read;
+
+/// First bytes of the stream, with its version.
+const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
+/// Most runs that are read: those that a result may have.
+const MAX_RUNS: usize = 1024;
+/// Most rows of a run; `plugin/account.h` has fewer.
+const MAX_ROWS: u64 = 1 << 13;
+
+/// What a row counts, by the numbers that `plugin/account.h` has for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccountKind {
+    /// The program's own code.
+    User,
+    /// A system call; the id is the number of its name.
+    Syscall,
+    /// One by a 32-bit entry.
+    Syscall32,
+    /// A page fault; the id is its error code's low five bits.
+    PageFault,
+    /// Another exception; the id is the number of its name.
+    Exception,
+    /// An interrupt; the id is the number of its name, or [`VECTOR`] and its vector.
+    Interrupt,
+    /// Softirqs.
+    Softirq,
+    /// The beginning of a new process or thread.
+    NewTask,
+    /// Kernel threads.
+    KernelThread,
+    /// The agent.
+    Agent,
+    /// Other processes' own code.
+    Other,
+}
+
+/// In the id of an interrupt: the rest is its vector.
+pub const VECTOR: u32 = 0x10000;
+/// An id that is not known.
+pub const UNNAMED: u32 = u32::MAX;
+
+const KINDS: [AccountKind; 11] = [
+    AccountKind::User,
+    AccountKind::Syscall,
+    AccountKind::Syscall32,
+    AccountKind::PageFault,
+    AccountKind::Exception,
+    AccountKind::Interrupt,
+    AccountKind::Softirq,
+    AccountKind::NewTask,
+    AccountKind::KernelThread,
+    AccountKind::Agent,
+    AccountKind::Other,
+];
+
+/// One row of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountRow {
+    /// What it counts.
+    pub kind: AccountKind,
+    /// Which of that kind.
+    pub id: u32,
+    /// How often.
+    pub calls: u64,
+    /// Steps of the guest's clock.
+    pub steps: u64,
+    /// Instructions retired: fewer than steps by the iterations of string instructions.
+    pub instructions: u64,
+    /// Bytes that string instructions moved.
+    pub string_bytes: u64,
+    /// Lines of data that the kernel touched, each once a call; 0 if they are not counted.
+    pub lines: u64,
+}
+
+/// A run, as the plugin saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// How often the CPU was told to wait.
+    pub idled: u64,
+    /// The rows.
+    pub rows: Vec<AccountRow>,
+}
+
+/// Why the plugin has no account of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// Code of the user's in the kernel, or the other way round.
+    #[error("a way into the kernel or out of it was missed ({0})")]
+    Track(&'static str),
+    /// A limit of the plugin's.
+    #[error("{0}")]
+    Limit(&'static str),
+    /// A number without meaning.
+    #[error("the plugin gave an unknown reason ({0})")]
+    Unknown(u64),
+}
+
+impl Lost {
+    /// By the numbers of `plugin/account.h`.
+    fn of(number: u64) -> Self {
+        match number {
+            1 => Self::Track("user code in the kernel"),
+            2 => Self::Track("kernel code in the program"),
+            3 => Self::Limit("interrupts and exceptions are nested deeper than 16"),
+            4 => Self::Limit("there were more than 16,384 tasks"),
+            5 => Self::Limit("there were more than 4,095 kinds of rows"),
+            6 => Self::Limit("the host had no memory left"),
+            7 => Self::Track("a return without an entry"),
+            8 => Self::Track("a page fault without an error code"),
+            9 => Self::Track("no task switch was seen"),
+            10 => Self::Limit("a block of code was too long to be followed"),
+            number => Self::Unknown(number),
+        }
+    }
+}
+
+/// What was read of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// The runs in their order.
+    pub runs: Vec<Result<Account, Lost>>,
+    /// Why reading ended before the stream did.
+    pub fault: Option<&'static str>,
+}
+
+/// Reads the plugin's stream to its end.
+pub fn accounts(stream: impl Read) -> Accounts {
+    let mut reader = Reader { stream: std::io::BufReader::new(stream) };
+    let mut accounts = Accounts::default();
+    accounts.fault = reader.all(&mut accounts.runs).err();
+    // Whoever writes must not wait for a reader that has gone.
+    let _ = std::io::copy(&mut reader.stream, &mut std::io::sink());
+    accounts
+}
+
+struct Reader<R> {
+    stream: R,
+}
+
+impl<R: Read> Reader<R> {
+    fn all(&mut self, runs: &mut Vec<Result<Account, Lost>>) -> Result<(), &'static str> {
+        let mut header = [0; HEADER.len()];
+        self.stream.read_exact(&mut header).map_err(|_| "it is cut short")?;
+        if header != HEADER {
+            return Err("it does not begin as it should");
+        }
+        while let Some(tag) = self.byte()? {
+            if runs.len() == MAX_RUNS {
+                return Err("it has too many runs");
+            }
+            runs.push(match tag {
+                1 => Ok(self.run()?),
+                2 => Err(Lost::of(self.number()?)),
+                _ => return Err("it has a record of an unknown kind"),
+            });
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<Account, &'static str> {
+        let idled = self.number()?;
+        let count = self.number()?;
+        if count > MAX_ROWS {
+            return Err("a run has too many rows");
+        }
+        let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
+        Ok(Account { idled, rows })
+    }
+
+    fn row(&mut self) -> Result<AccountRow, &'static str> {
+        let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
+        let kind = kind.ok_or("a row is of an unknown kind")?;
+        let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
+        let calls = self.number()?;
+        let steps = self.number()?;
+        let surplus = self.number()?;
+        let instructions = steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
+        let string_bytes = self.number()?;
+        let lines = self.number()?;
+        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines })
+    }
+
+    /// The next byte; None at the end.
+    fn byte(&mut self) -> Result<Option<u8>, &'static str> {
+        let mut byte = [0];
+        match self.stream.read(&mut byte) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(byte[0])),
+            Err(_) => Err("it can't be read"),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, &'static str> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?.ok_or("it is cut short")?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err("it has a number of more than 64 bits")
+    }
+}

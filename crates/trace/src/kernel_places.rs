@@ -1,0 +1,251 @@
+//! The places of a kernel that the program plugin has to know: where it is entered and left, where
+//! its system calls, task switches and softirqs are. Found in its symbol table, `/proc/kallsyms`.
+//!
+//! Names are those of Linux from 5.8 on (`arch/x86/entry/entry_64.S`, `arch/x86/include/asm/
+//! idtentry.h`, `arch/x86/include/asm/syscall_wrapper.h`, `kernel/softirq.c`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::symbols::{MAX_KALLSYMS_BYTES, SymbolsError};
+
+/// What the plugin is told, and what its numbers mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelPlaces {
+    table: String,
+    names: Vec<String>,
+}
+
+/// Why a kernel's programs can't be measured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacesError {
+    /// The symbol table can't be read.
+    #[error(transparent)]
+    Symbols(#[from] SymbolsError),
+    /// A function without which nothing can be told apart.
+    #[error(
+        "the kernel's symbol table has no {what}: running programs takes Linux 5.8 or newer, for \
+         x86-64, with CONFIG_KALLSYMS"
+    )]
+    Missing {
+        /// Which.
+        what: &'static str,
+    },
+}
+
+/// Kinds of places, by the letters that `plugin/places.h` has for them.
+mod letter {
+    pub(super) const SYSCALL_ENTRY: char = 'e';
+    pub(super) const SYSCALL_FUNCTION: char = 'f';
+    pub(super) const PAGE_FAULT_ENTRY: char = 'p';
+    pub(super) const FAULT_ENTRY: char = 'x';
+    pub(super) const TRAP_ENTRY: char = 't';
+    pub(super) const INTERRUPT_ENTRY: char = 'i';
+    pub(super) const INTERRUPT_TABLE: char = 'v';
+    pub(super) const SOFTIRQS: char = 's';
+    pub(super) const SWITCH: char = 'w';
+    pub(super) const NEW_TASK: char = 'n';
+    pub(super) const ENTRY_TEXT: char = 'a';
+}
+
+/// Beginnings of the names of system calls' functions, the ones to be preferred first.
+const SYSCALL_PREFIXES: [&str; 6] = [
+    "__x64_sys_",
+    "__x64_compat_sys_",
+    "__ia32_compat_sys_",
+    "__ia32_sys_",
+    "__x32_compat_sys_",
+    "__do_sys_",
+];
+/// Exceptions that come after their instruction, or without one (Intel SDM volume 3, table 6-1).
+const TRAPS: [&str; 6] = ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault"];
+/// Most vectors that a table of entries has; with one in 8 bytes for each.
+const MOST_VECTORS: u64 = 224;
+/// The first vector that is not an exception's.
+const FIRST_VECTOR: u64 = 0x20;
+
+impl KernelPlaces {
+    /// Finds them in the text of `/proc/kallsyms`.
+    ///
+    /// # Errors
+    /// It is no such text, or lacks what every supported kernel has.
+    pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
+        let code = Code::read(kallsyms)?;
+        let mut finder = Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
+        finder.entries()?;
+        finder.system_calls()?;
+        finder.softirqs()?;
+        Ok(finder.finish())
+    }
+
+    /// The table, as the plugin reads it.
+    pub fn table(&self) -> &[u8] {
+        self.table.as_bytes()
+    }
+
+    /// The name with this number: of a system call, an exception or an interrupt.
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.names.get(usize::try_from(number).ok()?).map(String::as_str)
+    }
+}
+
+/// Symbols of the kernel's own code: names by address, addresses by name.
+struct Code<'a> {
+    by_address: BTreeMap<u64, Vec<&'a str>>,
+    by_name: BTreeMap<&'a str, u64>,
+}
+
+impl<'a> Code<'a> {
+    fn read(text: &'a [u8]) -> Result<Self, SymbolsError> {
+        if text.len() > MAX_KALLSYMS_BYTES {
+            return Err(SymbolsError::TooLong(text.len()));
+        }
+        let mut code = Self { by_address: BTreeMap::new(), by_name: BTreeMap::new() };
+        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if line.is_empty() {
+                continue;
+            }
+            let (address, kind, name) = parse(line).ok_or(SymbolsError::Line(index + 1))?;
+            if matches!(kind, b't' | b'T' | b'w' | b'W') && address >> 63 == 1 {
+                code.by_address.entry(address).or_default().push(name);
+                code.by_name.entry(name).or_insert(address);
+            }
+        }
+        if code.by_address.is_empty() { Err(SymbolsError::Empty) } else { Ok(code) }
+    }
+
+    /// Where the code at `address` ends at the latest: at the next symbol.
+    fn end(&self, address: u64) -> u64 {
+        let next = self.by_address.range(address + 1..).next();
+        next.map_or(address + 1, |(next, _)| *next)
+    }
+
+    fn starting_with(&self, prefix: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
+        let from = self.by_name.range(prefix..).map(|(name, address)| (*name, *address));
+        from.take_while(move |(name, _)| name.starts_with(prefix))
+    }
+}
+
+/// Address, type and name of a line; only the kernel's own symbols have no fourth word.
+fn parse(line: &[u8]) -> Option<(u64, u8, &str)> {
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let address = u64::from_str_radix(words.next()?, 16).ok()?;
+    let kind = words.next()?.bytes().next()?;
+    let name = words.next()?;
+    // A module's code is entered from the kernel's.
+    Some(if words.next().is_some() { (0, kind, name) } else { (address, kind, name) })
+}
+
+struct Finder<'a> {
+    code: &'a Code<'a>,
+    /// What is written already.
+    table: String,
+    /// By first address: end, letter, id. One place begins at an address.
+    lines: BTreeMap<u64, (u64, char, u64)>,
+    names: Vec<String>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, address: u64, letter: char, id: u64) {
+        self.lines.entry(address).or_insert((self.code.end(address), letter, id));
+    }
+
+    /// The number of a new name.
+    fn name(&mut self, name: &str) -> u64 {
+        self.names.push(name.to_owned());
+        self.names.len() as u64 - 1
+    }
+
+    fn required(&self, what: &'static str) -> Result<u64, PlacesError> {
+        self.code.by_name.get(what).copied().ok_or(PlacesError::Missing { what })
+    }
+
+    fn entries(&mut self) -> Result<(), PlacesError> {
+        let first = self.required("__entry_text_start")?;
+        let end = self.required("__entry_text_end")?;
+        write_line(&mut self.table, first, (end, letter::ENTRY_TEXT, 0));
+        self.add(self.required("entry_SYSCALL_64")?, letter::SYSCALL_ENTRY, 0);
+        for name in
+            ["entry_INT80_compat", "entry_SYSENTER_compat", "entry_SYSCALL_compat", "asm_int80_emulation"]
+        {
+            if let Some(address) = self.code.by_name.get(name) {
+                self.add(*address, letter::SYSCALL_ENTRY, 1);
+            }
+        }
+        self.add(self.required("asm_exc_page_fault")?, letter::PAGE_FAULT_ENTRY, 0);
+        for (name, address) in self.code.starting_with("asm_exc_") {
+            let short = &name["asm_exc_".len()..];
+            let trap = TRAPS.contains(&short);
+            let id = self.name(short);
+            self.add(address, if trap { letter::TRAP_ENTRY } else { letter::FAULT_ENTRY }, id);
+        }
+        for (name, address) in self.code.starting_with("asm_sysvec_") {
+            let id = self.name(&name["asm_sysvec_".len()..]);
+            self.add(address, letter::INTERRUPT_ENTRY, id);
+        }
+        let mut vector = FIRST_VECTOR;
+        for table in ["irq_entries_start", "spurious_entries_start"] {
+            let first = self.required(table)?;
+            let bytes = self.code.end(first) - first;
+            // With CONFIG_X86_KERNEL_IBT an entry has 16 bytes.
+            let size = if bytes / 8 > MOST_VECTORS { 16 } else { 8 };
+            self.add(first, letter::INTERRUPT_TABLE, size | vector << 8);
+            vector += bytes / size;
+        }
+        let switch = self.required("__switch_to_asm")?;
+        self.add(switch, letter::SWITCH, 0);
+        let new = self.code.by_name.get("ret_from_fork_asm").copied();
+        self.add(new.map_or_else(|| self.required("ret_from_fork"), Ok)?, letter::NEW_TASK, 0);
+        Ok(())
+    }
+
+    fn system_calls(&mut self) -> Result<(), PlacesError> {
+        for prefix in SYSCALL_PREFIXES {
+            for (name, address) in self.code.starting_with(prefix) {
+                if self.lines.contains_key(&address) || name.contains('.') {
+                    continue;
+                }
+                let id = self.name(&name[prefix.len()..]);
+                self.add(address, letter::SYSCALL_FUNCTION, id);
+            }
+        }
+        let found = self.lines.values().any(|(_, letter, _)| *letter == letter::SYSCALL_FUNCTION);
+        if found { Ok(()) } else { Err(PlacesError::Missing { what: "__x64_sys_…" }) }
+    }
+
+    /// The function that executes softirqs, and its parts elsewhere. A compiler may have given it
+    /// a suffix, and what was it in older kernels only jumps to it in newer ones.
+    fn softirqs(&mut self) -> Result<(), PlacesError> {
+        for function in ["handle_softirqs", "__do_softirq"] {
+            let parts: Vec<_> = self.code.starting_with(function).collect();
+            let is_part = |name: &str| {
+                let suffix = &name[function.len()..];
+                (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
+            };
+            let parts = parts.into_iter().filter_map(|(name, at)| Some((is_part(name)?, at)));
+            let parts: Vec<_> = parts.collect();
+            if !parts.iter().any(|(cold, _)| !cold) {
+                continue;
+            }
+            for (cold, address) in parts {
+                self.add(address, letter::SOFTIRQS, u64::from(cold));
+            }
+            return Ok(());
+        }
+        Err(PlacesError::Missing { what: "__do_softirq" })
+    }
+
+    fn finish(self) -> KernelPlaces {
+        let mut table = String::new();
+        for (first, (end, letter, id)) in self.lines {
+            // Writing to a String can't fail.
+            let _ = writeln!(table, "{letter} {first:x} {end:x} {id:x}");
+        }
+        KernelPlaces { table, names: self.names }
+    }
+}
+
+fn write_line(table: &mut String, first: u64, (end, letter, id): (u64, char, u64)) {
+    // Writing to a String can't fail.
+    let _ = writeln!(table, "{letter} {first:x} {end:x} {id:x}");
+}

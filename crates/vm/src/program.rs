@@ -1,0 +1,186 @@
+//! A program of the user's, executed in perturbed runs in one guest, every instruction of them
+//! counted by the program plugin.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::thread::Builder;
+
+use pathmeter_wire::{
+    Kind, RawFrame,
+    program::{self, ProgramEnd, ProgramOutput},
+};
+
+use crate::{
+    Firmware, Initramfs, Progress, Request, VmError,
+    error::{GuestCause, Step},
+    guest::{Extra, Guest},
+    machine::fd,
+    measure::{AtReady, at_ready},
+    memory_file::memory_file,
+    plugin::Plugin,
+    qemu_guest::QemuGuest,
+};
+
+/// Bytes of each output of the program that are kept.
+pub const MAX_KEPT: usize = 256 << 10;
+
+/// What came of a program.
+#[derive(Debug)]
+pub struct RanProgram<C> {
+    /// The kernel's release, as its image says.
+    pub release: Option<String>,
+    /// What started the kernel.
+    pub firmware: Firmware,
+    /// The runs, in order: as many as were asked for.
+    pub runs: Vec<ProgramEnd>,
+    /// What it wrote to its standard output and standard error in the first run.
+    pub outputs: [Written; 2],
+    /// What was made of the plugin's stream.
+    pub counts: C,
+}
+
+/// What was written to one of the program's outputs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The beginning; at most [`MAX_KEPT`] bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes in all.
+    pub total: u64,
+}
+
+/// Executes the program of `initramfs` in the request's runs. `places` is the table that the plugin
+/// reads; `read` is handed its stream as it comes, on a thread of its own: it should read to the
+/// end, and what it returns is handed back.
+///
+/// # Errors
+/// What keeps the guest from being run; a program that could not be executed or did not end the
+/// same way in each run is none.
+pub fn run_program<C: Send>(
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    places: &[u8],
+    read: &(dyn Fn(File) -> C + Sync),
+) -> Result<RanProgram<C>, VmError> {
+    let plugin = Plugin::Program.for_qemu(request.qemu, request.interrupt)?;
+    let failed = |what| move |source| VmError::Host { what, source };
+    let mut table = memory_file("pathmeter-places", &[])?;
+    table.write_all(places).map_err(failed("handing the kernel's places to QEMU"))?;
+    let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
+    let files = vec![
+        (fd::PLUGIN, OwnedFd::from(plugin)),
+        (fd::COUNTS, writer),
+        (fd::PLACES, OwnedFd::from(table)),
+    ];
+    let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib)];
+    let extra = Extra { files, arguments, ..Extra::default() };
+    std::thread::scope(|scope| {
+        let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
+        let reader = reader.map_err(failed("starting a thread for the counts"))?;
+        // At its end the guest is gone, and with it the pipe's other end.
+        let ran = run_in::<QemuGuest>(request.qemu, request, initramfs, extra);
+        let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (about, heard) = ran?;
+        let (release, firmware) = (about.release, about.firmware);
+        Ok(RanProgram { release, firmware, runs: heard.runs, outputs: heard.outputs, counts })
+    })
+}
+
+fn plugin_argument(memory_mib: u32) -> String {
+    let ram = u64::from(memory_mib) << 20;
+    let (plugin, counts, places) = (fd::PLUGIN, fd::COUNTS, fd::PLACES);
+    format!("/proc/self/fd/{plugin},fd={counts},places={places},ram={ram}")
+}
+
+fn run_in<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    mut extra: Extra,
+) -> Result<(crate::snapshot::Description, Heard), VmError> {
+    let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
+        AtReady::Booted(guest, about) => (guest, about),
+        AtReady::Saved(snapshot) => {
+            let about = snapshot.about.clone();
+            match snapshot.restore::<G>(host, request, extra) {
+                Ok(guest) => (guest, about),
+                Err(error) => {
+                    snapshot.forget(request);
+                    return Err(error);
+                }
+            }
+        }
+    };
+    guest.begin(Step::Run);
+    guest.resume()?;
+    let mut heard = Heard::default();
+    loop {
+        match guest.next_frame(|frame| heard.hear(frame, request.runs))? {
+            Event::Begin(run) => {
+                let (done, of) = (run, u64::from(request.runs));
+                (request.progress)(Progress::Program { done, of });
+                guest.begin(Step::Program { run: run + 1 });
+            }
+            Event::More => {}
+            Event::End => guest.proceed(Step::Run),
+            Event::Done => return Ok((about, heard)),
+            Event::Abort(reason) => return Err(guest.failure(GuestCause::Abort { reason })),
+            Event::Wrong(what) => return Err(guest.failure(GuestCause::Protocol { what })),
+        }
+    }
+}
+
+/// What was heard of the agent.
+#[derive(Default)]
+struct Heard {
+    runs: Vec<ProgramEnd>,
+    outputs: [Written; 2],
+}
+
+/// What one frame means.
+#[derive(Debug, PartialEq, Eq)]
+enum Event {
+    Begin(u64),
+    More,
+    End,
+    Done,
+    Abort(String),
+    Wrong(String),
+}
+
+impl Heard {
+    fn hear(&mut self, frame: &RawFrame<'_>, runs: u32) -> Event {
+        let next = self.runs.len() as u64;
+        let wrong = |what: &str| Event::Wrong(what.to_owned());
+        let heard = match frame.kind {
+            Kind::ProgramBegin => program::read_begin(frame).map(|run| match run {
+                run if run == next && run < u64::from(runs) => Event::Begin(run),
+                _ => wrong("a run that was not asked for"),
+            }),
+            Kind::ProgramOutput => program::read_output(frame).map(|output| self.keep(&output)),
+            Kind::ProgramEnd => program::read_end(frame).map(|end| {
+                if end.run != next {
+                    return wrong("the end of a run that was not begun");
+                }
+                self.runs.push(end);
+                Event::End
+            }),
+            Kind::Done if next == u64::from(runs) => Ok(Event::Done),
+            Kind::Abort => pathmeter_wire::message::read_plain(frame)
+                .map(|reason| Event::Abort(reason.to_owned())),
+            _ => Ok(Event::Wrong(format!("a frame {:?} now", frame.kind))),
+        };
+        heard.unwrap_or_else(|error| Event::Wrong(error.to_string()))
+    }
+
+    fn keep(&mut self, output: &ProgramOutput<'_>) -> Event {
+        let written = &mut self.outputs[usize::from(output.is_error)];
+        if output.run != 0 || written.bytes.len() + output.bytes.len() > MAX_KEPT {
+            return Event::Wrong("more output than was asked for".to_owned());
+        }
+        written.bytes.extend_from_slice(output.bytes);
+        written.total = output.total;
+        Event::More
+    }
+}

@@ -1,0 +1,88 @@
+/*
+ * The places of the kernel that the program plugin has to know, as the host found them in the
+ * kernel's symbol table (crates/trace/src/places.rs).
+ *
+ * A text, a line for each place: `KIND FIRST END ID`, KIND a letter, the others hexadecimal.
+ * Ascending by FIRST; END is the address after the last byte.
+ */
+#ifndef PLUGIN_PLACES_H
+#define PLUGIN_PLACES_H
+
+#include "common.h"
+
+enum place_kind {
+	SYSCALL_ENTRY = 'e',	/* id: 0 by a 64-bit call, 1 by a 32-bit one */
+	SYSCALL_FUNCTION = 'f',	/* id: the number of its name */
+	PAGE_FAULT_ENTRY = 'p',
+	FAULT_ENTRY = 'x',	/* an exception before its instruction; id: the number of its name */
+	TRAP_ENTRY = 't',	/* after it */
+	INTERRUPT_ENTRY = 'i',	/* id: the number of its name */
+	INTERRUPT_TABLE = 'v',	/* id: bytes of an entry, plus 256 times the first one's vector */
+	SOFTIRQS = 's',		/* the function that executes them, and parts of it elsewhere */
+	SWITCH = 'w',		/* from task to task */
+	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
+	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
+};
+
+#define VECTOR 0x10000		/* an interrupt's id that is its vector, not the number of a name */
+
+struct place {
+	uint64_t first, end;
+	enum place_kind kind;
+	uint32_t id;
+};
+
+enum { MOST_PLACES = 1 << 13 };
+static struct place places[MOST_PLACES];
+static size_t place_count;
+static struct place entry_text;
+
+/* Reads the table; false if it is none. */
+static bool read_places(int fd)
+{
+	FILE *file = fdopen(fd, "r");
+	unsigned long long first, end;
+	struct place place;
+	char kind;
+	bool good = true;
+
+	if (!file)
+		return false;
+	while (good && fscanf(file, " %c %llx %llx %x", &kind, &first, &end, &place.id) == 4) {
+		place.kind = kind;
+		place.first = first;
+		place.end = end;
+		if (place.kind == ENTRY_TEXT)
+			entry_text = place;
+		else if (place_count == MOST_PLACES)
+			good = false;
+		else
+			places[place_count++] = place;
+	}
+	good = good && feof(file) && place_count && entry_text.end;
+	fclose(file);
+	return good;
+}
+
+/* The last place that begins at or before `address`, if that is in it. */
+static const struct place *place_at(uint64_t address)
+{
+	size_t low = 0, high = place_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (places[middle].first <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < places[low - 1].end ? &places[low - 1] : NULL;
+}
+
+static bool is_in(const struct place *place, uint64_t address)
+{
+	return address >= place->first && address < place->end;
+}
+
+#endif

@@ -1,0 +1,479 @@
+/*
+ * The program plugin: splits every instruction of a run of the user's program into rows: its own
+ * code, each system call, faults, interrupts, kernel threads; in the format of
+ * docs/program-format.md. It leaves the guest untouched: what it knows it sees in the code that is
+ * executed (account.h has the rules).
+ *
+ * Where the kernel is entered and left is known by its symbols (places.h). The number of a system
+ * call stands in a register, which this API does not show; its name is that of the first system
+ * call's function that is executed in it.
+ *
+ * Arguments: fd=N      the inherited descriptor to write to
+ *            places=N  the one to read the table of places from
+ *            ram=N     bytes of the guest's RAM
+ *            lines=1   count the lines of data that the kernel touches as well
+ */
+#include "common.h"
+#include "account.h"
+#include "memory.h"
+#include "places.h"
+#include "steps.h"
+#include "x86.h"
+
+/* ---- Readings -------------------------------------------------------------------------------- */
+
+enum { USER_STEPS, KERNEL_STEPS };
+
+static struct {
+	uint64_t surplus;	/* executions of string instructions beyond the first */
+	uint64_t string_bytes;
+	uint64_t lines;
+	uint64_t idled;		/* times that the CPU was told to wait */
+} seen;
+static struct repeat repeat;	/* the string instruction begun last */
+static bool halfway;		/* it accesses two places, and has accessed one */
+static uint64_t current_id;	/* the current task, in a run or not; 0 until one is seen */
+static bool instrumented;	/* all code, not only markers */
+static bool unseen;		/* some code is not instrumented */
+
+/* At a boundary before an instruction, or, with `after` 1, after one of the kernel's that has only
+ * begun. */
+static struct reading reading(uint64_t after)
+{
+	return (struct reading){
+		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
+		.surplus = seen.surplus, .string_bytes = seen.string_bytes, .lines = seen.lines,
+	};
+}
+
+/* ---- Entries and returns --------------------------------------------------------------------- */
+
+static void enter(enum row_kind kind, uint32_t id)
+{
+	const struct reading now = reading(0);
+
+	if (!account.open)
+		return;
+	push(kind, id, &now, &repeat);
+	repeat.instruction = NULL;
+}
+
+static void on_entry(unsigned int vcpu, void *data)
+{
+	const struct place *place = data;
+
+	(void)vcpu;
+	switch (place->kind) {
+	case SYSCALL_ENTRY:
+		enter(place->id ? SYSCALL_32 : SYSCALL, UNNAMED);
+		break;
+	case PAGE_FAULT_ENTRY:
+		enter(PAGE_FAULT, UNNAMED);
+		break;
+	case FAULT_ENTRY:
+		enter(EXCEPTION, place->id);
+		if (account.open)
+			undo();
+		break;
+	case TRAP_ENTRY:
+		enter(EXCEPTION, place->id);
+		break;
+	case INTERRUPT_ENTRY:
+		enter(INTERRUPT, place->id);
+		break;
+	case SOFTIRQS:
+		enter(SOFTIRQ, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Of an interrupt that arrives through a table: `data` is its vector. */
+static void on_table_entry(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	enter(INTERRUPT, VECTOR | (uint32_t)(uintptr_t)data);
+}
+
+static void on_syscall_function(unsigned int vcpu, void *data)
+{
+	const struct place *place = data;
+	struct frame *frame;
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	frame = top(SYSCALL);
+	if (!frame)
+		frame = top(SYSCALL_32);
+	if (frame && frame->id == UNNAMED)
+		frame->id = place->id;
+}
+
+static void on_return(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(1);
+
+	(void)vcpu;
+	(void)data;
+	if (account.open)
+		return_from_kernel(&now, &repeat);
+}
+
+static void on_softirqs_end(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(1);
+
+	(void)vcpu;
+	(void)data;
+	if (account.open && top(SOFTIRQ))
+		pop(&now, &repeat);
+}
+
+/* Of the instruction that loads a page fault's error code (Intel SDM volume 3, 4.7). */
+static void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	enum { FETCH = 1 << 4, KNOWN = 0x1f };
+	struct frame *frame;
+	const uint8_t *place;
+
+	(void)vcpu;
+	(void)data;
+	frame = account.open ? top(PAGE_FAULT) : NULL;
+	if (!frame || frame->id != UNNAMED)
+		return;
+	place = accessed(info, address, 1);
+	if (!place) {
+		lose(NO_ERROR_CODE);
+		return;
+	}
+	frame->id = *place & KNOWN;
+	/* An instruction that could not be fetched was not begun. */
+	if (!(*place & FETCH))
+		undo();
+}
+
+/* ---- Tasks ----------------------------------------------------------------------------------- */
+
+/* Of the instruction that loads the next task's stack pointer. */
+static void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	current_id = address;
+	if (account.open)
+		switch_to(address, &now);
+}
+
+static void on_new_task(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (account.open)
+		begin_task();
+}
+
+static void on_idle(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	seen.idled++;
+}
+
+/* ---- String instructions --------------------------------------------------------------------- */
+
+static void on_string(unsigned int vcpu, void *data)
+{
+	uint64_t now = steps_of(USER_STEPS) + steps_of(KERNEL_STEPS);
+
+	(void)vcpu;
+	seen.surplus += repeat.instruction == data && repeat.next == now;
+	repeat.instruction = data;
+	repeat.next = now + 1;
+	halfway = false;
+}
+
+static void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	bool store = qemu_plugin_mem_is_store(info);
+	uintptr_t string = (uintptr_t)data;
+
+	(void)vcpu;
+	(void)address;
+	if (store != (string == LAST_ACCESS_IS_STORE))
+		return;
+	if (string == LOADS_TWICE && !halfway) {
+		halfway = true;
+		return;
+	}
+	seen.string_bytes += 1u << qemu_plugin_mem_size_shift(info);
+}
+
+/* ---- Runs and the stream --------------------------------------------------------------------- */
+
+enum tag { RUN = 1, LOST };
+enum { LONGEST_NUMBER = 10 };
+
+static void put_numbers(const uint64_t *numbers, size_t count)
+{
+	reserve(count * LONGEST_NUMBER);
+	for (size_t i = 0; i < count; i++)
+		put_unsigned(numbers[i]);
+}
+
+static void write_rows(void)
+{
+	for (size_t at = 0; at < MOST_ROWS; at++) {
+		const struct row *row = &account.rows[at];
+		const uint64_t numbers[] = {
+			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
+			row->counts.string_bytes, row->counts.lines,
+		};
+
+		if (row->used)
+			put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+}
+
+static void on_program_begin(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	(void)data;
+	seen.idled = 0;
+	repeat.instruction = NULL;
+	open_account(current_id, &now);
+	if (!current_id)
+		lose(NO_TASK);
+}
+
+static void on_program_end(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	uint64_t numbers[2];
+
+	(void)vcpu;
+	(void)data;
+	if (!account.open)
+		return;
+	close_account(&now);
+	if (unseen)
+		lose(UNSEEN_CODE);
+	reserve(1);
+	put(account.lost ? LOST : RUN);
+	numbers[0] = account.lost ? account.lost : seen.idled;
+	numbers[1] = account.row_count;
+	put_numbers(numbers, account.lost ? 1 : 2);
+	if (!account.lost)
+		write_rows();
+	flush();
+}
+
+static void on_path(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (instrumented)
+		return;
+	instrumented = true;
+	find_counters();
+	api->reset();
+}
+
+/* ---- Translation ----------------------------------------------------------------------------- */
+
+static exec_cb_t *const on_marker[MARKERS] = {
+	[PATH_MARKER] = on_path,
+	[PROGRAM_BEGIN_MARKER] = on_program_begin,
+	[PROGRAM_END_MARKER] = on_program_end,
+};
+
+static void on_execution(struct qemu_plugin_insn *insn, exec_cb_t *cb, const void *data)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, (void *)data);
+}
+
+static bool has_bytes(const struct instruction *instruction, const char *bytes, size_t length)
+{
+	return instruction->length >= length && !memcmp(instruction->bytes, bytes, length);
+}
+#define HAS(instruction, bytes) has_bytes(instruction, bytes, sizeof(bytes) - 1)
+
+/* iret, sysret and sysexit: Intel SDM volume 2, the instructions' pages. */
+static bool leaves_kernel(const struct instruction *instruction)
+{
+	return HAS(instruction, "\x48\xcf") || HAS(instruction, "\xcf") ||
+	       HAS(instruction, "\x48\x0f\x07") || HAS(instruction, "\x0f\x07") ||
+	       HAS(instruction, "\x48\x0f\x35") || HAS(instruction, "\x0f\x35");
+}
+
+/* Whether this instruction of a function in several places leaves it: it returns, or jumps to
+ * where none of its places is, such as to a thunk that returns. */
+static bool leaves_function(const struct instruction *instruction, uint64_t end)
+{
+	const struct place *to;
+
+	if (HAS(instruction, "\xc3"))
+		return true;
+	if (!HAS(instruction, "\xe9") && !HAS(instruction, "\xeb"))
+		return false;
+	to = place_at(target_of(instruction, end));
+	return !to || to->kind != SOFTIRQS;
+}
+
+/* Whether it is the first of an entry of the table: endbr64 where there are such, or else the push
+ * of the vector (Linux arch/x86/include/asm/idtentry.h, irq_entries_start). */
+static bool begins_table_entry(const struct instruction *instruction, uint64_t address)
+{
+	return address % 8 == 0 &&
+	       (HAS(instruction, "\xf3\x0f\x1e\xfa") || HAS(instruction, "\x6a") ||
+		HAS(instruction, "\x68"));
+}
+
+/* The vector whose entry stands at `address`: places.h tells how a table's id is made. */
+static uintptr_t vector_of(const struct place *place, uint64_t address)
+{
+	uint32_t size = place->id & 0xff;
+
+	return (place->id >> 8) + (size ? (address - place->first) / size : 0);
+}
+
+/* What is done in the kernel's code at `address`, which `place` has, if any. */
+static void translate_place(struct qemu_plugin_insn *insn, const struct instruction *instruction,
+			    const struct place *place, uint64_t address)
+{
+	bool first = place->first == address;
+
+	switch (place->kind) {
+	case SYSCALL_FUNCTION:
+		if (first)
+			on_execution(insn, on_syscall_function, place);
+		break;
+	case PAGE_FAULT_ENTRY:
+		if (first)
+			on_execution(insn, on_entry, place);
+		/* mov 0x78(%rsp),%rsi: ORIG_RAX of struct pt_regs */
+		if (HAS(instruction, "\x48\x8b\x74\x24\x78"))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_error_code, CB_NO_REGS, MEM_RW,
+							 NULL);
+		break;
+	case SOFTIRQS:
+		if (first && place->id == 0)
+			on_execution(insn, on_entry, place);
+		if (leaves_function(instruction, address + instruction->length))
+			on_execution(insn, on_softirqs_end, NULL);
+		break;
+	case SWITCH:
+		/* mov disp32(%rsi),%rsp */
+		if (HAS(instruction, "\x48\x8b\xa6"))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
+		break;
+	case NEW_TASK_ENTRY:
+		if (first)
+			on_execution(insn, on_new_task, NULL);
+		break;
+	case INTERRUPT_TABLE:
+		if (begins_table_entry(instruction, address))
+			on_execution(insn, on_table_entry, (void *)vector_of(place, address));
+		break;
+	default:
+		if (first)
+			on_execution(insn, on_entry, place);
+	}
+}
+
+static void translate_kernel(struct qemu_plugin_insn *insn, const struct instruction *instruction,
+			     uint64_t address)
+{
+	const struct place *place = place_at(address);
+
+	if (place) {
+		find_ram(insn);
+		translate_place(insn, instruction, place, address);
+	}
+	if (is_in(&entry_text, address) && leaves_kernel(instruction))
+		on_execution(insn, on_return, NULL);
+	/* hlt, mwait */
+	if (HAS(instruction, "\xf4") || HAS(instruction, "\x0f\x01\xc9"))
+		on_execution(insn, on_idle, NULL);
+}
+
+static void translate_markers(struct qemu_plugin_tb *tb)
+{
+	uint8_t bytes[MAX_LENGTH];
+
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		if (marker(bytes, bytes_of(insn, bytes)) == PATH_MARKER)
+			on_execution(insn, on_path, NULL);
+	}
+}
+
+static void translate_all(struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb);
+
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint64_t address = qemu_plugin_insn_vaddr(insn);
+		bool kernel = is_kernel(address);
+		struct instruction instruction;
+		exec_cb_t *cb;
+		uintptr_t string;
+
+		instruction.length = bytes_of(insn, instruction.bytes);
+		cb = on_marker[marker(instruction.bytes, instruction.length)];
+		if (cb)
+			on_execution(insn, cb, NULL);
+		if (kernel)
+			translate_kernel(insn, &instruction, address);
+		string = string_accesses(&instruction);
+		if (string != PLAIN) {
+			on_execution(insn, on_string, (void *)address);
+			qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS,
+							 MEM_RW, (void *)string);
+		}
+		/* After the callbacks: they see what was executed before this instruction. */
+		advance(insn, kernel ? KERNEL_STEPS : USER_STEPS, 1);
+	}
+}
+
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+static void after_reset(void)
+{
+	translate = translate_all;
+	api->start();
+}
+
+EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	static const uint8_t HEADER[8] = "PMPR\1";
+	uint64_t fd = 0, table = 0;
+
+	if (asked(info, argc, argv))
+		return -1;
+	for (int i = 0; i < argc; i++)
+		if (!number(argv[i], "fd", &fd) && !number(argv[i], "places", &table) &&
+		    !number(argv[i], "ram", &ram.size))
+			fd = 0;
+	if (fd < 3 || table < 3 || !read_places((int)table)) {
+		fprintf(stderr, "program: needs fd=N, places=N with a table, and ram=BYTES\n");
+		return -1;
+	}
+	if (!install(id, info))
+		return -1;
+	make_counters(info);
+	out.fd = (int)fd;
+	put_bytes(HEADER, sizeof(HEADER));
+	flush();
+	translate = translate_markers;
+	api->start();
+	return 0;
+}
