@@ -17,6 +17,9 @@ const ALIGNMENT: usize = 4;
 const S_IFCHR: u32 = 0o020_000;
 const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
+const S_IFLNK: u32 = 0o120_000;
+/// A link's permissions mean nothing; this is what Linux shows for every link.
+const LINK_MODE: u32 = 0o777;
 
 /// One file of the archive. Names are relative to the root and have no leading `/`; `mode` is the
 /// permission bits, such as `0o755`.
@@ -37,6 +40,14 @@ pub enum Entry<'a> {
         mode: u32,
         /// What it holds: less than 4 GiB.
         data: &'a [u8],
+    },
+    /// A symbolic link.
+    Symlink {
+        /// Its name.
+        name: &'a str,
+        /// Where it leads, as `readlink` prints it: 1 to 4095 bytes, else the kernel leaves the
+        /// link out.
+        target: &'a str,
     },
     /// A character device, such as `dev/console` (5, 1).
     CharDevice {
@@ -95,6 +106,14 @@ fn header<'a>(entry: &Entry<'a>) -> Header<'a> {
         Entry::File { name, mode, data } => {
             Header { name, mode: S_IFREG | mode, links: 1, data, ..Header::default() }
         }
+        // The kernel reads the target from the data, which has no final NUL.
+        Entry::Symlink { name, target } => Header {
+            name,
+            mode: S_IFLNK | LINK_MODE,
+            links: 1,
+            data: target.as_bytes(),
+            ..Header::default()
+        },
         Entry::CharDevice { name, mode, major, minor } => Header {
             name,
             mode: S_IFCHR | mode,

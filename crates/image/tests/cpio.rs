@@ -40,11 +40,12 @@ fn read(archive: &[u8]) -> Vec<Member> {
     }
 }
 
-const ENTRIES: [Entry<'_>; 4] = [
+const ENTRIES: [Entry<'_>; 5] = [
     Entry::Directory { name: "dev", mode: 0o755 },
     Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 },
     Entry::File { name: "init", mode: 0o755, data: b"\x7fELF!" },
     Entry::File { name: "empty", mode: 0o644, data: b"" },
+    Entry::Symlink { name: "lib64", target: "usr/lib64" },
 ];
 
 #[test]
@@ -59,6 +60,7 @@ fn every_kind_of_entry_reads_back() {
         member("dev/console", [2, 0o020_600, 0, 0, 1, 0, 0, 0, 0, 5, 1, 12, 0], b""),
         member("init", [3, 0o100_755, 0, 0, 1, 0, 5, 0, 0, 0, 0, 5, 0], b"\x7fELF!"),
         member("empty", [4, 0o100_644, 0, 0, 1, 0, 0, 0, 0, 0, 0, 6, 0], b""),
+        member("lib64", [5, 0o120_777, 0, 0, 1, 0, 9, 0, 0, 0, 0, 6, 0], b"usr/lib64"),
     ];
     assert_eq!(read(&archive(&ENTRIES)), expected);
 }
