@@ -40,7 +40,7 @@ static struct place entry_text;
 /* Reads the table; false if it is none. */
 static bool read_places(int fd)
 {
-	FILE *file = fdopen(fd, "r");
+	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
 	unsigned long long first, end;
 	struct place place;
 	char kind;

@@ -149,6 +149,8 @@ fn pointers(words: Words<'_>) -> Result<usize, Trouble> {
 fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Result<(), Trouble> {
     let run = u64::from(number);
     port.send_program_begin(run);
+    // From here on all is seen: the switch to the program's process too.
+    clock::mark_path();
     guest::seed_random(run);
     if job.fresh_tmp {
         refresh_tmp();
@@ -197,7 +199,6 @@ fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
     start::place_program(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);
-    clock::mark_path();
     launch.execute();
 }
 

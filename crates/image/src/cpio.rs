@@ -68,6 +68,7 @@ impl<'a> Entry<'a> {
         match *self {
             Self::Directory { name, .. }
             | Self::File { name, .. }
+            | Self::Symlink { name, .. }
             | Self::CharDevice { name, .. } => name,
         }
     }

@@ -41,10 +41,9 @@ impl PackedProgram {
     /// For so many perturbed runs, each of which must end with the exit code `expected`.
     pub(crate) fn new(packed: &Packed, runs: u32, expected: u8) -> Self {
         let entries: Vec<Entry<'_>> = packed.entries.iter().map(entry).collect();
-        let has_tmp = |name: &str| name.starts_with("tmp/");
         let job = Job {
             runs,
-            fresh_tmp: !packed.entries.iter().any(|entry| has_tmp(entry.name())),
+            fresh_tmp: !entries.iter().any(|entry| entry.name().starts_with("tmp/")),
             file_limit: u64::from(memory_for(packed.bytes)) << 18,
             executable: &packed.executable,
             stdin: packed.stdin.as_deref(),

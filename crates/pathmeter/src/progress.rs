@@ -130,5 +130,6 @@ fn phase(progress: Progress<'_>) -> &'static str {
         Progress::Waiting => "another pathmeter is measuring it: waiting",
         Progress::Booting => "booting",
         Progress::Running { .. } | Progress::Note(_) => "running the paths",
+        Progress::Program { .. } => "running the program",
     }
 }

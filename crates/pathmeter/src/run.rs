@@ -1,17 +1,17 @@
 //! `pathmeter run`: what a kernel costs a program of the user's.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pathmeter_model::ProgramResult;
-use pathmeter_pack::{Packing, pack};
+use pathmeter_pack::pack;
 
-use crate::cli::{GuestArgs, RunArgs};
+use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
 use crate::output::Screen;
 use crate::program::{self, PackedProgram};
-use crate::progress::{Board, Line};
+use crate::progress::Board;
 use crate::session::Session;
 use crate::setup;
 

@@ -236,11 +236,8 @@ impl Finder<'_> {
     }
 
     fn finish(self) -> KernelPlaces {
-        let mut table = String::new();
-        for (first, (end, letter, id)) in self.lines {
-            // Writing to a String can't fail.
-            let _ = writeln!(table, "{letter} {first:x} {end:x} {id:x}");
-        }
+        let mut table = self.table;
+        self.lines.into_iter().for_each(|(first, place)| write_line(&mut table, first, place));
         KernelPlaces { table, names: self.names }
     }
 }

@@ -2,7 +2,6 @@
 //! counted by the program plugin.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
@@ -64,8 +63,7 @@ pub fn run_program<C: Send>(
 ) -> Result<RanProgram<C>, VmError> {
     let plugin = Plugin::Program.for_qemu(request.qemu, request.interrupt)?;
     let failed = |what| move |source| VmError::Host { what, source };
-    let mut table = memory_file("pathmeter-places", &[])?;
-    table.write_all(places).map_err(failed("handing the kernel's places to QEMU"))?;
+    let table = memory_file("pathmeter-places", places)?;
     let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
     let files = vec![
