@@ -35,6 +35,12 @@ static bool halfway;		/* it accesses two places, and has accessed one */
 static uint64_t current_id;	/* the current task, in a run or not; 0 until one is seen */
 static bool instrumented;	/* all code, not only markers */
 static bool unseen;		/* some code is not instrumented */
+static uint64_t refused_at;	/* all steps before the last one that only the kernel may execute */
+
+static uint64_t all_steps(void)
+{
+	return steps_of(USER_STEPS) + steps_of(KERNEL_STEPS);
+}
 
 /* At a boundary before an instruction, or, with `after` 1, after one of the kernel's that has only
  * begun. */
@@ -71,9 +77,13 @@ static void on_entry(unsigned int vcpu, void *data)
 		enter(PAGE_FAULT, UNNAMED);
 		break;
 	case FAULT_ENTRY:
-		enter(EXCEPTION, place->id);
-		if (account.open)
-			undo();
+		if (account.open) {
+			bool counted = refused_at + 1 == all_steps();
+
+			enter(EXCEPTION, place->id);
+			if (!counted)
+				undo();
+		}
 		break;
 	case TRAP_ENTRY:
 		enter(EXCEPTION, place->id);
@@ -154,6 +164,15 @@ static void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, vo
 		undo();
 }
 
+/* An instruction that a program may not execute: QEMU knows so when it translates it, and then its
+ * clock counts it although it is not executed. Of other faults it finds out too late for that. */
+static void on_refused(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	refused_at = all_steps();
+}
+
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
 /* Of the instruction that loads the next task's stack pointer. */
@@ -188,7 +207,7 @@ static void on_idle(unsigned int vcpu, void *data)
 
 static void on_string(unsigned int vcpu, void *data)
 {
-	uint64_t now = steps_of(USER_STEPS) + steps_of(KERNEL_STEPS);
+	uint64_t now = all_steps();
 
 	(void)vcpu;
 	seen.surplus += repeat.instruction == data && repeat.next == now;
@@ -433,6 +452,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			on_execution(insn, cb, NULL);
 		if (kernel)
 			translate_kernel(insn, &instruction, address);
+		else if (is_privileged(&instruction))
+			on_execution(insn, on_refused, NULL);
 		string = string_accesses(&instruction);
 		if (string != PLAIN) {
 			on_execution(insn, on_string, (void *)address);

@@ -118,6 +118,31 @@ static inline bool is_nop(const struct instruction *instruction)
 	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }
 
+/* Whether it is one that raises a general protection fault in user mode, whatever its operands: hlt,
+ * cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
+static inline bool is_privileged(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	size_t left = instruction->length - (opcode - instruction->bytes);
+
+	switch (*opcode) {
+	case 0xf4: case 0xfa: case 0xfb: case 0xcd:
+		return true;
+	case 0x0f:
+		break;
+	default:
+		return false;
+	}
+	switch (left > 1 ? opcode[1] : 0) {
+	case 0x00: case 0x01: case 0x06: case 0x08: case 0x09: case 0x20 ... 0x23:
+	case 0x30: case 0x32:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* What a memory callback of a string instruction means, by its opcode. */
 enum { PLAIN, LAST_ACCESS_IS_STORE, LAST_ACCESS_IS_LOAD, LOADS_TWICE };
 

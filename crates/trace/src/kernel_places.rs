@@ -57,8 +57,11 @@ const SYSCALL_PREFIXES: [&str; 6] = [
     "__x32_compat_sys_",
     "__do_sys_",
 ];
-/// Exceptions that come after their instruction, or without one (Intel SDM volume 3, table 6-1).
-const TRAPS: [&str; 6] = ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault"];
+/// Exceptions that come after their instruction, or without one (Intel SDM volume 3, table 6-1);
+/// and the one for an unknown instruction, since QEMU's clock counts that although it is not
+/// executed.
+const TRAPS: [&str; 7] =
+    ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault", "invalid_op"];
 /// Most vectors that a table of entries has; with one in 8 bytes for each.
 const MOST_VECTORS: u64 = 224;
 /// The first vector that is not an exception's.
