@@ -43,6 +43,13 @@ fn only(comparison: &ProgramComparison) -> &RowComparison {
     row
 }
 
+/// Whether nothing differs in a row, nor in the first run.
+fn is_unchanged(row: &RowComparison) -> bool {
+    let cost = &row.cost;
+    (cost.verdict, cost.first.difference, cost.calls_differ) == (Same, 0, false)
+        && cost.events.is_empty()
+}
+
 fn numbers(change: &CostChange) -> (u64, u64, i64) {
     (change.base.instructions, change.new.instructions, change.difference)
 }
@@ -50,7 +57,7 @@ fn numbers(change: &CostChange) -> (u64, u64, i64) {
 #[test]
 fn a_program_is_the_same_as_itself() {
     let comparison = compared(&whole_program(), &whole_program());
-    assert!(comparison.rows.iter().all(RowComparison::is_unchanged));
+    assert!(comparison.rows.iter().all(is_unchanged));
     assert_eq!(numbers(&comparison.sum.first), (6900, 6900, 0));
     assert_eq!(numbers(&comparison.own_work.first), (6000, 6000, 0));
     assert_eq!(comparison.own_work.first.base.string_bytes, 160);
@@ -113,7 +120,7 @@ fn other_calls_of_the_first_run_alone_are_told_too() {
     let comparison = compared(&result(&same, &same), &result(&other, &same));
     let read = only(&comparison);
     assert_eq!((read.cost.verdict, read.cost.calls_differ), (Same, true));
-    assert!(!read.is_unchanged());
+    assert!(!is_unchanged(read));
 }
 
 #[test]
@@ -139,7 +146,7 @@ fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
     assert_eq!(numbers(&execve.cost.first), (20_000, 25_000, 5000));
     assert_eq!(numbers(execve.cost.later.as_ref().unwrap()), (9000, 9000, 0));
     assert_eq!(execve.cost.verdict, Same);
-    assert!(!execve.is_unchanged() && !comparison.is_worse(NO_REGION));
+    assert!(!is_unchanged(execve) && !comparison.is_worse(NO_REGION));
 }
 
 #[test]
@@ -205,7 +212,7 @@ fn string_bytes_differ_where_instructions_do_not() {
         (event.event.as_str(), event.difference, event.verdict),
         ("string-bytes", 4032, Higher)
     );
-    assert!(!read.is_unchanged());
+    assert!(!is_unchanged(read));
 }
 
 #[test]
@@ -309,7 +316,7 @@ proptest! {
     ) {
         let result = program("vmlinuz", runs);
         let comparison = compared(&result, &result);
-        prop_assert!(comparison.rows.iter().all(RowComparison::is_unchanged));
+        prop_assert!(comparison.rows.iter().all(is_unchanged));
         prop_assert!(!comparison.is_worse(NO_REGION));
     }
 }

@@ -142,16 +142,6 @@ impl RowComparison {
         let worse = matches!(self.cost.verdict, Verdict::Higher | Verdict::ModeAppeared);
         self.kind.is_own_work() && worse
     }
-
-    /// Whether nothing differs in it: not the first run, not the later ones, not the calls, and no
-    /// event that costs by itself.
-    pub fn is_unchanged(&self) -> bool {
-        let cost = &self.cost;
-        cost.verdict == Verdict::Same
-            && cost.first.difference == 0
-            && !cost.calls_differ
-            && !cost.events.iter().any(EventComparison::counts)
-    }
 }
 
 impl CostComparison {
