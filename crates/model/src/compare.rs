@@ -12,8 +12,8 @@ use std::{
 use pathmeter_stats::{self as stats, Judgement};
 
 use crate::{
-    Comparison, ComparisonSchema, ConfigurationDifference, EventComparison, Measurement,
-    PathComparison, PathResult, SideInfo, Status, Summary, Unit, Verdict,
+    Comparison, ComparisonSchema, Configuration, ConfigurationDifference, EventComparison,
+    Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary, Unit, Verdict,
     events::{differing, moved},
 };
 
@@ -28,15 +28,8 @@ pub struct Threshold {
 /// Compares `new` against `base`, path by path: base's paths in base's order, then those that only
 /// new has.
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
-    let of_base: HashSet<&str> = base.paths.iter().map(|path| path.path.as_str()).collect();
-    let of_new: HashMap<&str, &PathResult> =
-        new.paths.iter().map(|path| (path.path.as_str(), path)).collect();
-    let shared = base.paths.iter().map(|b| (Some(b), of_new.get(&*b.path).copied()));
-    let only_new = new.paths.iter().filter(|n| !of_base.contains(&*n.path));
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
-    let pairs = shared.chain(only_new.map(|n| (None, Some(n))));
-    let rows = pairs.map(|(base, new)| Row { base, new, one_qemu });
-    let paths: Vec<PathComparison> = rows.filter_map(|row| row.compare(threshold)).collect();
+    let paths = compare_paths(&base.paths, &new.paths, one_qemu, threshold);
     Comparison {
         schema: ComparisonSchema::V1,
         base: SideInfo::from(base),
@@ -47,14 +40,43 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
     }
 }
 
+/// The paths of either side, in base's order; then those that only new has. `one_qemu` is whether
+/// one version of QEMU measured both.
+pub(crate) fn compare_paths(
+    base: &[PathResult],
+    new: &[PathResult],
+    one_qemu: bool,
+    threshold: Threshold,
+) -> Vec<PathComparison> {
+    let of_base: HashSet<&str> = base.iter().map(|path| path.path.as_str()).collect();
+    let of_new: HashMap<&str, &PathResult> =
+        new.iter().map(|path| (path.path.as_str(), path)).collect();
+    let shared = base.iter().map(|b| (Some(b), of_new.get(&*b.path).copied()));
+    let only_new = new.iter().filter(|n| !of_base.contains(&*n.path));
+    let pairs = shared.chain(only_new.map(|n| (None, Some(n))));
+    let rows = pairs.map(|(base, new)| Row { base, new, one_qemu });
+    rows.filter_map(|row| row.compare(threshold)).collect()
+}
+
 /// In what else than the kernel the two were measured differently; empty means that they can be
 /// compared.
+pub fn differences(base: &Measurement, new: &Measurement) -> Vec<ConfigurationDifference> {
+    configuration_differences(
+        (&base.subject, &base.configuration),
+        (&new.subject, &new.configuration),
+    )
+}
+
+/// In what else than the kernel two subjects were measured differently.
 ///
 /// The lab kernel knows no words of Linux's and is always given its own, so beside a Linux, as its
 /// floor, that is no difference.
-pub fn differences(base: &Measurement, new: &Measurement) -> Vec<ConfigurationDifference> {
-    let is_floor = base.subject.kind != new.subject.kind;
-    let mut differences = base.configuration.differences(&new.configuration);
+pub(crate) fn configuration_differences(
+    base: (&Subject, &Configuration),
+    new: (&Subject, &Configuration),
+) -> Vec<ConfigurationDifference> {
+    let is_floor = base.0.kind != new.0.kind;
+    let mut differences = base.1.differences(new.1);
     differences.retain(|difference| !(is_floor && difference.field == "command_line"));
     differences
 }
@@ -189,7 +211,7 @@ fn open_side(sides: &PathComparison, judgement: &Judgement, small: bool) -> Opti
 
 /// For reading only: counts below 2^53 are exact in it, and verdicts rest on the integers.
 #[allow(clippy::cast_precision_loss, reason = "a percentage is shown to a few digits")]
-fn percent_of(difference: i128, base: u64) -> Option<f64> {
+pub(crate) fn percent_of(difference: i128, base: u64) -> Option<f64> {
     (base != 0).then(|| difference as f64 * 100.0 / base as f64)
 }
 

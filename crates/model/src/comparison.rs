@@ -6,7 +6,10 @@ use pathmeter_trace::Role;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfigurationDifference, EventComparison, Measurement, Moved, SubjectKind, Unit};
+use crate::{
+    Configuration, ConfigurationDifference, EventComparison, Measurement, Moved, Subject,
+    SubjectKind, Unit,
+};
 
 /// The name and version of the comparison document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,11 +54,17 @@ pub struct SideInfo {
 
 impl From<&Measurement> for SideInfo {
     fn from(measurement: &Measurement) -> Self {
+        Self::of(&measurement.subject, &measurement.configuration)
+    }
+}
+
+impl SideInfo {
+    pub(crate) fn of(subject: &Subject, configuration: &Configuration) -> Self {
         Self {
-            name: measurement.subject.name.clone(),
-            kind: measurement.subject.kind,
-            release: measurement.configuration.release.clone(),
-            image_sha256: measurement.configuration.image_sha256.clone(),
+            name: subject.name.clone(),
+            kind: subject.kind,
+            release: configuration.release.clone(),
+            image_sha256: configuration.image_sha256.clone(),
         }
     }
 }

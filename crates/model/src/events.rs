@@ -118,20 +118,28 @@ pub(crate) fn differing(
     new: &PathEvents,
     one_qemu: bool,
 ) -> Vec<EventComparison> {
-    let judged = |event: Event| {
-        let judgement = pathmeter_stats::judge(&base.histogram(event), &new.histogram(event))?;
-        let difference = i128::from(judgement.new) - i128::from(judgement.base);
-        Some(EventComparison {
-            event: event.word().to_owned(),
-            base: judgement.base,
-            new: judgement.new,
-            difference: i64::try_from(difference).ok()?,
-            verdict: judgement.verdict.into(),
-        })
-    };
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
     let others = Event::all().filter(compared);
-    others.filter_map(judged).filter(|event| event.verdict != Verdict::Same).collect()
+    let judged = |event| differing_event(event, &base.histogram(event), &new.histogram(event));
+    others.filter_map(judged).collect()
+}
+
+/// How the sets of an event's numbers differ; None if they are the same, or one is empty.
+pub(crate) fn differing_event(
+    event: Event,
+    base: &Histogram,
+    new: &Histogram,
+) -> Option<EventComparison> {
+    let judgement = pathmeter_stats::judge(base, new)?;
+    let difference = i128::from(judgement.new) - i128::from(judgement.base);
+    let comparison = EventComparison {
+        event: event.word().to_owned(),
+        base: judgement.base,
+        new: judgement.new,
+        difference: i64::try_from(difference).ok()?,
+        verdict: judgement.verdict.into(),
+    };
+    (comparison.verdict != Verdict::Same).then_some(comparison)
 }
 
 /// How far the functions that both sides enter have moved; None if they don't enter as many.

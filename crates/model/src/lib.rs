@@ -7,6 +7,8 @@
 //!   row by row; read back by [`parse_program`].
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
+//! - [`ProgramComparison`], `pathmeter.program-comparison/1`: a program on two subjects, compared
+//!   row by row; made by [`compare_programs`].
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
@@ -35,6 +37,13 @@ pub use parse::{
 };
 pub use program::{
     Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
+    command_line,
+    compare::{compare_programs, program_differences},
+    comparison::{
+        CostChange, CostComparison, ProgramComparison, ProgramComparisonSchema, ProgramSummary,
+        RowComparison, RowSummary,
+    },
+    cost::{Calls, RowCost, RowCosts},
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
-pub use schema::{comparison_schema, program_schema, result_schema};
+pub use schema::{comparison_schema, program_comparison_schema, program_schema, result_schema};

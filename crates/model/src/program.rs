@@ -4,6 +4,9 @@
 //! read before and after it, and every step between the two readings is in a row, or is idle: the
 //! rows of a run add up. Counts are kept whole and as integers.
 
+pub(crate) mod compare;
+pub(crate) mod comparison;
+pub(crate) mod cost;
 pub(crate) mod parse;
 
 use std::fmt;
@@ -67,6 +70,16 @@ pub struct Program {
     /// The kernel modules loaded before it, in this order.
     #[serde(default)]
     pub modules: Vec<String>,
+}
+
+/// Words as one would type them in a shell: in single quotes where they would be read differently.
+pub fn command_line(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "%+,-./:=@^_".contains(c);
+    let quoted = |word: &String| match word {
+        word if !word.is_empty() && word.chars().all(is_plain) => word.clone(),
+        word => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// How a program ended.

@@ -4,7 +4,7 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{Comparison, Measurement, ProgramResult};
+use crate::{Comparison, Measurement, ProgramComparison, ProgramResult};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -19,6 +19,12 @@ pub fn comparison_schema() -> Schema {
 /// The schema of a program's result, published as `docs/schemas/pathmeter.program-1.json`.
 pub fn program_schema() -> Schema {
     schema_of::<ProgramResult>()
+}
+
+/// The schema of a program's comparison, published as
+/// `docs/schemas/pathmeter.program-comparison-1.json`.
+pub fn program_comparison_schema() -> Schema {
+    schema_of::<ProgramComparison>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

@@ -7,8 +7,11 @@ mod common;
 
 use std::path::Path;
 
-use common::{measurement, path, whole};
-use pathmeter_model::{Threshold, compare, comparison_schema, program_schema, result_schema};
+use common::{measurement, path, program::whole_program, whole};
+use pathmeter_model::{
+    RowKind, Threshold, compare, compare_programs, comparison_schema, program_comparison_schema,
+    program_schema, result_schema,
+};
 use schemars::Schema;
 use serde_json::{Value, json};
 
@@ -79,6 +82,38 @@ fn a_comparison_has_the_fields_that_others_read() {
 #[test]
 fn the_schema_of_a_program_is_published() {
     assert_published(&program_schema(), "pathmeter.program-1.json");
+}
+
+#[test]
+fn the_schema_of_a_programs_comparison_is_published() {
+    assert_published(&program_comparison_schema(), "pathmeter.program-comparison-1.json");
+}
+
+#[test]
+fn a_program_has_the_fields_that_others_read() {
+    let result = serde_json::to_value(whole_program()).unwrap();
+    assert_eq!(result["schema"], "pathmeter.program/1");
+    assert_eq!(result["ended"], json!({"code": 0}));
+    let row = json!({
+        "kind": "syscall", "name": "write", "calls": 1, "instructions": 1000, "steps": 1020,
+        "string_bytes": 160, "lines": 40
+    });
+    assert_eq!(result["runs"][0]["rows"][1], row);
+    assert!(result["runs"][0]["rows"][0].get("lines").is_none());
+    let names = |kind: RowKind| serde_json::to_value(kind).unwrap();
+    let kinds = [RowKind::Syscall32, RowKind::PageFault, RowKind::NewTask, RowKind::KernelThread];
+    assert_eq!(kinds.map(names), ["syscall32", "page-fault", "new-task", "kernel-thread"]);
+}
+
+#[test]
+fn a_programs_comparison_has_the_fields_that_others_read() {
+    let comparison = compare_programs(&whole_program(), &whole_program(), Threshold::default());
+    let comparison = serde_json::to_value(comparison).unwrap();
+    assert_eq!(comparison["schema"], "pathmeter.program-comparison/1");
+    let row = &comparison["rows"][0];
+    assert_eq!([&row["kind"], &row["cost"]["verdict"]], ["user", "same"]);
+    assert_eq!(row["cost"]["first"]["base"]["calls"], json!({"least": 1, "most": 1}));
+    assert_eq!(comparison["summary"]["own-work"]["mode-appeared"], 0);
 }
 
 /// Every field that is written is in the schema as required, all the way down.

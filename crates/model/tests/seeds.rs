@@ -1,4 +1,4 @@
-//! Results that the fuzzer starts from (`fuzz/seeds/result/`).
+//! Results that the fuzzer starts from (`fuzz/seeds/result/`, `fuzz/seeds/program/`).
 //!
 //! `PATHMETER_BLESS=1 cargo test -p pathmeter-model` writes them anew.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -7,8 +7,9 @@ mod common;
 
 use std::{fs, path::Path};
 
-use common::{INSTRUCTIONS, measurement, path, whole};
-use pathmeter_model::{Check, Measurement, PathResult, parse_measurement};
+use common::{INSTRUCTIONS, measurement, path, program::whole_program, whole};
+use pathmeter_model::{Check, Measurement, PathResult, parse_measurement, parse_program};
+use serde::Serialize;
 
 /// Texts that a terminal would obey, wherever a result has text that is shown.
 fn obeyed() -> Measurement {
@@ -30,11 +31,23 @@ fn the_fuzzers_results_are_whole_and_as_they_would_be_written() {
     assert_seed("obeyed.json", &obeyed());
 }
 
+#[test]
+fn the_fuzzers_program_is_whole_and_as_it_would_be_written() {
+    let seed = seed("program/whole.json", &whole_program());
+    assert_eq!(parse_program(&seed), Ok(whole_program()), "stale: run with PATHMETER_BLESS=1");
+}
+
 fn assert_seed(name: &str, result: &Measurement) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/result").join(name);
-    if std::env::var_os("PATHMETER_BLESS").is_some() {
-        fs::write(&file, serde_json::to_vec(result).unwrap()).unwrap();
-    }
-    let read = parse_measurement(&fs::read(&file).unwrap());
+    let read = parse_measurement(&seed(&format!("result/{name}"), result));
     assert_eq!(read.as_ref(), Ok(result), "{name} is stale: run with PATHMETER_BLESS=1");
+}
+
+/// The seed in this file; with `PATHMETER_BLESS` it is made of `document` first.
+fn seed(name: &str, document: &impl Serialize) -> Vec<u8> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, serde_json::to_vec(document).unwrap()).unwrap();
+    }
+    fs::read(&file).unwrap()
 }

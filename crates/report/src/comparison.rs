@@ -1,16 +1,20 @@
 //! The table of a comparison: what is compared, a row a path, and the sum of it.
 
+use anstyle::Style as Paint;
 use pathmeter_model::{
     Comparison, ConfigurationDifference, EventComparison, PathComparison, SideInfo, Summary, Unit,
     Verdict,
 };
 
 use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
-use crate::style::{QUIET, Style, of_verdict};
+use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
 /// Marks a side of a path that is not single-valued.
-const MANY_VALUES: char = '~';
+pub(crate) const MANY_VALUES: char = '~';
+/// What the marker means.
+pub(crate) const SEVERAL_VALUES: &str =
+    "~ has several exact values; shown is the one that carries the verdict";
 /// Characters shown of a value in which two configurations differ: a command line's are fewer.
 const LONGEST_VALUE: usize = 100;
 /// The column that shows how much of a path's cost its floor is.
@@ -18,7 +22,7 @@ const SHARE: &str = "share";
 /// The column of functions whose entry stands elsewhere in its line of 64 bytes.
 const MOVED: &str = "moved";
 /// Stands where a single-valued number has no such marker, so that the digits stay aligned.
-const ONE_VALUE: char = ' ';
+pub(crate) const ONE_VALUE: char = ' ';
 
 /// Whether a comparison's table has a column for the functions that moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +36,27 @@ pub enum Placement {
 /// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
 /// else differed between the measurements, and how many paths have each verdict.
 pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style) -> String {
-    let marked = comparison.paths.iter().any(PathComparison::is_many_valued);
     let floor = comparison.is_against_floor();
+    [
+        sides(&comparison.base, &comparison.new, "base".len(), style),
+        "\n".to_owned(),
+        paths(&comparison.paths, floor, shown, style),
+        differences(&comparison.configuration_differences, style),
+        placement(comparison, style),
+        summary(comparison.summary, style),
+    ]
+    .concat()
+}
+
+/// A row for each path, and what its numbers mean. `floor` is whether new is the lab kernel beside
+/// a Linux.
+pub(crate) fn paths(
+    paths: &[PathComparison],
+    floor: bool,
+    shown: Placement,
+    style: Style,
+) -> String {
+    let marked = paths.iter().any(PathComparison::is_many_valued);
     let mut table = Table::new(&[
         ("path", Align::Left),
         ("base", Align::Right),
@@ -46,28 +69,25 @@ pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style)
     ])
     .sparing(&["percent", SHARE, MOVED])
     .with_whole_remarks();
-    for path in &comparison.paths {
+    for path in paths {
         table.row(row(path, marked, floor, shown));
     }
-    [
-        sides(comparison, style),
-        table.render(style),
-        "\n".to_owned(),
-        legend(comparison, marked, style),
-        differences(comparison, style),
-        placement(comparison, style),
-        summary(comparison.summary, style),
-    ]
-    .concat()
+    table.render(style) + "\n" + &legend(paths, floor, marked, style)
 }
 
-fn sides(comparison: &Comparison, style: Style) -> String {
+/// Which two kernels are compared, after headings of this width.
+pub(crate) fn sides(base: &SideInfo, new: &SideInfo, width: usize, style: Style) -> String {
     let side = |heading: &str, side: &SideInfo| {
         let release = side.release.as_deref().unwrap_or("release unknown");
-        let about = style.fill(&clean(&format!("{}, {release}", side.name)), heading.len() + 2);
-        format!("{}  {about}\n", style.paint(heading, QUIET))
+        fact(&format!("{heading:width$}"), &format!("{}, {release}", side.name), PLAIN, style)
     };
-    side("base", &comparison.base) + &side("new ", &comparison.new) + "\n"
+    side("base", base) + &side("new", new)
+}
+
+/// A line with a heading.
+pub(crate) fn fact(heading: &str, text: &str, paint: Paint, style: Style) -> String {
+    let about = style.paint(&style.fill(&clean(text), heading.len() + 2), paint);
+    format!("{}  {about}\n", style.paint(heading, QUIET))
 }
 
 fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
@@ -124,21 +144,19 @@ fn remark(path: &PathComparison) -> String {
 }
 
 /// What the numbers count, and what the marker means if it is there.
-fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
+fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
     let mut units: Vec<String> = Vec::new();
-    for path in comparison.paths.iter().filter(|path| path.unit != Unit::Check) {
+    for path in paths.iter().filter(|path| path.unit != Unit::Check) {
         let unit = path.unit.to_string();
         if !units.contains(&unit) {
             units.push(unit);
         }
     }
     let unit = (!units.is_empty()).then(|| format!("numbers are {}", units.join(" or ")));
-    let marker = marked.then(|| {
-        format!("{MANY_VALUES} has several exact values; shown is the one that carries the verdict")
-    });
-    let bounds = comparison.paths.iter().any(|path| path.base_at_least || path.new_at_least);
+    let marker = marked.then(|| SEVERAL_VALUES.to_owned());
+    let bounds = paths.iter().any(|path| path.base_at_least || path.new_at_least);
     let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");
-    let floor = comparison.is_against_floor().then(|| {
+    let floor = floor.then(|| {
         format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
     });
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds);
@@ -146,14 +164,14 @@ fn legend(comparison: &Comparison, marked: bool, style: Style) -> String {
 }
 
 /// A line for each thing other than the kernel in which the two measurements differ.
-fn differences(comparison: &Comparison, style: Style) -> String {
+pub(crate) fn differences(differences: &[ConfigurationDifference], style: Style) -> String {
     let paint = of_verdict(Verdict::ModeAppeared);
     let warning = |difference: &ConfigurationDifference| {
         let ConfigurationDifference { field, base, new } = difference;
         let (field, base, new) = (field.clone(), shortened(base), shortened(new));
         format!("measured differently: {}", ConfigurationDifference { field, base, new })
     };
-    let lines = comparison.configuration_differences.iter().map(warning);
+    let lines = differences.iter().map(warning);
     lines.map(|line| style.paint(&style.fill(&clean(&line), 0), paint) + "\n").collect()
 }
 
@@ -185,13 +203,27 @@ fn shortened(value: &str) -> String {
 
 /// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.
 fn summary(summary: Summary, style: Style) -> String {
-    let some = Verdict::ALL.into_iter().filter(|&verdict| summary.count(verdict) > 0);
+    tally(summary.paths, ["path", "paths"], &verdicts(summary), style)
+}
+
+/// How many paths have each verdict.
+pub(crate) fn verdicts(summary: Summary) -> [(Verdict, usize); Verdict::ALL.len()] {
+    Verdict::ALL.map(|verdict| (verdict, summary.count(verdict)))
+}
+
+/// How many there are of what is called by one of `names`, singular and plural; and how many of
+/// them have which verdict.
+pub(crate) fn tally(
+    all: usize,
+    names: [&str; 2],
+    counts: &[(Verdict, usize)],
+    style: Style,
+) -> String {
+    let some = counts.iter().filter(|&&(_, count)| count > 0);
     let counts: Vec<String> = some
-        .map(|verdict| {
-            style.paint(&format!("{} {verdict}", summary.count(verdict)), of_verdict(verdict))
-        })
+        .map(|&(verdict, count)| style.paint(&format!("{count} {verdict}"), of_verdict(verdict)))
         .collect();
-    let s = if summary.paths == 1 { "" } else { "s" };
+    let name = names[usize::from(all != 1)];
     let colon = if counts.is_empty() { "" } else { ": " };
-    format!("{} path{s}{colon}{}\n", summary.paths, counts.join(", "))
+    format!("{all} {name}{colon}{}\n", counts.join(", "))
 }

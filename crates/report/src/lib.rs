@@ -12,6 +12,7 @@ mod explain;
 mod measurement;
 mod number;
 mod paths;
+mod program;
 mod style;
 mod table;
 mod witness;
@@ -23,5 +24,6 @@ pub use explain::{
 };
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
+pub use program::{Rows, program_comparison_table, program_table};
 pub use style::Style;
 pub use witness::{WitnessRow, Witnessed, WitnessedCounts, witness_table};

@@ -2,7 +2,7 @@
 
 use pathmeter_trace::Event;
 
-use pathmeter_model::{Configuration, Measurement, PathResult, Status, Unit, Verdict};
+use pathmeter_model::{Configuration, Measurement, PathResult, Status, Subject, Unit, Verdict};
 
 use crate::number::{at_least, grouped};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
@@ -11,7 +11,14 @@ use crate::table::{Align, Cell, Table, clean};
 /// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
 /// was measured on which machine.
 pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
-    let unit = measurement.unit().to_string();
+    let Measurement { subject, configuration, notes, .. } = measurement;
+    results(&measurement.paths, measurement.unit(), style)
+        + &footer(subject, configuration, notes, style)
+}
+
+/// A row for each path, most of which were measured in `unit`.
+pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String {
+    let unit = unit.to_string();
     let mut table = Table::new(&[
         ("path", Align::Left),
         (&unit, Align::Right),
@@ -22,10 +29,10 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
     ])
     .sparing(&["exact values", "string bytes"])
     .with_remarks();
-    for path in &measurement.paths {
+    for path in paths {
         table.row(row(path));
     }
-    table.render(style) + &footer(measurement, style)
+    table.render(style)
 }
 
 fn row(path: &PathResult) -> [Cell; 6] {
@@ -95,13 +102,18 @@ fn machine(configuration: &Configuration) -> String {
     format!("{}, cpu {}", configuration.machine, configuration.cpu)
 }
 
-fn footer(measurement: &Measurement, style: Style) -> String {
-    let configuration = &measurement.configuration;
+/// The notes, then what was measured on which machine.
+pub(crate) fn footer(
+    subject: &Subject,
+    configuration: &Configuration,
+    notes: &[String],
+    style: Style,
+) -> String {
     let release = configuration.release.as_deref().unwrap_or("release unknown");
     let runs = configuration.runs;
     let s = if runs == 1 { "" } else { "s" };
     let facts = [
-        format!("{}, {release}", measurement.subject.name),
+        format!("{}, {release}", subject.name),
         format!(
             "QEMU {}, {}, {} MiB, {runs} perturbed run{s}",
             configuration.qemu,
@@ -109,8 +121,7 @@ fn footer(measurement: &Measurement, style: Style) -> String {
             configuration.memory_mib
         ),
     ];
-    let notes =
-        measurement.notes.iter().map(|note| style.fill(&clean(&format!("note: {note}")), 0) + "\n");
+    let notes = notes.iter().map(|note| style.fill(&clean(&format!("note: {note}")), 0) + "\n");
     let facts = facts.iter().map(|fact| style.paint(&style.fill(&clean(fact), 0), QUIET) + "\n");
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
 }

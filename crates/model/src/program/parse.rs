@@ -1,16 +1,19 @@
 //! Reading a program's result back: sizes are bounded, and the rows of every run add up.
 
+use std::collections::HashSet;
+
 use thiserror::Error;
 
 use crate::parse::{Document, bounded, check_paths, quoted, read};
 use crate::{
-    MAX_NAME_BYTES, MAX_SAMPLE, ParseError, PathResult, ProgramResult, ProgramRow, ProgramRun,
+    MAX_NAME_BYTES, MAX_SAMPLE, Output, ParseError, PathResult, ProgramResult, ProgramRow,
+    ProgramRun,
 };
 
 /// Most runs in a program's result.
 pub const MAX_PROGRAM_RUNS: usize = 1 << 10;
-/// Most rows of a run; with the bound for runs it bounds the time of a comparison.
-pub const MAX_ROWS: usize = 1 << 12;
+/// Most different rows in all runs; with the bound for runs it bounds the time of a comparison.
+pub const MAX_ROWS: usize = 1 << 10;
 /// Before the name of each of a program's own regions.
 const REGION_PREFIX: &str = "user.";
 
@@ -72,21 +75,32 @@ fn field(field: &str, what: &str) -> ParseError {
 
 fn check_sizes(result: &ProgramResult) -> Result<(), ParseError> {
     bounded("number of runs", result.runs.len(), MAX_PROGRAM_RUNS)?;
+    let mut rows = HashSet::new();
     for (at, run) in result.runs.iter().enumerate() {
-        bounded(&format!("number of rows of runs[{at}]"), run.rows.len(), MAX_ROWS)?;
+        rows.extend(run.rows.iter().map(ProgramRow::key));
         let longest = run.rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
         bounded(
             &format!("length of a row's name in runs[{at}] in bytes"),
             longest,
             MAX_NAME_BYTES,
         )?;
-        // No other number of steps or instructions exceeds the clock if the rows add up.
-        if run.clock > MAX_SAMPLE {
-            let what = format!("runs[{at}].clock");
-            return Err(ParseError::TooLarge { what, found: run.clock, limit: MAX_SAMPLE });
-        }
     }
-    Ok(())
+    bounded("number of different rows in runs", rows.len(), MAX_ROWS)?;
+    let Output { stdout, stderr } = &result.output;
+    // No number of steps or instructions in a run exceeds its clock if the rows add up.
+    let clocks = result.runs.iter().enumerate();
+    let clocks = clocks.map(|(at, run)| (format!("runs[{at}].clock"), run.clock));
+    let others = [
+        ("program.files", result.program.files),
+        ("program.bytes", result.program.bytes),
+        ("output.stdout.bytes", stdout.bytes),
+        ("output.stderr.bytes", stderr.bytes),
+    ];
+    let others = others.map(|(what, found)| (what.to_owned(), found));
+    match clocks.chain(others).find(|&(_, found)| found > MAX_SAMPLE) {
+        Some((what, found)) => Err(ParseError::TooLarge { what, found, limit: MAX_SAMPLE }),
+        None => Ok(()),
+    }
 }
 
 impl ProgramRun {

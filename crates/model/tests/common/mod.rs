@@ -1,6 +1,8 @@
 //! A small measurement to vary.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses some of these helpers")]
 
+pub(crate) mod program;
+
 use pathmeter_model::{Check, Configuration, Measurement, PathResult, ResultSchema, Subject, Unit};
 
 pub(crate) const INSTRUCTIONS: Unit = Unit::Instructions;

@@ -1,0 +1,66 @@
+//! A small program's result to vary.
+
+use pathmeter_model::{
+    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
+};
+
+use super::{measurement, path};
+
+/// A row of so many calls and instructions, in which no string instruction was executed.
+pub(crate) fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramRow {
+    ProgramRow {
+        kind,
+        name: name.into(),
+        calls,
+        instructions,
+        steps: instructions,
+        string_bytes: 0,
+        lines: None,
+    }
+}
+
+/// A run of these rows, in which the CPU did not idle.
+pub(crate) fn run(rows: &[ProgramRow]) -> ProgramRun {
+    ProgramRun::new(rows.iter().map(|row| row.steps).sum(), 0, rows.to_vec())
+}
+
+/// `echo hello` on the kernel in the file `name`.
+pub(crate) fn program(name: &str, runs: Vec<ProgramRun>) -> ProgramResult {
+    let of_kernel = measurement(name, vec![]);
+    let program = Program {
+        command: vec!["/bin/echo".into(), "hello".into()],
+        environment: vec!["LANG=C".into()],
+        packed_sha256: "d3".repeat(32),
+        files: 3,
+        bytes: 2_000_000,
+        modules: vec![],
+    };
+    let stdout = Written { text: "hello\n".into(), bytes: 6, truncated: false };
+    ProgramResult {
+        schema: ProgramSchema::V1,
+        subject: of_kernel.subject,
+        configuration: of_kernel.configuration,
+        program,
+        ended: Ended::Code(0),
+        output: Output { stdout, stderr: Written::default() },
+        runs,
+        regions: vec![],
+        notes: vec![],
+    }
+}
+
+/// A result with a first and a later run, and a region.
+pub(crate) fn whole_program() -> ProgramResult {
+    let write = |instructions| ProgramRow {
+        steps: instructions + 20,
+        string_bytes: 160,
+        lines: Some(40),
+        ..row(RowKind::Syscall, "write", 1, instructions)
+    };
+    let user = row(RowKind::User, "", 1, 5000);
+    let tick = row(RowKind::Interrupt, "sysvec_apic_timer_interrupt", 1, 900);
+    let first = ProgramRun::new(6920 + 300, 300, vec![tick, write(1000), user.clone()]);
+    let later = run(&[user, write(800)]);
+    let regions = vec![path("user.parse", &[70, 70])];
+    ProgramResult { regions, ..program("vmlinuz", vec![first, later]) }
+}

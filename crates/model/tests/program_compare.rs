@@ -1,0 +1,322 @@
+//! Rows, verdicts and sums of the comparison of a program on two kernels.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{path, program::*};
+use pathmeter_model::{
+    CostChange, Ended, PathComparison, ProgramComparison, ProgramResult, ProgramRow, ProgramRun,
+    RowComparison, RowKind, Threshold, Verdict, compare_programs, program_differences,
+};
+use proptest::prelude::*;
+
+use RowKind::{Interrupt, PageFault, Syscall, User};
+use Verdict::{Higher, Lower, ModeAppeared, Same};
+
+const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
+const NO_REGION: fn(&PathComparison) -> bool = |_| false;
+
+/// A result with these rows in the first run, and the others in each of six later ones.
+fn result(first: &[ProgramRow], later: &[ProgramRow]) -> ProgramResult {
+    let mut runs = vec![run(first)];
+    runs.resize(7, run(later));
+    program("vmlinuz", runs)
+}
+
+/// A result with these rows in all of seven runs.
+fn steady(rows: &[ProgramRow]) -> ProgramResult {
+    result(rows, rows)
+}
+
+/// A result of one row that has another number of instructions in each run.
+fn moving(kind: RowKind, name: &str, instructions: &[u64]) -> ProgramResult {
+    let run_of = |instructions: &u64| run(&[row(kind, name, 1, *instructions)]);
+    program("vmlinuz", instructions.iter().map(run_of).collect())
+}
+
+fn compared(base: &ProgramResult, new: &ProgramResult) -> ProgramComparison {
+    compare_programs(base, new, EVERY_CHANGE)
+}
+
+fn only(comparison: &ProgramComparison) -> &RowComparison {
+    let [row] = &comparison.rows[..] else { panic!("{:?}", comparison.rows) };
+    row
+}
+
+/// Whether nothing differs in a row, nor in the first run.
+fn is_unchanged(row: &RowComparison) -> bool {
+    let cost = &row.cost;
+    (cost.verdict, cost.first.difference, cost.calls_differ) == (Same, 0, false)
+        && cost.events.is_empty()
+}
+
+fn numbers(change: &CostChange) -> (u64, u64, i64) {
+    (change.base.instructions, change.new.instructions, change.difference)
+}
+
+#[test]
+fn a_program_is_the_same_as_itself() {
+    let comparison = compared(&whole_program(), &whole_program());
+    assert!(comparison.rows.iter().all(is_unchanged));
+    assert_eq!(numbers(&comparison.sum.first), (6900, 6900, 0));
+    assert_eq!(numbers(&comparison.own_work.first), (6000, 6000, 0));
+    assert_eq!(comparison.own_work.first.base.string_bytes, 160);
+    assert_eq!((comparison.summary.own_work.same, comparison.summary.others.same), (2, 1));
+    assert_eq!(comparison.summary.regions.same, 1);
+    assert!(!comparison.is_worse(NO_REGION));
+}
+
+#[test]
+fn one_added_instruction_a_call_is_found() {
+    let user = row(User, "", 1, 5000);
+    let base = steady(&[user.clone(), row(Syscall, "read", 10, 4000)]);
+    let new = steady(&[user, row(Syscall, "read", 10, 4010)]);
+    let comparison = compared(&base, &new);
+    let read = &comparison.rows[0];
+    assert_eq!((read.name.as_str(), read.cost.verdict), ("read", Higher));
+    let later = read.cost.later.as_ref().unwrap();
+    assert_eq!(numbers(later), (4000, 4010, 10));
+    assert_eq!((later.per_call_difference, read.cost.calls_differ), (Some(1), false));
+    assert_eq!(numbers(comparison.sum.later.as_ref().unwrap()), (9000, 9010, 10));
+    assert_eq!(comparison.own_work.verdict, Higher);
+    assert!(comparison.is_worse(NO_REGION));
+    let back = compared(&new, &base);
+    assert_eq!(back.rows[0].cost.verdict, Lower);
+    assert!(!back.is_worse(NO_REGION));
+}
+
+#[test]
+fn a_row_of_one_side_costs_nothing_on_the_other() {
+    let user = row(User, "", 1, 5000);
+    let base = steady(std::slice::from_ref(&user));
+    let new = steady(&[user, row(Syscall, "openat", 2, 700)]);
+    let comparison = compared(&base, &new);
+    let openat = &comparison.rows[0];
+    assert_eq!((openat.cost.verdict, openat.cost.calls_differ), (Higher, true));
+    let later = openat.cost.later.as_ref().unwrap();
+    assert_eq!(numbers(later), (0, 700, 700));
+    assert_eq!((later.base.per_call, later.new.per_call), (None, Some(350)));
+    assert_eq!((later.percent, later.per_call_difference), (None, None));
+    let back = compared(&new, &base);
+    assert_eq!((back.rows[0].cost.verdict, back.rows[0].cost.first.difference), (Lower, -700));
+}
+
+#[test]
+fn a_program_that_did_other_work_is_compared_by_the_call() {
+    let base = steady(&[row(Syscall, "read", 10, 4000)]);
+    let new = steady(&[row(Syscall, "read", 12, 4800)]);
+    let comparison = compared(&base, &new);
+    let read = only(&comparison);
+    assert!(read.cost.calls_differ);
+    assert_eq!(read.cost.verdict, Higher);
+    assert_eq!(read.cost.judged().per_call_difference, Some(0));
+    assert_eq!(comparison.summary.own_work.calls_differ, 1);
+}
+
+#[test]
+fn other_calls_of_the_first_run_alone_are_told_too() {
+    let same = [row(Syscall, "read", 10, 4000)];
+    let other = [row(Syscall, "read", 11, 4000)];
+    let comparison = compared(&result(&same, &same), &result(&other, &same));
+    let read = only(&comparison);
+    assert_eq!((read.cost.verdict, read.cost.calls_differ), (Same, true));
+    assert!(!is_unchanged(read));
+}
+
+#[test]
+fn calls_that_vary_from_run_to_run_do_not_differ() {
+    let result = |calls: &[u64]| {
+        let run_of = |calls: &u64| run(&[row(PageFault, "read", *calls, calls * 500)]);
+        program("vmlinuz", calls.iter().map(run_of).collect())
+    };
+    let comparison = compared(&result(&[9, 3, 4, 4, 3, 4, 3]), &result(&[9, 4, 3, 3, 4, 3, 4]));
+    let faults = only(&comparison);
+    assert_eq!((faults.cost.verdict, faults.cost.calls_differ), (Same, false));
+    let calls = faults.cost.later.as_ref().unwrap().new.calls;
+    assert_eq!((calls.least, calls.most), (3, 4));
+}
+
+#[test]
+fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
+    let later = [row(Syscall, "execve", 1, 9000)];
+    let base = result(&[row(Syscall, "execve", 1, 20_000)], &later);
+    let new = result(&[row(Syscall, "execve", 1, 25_000)], &later);
+    let comparison = compared(&base, &new);
+    let execve = only(&comparison);
+    assert_eq!(numbers(&execve.cost.first), (20_000, 25_000, 5000));
+    assert_eq!(numbers(execve.cost.later.as_ref().unwrap()), (9000, 9000, 0));
+    assert_eq!(execve.cost.verdict, Same);
+    assert!(!is_unchanged(execve) && !comparison.is_worse(NO_REGION));
+}
+
+#[test]
+fn without_later_runs_the_first_is_judged() {
+    let alone = |instructions| moving(Syscall, "read", &[instructions]);
+    let comparison = compared(&alone(400), &alone(401));
+    let read = only(&comparison);
+    assert_eq!((read.cost.verdict, read.cost.later.is_none()), (Higher, true));
+    assert_eq!(compared(&alone(401), &alone(400)).rows[0].cost.verdict, Lower);
+    let one_percent = Threshold { percent: 1.0 };
+    let small = compare_programs(&alone(400), &alone(401), one_percent);
+    assert_eq!((small.rows[0].cost.verdict, small.rows[0].cost.first.difference), (Same, 1));
+}
+
+#[test]
+fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
+    let user = row(User, "", 1, 5000);
+    let tick = |instructions| row(Interrupt, "timer", 3, instructions);
+    let base = steady(&[user.clone(), tick(900)]);
+    let new = steady(&[user, tick(1900)]);
+    let comparison = compared(&base, &new);
+    assert_eq!((comparison.rows[0].kind, comparison.rows[0].cost.verdict), (Interrupt, Higher));
+    assert_eq!((comparison.sum.verdict, comparison.own_work.verdict), (Higher, Same));
+    let summary = comparison.summary;
+    assert_eq!((summary.own_work.higher, summary.others.higher), (0, 1));
+    assert!(!comparison.is_worse(NO_REGION));
+}
+
+#[test]
+fn a_mode_that_appears_in_own_work_is_worse() {
+    let base = moving(Syscall, "read", &[400; 11]);
+    let new = moving(Syscall, "read", &[400, 400, 400, 400, 700, 700, 700, 400, 400, 400, 400]);
+    let comparison = compared(&base, &new);
+    assert_eq!(only(&comparison).cost.verdict, ModeAppeared);
+    assert_eq!(comparison.summary.own_work.mode_appeared, 1);
+    assert!(comparison.is_worse(NO_REGION));
+}
+
+#[test]
+fn another_end_is_worse_and_so_is_a_region() {
+    let base = steady(&[row(User, "", 1, 5000)]);
+    let died = ProgramResult { ended: Ended::Signal(11), ..base.clone() };
+    assert!(compared(&base, &died).is_worse(NO_REGION));
+    let with =
+        |cost: u64| ProgramResult { regions: vec![path("user.parse", &[cost; 4])], ..base.clone() };
+    let comparison = compared(&with(70), &with(71));
+    assert_eq!((comparison.regions[0].verdict, comparison.summary.regions.higher), (Higher, 1));
+    assert!(!comparison.is_worse(NO_REGION));
+    assert!(comparison.is_worse(|region| region.verdict == Higher));
+}
+
+#[test]
+fn string_bytes_differ_where_instructions_do_not() {
+    let copying = |bytes| {
+        let copy = row(Syscall, "read", 1, 400);
+        steady(&[ProgramRow { steps: 400 + bytes, string_bytes: bytes, ..copy }])
+    };
+    let comparison = compared(&copying(64), &copying(4096));
+    let read = only(&comparison);
+    assert_eq!(read.cost.verdict, Same);
+    let [event] = &read.cost.events[..] else { panic!("{:?}", read.cost.events) };
+    assert_eq!(
+        (event.event.as_str(), event.difference, event.verdict),
+        ("string-bytes", 4032, Higher)
+    );
+    assert!(!is_unchanged(read));
+}
+
+#[test]
+fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
+    let counting = |lines| steady(&[ProgramRow { lines, ..row(Syscall, "read", 1, 400) }]);
+    let events =
+        |base: &ProgramResult, new: &ProgramResult| compared(base, new).rows[0].cost.events.len();
+    assert_eq!(events(&counting(Some(4)), &counting(Some(9))), 1);
+    assert_eq!(events(&counting(Some(4)), &counting(None)), 0);
+    let mut other = counting(Some(9));
+    other.configuration.qemu = "11.1".into();
+    assert_eq!(events(&counting(Some(4)), &other), 0);
+}
+
+#[test]
+fn rows_come_by_the_size_of_their_difference_then_by_name() {
+    let of = |numbers: [u64; 4]| {
+        let names = ["read", "close", "openat", "write"];
+        let rows = names.iter().zip(numbers);
+        steady(&rows.map(|(name, number)| row(Syscall, name, 1, number)).collect::<Vec<_>>())
+    };
+    let comparison = compared(&of([100; 4]), &of([100, 100, 101, 90]));
+    let names: Vec<&str> = comparison.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["write", "openat", "close", "read"]);
+}
+
+#[test]
+fn another_program_is_a_difference_and_another_kernel_is_none() {
+    let base = steady(&[row(User, "", 1, 5000)]);
+    let mut new = base.clone();
+    new.configuration.image_sha256 = "ff".repeat(32);
+    new.program.modules = vec!["ext4".into()];
+    assert_eq!(program_differences(&base, &new), []);
+    new.program.command = vec!["/bin/echo".into(), "good bye".into()];
+    new.program.environment.clear();
+    new.program.packed_sha256 = "ee".repeat(32);
+    new.configuration.runs = 9;
+    let differences = program_differences(&base, &new);
+    let fields: Vec<&str> = differences.iter().map(|it| it.field.as_str()).collect();
+    let expected = ["program.command", "program.environment", "program.packed_sha256", "runs"];
+    assert_eq!(fields, expected);
+    assert_eq!(differences[0].new, "/bin/echo 'good bye'");
+    assert_eq!(compared(&base, &new).configuration_differences, differences);
+}
+
+#[test]
+fn a_result_gives_the_costs_of_its_rows() {
+    let result = whole_program();
+    let costs = result.costs();
+    let write = &costs[1];
+    assert_eq!((write.kind, write.name), (Syscall, "write"));
+    assert_eq!((write.first.instructions, write.first.per_call), (1000, Some(1000)));
+    let later = write.later.as_ref().unwrap();
+    assert_eq!((later.instructions, later.string_bytes, later.lines), (800, 160, Some(40)));
+    assert_eq!(costs[2].later.as_ref().unwrap().instructions, 0);
+    let sum = result.sum();
+    assert_eq!((sum.first.instructions, sum.later.unwrap().instructions), (6900, 5800));
+}
+
+fn any_run() -> impl Strategy<Value = ProgramRun> {
+    let kinds = [User, Syscall, PageFault, Interrupt];
+    let row_of = (0..kinds.len(), 0..3_usize, 0..50_u64, 0..1_000_000_u64);
+    proptest::collection::vec(row_of, 0..8).prop_map(move |rows| {
+        let mut rows: Vec<ProgramRow> = rows
+            .into_iter()
+            .map(|(kind, name, calls, cost)| row(kinds[kind], ["a", "b", "c"][name], calls, cost))
+            .collect();
+        rows.sort_by(|one, next| (one.kind, &one.name).cmp(&(next.kind, &next.name)));
+        rows.dedup_by(|one, next| (one.kind, &one.name) == (next.kind, &next.name));
+        run(&rows)
+    })
+}
+
+/// A result with a first run, and six later ones that do the same as each other.
+fn any_result() -> impl Strategy<Value = ProgramResult> {
+    (any_run(), any_run()).prop_map(|(first, later)| {
+        let mut runs = vec![first];
+        runs.resize(7, later);
+        program("vmlinuz", runs)
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_differences_of_all_rows_add_up(base in any_result(), new in any_result()) {
+        let comparison = compared(&base, &new);
+        let of = |change: &CostChange| change.difference;
+        let first: i64 = comparison.rows.iter().map(|row| of(&row.cost.first)).sum();
+        prop_assert_eq!(first, of(&comparison.sum.first));
+        // Of runs that all do the same, so do the later ones'.
+        let later: i64 = comparison.rows.iter().map(|row| of(row.cost.judged())).sum();
+        prop_assert_eq!(later, of(comparison.sum.judged()));
+        let own = comparison.rows.iter().filter(|row| row.kind.is_own_work());
+        let own: i64 = own.map(|row| of(&row.cost.first)).sum();
+        prop_assert_eq!(own, of(&comparison.own_work.first));
+    }
+
+    #[test]
+    fn a_result_compared_with_itself_is_unchanged(
+        runs in proptest::collection::vec(any_run(), 1..6)
+    ) {
+        let result = program("vmlinuz", runs);
+        let comparison = compared(&result, &result);
+        prop_assert!(comparison.rows.iter().all(is_unchanged));
+        prop_assert!(!comparison.is_worse(NO_REGION));
+    }
+}

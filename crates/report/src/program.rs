@@ -1,0 +1,287 @@
+//! The table of a program's result: a row for each kind of work, the most expensive first.
+
+mod comparison;
+
+use std::cmp::Reverse;
+
+use pathmeter_model::{Calls, ProgramResult, ProgramRun, RowCost, RowCosts, RowKind, command_line};
+
+pub use comparison::program_comparison_table;
+
+use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
+use crate::measurement::{footer, results};
+use crate::number::{grouped, share};
+use crate::style::{PLAIN, QUIET, Style};
+use crate::table::{Align, Cell, Table};
+
+/// Which rows of a program are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Those that matter; a line tells how many others there are.
+    Folded,
+    /// All of them.
+    All,
+}
+
+/// A row is small if it has less than one part in this many of all instructions.
+const SMALL: u64 = 1000;
+/// What a fold says about its rows.
+const HOW_TO_UNFOLD: &str = "--all shows them";
+/// Headings of one width.
+const PROGRAM: &str = "program";
+const ENDED: &str = "ended  ";
+/// Stands between the calls of the first run and those of the later ones.
+const BEFORE: &str = " / ";
+/// Stands in a cell without a number where an empty one could be misread.
+const NONE: &str = "-";
+
+/// A row for each kind of work with its calls and instructions in the first run and in the later
+/// ones, the sum, the program's own regions, and what was measured on which machine.
+pub fn program_table(result: &ProgramResult, rows: Rows, style: Style) -> String {
+    [
+        command(&result.program.command, style),
+        fact(ENDED, &result.ended.to_string(), PLAIN, style),
+        "\n".to_owned(),
+        costs(result, rows, style),
+        "\n".to_owned(),
+        add_up(result, style),
+        regions(result, style),
+        footer(&result.subject, &result.configuration, &result.notes, style),
+    ]
+    .concat()
+}
+
+/// What was executed.
+fn command(words: &[String], style: Style) -> String {
+    fact(PROGRAM, &command_line(words), PLAIN, style)
+}
+
+/// What a row typically costs: the later runs, or the first if there are no others.
+fn typical<'a>(row: &'a RowCosts<'_>) -> &'a RowCost {
+    row.later.as_ref().unwrap_or(&row.first)
+}
+
+/// The rows, the most expensive first; then those that are folded, and the sum.
+fn costs(result: &ProgramResult, shown: Rows, style: Style) -> String {
+    let sum = result.sum();
+    let mut rows = result.costs();
+    rows.sort_by_key(|row| Reverse((typical(row).instructions, row.first.instructions)));
+    let is_small = |row: &RowCosts| {
+        let below = |part: &RowCost, whole: &RowCost| {
+            u128::from(part.instructions) * u128::from(SMALL) < u128::from(whole.instructions)
+        };
+        shown == Rows::Folded && below(&row.first, &sum.first) && below(typical(row), typical(&sum))
+    };
+    let (small, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_small);
+    let marked = large.iter().chain([&sum]).any(|row| typical(row).values > 1);
+    let mut table = Table::new(&[
+        ("what", Align::Left),
+        ("calls", Align::Right),
+        (if result.runs.len() > 1 { "first" } else { "instructions" }, Align::Right),
+        ("later", Align::Right),
+        ("per call", Align::Right),
+        ("share", Align::Right),
+        ("string bytes", Align::Right),
+        ("lines", Align::Right),
+    ])
+    .sparing(&["lines", "string bytes"]);
+    for row in &large {
+        let text = label(row.kind, row.name);
+        table.row(cells(&text, row, &sum, marked, [row_calls(row), per_call(row)]));
+    }
+    // Calls of different work don't add up to anything.
+    table.row(cells("sum", &sum, &sum, marked, [String::new(), String::new()]));
+    let calls_differ = large.iter().any(|row| row.first.calls != typical(row).calls);
+    let legend = legend(result.runs.len(), calls_differ, marked, style);
+    table.render(style) + &fold(&small, &sum, style) + &legend
+}
+
+fn cells(
+    text: &str,
+    row: &RowCosts<'_>,
+    sum: &RowCosts<'_>,
+    marked: bool,
+    [calls, per_call]: [String; 2],
+) -> [Cell; 8] {
+    let cost = typical(row);
+    let later = row.later.as_ref().map_or_else(String::new, |later| number(later, marked));
+    [
+        text.into(),
+        calls.into(),
+        grouped(row.first.instructions).into(),
+        later.into(),
+        per_call.into(),
+        share(cost.instructions, typical(sum).instructions).into(),
+        if cost.string_bytes > 0 { grouped(cost.string_bytes) } else { String::new() }.into(),
+        cost.lines.map_or_else(String::new, grouped).into(),
+    ]
+}
+
+/// Instructions, with a marker if they have several values.
+fn number(cost: &RowCost, marked: bool) -> String {
+    let marker = if cost.values > 1 { MANY_VALUES } else { ONE_VALUE };
+    let number = grouped(cost.instructions);
+    if marked { format!("{number}{marker}") } else { number }
+}
+
+/// `3`, or `3…4` if runs differ.
+fn calls(Calls { least, most }: Calls) -> String {
+    if least == most { grouped(least) } else { format!("{}…{}", grouped(least), grouped(most)) }
+}
+
+/// The calls of a run; those of the first run before the others where they differ.
+fn row_calls(row: &RowCosts<'_>) -> String {
+    let (first, later) = (row.first.calls, typical(row).calls);
+    if first == later { calls(later) } else { format!("{}{BEFORE}{}", calls(first), calls(later)) }
+}
+
+/// Instructions a call; the program's own code is not called.
+fn per_call(row: &RowCosts<'_>) -> String {
+    match typical(row).per_call {
+        _ if row.kind == RowKind::User => String::new(),
+        number => number.map_or_else(|| NONE.to_owned(), grouped),
+    }
+}
+
+/// `23 more rows, 0.3 %: --all shows them`.
+fn fold(small: &[RowCosts<'_>], sum: &RowCosts<'_>, style: Style) -> String {
+    let instructions = small.iter().map(|row| typical(row).instructions);
+    let instructions = instructions.fold(0, u64::saturating_add);
+    let share = share(instructions, typical(sum).instructions);
+    let comma = if share.is_empty() { "" } else { ", " };
+    let line = match small.len() {
+        0 => return String::new(),
+        1 => format!("1 more row{comma}{share}: {HOW_TO_UNFOLD}"),
+        rows => format!("{rows} more rows{comma}{share}: {HOW_TO_UNFOLD}"),
+    };
+    quiet(&line, style)
+}
+
+/// What the numbers are.
+fn legend(runs: usize, calls_differ: bool, marked: bool, style: Style) -> String {
+    let mut lines = match runs {
+        0 | 1 => vec!["numbers are instructions, in the only run".to_owned()],
+        runs => vec![
+            "numbers are instructions; first is the first run".to_owned(),
+            format!(
+                "later is the median of the {} after it, as are the columns after it",
+                runs - 1
+            ),
+        ],
+    };
+    if calls_differ {
+        lines.push(format!("calls before{BEFORE}are the first run's"));
+    }
+    if marked {
+        lines.push(format!("{MANY_VALUES} has several exact values; shown is their median"));
+    }
+    lines.iter().map(|line| quiet(line, style)).collect()
+}
+
+/// What the steps of all rows add up to.
+fn add_up(result: &ProgramResult, style: Style) -> String {
+    let Some((first, later)) = result.runs.split_first() else { return String::new() };
+    let steps =
+        |run: &ProgramRun| run.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.steps));
+    let (sum, clock, idle) = (grouped(steps(first)), grouped(first.clock), grouped(first.idle));
+    let first = format!("first run: sum {sum} steps = the guest's clock {clock} less idle {idle}");
+    let later = later.iter().map(steps).min().zip(later.iter().map(steps).max());
+    let later = later.map(|(least, most)| {
+        let steps = calls(Calls { least, most });
+        format!("later runs: sum {steps} steps, in each run its clock less idle")
+    });
+    let step = "a step is an instruction, or an iteration of a string instruction".to_owned();
+    let lines = std::iter::once(first).chain(later).chain([step]);
+    lines.map(|line| quiet(&line, style)).collect()
+}
+
+/// The program's own regions, if it has any.
+fn regions(result: &ProgramResult, style: Style) -> String {
+    if result.regions.is_empty() {
+        return String::new();
+    }
+    "\n".to_owned() + &results(&result.regions, result.configuration.clock, style)
+}
+
+fn quiet(line: &str, style: Style) -> String {
+    style.paint(&style.fill(line, 0), QUIET) + "\n"
+}
+
+/// A row's name as people read it. The document has the name as it was measured.
+fn label(kind: RowKind, name: &str) -> String {
+    match (kind, name) {
+        (RowKind::Syscall32, name) if !name.is_empty() => format!("{name} (32-bit)"),
+        (RowKind::Interrupt, name) if name.contains("timer") => {
+            format!("timer interrupt ({})", source(name))
+        }
+        (RowKind::Syscall, name) if !name.is_empty() => name.to_owned(),
+        (kind, "") => plural(kind).to_owned(),
+        (kind, name) => format!("{}: {}", singular(kind), source(name)),
+    }
+}
+
+/// What all work of a kind is called.
+fn plural(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::User => "user code",
+        RowKind::Syscall => "system calls",
+        RowKind::Syscall32 => "system calls (32-bit)",
+        RowKind::PageFault => "page faults",
+        RowKind::Exception => "exceptions",
+        RowKind::Interrupt => "interrupts",
+        RowKind::Softirq => "softirqs",
+        RowKind::NewTask => "new tasks",
+        RowKind::KernelThread => "kernel threads",
+        RowKind::Agent => "pathmeter's own",
+        RowKind::Other => "other",
+    }
+}
+
+/// What stands before the name of some work of a kind.
+fn singular(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::PageFault => "page fault",
+        RowKind::Exception => "exception",
+        RowKind::Interrupt => "interrupt",
+        RowKind::Softirq => "softirq",
+        RowKind::NewTask => "new task",
+        RowKind::KernelThread => "kernel thread",
+        kind => plural(kind),
+    }
+}
+
+/// The source of an interrupt or exception without what Linux adds to the name of each entry.
+fn source(name: &str) -> &str {
+    let short = name.strip_prefix("asm_").unwrap_or(name);
+    let short = short.strip_prefix("sysvec_").or(short.strip_prefix("exc_")).unwrap_or(short);
+    let short = short.strip_suffix("_interrupt").unwrap_or(short);
+    if short.is_empty() { name } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_named_as_people_read_it() {
+        for (kind, name, expected) in [
+            (RowKind::User, "", "user code"),
+            (RowKind::Syscall, "openat", "openat"),
+            (RowKind::Syscall32, "openat", "openat (32-bit)"),
+            (RowKind::Syscall, "", "system calls"),
+            (RowKind::PageFault, "write, not present", "page fault: write, not present"),
+            (RowKind::Exception, "asm_exc_int3", "exception: int3"),
+            (RowKind::Interrupt, "sysvec_apic_timer_interrupt", "timer interrupt (apic_timer)"),
+            (RowKind::Interrupt, "asm_common_interrupt", "interrupt: common"),
+            (RowKind::Interrupt, "_interrupt", "interrupt: _interrupt"),
+            (RowKind::Softirq, "", "softirqs"),
+            (RowKind::Softirq, "NET_RX", "softirq: NET_RX"),
+            (RowKind::NewTask, "", "new tasks"),
+            (RowKind::KernelThread, "", "kernel threads"),
+            (RowKind::Agent, "", "pathmeter's own"),
+            (RowKind::Other, "", "other"),
+        ] {
+            assert_eq!(label(kind, name), expected);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The table of a program on two kernels: the later runs, then the first one.
+
+use std::cmp::Reverse;
+
+use anstyle::Style as Paint;
+use pathmeter_model::{
+    CostChange, CostComparison, EventComparison, PathComparison, ProgramComparison, ProgramSummary,
+    RowComparison, RowSummary, Verdict,
+};
+use pathmeter_trace::Event;
+
+use super::{ENDED, HOW_TO_UNFOLD, NONE, PROGRAM, Rows, calls, command, label, number, quiet};
+use crate::comparison::{
+    Placement, SEVERAL_VALUES, differences, fact, paths, sides, tally, verdicts,
+};
+use crate::number::{percent, share, signed};
+use crate::style::{PLAIN, QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table};
+
+const FIRST_RUN: &str = "first run";
+
+/// The two kernels; a row for each kind of work in the later runs, the largest difference first;
+/// the same for the first run; the program's own regions, and how many rows have each verdict.
+pub fn program_comparison_table(
+    comparison: &ProgramComparison,
+    rows: Rows,
+    style: Style,
+) -> String {
+    [
+        sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
+        command(&comparison.command, style),
+        ended(comparison, style),
+        judged(comparison, rows, style),
+        first(comparison, rows, style),
+        legend(comparison, style),
+        regions(&comparison.regions, style),
+        differences(&comparison.configuration_differences, style),
+        summary(&comparison.summary, style),
+    ]
+    .concat()
+}
+
+/// How the program ended on both sides.
+fn ended(comparison: &ProgramComparison, style: Style) -> String {
+    let (base, new) = (comparison.base_ended, comparison.new_ended);
+    if base == new {
+        return fact(ENDED, &base.to_string(), PLAIN, style);
+    }
+    fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
+}
+
+/// The runs that carry the verdict, the largest difference first; what is the same is folded.
+fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
+    let heading = if comparison.sum.later.is_some() { "later runs" } else { FIRST_RUN };
+    let (marked, sums) = (is_marked(comparison), sums(comparison));
+    let is_same = |row: &&RowComparison| shown == Rows::Folded && is_same(&row.cost);
+    let (same, changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
+    let mut table = table(heading);
+    for row in changed {
+        let text = label(row.kind, &row.name);
+        table.row(judged_cells(&text, &row.cost, marked, paint_of(row), &remark(&row.cost)));
+    }
+    for (text, cost) in sums {
+        let cells = judged_cells(text, cost, marked, of_verdict(cost.verdict), &events(cost));
+        table.row(without_calls(cells));
+    }
+    let same = same.into_iter().map(|row| row.cost.judged());
+    let fold = fold(same, comparison.sum.judged(), style);
+    "\n".to_owned() + &table.render(style) + &fold
+}
+
+/// The first run, if it is not the only one; what is the same is folded.
+fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
+    if comparison.sum.later.is_none() {
+        return String::new();
+    }
+    let is_same = |row: &&RowComparison| shown == Rows::Folded && is_first_same(&row.cost.first);
+    let (same, mut changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
+    changed.sort_by_key(|row| Reverse(row.cost.first.difference.unsigned_abs()));
+    let mut table = table(FIRST_RUN);
+    for row in changed {
+        let change = &row.cost.first;
+        let text = label(row.kind, &row.name);
+        table.row(cells(&text, change, false, PLAIN, "", &first_remark(change)));
+    }
+    for (text, cost) in sums(comparison) {
+        table.row(without_calls(cells(text, &cost.first, false, PLAIN, "", "")));
+    }
+    let same = same.into_iter().map(|row| &row.cost.first);
+    let fold = fold(same, &comparison.sum.first, style);
+    "\n".to_owned() + &table.render(style) + &fold
+}
+
+/// What stands below the rows.
+fn sums(comparison: &ProgramComparison) -> [(&'static str, &CostComparison); 2] {
+    [("own work", &comparison.own_work), ("sum", &comparison.sum)]
+}
+
+fn table(heading: &str) -> Table {
+    let table = Table::new(&[
+        (heading, Align::Left),
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("difference", Align::Right),
+        ("percent", Align::Right),
+        ("per call", Align::Right),
+        ("verdict", Align::Left),
+        ("calls, other events", Align::Left),
+    ]);
+    table.sparing(&["percent"]).with_whole_remarks()
+}
+
+fn judged_cells(
+    text: &str,
+    cost: &CostComparison,
+    marked: bool,
+    paint: Paint,
+    remark: &str,
+) -> [Cell; 8] {
+    cells(text, cost.judged(), marked, paint, &cost.verdict.to_string(), remark)
+}
+
+fn cells(
+    text: &str,
+    change: &CostChange,
+    marked: bool,
+    paint: Paint,
+    verdict: &str,
+    remark: &str,
+) -> [Cell; 8] {
+    [
+        text.into(),
+        number(&change.base, marked).into(),
+        number(&change.new, marked).into(),
+        Cell::painted(&signed(change.difference), paint),
+        Cell::painted(&change.percent.map_or_else(String::new, percent), paint),
+        change.per_call_difference.map_or_else(|| NONE.to_owned(), signed).into(),
+        Cell::painted(verdict, paint),
+        remark.into(),
+    ]
+}
+
+/// Calls of different work don't add up to anything.
+fn without_calls(mut cells: [Cell; 8]) -> [Cell; 8] {
+    cells[5] = "".into();
+    cells
+}
+
+/// The verdict's colour, except where the timer decides how much work there is.
+fn paint_of(row: &RowComparison) -> Paint {
+    if row.kind.is_own_work() { of_verdict(row.cost.verdict) } else { QUIET }
+}
+
+fn is_marked(comparison: &ProgramComparison) -> bool {
+    let rows = comparison.rows.iter().map(|row| &row.cost);
+    let sides = |cost: &CostComparison| {
+        let change = cost.judged();
+        change.base.values > 1 || change.new.values > 1
+    };
+    rows.chain([&comparison.sum, &comparison.own_work]).any(sides)
+}
+
+/// Whether there is nothing to show of a row in the runs that carry the verdict.
+fn is_same(cost: &CostComparison) -> bool {
+    cost.verdict == Verdict::Same && remark(cost).is_empty()
+}
+
+fn is_first_same(change: &CostChange) -> bool {
+    change.difference == 0 && first_remark(change).is_empty()
+}
+
+/// As [`remark`], of one run on each side.
+fn first_remark(change: &CostChange) -> String {
+    let (base, new) = (change.base.string_bytes, change.new.string_bytes);
+    let difference = i64::try_from(i128::from(new) - i128::from(base)).unwrap_or_default();
+    let bytes =
+        (base != new).then(|| format!("{} {}", Event::StringBytes.word(), signed(difference)));
+    differing_calls(change).into_iter().chain(bytes).collect::<Vec<_>>().join(", ")
+}
+
+/// How often the work was done where that differs, and the other events that differ:
+/// `calls 10 → 12, string-bytes +4,096`.
+fn remark(cost: &CostComparison) -> String {
+    let calls = cost.calls_differ.then(|| differing_calls(cost.judged())).flatten();
+    let events = Some(events(cost)).filter(|events| !events.is_empty());
+    calls.into_iter().chain(events).collect::<Vec<_>>().join(", ")
+}
+
+fn events(cost: &CostComparison) -> String {
+    let events = cost.events.iter().filter(|event| event.is_shown());
+    let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
+    events.map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn differing_calls(change: &CostChange) -> Option<String> {
+    let (base, new) = (change.base.calls, change.new.calls);
+    (base != new).then(|| format!("calls {} → {}", calls(base), calls(new)))
+}
+
+/// `41 rows are the same, 93.2 % of base: --all shows them`.
+fn fold<'a>(same: impl Iterator<Item = &'a CostChange>, sum: &CostChange, style: Style) -> String {
+    let (rows, instructions) = same.fold((0_usize, 0_u64), |(rows, sum), row| {
+        (rows + 1, sum.saturating_add(row.base.instructions))
+    });
+    let share = share(instructions, sum.base.instructions);
+    let share = if share.is_empty() { share } else { format!(", {share} of base") };
+    match rows {
+        0 => String::new(),
+        1 => quiet(&format!("1 row is the same{share}: {HOW_TO_UNFOLD}"), style),
+        rows => quiet(&format!("{rows} rows are the same{share}: {HOW_TO_UNFOLD}"), style),
+    }
+}
+
+fn legend(comparison: &ProgramComparison, style: Style) -> String {
+    let lines = [
+        Some("numbers are instructions; per call is the difference of what a call costs"),
+        Some("own work is without interrupts, softirqs and other work that the timer decides"),
+        is_marked(comparison).then_some(SEVERAL_VALUES),
+    ];
+    let lines: String = lines.into_iter().flatten().map(|line| quiet(line, style)).collect();
+    "\n".to_owned() + &lines
+}
+
+/// The program's own regions, if it has any.
+fn regions(regions: &[PathComparison], style: Style) -> String {
+    if regions.is_empty() {
+        return String::new();
+    }
+    "\n".to_owned() + &paths(regions, false, Placement::Hidden, style)
+}
+
+/// How many rows have each verdict, those of own work and the others, and how many regions.
+fn summary(summary: &ProgramSummary, style: Style) -> String {
+    let rows = |rows: &RowSummary, names| {
+        let counts = [
+            (Verdict::Same, rows.same),
+            (Verdict::Higher, rows.higher),
+            (Verdict::Lower, rows.lower),
+            (Verdict::ModeAppeared, rows.mode_appeared),
+        ];
+        tally(rows.rows, names, &counts, style)
+    };
+    let own = rows(&summary.own_work, ["row of own work", "rows of own work"]);
+    let others = rows(&summary.others, ["other row", "other rows"]);
+    let regions = summary.regions;
+    let regions = (regions.paths > 0)
+        .then(|| tally(regions.paths, ["region", "regions"], &verdicts(regions), style));
+    own + &others + &regions.unwrap_or_default()
+}
