@@ -104,7 +104,7 @@ fn fault(code: u32) -> String {
 /// `arch/x86/include/asm/irq_vectors.h`, `ISA_IRQ_VECTOR`).
 fn vector(vector: u32) -> String {
     match vector {
-        0x30 => "timer (IRQ 0)".to_owned(),
+        0x30 => "timer".to_owned(),
         0x31..=0x3f => format!("IRQ {}", vector - 0x30),
         _ => format!("vector {vector:#x}"),
     }

@@ -9,7 +9,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Placement;
-use pathmeter_report::{Least, Limits};
+use pathmeter_report::{Least, Limits, Rows};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
 use crate::destination::Named;
@@ -271,21 +271,21 @@ impl CompareArgs {
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(crate) struct RunArgs {
-    /// The kernel; the first of two is what the other is compared against
+    /// The kernel, or an earlier result of this program; what NEW is compared against
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// Another kernel, to be compared
+    /// Another kernel, or a result, to be compared
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    /// The program and its arguments; results need none
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
     /// Pack this folder as the guest's root, and take the program from it
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
     /// Pack a file or folder as well; repeated
     ///
-    /// DESTINATION is its place in the guest, where it has the same as here by default.
+    /// DESTINATION is its place in the guest. By default it is the same as here.
     #[arg(
         long, value_name = "SOURCE[:DESTINATION]",
         value_parser = OsStringValueParser::new().map(|word| FileArg::parse(&word))
@@ -297,20 +297,30 @@ pub(crate) struct RunArgs {
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
-    /// The exit code that the program must end with
+    /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,
+    /// Show all rows, small and unchanged ones too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Exit with 1 if the program's own work costs more on NEW: its code, system calls or faults
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Count changes of less than so many percent of BASE as same
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// Compare even if more than the kernel differs; the differences are listed
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
 
 impl RunArgs {
-    /// The kernels, in their order.
-    pub(crate) fn kernels(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(&*self.base).chain(self.new.as_deref())
-    }
-
     /// What is to be packed.
     pub(crate) fn packing(&self) -> Packing<'_> {
         Packing {
@@ -320,6 +330,11 @@ impl RunArgs {
             env: &self.env,
             stdin: self.stdin.as_deref(),
         }
+    }
+
+    /// Which rows are shown.
+    pub(crate) fn rows(&self) -> Rows {
+        if self.all { Rows::All } else { Rows::Folded }
     }
 }
 
@@ -338,15 +353,12 @@ pub(crate) struct WitnessArgs {
     pub(crate) guest: GuestArgs,
 }
 
-/// What is printed or written, and where.
+/// What is printed or written of paths, and where.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
-    /// Print JSON instead of a table: to stdout, or to the FILE of --output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the JSON document to FILE; the table still goes to stdout, unless --json is given
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
     /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
     ///
     /// Every run still executes all paths, so that a path's cost never depends on what else was
@@ -355,7 +367,18 @@ pub(crate) struct OutputArgs {
     pub(crate) only: Vec<String>,
 }
 
-impl OutputArgs {
+/// Where a document goes.
+#[derive(Debug, Args)]
+pub(crate) struct DocumentArgs {
+    /// Print JSON instead of a table: to stdout, or to the FILE of --output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON document to FILE; the table still goes to stdout, unless --json is given
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+impl DocumentArgs {
     /// What is written and read, if these are the subjects.
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         let outputs = [("--output", self.output.as_deref())];

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [base, new] = &subjects;
     let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
     let inputs = names.map(PathBuf::as_path);
-    let [file] = args.output.named(&inputs).open(screen)?;
+    let [file] = args.output.document.named(&inputs).open(screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, screen)?;
     refuse_unlike(&sides, args.across || cpus.is_some())?;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
         (Some(session), [base, new]) if args.explain => {
             explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(&args.output, file.as_ref(), &comparison, |comparison, style| {
+        _ => screen.deliver(&args.output.document, file.as_ref(), &comparison, |comparison, style| {
             comparison_table(comparison, args.shown(), style)
         }),
     };

@@ -55,7 +55,7 @@ pub(crate) fn deliver(
 ) -> Result<(), Failure> {
     // The comparison is printed at once: the rest takes seconds.
     let print = |text: String| {
-        if args.output.json { Ok(()) } else { output::print(text.as_bytes()) }
+        if args.output.document.json { Ok(()) } else { output::print(text.as_bytes()) }
     };
     print(comparison_table(&comparison, args.shown(), screen.style()))?;
     let paths: Vec<_> = changed(&comparison).collect();
@@ -83,7 +83,7 @@ pub(crate) fn deliver(
     }
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations };
-    failures.extend(output::document(&args.output, file, &document).err());
+    failures.extend(output::document(&args.output.document, file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 

@@ -17,9 +17,9 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     args.guest.refuse_two_cpus()?;
     let subject = Subject::open(&args.subject)?;
     let selection = Selection::new(&args.output.only, &subject.paths())?;
-    let [file] = args.output.named(&[&args.subject]).open(screen)?;
+    let [file] = args.output.document.named(&[&args.subject]).open(screen)?;
     let result = selection.apply(measured(subject, args, screen)?);
-    screen.deliver(&args.output, file.as_ref(), &result, measurement_table)?;
+    screen.deliver(&args.output.document, file.as_ref(), &result, measurement_table)?;
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
 }

@@ -12,7 +12,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 use pathmeter_report::Style;
 use serde::Serialize;
 
-use crate::cli::{Look, OutputArgs};
+use crate::cli::{DocumentArgs, Look};
 use crate::destination::Destination;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
@@ -77,7 +77,7 @@ impl Screen {
     /// The file can't be written, or stdout can't.
     pub(crate) fn deliver<D: Serialize>(
         &self,
-        args: &OutputArgs,
+        args: &DocumentArgs,
         file: Option<&Destination>,
         document: &D,
         table: impl FnOnce(&D, Style) -> String,
@@ -130,7 +130,7 @@ impl Screen {
 
 /// Puts the JSON document out, if the user asked for it: to a file or stdout.
 pub(crate) fn document<D: Serialize>(
-    args: &OutputArgs,
+    args: &DocumentArgs,
     file: Option<&Destination>,
     document: &D,
 ) -> Result<(), Failure> {

@@ -1,9 +1,12 @@
-//! `pathmeter run`: what a kernel costs a program of the user's.
+//! `pathmeter run`: what a kernel costs a program of the user's, or how two kernels differ in it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use pathmeter_model::ProgramResult;
+use pathmeter_model::{
+    ProgramResult, Threshold, compare_programs, parse_program, program_differences,
+};
 use pathmeter_pack::pack;
+use pathmeter_report::{program_comparison_table, program_table};
 
 use crate::cli::RunArgs;
 use crate::failure::{Exit, Failure};
@@ -14,25 +17,109 @@ use crate::program::{self, PackedProgram};
 use crate::progress::Board;
 use crate::session::Session;
 use crate::setup;
+use crate::subject;
+use crate::threads::at_once;
 
-/// Runs the program and puts the document out.
+/// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_two_cpus()?;
-    let packed = pack(&args.packing()).map_err(Failure::Packing)?;
-    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
-    let names: Vec<&Path> = args.kernels().collect();
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
-    let memory = args.guest.memory.max(program::memory_for(packed.bytes));
-    let packed = PackedProgram::new(&packed, args.guest.perturb, args.exit_code);
-    let board = Board::new(screen);
-    let result = measured(&session, memory, &images[0], &packed, &board)?;
-    println!("{}", serde_json::to_string_pretty(&result).unwrap());
-    Ok(Exit::Done)
+    let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
+    let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
+    let [file] = args.document.named(&names).open(screen)?;
+    let results = measured(args, sides, screen)?;
+    match &results[..] {
+        [base, new] => compared(args, file.as_ref(), base, new, screen),
+        results => {
+            for result in results {
+                screen.deliver(&args.document, file.as_ref(), result, |result, style| {
+                    program_table(result, args.rows(), style)
+                })?;
+            }
+            Ok(Exit::Done)
+        }
+    }
 }
 
+/// What one side of a comparison, or the only one, is.
+enum Side {
+    Kernel(PathBuf),
+    Result(Box<ProgramResult>),
+}
+
+impl Side {
+    fn open(name: &Path) -> Result<Self, Failure> {
+        let Some(bytes) = subject::document(name)? else { return Ok(Self::Kernel(name.into())) };
+        match parse_program(&bytes) {
+            Ok(result) => Ok(Self::Result(Box::new(result))),
+            Err(error) => Err(Failure::ResultFile { path: name.to_owned(), error }),
+        }
+    }
+
+    fn kernel(&self) -> Option<&Path> {
+        match self {
+            Self::Kernel(path) => Some(path),
+            Self::Result(_) => None,
+        }
+    }
+}
+
+/// The results of both sides, kernels measured at once.
 fn measured(
+    args: &RunArgs,
+    sides: Vec<Side>,
+    screen: &Screen,
+) -> Result<Vec<ProgramResult>, Failure> {
+    let kernels: Vec<&Path> = sides.iter().filter_map(Side::kernel).collect();
+    let mut fresh = if kernels.is_empty() {
+        Vec::new()
+    } else {
+        measure_all(args, &kernels, screen)?
+    }
+    .into_iter();
+    let result = |side| match side {
+        Side::Result(result) => Some(*result),
+        Side::Kernel(_) => fresh.next(),
+    };
+    Ok(sides.into_iter().filter_map(result).collect())
+}
+
+fn measure_all(
+    args: &RunArgs,
+    kernels: &[&Path],
+    screen: &Screen,
+) -> Result<Vec<ProgramResult>, Failure> {
+    if args.command.is_empty() {
+        return Err(Failure::Usage {
+            message: "no program is named".to_owned(),
+            help: "name it after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS"
+                .to_owned(),
+        });
+    }
+    let packed = pack(&args.packing()).map_err(Failure::Packing)?;
+    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), kernels)?;
+    let memory = args.guest.memory.max(program::memory_for(packed.bytes));
+    let packed = PackedProgram::new(&packed, args.guest.perturb, args.exit_code);
+    let guests = session.with_memory(memory);
+    let board = Board::new(screen);
+    let one = |image: &Image| one_of(&session, &guests, image, &packed, &board);
+    match &images[..] {
+        [base, new] if !base.is_same_as(new) => {
+            let (base, new) = at_once(|| one(base), || one(new));
+            match (base, new) {
+                (Ok(base), Ok(new)) => Ok(vec![base, new]),
+                (base, new) => {
+                    Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect()))
+                }
+            }
+        }
+        images => images.iter().map(one).collect(),
+    }
+}
+
+fn one_of(
     session: &Session,
-    memory: u32,
+    guests: &Session,
     image: &Image,
     packed: &PackedProgram,
     board: &Board,
@@ -40,5 +127,33 @@ fn measured(
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
     let places = program::places(session, image, &report)?;
-    program::measure(&session.with_memory(memory), image, packed, &places, &report)
+    let result = program::measure(guests, image, packed, &places, &report);
+    line.clear();
+    result
+}
+
+fn compared(
+    args: &RunArgs,
+    file: Option<&crate::destination::Destination>,
+    base: &ProgramResult,
+    new: &ProgramResult,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let differences = program_differences(base, new);
+    if !args.across && !differences.is_empty() {
+        return Err(Failure::Incomparable(differences));
+    }
+    let comparison = compare_programs(base, new, Threshold { percent: args.threshold });
+    screen.deliver(&args.document, file, &comparison, |comparison, style| {
+        program_comparison_table(comparison, args.rows(), style)
+    })?;
+    let worse = comparison.is_worse(|region| {
+        matches!(
+            region.verdict,
+            pathmeter_model::Verdict::Higher
+                | pathmeter_model::Verdict::ModeAppeared
+                | pathmeter_model::Verdict::Broken
+        )
+    });
+    Ok(if args.check && worse { Exit::Worse } else { Exit::Done })
 }

@@ -27,14 +27,7 @@ pub(crate) enum Subject {
 impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        if !is_result(path) {
-            return Ok(Self::Kernel(path.to_owned()));
-        }
-        let bytes = read_bounded(path).map_err(|error| Failure::File {
-            doing: "reading",
-            path: path.to_owned(),
-            error,
-        })?;
+        let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_measurement(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
             Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
@@ -90,6 +83,15 @@ fn is_result(path: &Path) -> bool {
 }
 
 /// The file's bytes: enough of too large a file for its reader to refuse it.
+/// The bytes of the document at `path`; `None` if what is there is none.
+pub(crate) fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    if !is_result(path) {
+        return Ok(None);
+    }
+    let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+    read_bounded(path).map(Some).map_err(failed)
+}
+
 fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_DOCUMENT_BYTES as u64 + 1).read_to_end(&mut bytes)?;
