@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod copy;
 mod defaults;
 mod elf;
@@ -32,6 +33,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use copy::{Copy, Role, absolute, text};
+use libraries::Cached;
 use program::{Programs, Variables};
 use resolve::{Last, Look};
 use tree::{Node, Tree};
@@ -150,9 +152,9 @@ pub fn pack(packing: &Packing<'_>) -> Result<Packed, PackError> {
         added.extend(add_file(&mut view, file, &mut notes)?);
     }
     let executable = executable(&view, packing)?;
-    add_programs(&mut view, &executable, &added, &variables, &mut notes)?;
+    let cached = add_programs(&mut view, &executable, &added, &variables, &mut notes)?;
     let stdin = packing.stdin.map(|stdin| add_stdin(&mut view, stdin)).transpose()?;
-    defaults::add(&mut view.tree);
+    defaults::add(&mut view.tree, &cached);
     if packing.root.is_none() {
         note_dangling(&view.tree, &mut notes);
     }
@@ -349,13 +351,15 @@ fn without_parents(view: &View, path: &str) -> Result<String, PackError> {
     Ok(if above.is_empty() { format!("/{name}") } else { format!("/{above}/{name}") })
 }
 
+/// Adds the program and all that it and the added files need; those libraries that the loader finds
+/// by its cache.
 fn add_programs(
     view: &mut View,
     executable: &str,
     added: &[String],
     variables: &BTreeMap<Vec<u8>, Vec<u8>>,
     notes: &mut Vec<Note>,
-) -> Result<(), PackError> {
+) -> Result<Vec<Cached>, PackError> {
     let value = |name: &str| {
         let value = variables.get(name.as_bytes());
         value.map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
@@ -370,10 +374,12 @@ fn add_programs(
     for file in added {
         programs.pack_added(file)?;
     }
+    let mut cached = Vec::new();
     for linked in programs.linked {
         notes.extend(linked.notes);
+        cached.extend(linked.cached);
     }
-    Ok(())
+    Ok(cached)
 }
 
 /// Notes the links of folders that lead to something that was not packed.
