@@ -66,7 +66,7 @@ fn without_a_destination_a_file_is_where_the_host_has_it() {
     let inside = more.folder.path().canonicalize().unwrap();
     let inside = inside.to_str().unwrap().trim_start_matches('/');
     let file = FileArg { source: more.path("link"), destination: None };
-    for packed in [on_host(&[file.clone()]).unwrap(), with(&root(), &[file]).unwrap()] {
+    for packed in [on_host(std::slice::from_ref(&file)).unwrap(), with(&root(), &[file]).unwrap()] {
         let link = target(&packed, &format!("{inside}/link"));
         let is_own_file = data(&packed, &format!("{inside}/link")) == Some(b"1");
         assert!(link == Some("real") || is_own_file);

@@ -4,6 +4,8 @@
 //! root. So the loader and the library that is to be found are the test's, and a library that is
 //! not to be found there needs one that is missing everywhere.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails the test")]
+
 mod common;
 
 use common::{Elf, LIBRARY, LIBRARY_32, LOADER, PROGRAM, Root, at, data, entry, message};
