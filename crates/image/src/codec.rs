@@ -115,12 +115,17 @@ pub(crate) fn unpack(payload: &[u8]) -> Result<Vec<u8>, ImageFault> {
 /// # Errors
 /// The data is damaged, or gives more.
 pub fn unpacked(data: Vec<u8>, limit_bytes: u64) -> Result<Vec<u8>, ImageFault> {
-    let Some(codec) = find(&data) else { return Ok(data) };
-    let mut out = Vec::new();
-    let stream = codec.open(data.as_slice())?;
-    stream.take(limit_bytes + 1).read_to_end(&mut out).map_err(|error| codec.failed(&error))?;
+    let out = match find(&data) {
+        None => data,
+        Some(codec) => {
+            let mut out = Vec::new();
+            let stream = codec.open(data.as_slice())?.take(limit_bytes + 1).read_to_end(&mut out);
+            stream.map_err(|error| codec.failed(&error))?;
+            out
+        }
+    };
     if out.len() as u64 > limit_bytes {
-        return Err(too_large("what it unpacks to", limit_bytes, "give a smaller one"));
+        return Err(too_large("the unpacked file", limit_bytes, "give a smaller one"));
     }
     Ok(out)
 }

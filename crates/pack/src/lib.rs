@@ -20,6 +20,7 @@ mod folders;
 mod host;
 mod libraries;
 mod limits;
+pub mod modules;
 mod program;
 mod resolve;
 mod script;
