@@ -257,13 +257,12 @@ fn add_file(
 ) -> Result<Vec<String>, PackError> {
     let look = source_look(&file.source)?;
     let to = destination(file, &look)?;
-    let failed = |source| PackError::Unreadable { path: error::host(&file.source), source };
-    let from = fs::canonicalize(&file.source).map_err(failed)?;
+    let from = &file.source;
     if view.of_host && file.destination.is_none() {
         // With the links that lead there on the host.
         let found = view.resolve(&to, Last::Follow)?;
         view.adopt_links(&found)?;
-        return add_at(view, &from, &look, &found.path, notes);
+        return add_at(view, from, &look, &found.path, notes);
     }
     let last = if look == Look::Directory { Last::CreateFollowed } else { Last::Create };
     let found = view.resolve(&to, last)?;
@@ -272,7 +271,7 @@ fn add_file(
         let (there, wanted) = (Kind::Folder, Kind::File);
         return Err(PackError::Collision { path: error::guest(&to), there, wanted });
     }
-    add_at(view, &from, &look, &found.path, notes)
+    add_at(view, from, &look, &found.path, notes)
 }
 
 /// Where the guest has it.
@@ -295,16 +294,16 @@ fn add_at(
     to: &str,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<String>, PackError> {
-    let mode = host::mode(from).unwrap_or(tree::FOLDER_MODE);
     if *look == Look::Directory {
         if !to.is_empty() {
+            let mode = host::mode_followed(from).unwrap_or(tree::FOLDER_MODE);
             view.put(to, Node::Directory { mode })?;
         }
         let mut copy = Copy { view, role: Role::Addition, notes, files: Vec::new() };
         copy.folder(from, to)?;
         return Ok(copy.files);
     }
-    let host::Contents { mode, data } = host::read(from)?;
+    let host::Contents { mode, data } = host::read_followed(from)?;
     view.put(to, Node::File { mode, data })?;
     Ok(vec![to.to_owned()])
 }
@@ -313,8 +312,7 @@ fn add_stdin(view: &mut View, file: &Path) -> Result<String, PackError> {
     if source_look(file)? != Look::File {
         return Err(PackError::NotRegular { path: error::host(file) });
     }
-    let failed = |source| PackError::Unreadable { path: error::host(file), source };
-    let host::Contents { data, .. } = host::read(&fs::canonicalize(file).map_err(failed)?)?;
+    let host::Contents { data, .. } = host::read_followed(file)?;
     view.put(STDIN.trim_start_matches('/'), Node::File { mode: 0o644, data })?;
     Ok(STDIN.to_owned())
 }

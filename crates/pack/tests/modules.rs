@@ -96,7 +96,9 @@ fn files() -> Vec<(String, Vec<u8>)> {
 
 fn folder() -> Root {
     let root = Root::new();
-    files().iter().for_each(|(path, data)| root.file(path, 0o644, data));
+    for (path, data) in files() {
+        root.file(&path, 0o644, data);
+    }
     root
 }
 
