@@ -28,14 +28,14 @@ fn markers(code: &[u8]) -> Vec<u8> {
 fn loads(code: &[u8]) -> bool {
     let rex = usize::from(matches!(code[0], 0x40..=0x4f));
     let [opcode, modrm, ..] = code[rex..] else { return false };
-    let displacement = match modrm >> 6 {
+    let displacement = match modrm & 0xc0 {
         0 if modrm & 7 != 5 => 0,
-        1 => 1,
+        0x40 => 1,
         _ => return false,
     };
     let scaled_index = usize::from(modrm & 7 == 4);
     let immediate = code[rex + 2 + scaled_index + displacement];
-    opcode == 0xf6 && modrm >> 3 & 7 == 0 && immediate == 0
+    opcode == 0xf6 && modrm & 0x38 == 0 && immediate == 0
 }
 
 fn header() -> PathBuf {
@@ -169,11 +169,8 @@ fn programs_in_c_and_cpp_run_natively() {
 #[test]
 fn the_plugin_has_the_headers_numbers() {
     let common = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin/common.h");
-    let asserts: String = NAMES
-        .iter()
-        .zip(KINDS)
-        .map(|(name, kind)| format!("_Static_assert({name} == {kind}, \"{name}\");\n"))
-        .collect();
+    let assert = |(name, kind)| format!("_Static_assert({name} == {kind}, \"{name}\");\n");
+    let asserts = NAMES.iter().zip(KINDS).map(assert).collect::<Vec<_>>().concat();
     let text = format!(
         "#define _GNU_SOURCE\n#include \"{}\"\nstatic void after_reset(void) {{}}\n{asserts}",
         common.display()
