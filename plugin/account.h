@@ -64,6 +64,7 @@ struct task {
 	struct counts user, kernel;	/* of its own code */
 	uint64_t number;
 	struct frame frames[MOST_FRAMES];
+	struct region_stack *regions;	/* regions.h; NULL if it has had none */
 };
 
 struct row {
@@ -84,6 +85,7 @@ static struct {
 	enum lost lost;
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
+	uint64_t undone_surplus;	/* of these, string instructions beyond the first execution */
 	struct task *current;
 	struct task *tasks[MOST_TASKS];
 	size_t task_count;
@@ -193,6 +195,17 @@ static struct counts *current_counts(void)
 	return task->in_user ? &task->user : &task->kernel;
 }
 
+/* All that was executed, by whom it may be; only differences mean anything. */
+static struct counts totals(const struct reading *now)
+{
+	return (struct counts){
+		.steps = now->user + now->kernel - account.faults,
+		.surplus = now->surplus - account.undone_surplus,
+		.string_bytes = now->string_bytes,
+		.lines = now->lines,
+	};
+}
+
 /* ---- Boundaries ------------------------------------------------------------------------------ */
 
 /* Adds what was executed since the last boundary to what it belongs to. */
@@ -220,12 +233,14 @@ static void settle(const struct reading *now)
 static void open_account(uint64_t id, const struct reading *now)
 {
 	for (size_t at = 0; at < MOST_TASKS; at++) {
+		if (account.tasks[at])
+			free(account.tasks[at]->regions);
 		free(account.tasks[at]);
 		account.tasks[at] = NULL;
 	}
 	memset(account.rows, 0, sizeof(account.rows));
 	account.task_count = account.row_count = 0;
-	account.faults = 0;
+	account.faults = account.undone_surplus = 0;
 	account.lost = NOT_LOST;
 	account.last = *now;
 	account.current = NULL;
@@ -283,6 +298,7 @@ static void undo(void)
 	below->steps--;
 	below->surplus -= frame->repeating;
 	account.faults++;
+	account.undone_surplus += frame->repeating;
 }
 
 /* Ends the frame on top; a string instruction below goes on in `repeat`. */

@@ -127,6 +127,8 @@ enum marker {
 	BEGIN_MARKER, END_MARKER,	/* of a window of a path */
 	PATH_MARKER,
 	PROGRAM_BEGIN_MARKER, PROGRAM_END_MARKER,	/* of a run of the user's program */
+	REGION_BEGIN_MARKER, REGION_END_MARKER,	/* of a region of it: include/pathmeter.h */
+	EXPECTED_MARKER, UNEXPECTED_MARKER,	/* what it expected of a region held, or did not */
 	MARKERS
 };
 

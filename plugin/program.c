@@ -17,6 +17,7 @@
 #include "account.h"
 #include "memory.h"
 #include "places.h"
+#include "regions.h"
 #include "steps.h"
 #include "x86.h"
 
@@ -192,8 +193,10 @@ static void on_new_task(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (account.open)
+	if (account.open) {
+		leave_regions(account.current);
 		begin_task();
+	}
 }
 
 static void on_idle(unsigned int vcpu, void *data)
@@ -230,6 +233,37 @@ static void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address,
 		return;
 	}
 	seen.string_bytes += 1u << qemu_plugin_mem_size_shift(info);
+}
+
+/* ---- Regions --------------------------------------------------------------------------------- */
+
+static void on_region_marker(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
+
+	(void)vcpu;
+	if (!stack)
+		return;
+	stack->mark = (enum marker)(uintptr_t)data;
+	stack->at_mark = totals(&now);
+	stack->loads = 0;
+	stack->length = 0;
+}
+
+/* Of an instruction as the ones after a region's marker. */
+static void on_name(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	struct region_stack *stack = account.open ? account.current->regions : NULL;
+	const struct reading now = reading(0);
+	struct counts counts;
+
+	(void)vcpu;
+	(void)data;
+	if (!stack || stack->mark == NO_MARKER)
+		return;
+	counts = totals(&now);
+	load_name(stack, info, address, &counts);
 }
 
 /* ---- Runs and the stream --------------------------------------------------------------------- */
@@ -280,6 +314,9 @@ static void on_program_end(unsigned int vcpu, void *data)
 	(void)data;
 	if (!account.open)
 		return;
+	for (size_t at = 0; at < MOST_TASKS; at++)
+		if (account.tasks[at])
+			leave_regions(account.tasks[at]);
 	close_account(&now);
 	if (unseen)
 		lose(UNSEEN_CODE);
@@ -310,6 +347,10 @@ static exec_cb_t *const on_marker[MARKERS] = {
 	[PATH_MARKER] = on_path,
 	[PROGRAM_BEGIN_MARKER] = on_program_begin,
 	[PROGRAM_END_MARKER] = on_program_end,
+	[REGION_BEGIN_MARKER] = on_region_marker,
+	[REGION_END_MARKER] = on_region_marker,
+	[EXPECTED_MARKER] = on_region_marker,
+	[UNEXPECTED_MARKER] = on_region_marker,
 };
 
 static void on_execution(struct qemu_plugin_insn *insn, exec_cb_t *cb, const void *data)
@@ -422,6 +463,17 @@ static void translate_kernel(struct qemu_plugin_insn *insn, const struct instruc
 		on_execution(insn, on_idle, NULL);
 }
 
+/* testb $0 with an operand in memory. */
+static bool is_load_of_name(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	const uint8_t *last = instruction->bytes + instruction->length - 1;
+
+	return *opcode == 0xf6 && opcode + 2 <= last && (opcode[1] >> 3 & 7) == 0 &&
+	       opcode[1] >> 6 != 3 && *last == 0;
+}
+
 static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
@@ -443,13 +495,14 @@ static void translate_all(struct qemu_plugin_tb *tb)
 		uint64_t address = qemu_plugin_insn_vaddr(insn);
 		bool kernel = is_kernel(address);
 		struct instruction instruction;
-		exec_cb_t *cb;
-		uintptr_t string;
+		uintptr_t string, kind;
 
 		instruction.length = bytes_of(insn, instruction.bytes);
-		cb = on_marker[marker(instruction.bytes, instruction.length)];
-		if (cb)
-			on_execution(insn, cb, NULL);
+		kind = marker(instruction.bytes, instruction.length);
+		if (on_marker[kind])
+			on_execution(insn, on_marker[kind], (void *)kind);
+		if (is_load_of_name(&instruction) && !kernel)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_name, CB_NO_REGS, MEM_RW, NULL);
 		if (kernel)
 			translate_kernel(insn, &instruction, address);
 		else if (is_privileged(&instruction))

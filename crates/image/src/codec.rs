@@ -109,6 +109,27 @@ pub(crate) fn unpack(payload: &[u8]) -> Result<Vec<u8>, ImageFault> {
     Ok(out)
 }
 
+/// What `data` unpacks to, by one of the seven methods: at most `limit_bytes`. What is not packed
+/// is given back as it is.
+///
+/// # Errors
+/// The data is damaged, or gives more.
+pub fn unpacked(data: Vec<u8>, limit_bytes: u64) -> Result<Vec<u8>, ImageFault> {
+    let out = match find(&data) {
+        None => data,
+        Some(codec) => {
+            let mut out = Vec::new();
+            let stream = codec.open(data.as_slice())?.take(limit_bytes + 1).read_to_end(&mut out);
+            stream.map_err(|error| codec.failed(&error))?;
+            out
+        }
+    };
+    if out.len() as u64 > limit_bytes {
+        return Err(too_large("the unpacked file", limit_bytes, "give a smaller one"));
+    }
+    Ok(out)
+}
+
 /// The fault for data of no known method.
 pub(crate) fn unknown(part: &'static str, head: &[u8]) -> ImageFault {
     ImageFault::UnknownCompression { part, first: first_bytes(head) }

@@ -45,6 +45,9 @@ pub enum ImageFault {
     /// None of the kinds that can be read.
     #[error("not an x86-64 kernel but {0}; give a bzImage, a vmlinux or a kernel's package")]
     NotAKernel(LooksLike),
+    /// Another kind of file where a package must be.
+    #[error("not a package; give a kernel's .deb, .rpm, .pkg.tar.zst, .apk or tar file")]
+    NotAPackage,
     /// A bare vmlinux that QEMU has no way into.
     #[error(
         "this vmlinux has no PVH entry (Xen ELF note 18); \

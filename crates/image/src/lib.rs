@@ -33,10 +33,12 @@ mod uki;
 use std::fmt;
 use std::path::Path;
 
+pub use codec::unpacked;
 pub use elf::{Loadable, LoadableSegment, executable_segments, loadable};
 pub use error::{ImageError, ImageFault, LooksLike};
 pub use file::hash_file;
 pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
+pub use package::{Choice, PackageFile, read_package};
 pub use tree::vmlinux_of;
 
 /// A kernel, ready to boot, and what its file states about it.
@@ -88,10 +90,10 @@ pub fn load(path: &Path) -> Result<KernelImage, ImageError> {
 
 fn open_and_load(path: &Path) -> Result<KernelImage, ImageFault> {
     let mut source = file::Source::open(path)?;
-    let Some(extract) = package::reader(&source.head(package::HEAD_BYTES)?) else {
+    let Some(container) = package::container(&source.head(package::HEAD_BYTES)?) else {
         return from_bytes(source.read_all()?);
     };
-    let package = extract(source)?;
+    let package = (container.extract)(source)?;
     let mut kernel = from_bytes(package.vmlinuz)?;
     kernel.config = kernel.config.or(package.config);
     Ok(kernel)

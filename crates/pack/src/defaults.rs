@@ -2,6 +2,8 @@
 //!
 //! Source of the time zone's form: RFC 9636.
 
+use crate::cache;
+use crate::libraries::Cached;
 use crate::tree::{Node, Tree};
 
 const FOLDERS: [(&str, u32); 12] = [
@@ -65,12 +67,16 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 8] = [
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Adds what is missing. A folder that is a link, or below one, is left as it is.
-pub(crate) fn add(tree: &mut Tree) {
+/// `cached` are the libraries that glibc's loader finds by its cache.
+pub(crate) fn add(tree: &mut Tree, cached: &[Cached]) {
     for (path, mode) in FOLDERS {
         add_one(tree, path, Node::Directory { mode });
     }
     for (path, data) in FILES {
         add_one(tree, path, Node::File { mode: 0o644, data: data.to_vec() });
+    }
+    if !cached.is_empty() {
+        add_one(tree, cache::PATH, Node::File { mode: 0o644, data: cache::of(cached) });
     }
 }
 

@@ -7,9 +7,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use pathmeter_image::ImageError;
 use thiserror::Error;
 
 use crate::limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
+use crate::modules::MAX_MODULES;
 
 /// Why a program can't be packed. Paths are the guest's where the guest's files are concerned,
 /// and the host's where a file was to be read.
@@ -213,6 +215,44 @@ pub enum PackError {
         /// The file.
         path: String,
     },
+    /// The package in which modules were to be found can't be read.
+    #[error(transparent)]
+    Package(ImageError),
+    /// A kernel module is missing.
+    #[error("{place} has no module {module}, and does not list it as part of the kernel")]
+    NoModule {
+        /// The module.
+        module: String,
+        /// Where it was looked for.
+        place: String,
+    },
+    /// A module that can't be read.
+    #[error("{path}: not a kernel module: {fault}")]
+    NotAModule {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A module for another kernel.
+    #[error("{module} is made for the kernel {made_for}, and this one is {release}")]
+    ModuleRelease {
+        /// The module's file.
+        module: String,
+        /// The release of the kernel that it is made for.
+        made_for: String,
+        /// The release of the kernel that is to load it.
+        release: String,
+    },
+    /// Modules that need each other.
+    #[error("these modules need each other: {}", modules.join(", "))]
+    ModuleCycle {
+        /// Each needs the next, and the last one the first.
+        modules: Vec<String>,
+    },
+    /// Too many modules.
+    #[error("more than {MAX_MODULES} modules would have to be loaded")]
+    TooManyModules,
 }
 
 /// How a library is missing.
@@ -303,6 +343,16 @@ impl PackError {
                  a smaller folder"
             }
             Self::Changed { .. } => "end the program that writes to it, and try again",
+            // The message ends with it.
+            Self::Package(_) => return None,
+            Self::NoModule { .. } => {
+                "check its name (`modinfo`); distributions have some modules in packages of their \
+                 own (Ubuntu: linux-modules-extra-…, Fedora: kernel-modules, kernel-modules-extra)"
+            }
+            Self::NotAModule { .. } => "install the kernel's modules again",
+            Self::ModuleRelease { .. } => "give the modules that were built with this kernel",
+            Self::ModuleCycle { .. } => "build the modules again, from one source",
+            Self::TooManyModules => "name fewer modules",
             Self::NoMemory { .. } => "end other programs, or give fewer files",
         })
     }

@@ -56,10 +56,24 @@ pub(crate) fn mode(path: &Path) -> Option<u32> {
     fs::symlink_metadata(path).ok().map(|found| found.permissions().mode() & PERMISSIONS)
 }
 
+/// The same for where links lead.
+pub(crate) fn mode_followed(path: &Path) -> Option<u32> {
+    fs::metadata(path).ok().map(|found| found.permissions().mode() & PERMISSIONS)
+}
+
 /// The whole file. A link at the end of `path` is not followed.
 pub(crate) fn read(path: &Path) -> Result<Contents, PackError> {
+    read_opened(path, OFlags::NOFOLLOW)
+}
+
+/// The whole file, to which links may lead.
+pub(crate) fn read_followed(path: &Path) -> Result<Contents, PackError> {
+    read_opened(path, OFlags::empty())
+}
+
+fn read_opened(path: &Path, flags: OFlags) -> Result<Contents, PackError> {
     let failed = |source| PackError::Unreadable { path: host(path), source };
-    let file = open(path).map_err(failed)?;
+    let file = open(path, flags).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     if !found.is_file() {
         return Err(PackError::NotRegular { path: host(path) });
@@ -81,12 +95,12 @@ pub(crate) fn read(path: &Path) -> Result<Contents, PackError> {
 /// The file's first bytes: so many, or all.
 pub(crate) fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(bytes);
-    open(path)?.take(bytes as u64).read_to_end(&mut head)?;
+    open(path, OFlags::NOFOLLOW)?.take(bytes as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
-/// Without waiting for a pipe's other end, and without following a link.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    Ok(rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::empty())?.into())
+/// Opens a file without waiting for a pipe's other end.
+fn open(path: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
 }

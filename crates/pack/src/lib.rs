@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod cache;
 mod copy;
 mod defaults;
 mod elf;
@@ -19,6 +20,7 @@ mod folders;
 mod host;
 mod libraries;
 mod limits;
+pub mod modules;
 mod program;
 mod resolve;
 mod script;
@@ -32,6 +34,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use copy::{Copy, Role, absolute, text};
+use libraries::Cached;
 use program::{Programs, Variables};
 use resolve::{Last, Look};
 use tree::{Node, Tree};
@@ -150,9 +153,9 @@ pub fn pack(packing: &Packing<'_>) -> Result<Packed, PackError> {
         added.extend(add_file(&mut view, file, &mut notes)?);
     }
     let executable = executable(&view, packing)?;
-    add_programs(&mut view, &executable, &added, &variables, &mut notes)?;
+    let cached = add_programs(&mut view, &executable, &added, &variables, &mut notes)?;
     let stdin = packing.stdin.map(|stdin| add_stdin(&mut view, stdin)).transpose()?;
-    defaults::add(&mut view.tree);
+    defaults::add(&mut view.tree, &cached);
     if packing.root.is_none() {
         note_dangling(&view.tree, &mut notes);
     }
@@ -254,13 +257,12 @@ fn add_file(
 ) -> Result<Vec<String>, PackError> {
     let look = source_look(&file.source)?;
     let to = destination(file, &look)?;
-    let failed = |source| PackError::Unreadable { path: error::host(&file.source), source };
-    let from = fs::canonicalize(&file.source).map_err(failed)?;
+    let from = &file.source;
     if view.of_host && file.destination.is_none() {
         // With the links that lead there on the host.
         let found = view.resolve(&to, Last::Follow)?;
         view.adopt_links(&found)?;
-        return add_at(view, &from, &look, &found.path, notes);
+        return add_at(view, from, &look, &found.path, notes);
     }
     let last = if look == Look::Directory { Last::CreateFollowed } else { Last::Create };
     let found = view.resolve(&to, last)?;
@@ -269,7 +271,7 @@ fn add_file(
         let (there, wanted) = (Kind::Folder, Kind::File);
         return Err(PackError::Collision { path: error::guest(&to), there, wanted });
     }
-    add_at(view, &from, &look, &found.path, notes)
+    add_at(view, from, &look, &found.path, notes)
 }
 
 /// Where the guest has it.
@@ -292,16 +294,16 @@ fn add_at(
     to: &str,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<String>, PackError> {
-    let mode = host::mode(from).unwrap_or(tree::FOLDER_MODE);
     if *look == Look::Directory {
         if !to.is_empty() {
+            let mode = host::mode_followed(from).unwrap_or(tree::FOLDER_MODE);
             view.put(to, Node::Directory { mode })?;
         }
         let mut copy = Copy { view, role: Role::Addition, notes, files: Vec::new() };
         copy.folder(from, to)?;
         return Ok(copy.files);
     }
-    let host::Contents { mode, data } = host::read(from)?;
+    let host::Contents { mode, data } = host::read_followed(from)?;
     view.put(to, Node::File { mode, data })?;
     Ok(vec![to.to_owned()])
 }
@@ -310,8 +312,7 @@ fn add_stdin(view: &mut View, file: &Path) -> Result<String, PackError> {
     if source_look(file)? != Look::File {
         return Err(PackError::NotRegular { path: error::host(file) });
     }
-    let failed = |source| PackError::Unreadable { path: error::host(file), source };
-    let host::Contents { data, .. } = host::read(&fs::canonicalize(file).map_err(failed)?)?;
+    let host::Contents { data, .. } = host::read_followed(file)?;
     view.put(STDIN.trim_start_matches('/'), Node::File { mode: 0o644, data })?;
     Ok(STDIN.to_owned())
 }
@@ -349,13 +350,15 @@ fn without_parents(view: &View, path: &str) -> Result<String, PackError> {
     Ok(if above.is_empty() { format!("/{name}") } else { format!("/{above}/{name}") })
 }
 
+/// Adds the program and all that it and the added files need; those libraries that the loader finds
+/// by its cache.
 fn add_programs(
     view: &mut View,
     executable: &str,
     added: &[String],
     variables: &BTreeMap<Vec<u8>, Vec<u8>>,
     notes: &mut Vec<Note>,
-) -> Result<(), PackError> {
+) -> Result<Vec<Cached>, PackError> {
     let value = |name: &str| {
         let value = variables.get(name.as_bytes());
         value.map(|value| String::from_utf8_lossy(value).into_owned()).unwrap_or_default()
@@ -370,10 +373,12 @@ fn add_programs(
     for file in added {
         programs.pack_added(file)?;
     }
+    let mut cached = Vec::new();
     for linked in programs.linked {
         notes.extend(linked.notes);
+        cached.extend(linked.cached);
     }
-    Ok(())
+    Ok(cached)
 }
 
 /// Notes the links of folders that lead to something that was not packed.

@@ -118,10 +118,9 @@ impl Linked {
         for name in LOADED_LATER {
             let found = self.search(view, libc, name);
             if let Some((found, path)) = found.filter(|_| !self.is_loaded(name)) {
+                let before = self.objects.len();
                 self.load(view, libc, name, &found, &path)?;
-                if let Some(added) = self.objects.last_mut() {
-                    added.optional = true;
-                }
+                self.objects[before..].iter_mut().for_each(|added| added.optional = true);
             }
         }
         self.pack_needed(view)
@@ -175,8 +174,14 @@ impl Linked {
             return Ok(());
         }
         let searched = self.candidates(by, name);
-        let folders = searched.iter().map(|path| guest(parent(path)));
-        Err(PackError::MissingLibrary { library, needed_by, searched: folders.collect() })
+        // Configured folders may be default ones, too.
+        let mut folders: Vec<String> = Vec::new();
+        for folder in searched.iter().map(|path| guest(parent(path))) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Err(PackError::MissingLibrary { library, needed_by, searched: folders })
     }
 
     fn is_loaded(&self, name: &str) -> bool {

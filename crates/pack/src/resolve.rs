@@ -122,3 +122,105 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
 pub(crate) fn parent(path: &str) -> &str {
     path.rfind('/').map_or("", |end| &path[..end])
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::path::PathBuf;
+
+    use proptest::prelude::*;
+    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    /// A folder of the host as a tree.
+    struct Disk(PathBuf);
+
+    impl Files for Disk {
+        fn look(&self, path: &str) -> io::Result<Look> {
+            crate::host::look(&self.0.join(path))
+        }
+    }
+
+    /// Paths in which a few names meet often.
+    fn path() -> impl Strategy<Value = String> {
+        let component = prop::sample::select(vec!["a", "b", "c", "..", ".", "", "a", "b"]);
+        prop::collection::vec(component, 1..6).prop_map(|components| components.join("/"))
+    }
+
+    /// What the kernel finds below `root` as after `chroot`: device and inode.
+    fn by_kernel(root: impl AsFd, path: &str) -> Result<(u64, u64), Errno> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let found = rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT)?;
+        let stat = rustix::fs::fstat(found)?;
+        Ok((stat.st_dev, stat.st_ino))
+    }
+
+    fn make(root: &std::path::Path, entries: &[(String, u8, String)]) {
+        for (path, kind, target) in entries {
+            // Names that `..` or links make impossible are left out.
+            let path = root.join(path.replace("..", "a").trim_start_matches('/'));
+            if path.starts_with(root) && path.parent().is_some_and(is_plain_folder) {
+                let _ = match kind {
+                    0 => fs::create_dir(&path),
+                    1 => fs::write(&path, ""),
+                    _ => symlink(target, &path),
+                };
+            }
+        }
+    }
+
+    fn is_plain_folder(path: &std::path::Path) -> bool {
+        fs::canonicalize(path).is_ok_and(|real| real == path)
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_leads_where_the_kernel_finds_it_in_a_root(
+            entries in prop::collection::vec((path(), 0_u8..4, path()), 0..24),
+            asked in prop::collection::vec(path(), 1..8),
+        ) {
+            let folder = tempfile::tempdir()?;
+            let root = folder.path().canonicalize()?;
+            make(&root, &entries);
+            let top = fs::File::open(&root)?;
+            for path in asked.iter().filter(|path| !path.is_empty()) {
+                let found = resolve(&Disk(root.clone()), path, Last::Follow);
+                match by_kernel(&top, path) {
+                    Ok(expected) => {
+                        let found = found.map_err(|fault| {
+                            TestCaseError::fail(format!("{path}: {fault:?}"))
+                        })?;
+                        let stat = fs::symlink_metadata(root.join(&found.path))?;
+                        prop_assert_eq!((stat.dev(), stat.ino()), expected, "{}", path);
+                        prop_assert!(!found.path.split('/').any(|name| name == ".."));
+                    }
+                    Err(Errno::NOENT) => {
+                        prop_assert_eq!(found.map(|found| found.look).ok(), Some(Look::Missing));
+                    }
+                    Err(Errno::NOTDIR) => prop_assert!(matches!(found, Err(Fault::NotAFolder(_)))),
+                    Err(Errno::LOOP) => prop_assert!(matches!(found, Err(Fault::Loop))),
+                    Err(error) => prop_assert!(false, "{}: {}", path, error),
+                }
+            }
+        }
+
+        #[test]
+        fn a_path_that_is_to_be_created_stays_inside(path in path(), target in path()) {
+            let folder = tempfile::tempdir()?;
+            // No link has an empty target.
+            let _ = symlink(target, folder.path().join("a"));
+            let disk = Disk(folder.path().to_owned());
+            for last in [Last::Create, Last::CreateFollowed] {
+                if let Ok(found) = resolve(&disk, &path, last) {
+                    prop_assert!(!found.path.starts_with('/'));
+                    let hostile = |name: &str| matches!(name, ".." | ".");
+                    prop_assert!(!found.path.split('/').any(hostile), "{}", found.path);
+                }
+            }
+        }
+    }
+}

@@ -162,3 +162,35 @@ impl Files for Tree {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_FILE_BYTES;
+
+    #[test]
+    fn more_than_the_limit_is_refused_and_replaced_files_do_not_count() {
+        let mut tree = Tree::default();
+        // Zeroes that nobody touches take no memory.
+        let largest = || vec![0; usize::try_from(MAX_FILE_BYTES).unwrap()];
+        let mut put = |path: &str| {
+            let node = Node::File { mode: 0o644, data: largest() };
+            tree.put(path, node, &|_| FOLDER_MODE)
+        };
+        put("a").unwrap();
+        put("b/c").unwrap();
+        put("a").unwrap();
+        assert!(matches!(put("d"), Err(PackError::TotalTooLarge { .. })));
+    }
+
+    #[test]
+    fn names_are_those_in_a_folder_and_not_below_it() {
+        let mut tree = Tree::default();
+        for path in ["a/b/c", "a/b-c", "a/d", "e"] {
+            let node = Node::File { mode: 0o644, data: Vec::new() };
+            tree.put(path, node, &|_| FOLDER_MODE).unwrap();
+        }
+        assert_eq!(tree.names_in("a").collect::<Vec<_>>(), ["b", "b-c", "d"]);
+        assert_eq!(tree.names_in("").collect::<Vec<_>>(), ["a", "e"]);
+    }
+}

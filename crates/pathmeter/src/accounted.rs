@@ -1,17 +1,30 @@
 //! What the program plugin counted, as the runs of a document: each row with its name.
 
-use pathmeter_model::{ProgramRow, ProgramRun, RowKind};
-use pathmeter_trace::{Account, AccountKind, AccountRow, Accounts, KernelPlaces, UNNAMED, VECTOR};
+use std::fmt::Display;
 
-/// The runs, whose steps of the guest's clock the guest itself counted as `clocks`.
+use pathmeter_model::{Check, PathResult, ProgramRow, ProgramRun, RowKind, Unit};
+use pathmeter_trace::{
+    Account, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, UNNAMED, VECTOR,
+};
+
+/// What a document has of the runs of a program.
+pub(crate) struct Accounted {
+    /// The runs, each split into its rows.
+    pub(crate) runs: Vec<ProgramRun>,
+    /// The program's own regions.
+    pub(crate) regions: Vec<PathResult>,
+}
+
+/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`.
 ///
 /// # Errors
-/// Why there is no account of a run, or that it is not what the clock says.
-pub(crate) fn runs(
+/// Why there is no account of a run, that it is not what the clock says, or that a region is marked
+/// wrongly.
+pub(crate) fn accounted(
     accounts: Accounts,
     clocks: &[u64],
     places: &KernelPlaces,
-) -> Result<Vec<ProgramRun>, String> {
+) -> Result<Accounted, String> {
     if let Some(fault) = accounts.fault {
         return Err(format!("the plugin's stream can't be read: {fault}"));
     }
@@ -19,12 +32,66 @@ pub(crate) fn runs(
         let (seen, runs) = (accounts.runs.len(), clocks.len());
         return Err(format!("the plugin saw {seen} runs, the guest {runs}"));
     }
-    let runs = accounts.runs.into_iter().zip(clocks).zip(1..);
-    runs.map(|((account, clock), number)| {
-        let account = account.map_err(|lost| format!("run {number}: {lost}"))?;
-        run(&account, *clock, places).map_err(|what| format!("run {number}: {what}"))
-    })
-    .collect()
+    let mut accounted = Accounted { runs: Vec::new(), regions: Vec::new() };
+    let mut all = Vec::new();
+    for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
+        let in_run = |what: &dyn Display| format!("run {number}: {what}");
+        let account = account.map_err(|lost| in_run(&lost))?;
+        if let Some(misuse) = account.misuses.first() {
+            return Err(in_run(misuse));
+        }
+        accounted.runs.push(run(&account, *clock, places).map_err(|what| in_run(&what))?);
+        all.push(account.regions);
+    }
+    accounted.regions = regions(&all);
+    Ok(accounted)
+}
+
+/// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
+/// those of the first one are cold.
+fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
+    let mut names: Vec<&str> = Vec::new();
+    for region in runs.iter().flatten() {
+        if !names.contains(&&*region.name) {
+            names.push(&region.name);
+        }
+    }
+    let region = |name: &&str| {
+        let of_run = |run: &'_ Vec<AccountRegion>| run.iter().find(|region| region.name == **name).cloned();
+        let all: Vec<AccountRegion> = runs.iter().filter_map(of_run).collect();
+        let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
+        let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
+        let samples: Vec<Vec<u64>> = sampled
+            .iter()
+            .map(|run| windows(run).iter().map(|window| window.instructions).collect())
+            .collect();
+        path(name, &all, &samples)
+    };
+    names.iter().map(region).collect()
+}
+
+fn path(name: &str, all: &[AccountRegion], samples: &[Vec<u64>]) -> PathResult {
+    let path = format!("user.{name}");
+    let failed: Vec<&str> =
+        all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
+    if let Some(text) = failed.first() {
+        let reason = format!("what the program expected of it did not hold: {text}");
+        return PathResult::failed(&path, Unit::Instructions, &reason);
+    }
+    let executions: u64 = all.iter().map(|region| region.count).sum();
+    let unproved: u64 = all.iter().map(|region| region.unproved).sum();
+    let proved = match unproved {
+        0 => "in every execution".to_owned(),
+        unproved if unproved == executions => "unproved: it expects nothing".to_owned(),
+        unproved => format!("unproved in {unproved} of {executions} executions"),
+    };
+    let check = |name: &str, value: String| Check { name: name.to_owned(), value };
+    let checks = vec![check("executions", executions.to_string()), check("proved", proved)];
+    if samples.iter().all(Vec::is_empty) {
+        let reason = "it was executed in the first run only, which is cold";
+        return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
+    }
+    PathResult::ok(&path, Unit::Instructions, samples, checks)
 }
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock

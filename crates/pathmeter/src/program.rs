@@ -11,7 +11,7 @@ use pathmeter_pack::{Packed, PackedEntry};
 use pathmeter_trace::{Accounts, KernelPlaces};
 use pathmeter_vm::{Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram};
 
-use crate::accounted;
+use crate::accounted::{Accounted, accounted};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::results::sha256;
@@ -115,7 +115,7 @@ fn document(
     let ended = ended(&ran.runs, packed.expected)
         .map_err(|what| failed_program(image, what, &output.stderr))?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
-    let runs = accounted::runs(ran.counts, &clocks, places)
+    let Accounted { runs, regions } = accounted(ran.counts, &clocks, places)
         .map_err(|what| unmeasured(image, what))?;
     let own = ran.firmware == Firmware::Own;
     let agent = (sha256(PROGRAM_AGENT), sha256(packed.initramfs.as_bytes()));
@@ -127,7 +127,7 @@ fn document(
         ended,
         output,
         runs,
-        regions: Vec::new(),
+        regions,
         notes: Vec::new(),
     })
 }

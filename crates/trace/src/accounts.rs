@@ -1,11 +1,19 @@
 //! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
 
 use std::io::Read;
+use std::mem::take;
 
 /// First bytes of the stream, with its version.
 const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
+/// Executions of a region in one run that are kept one by one.
+pub const MAX_WINDOWS: usize = 1024;
+/// Longest name of a region, and most of them; `plugin/regions.h` has the same.
+const MAX_NAME: u64 = 127;
+const MAX_NAMES: usize = 1 << 12;
+/// Most wrong marks of a run that are kept.
+const MAX_MISUSES: usize = 16;
 /// Most rows of a run; `plugin/account.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
@@ -81,6 +89,59 @@ pub struct Account {
     pub idled: u64,
     /// The rows.
     pub rows: Vec<AccountRow>,
+    /// The regions that the program marked, in the order in which they first ended.
+    pub regions: Vec<AccountRegion>,
+    /// How it marked them wrongly.
+    pub misuses: Vec<Misuse>,
+}
+
+/// A region of a program in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountRegion {
+    /// Its name, as the program has it.
+    pub name: String,
+    /// How often it was executed.
+    pub count: u64,
+    /// What was executed in it, the first [`MAX_WINDOWS`] times.
+    pub windows: Vec<RegionWindow>,
+    /// Executions without any expectation.
+    pub unproved: u64,
+    /// The texts of the expectations that did not hold, each once.
+    pub failed: Vec<String>,
+}
+
+/// One execution of a region: all that was executed from its begin to its end, by any task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionWindow {
+    /// Steps of the guest's clock.
+    pub steps: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Bytes that string instructions moved.
+    pub string_bytes: u64,
+}
+
+/// A region that was marked wrongly.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// It was not open.
+    #[error("the region {0} ends where this thread has none open")]
+    EndWithoutBegin(String),
+    /// Another one was.
+    #[error("the region {0} ends while {1} is open, which began in it")]
+    OtherEnd(String, String),
+    /// Its thread ended before.
+    #[error("the region {0} has no end: its thread ended, or the program did")]
+    NotEnded(String),
+    /// Too many were.
+    #[error("the region {0} is nested deeper than 16")]
+    TooDeep(String),
+    /// What it is called can't be read.
+    #[error("a region has no name, or there are more than 4,096 of them")]
+    NoName,
+    /// An expectation that belongs to none.
+    #[error("`{0}` is expected outside of any region")]
+    Outside(String),
 }
 
 /// Why the plugin has no account of a run.
@@ -127,7 +188,12 @@ pub struct Accounts {
 
 /// Reads the plugin's stream to its end.
 pub fn accounts(stream: impl Read) -> Accounts {
-    let mut reader = Reader { stream: std::io::BufReader::new(stream) };
+    let mut reader = Reader {
+        stream: std::io::BufReader::new(stream),
+        names: Vec::new(),
+        regions: Vec::new(),
+        misuses: Vec::new(),
+    };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
     // Whoever writes must not wait for a reader that has gone.
@@ -137,6 +203,11 @@ pub fn accounts(stream: impl Read) -> Accounts {
 
 struct Reader<R> {
     stream: R,
+    /// Of regions and expectations, by number.
+    names: Vec<String>,
+    /// Of the run that is being read.
+    regions: Vec<AccountRegion>,
+    misuses: Vec<Misuse>,
 }
 
 impl<R: Read> Reader<R> {
@@ -147,14 +218,20 @@ impl<R: Read> Reader<R> {
             return Err("it does not begin as it should");
         }
         while let Some(tag) = self.byte()? {
+            let run = match tag {
+                1 => Ok(self.run()?),
+                2 => Err(Lost::of(self.number()?)),
+                _ => {
+                    self.mark(tag)?;
+                    continue;
+                }
+            };
+            self.regions.clear();
+            self.misuses.clear();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
-            runs.push(match tag {
-                1 => Ok(self.run()?),
-                2 => Err(Lost::of(self.number()?)),
-                _ => return Err("it has a record of an unknown kind"),
-            });
+            runs.push(run);
         }
         Ok(())
     }
@@ -166,7 +243,96 @@ impl<R: Read> Reader<R> {
             return Err("a run has too many rows");
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
-        Ok(Account { idled, rows })
+        let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
+        Ok(Account { idled, rows, regions, misuses })
+    }
+
+    /// A record about regions.
+    fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
+        match tag {
+            3 => self.new_name(),
+            4 => self.region(),
+            5 => {
+                let region = self.number()?;
+                let text = self.name()?;
+                let region = self.region_of(region)?;
+                if !region.failed.contains(&text) {
+                    region.failed.push(text);
+                }
+                Ok(())
+            }
+            6 => self.misuse(),
+            _ => Err("it has a record of an unknown kind"),
+        }
+    }
+
+    fn new_name(&mut self) -> Result<(), &'static str> {
+        let length = self.number()?;
+        if length > MAX_NAME || self.names.len() == MAX_NAMES {
+            return Err("a name is too long, or there are too many");
+        }
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        self.stream.read_exact(&mut bytes).map_err(|_| "it is cut short")?;
+        self.names.push(String::from_utf8_lossy(&bytes).into_owned());
+        Ok(())
+    }
+
+    fn region(&mut self) -> Result<(), &'static str> {
+        let name = self.number()?;
+        let [steps, surplus, string_bytes, _lines, held, failed] =
+            [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
+        let instructions = steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
+        let region = self.region_of(name)?;
+        region.count += 1;
+        region.unproved += u64::from(held == 0 && failed == 0);
+        if region.windows.len() < MAX_WINDOWS {
+            region.windows.push(RegionWindow { steps, instructions, string_bytes });
+        }
+        Ok(())
+    }
+
+    /// The region whose name has this number.
+    fn region_of(&mut self, name: u64) -> Result<&mut AccountRegion, &'static str> {
+        let name = self.name_of(name)?;
+        let at = match self.regions.iter().position(|region| region.name == name) {
+            Some(at) => at,
+            None => {
+                self.regions.push(AccountRegion { name, ..AccountRegion::default() });
+                self.regions.len() - 1
+            }
+        };
+        self.regions.get_mut(at).ok_or("a region is missing")
+    }
+
+    fn misuse(&mut self) -> Result<(), &'static str> {
+        let what = self.number()?;
+        let (name, other) = (self.name()?, self.name()?);
+        let misuse = match what {
+            1 => Misuse::EndWithoutBegin(name),
+            2 => Misuse::OtherEnd(name, other),
+            3 => Misuse::NotEnded(name),
+            4 => Misuse::TooDeep(name),
+            5 => Misuse::NoName,
+            6 => Misuse::Outside(name),
+            _ => return Err("a region is marked wrongly in an unknown way"),
+        };
+        if self.misuses.len() < MAX_MISUSES {
+            self.misuses.push(misuse);
+        }
+        Ok(())
+    }
+
+    /// The name whose number comes next; empty for none.
+    fn name(&mut self) -> Result<String, &'static str> {
+        match self.number()? {
+            number if number == u64::from(UNNAMED) => Ok(String::new()),
+            number => self.name_of(number),
+        }
+    }
+
+    fn name_of(&self, number: u64) -> Result<String, &'static str> {
+        let name = usize::try_from(number).ok().and_then(|number| self.names.get(number));
+        name.cloned().ok_or("it refers to a name that it has not told")
     }
 
     fn row(&mut self) -> Result<AccountRow, &'static str> {

@@ -35,7 +35,10 @@ mod symbols;
 mod tree;
 mod window;
 
-pub use accounts::{Account, AccountKind, AccountRow, Accounts, Lost, UNNAMED, VECTOR, accounts};
+pub use accounts::{
+    Account, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS, Misuse, RegionWindow,
+    UNNAMED, VECTOR, accounts,
+};
 pub use census::SlowInstruction;
 pub use counting::{Counting, CountingError, WindowEvents, count};
 pub use difference::{

@@ -1,10 +1,12 @@
 //! The search of a package's archive for the files that matter.
 //!
-//! Contract: the search streams, ends at the kernel, and unpacks at most [`MAX_ARCHIVE_BYTES`].
+//! Contract: the search streams, ends where its visitor wants, and unpacks at most
+//! [`MAX_ARCHIVE_BYTES`].
 
 use std::io::{self, BufRead, Cursor, Read};
 
-use super::found::Found;
+use tar::EntryType;
+
 use super::newc;
 use crate::codec;
 use crate::error::ImageFault;
@@ -20,6 +22,15 @@ pub(crate) const HEAD_BYTES: usize = 512;
 /// Where POSIX and GNU tar put `ustar` in a member's header.
 const USTAR_OFFSET: usize = 0x101;
 
+/// The longest path that is read: Linux's `PATH_MAX`.
+const MAX_PATH_BYTES: u64 = 4096;
+
+/// What is done with the files of an archive.
+pub(super) trait Visitor {
+    /// Takes in one regular file of `size` bytes; whether the search is over.
+    fn file(&mut self, path: &[u8], size: u64, data: &mut dyn Read) -> Result<bool, ReadFault>;
+}
+
 /// The formats of archives in packages.
 #[derive(Clone, Copy)]
 pub(super) enum Format {
@@ -27,24 +38,25 @@ pub(super) enum Format {
     Cpio,
 }
 
-/// Searches an archive of `format`, which may be packed. `other` is the fault for what begins
-/// else, of its first bytes as they are in the package.
+/// Hands the files of an archive of `format`, which may be packed, to the visitor. `other` is the
+/// fault for what begins else, of its first bytes as they are in the package.
 pub(super) fn search(
     data: impl BufRead,
     format: Format,
+    visitor: &mut dyn Visitor,
     other: impl Fn(&[u8]) -> ImageFault,
-) -> Result<Found, ImageFault> {
+) -> Result<(), ImageFault> {
     let (head, data) = peeked(data).map_err(ImageFault::Read)?;
     let Some(codec) = codec::find(&head) else {
         let archive = if format.begins(&head) { data } else { return Err(other(&head)) };
-        return search_unpacked(archive, format, &in_plain);
+        return search_unpacked(archive, format, visitor, &in_plain);
     };
     let broken = |error| codec.failed(&error);
     let (inner_head, archive) = peeked(codec.open(data)?).map_err(broken)?;
     if !format.begins(&inner_head) {
         return Err(other(&head));
     }
-    search_unpacked(archive, format, &broken)
+    search_unpacked(archive, format, visitor, &broken)
 }
 
 /// A stream whose beginning was read before.
@@ -61,20 +73,20 @@ fn peeked<R: Read>(mut input: R) -> io::Result<(Vec<u8>, Whole<R>)> {
 fn search_unpacked(
     input: impl Read,
     format: Format,
+    visitor: &mut dyn Visitor,
     broken: &dyn Fn(io::Error) -> ImageFault,
-) -> Result<Found, ImageFault> {
-    let mut found = Found::default();
+) -> Result<(), ImageFault> {
     let mut input = input.take(MAX_ARCHIVE_BYTES);
     let searched = match format {
-        Format::Tar => search_tar(&mut input, &mut found),
-        Format::Cpio => newc::search(&mut input, &mut found),
+        Format::Tar => search_tar(&mut input, visitor),
+        Format::Cpio => newc::search(&mut input, visitor),
     };
     match searched {
         // What ends at the bound may be damaged for that alone.
         Ok(false) | Err(ReadFault::Io(_)) if input.limit() == 0 => {
             Err(too_large("the package's archive", MAX_ARCHIVE_BYTES, TOO_LARGE_CURE))
         }
-        Ok(_) => Ok(found),
+        Ok(_) => Ok(()),
         Err(ReadFault::Io(error)) => Err(broken(error)),
         Err(ReadFault::Other(fault)) => Err(fault),
     }
@@ -89,19 +101,44 @@ fn in_plain(error: io::Error) -> ImageFault {
     }
 }
 
-fn search_tar(input: impl Read, found: &mut Found) -> Result<bool, ReadFault> {
+fn search_tar(input: impl Read, visitor: &mut dyn Visitor) -> Result<bool, ReadFault> {
     let mut archive = tar::Archive::new(input);
     // The archives in an apk are laid end to end, and may each have their end marker.
     archive.set_ignore_zeros(true);
-    // Raw: extensions for long names, which no kernel's path needs, would be held in memory.
+    let mut long_path = None;
+    // Raw: the crate would hold an extension of any length in memory.
     for entry in archive.entries()?.raw(true) {
         let mut entry = entry?;
-        let (size, path) = (entry.size(), entry.path_bytes().into_owned());
-        if entry.header().entry_type().is_file() && found.file(&path, size, &mut entry)? {
-            return Ok(true);
+        match entry.header().entry_type() {
+            EntryType::GNULongName => long_path = Some(gnu_path(&mut entry)?),
+            EntryType::XHeader => long_path = pax_path(&mut entry)?,
+            kind => {
+                let path = long_path.take().unwrap_or_else(|| entry.path_bytes().into_owned());
+                let size = entry.size();
+                if kind.is_file() && visitor.file(&path, size, &mut entry)? {
+                    return Ok(true);
+                }
+            }
         }
     }
     Ok(false)
+}
+
+/// GNU tar's path of the next entry, which ends with NUL.
+fn gnu_path(data: impl Read) -> io::Result<Vec<u8>> {
+    let mut path = Vec::new();
+    data.take(MAX_PATH_BYTES).read_to_end(&mut path)?;
+    path.truncate(path.iter().position(|byte| *byte == 0).unwrap_or(path.len()));
+    Ok(path)
+}
+
+/// POSIX's path of the next entry, if that is among what is stated about it.
+fn pax_path(data: impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut text = Vec::new();
+    data.take(4 * MAX_PATH_BYTES).read_to_end(&mut text)?;
+    let records = tar::PaxExtensions::new(&text).map_while(Result::ok);
+    let path = records.into_iter().find(|record| record.key_bytes() == b"path");
+    Ok(path.map(|record| record.value_bytes().to_vec()))
 }
 
 impl Format {

@@ -8,8 +8,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE};
-use super::found::Package;
+use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE, Visitor};
+use super::found::{Found, Package};
 use super::holder;
 use crate::codec;
 use crate::error::ImageFault;
@@ -36,6 +36,21 @@ struct Member {
 
 /// Takes the kernel out of the package.
 pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
+    let mut found = Found::default();
+    let (mut reader, control) = search(source, &mut found)?;
+    found.kernel(|_| holder::by_control(&control_text(&mut reader, control?)?))
+}
+
+/// Hands the package's files to the visitor.
+pub(super) fn visit(source: Source, visitor: &mut dyn Visitor) -> Result<(), ImageFault> {
+    search(source, visitor).map(|_| ())
+}
+
+/// The same; the package, and where `control.tar.*` is in it.
+fn search(
+    source: Source,
+    visitor: &mut dyn Visitor,
+) -> Result<(BufReader<File>, Option<Member>), ImageFault> {
     const PART: &str = "data.tar of the package";
     let total = source.bytes;
     let mut reader = source.into_reader();
@@ -44,8 +59,8 @@ pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
         return Err(too_large(PART, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE));
     }
     let input = (&mut reader).take(data.size);
-    let found = archive::search(input, Format::Tar, |head| codec::unknown(PART, head))?;
-    found.kernel(|_| holder::by_control(&control_text(&mut reader, control?)?))
+    archive::search(input, Format::Tar, visitor, |head| codec::unknown(PART, head))?;
+    Ok((reader, control))
 }
 
 /// Moves to the first byte of `data.tar.*`; returns where that is, and where `control.tar.*` was.
@@ -89,6 +104,8 @@ fn member_size(header: &[u8; MEMBER_HEADER_BYTES]) -> Result<u64, ImageFault> {
 fn control_text(reader: &mut BufReader<File>, member: Member) -> Option<String> {
     reader.seek(SeekFrom::Start(member.start)).ok()?;
     let input = reader.take(member.size);
-    let found = archive::search(input, Format::Tar, |head| codec::unknown("control.tar", head));
-    found.ok()?.metadata
+    let mut found = Found::default();
+    let other = |head: &[u8]| codec::unknown("control.tar", head);
+    archive::search(input, Format::Tar, &mut found, other).ok()?;
+    found.metadata
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::archive::Visitor;
 use crate::error::ImageFault;
 use crate::file::{ReadFault, read_exactly, too_large};
 use crate::limits::MAX_KERNEL_BYTES;
@@ -63,14 +64,8 @@ pub(super) struct Found {
     debug_symbols: bool,
 }
 
-impl Found {
-    /// Takes in one regular file of `size` bytes; whether the search is over.
-    pub(super) fn file(
-        &mut self,
-        path: &[u8],
-        size: u64,
-        data: impl Read,
-    ) -> Result<bool, ReadFault> {
+impl Visitor for Found {
+    fn file(&mut self, path: &[u8], size: u64, data: &mut dyn Read) -> Result<bool, ReadFault> {
         match kind(path) {
             // A hard link in cpio has no data, but where it stands last.
             Some(Kind::Kernel) if size > 0 => self.vmlinuz = Some(read_kernel(size, data)?),
@@ -81,7 +76,9 @@ impl Found {
         }
         Ok(self.vmlinuz.is_some() || self.debug_symbols)
     }
+}
 
+impl Found {
     /// The kernel; without one, the fault that names the package which has it, as far as `holder`
     /// knows from this one's metadata.
     pub(super) fn kernel(

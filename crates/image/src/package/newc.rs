@@ -7,7 +7,7 @@
 
 use std::io::{self, Read};
 
-use super::found::Found;
+use super::archive::Visitor;
 use crate::error::invalid;
 use crate::file::ReadFault;
 
@@ -38,12 +38,12 @@ pub(super) fn begins(head: &[u8]) -> bool {
     MAGICS.iter().any(|magic| head.starts_with(magic))
 }
 
-/// Hands every regular file to `found`, until that has what it wants; whether it has.
-pub(super) fn search(mut input: impl Read, found: &mut Found) -> Result<bool, ReadFault> {
+/// Hands every regular file to the visitor, until that has what it wants; whether it has.
+pub(super) fn search(mut input: impl Read, visitor: &mut dyn Visitor) -> Result<bool, ReadFault> {
     while let Some(entry) = Entry::next(&mut input)? {
         let size = u64::from(entry.size);
         let mut data = (&mut input).take(size);
-        if entry.is_file && found.file(&entry.name, size, &mut data)? {
+        if entry.is_file && visitor.file(&entry.name, size, &mut data)? {
             return Ok(true);
         }
         let unread = data.limit();

@@ -19,8 +19,8 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::archive::{self, Format};
-use super::found::Package;
+use super::archive::{self, Format, Visitor};
+use super::found::{Found, Package};
 use super::holder::{self, RpmNames};
 use crate::codec;
 use crate::error::ImageFault;
@@ -50,14 +50,29 @@ const REQUIRE_NAME: u32 = 1049;
 
 /// Takes the kernel out of the package.
 pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
+    let mut found = Found::default();
+    let (mut reader, header) = search(source, &mut found)?;
+    found.kernel(|_| holder::by_rpm(&header.names(&mut reader)?))
+}
+
+/// Hands the package's files to the visitor.
+pub(super) fn visit(source: Source, visitor: &mut dyn Visitor) -> Result<(), ImageFault> {
+    search(source, visitor).map(|_| ())
+}
+
+/// The same; the package, and where its metadata is.
+fn search(
+    source: Source,
+    visitor: &mut dyn Visitor,
+) -> Result<(BufReader<File>, Header), ImageFault> {
     let total = source.bytes;
     let mut reader = source.into_reader();
     let signatures = Header::find(&mut reader, LEAD_BYTES, total)?;
     let header = Header::find(&mut reader, signatures.end.next_multiple_of(ALIGNMENT), total)?;
     seek(&mut reader, header.end)?;
     let other = |head: &[u8]| codec::unknown("the payload of the package", head);
-    let found = archive::search(&mut reader, Format::Cpio, other)?;
-    found.kernel(|_| holder::by_rpm(&header.names(&mut reader)?))
+    archive::search(&mut reader, Format::Cpio, visitor, other)?;
+    Ok((reader, header))
 }
 
 /// Where a header is.

@@ -3,8 +3,8 @@
 //!
 //! Sources: pacman's `PKGINFO(5)`; Alpine's "Apk spec" for format 2.
 
-use super::archive::{self, Format};
-use super::found::Package;
+use super::archive::{self, Format, Visitor};
+use super::found::{Found, Package};
 use super::holder;
 use crate::codec;
 use crate::error::ImageFault;
@@ -18,6 +18,12 @@ pub(super) fn may_be(head: &[u8]) -> bool {
 
 /// Takes the kernel out of the package; what holds no tar archive is named as what it is.
 pub(super) fn extract(source: Source) -> Result<Package, ImageFault> {
-    let found = archive::search(source.into_reader(), Format::Tar, foreign::describe)?;
+    let mut found = Found::default();
+    visit(source, &mut found)?;
     found.kernel(|metadata| holder::by_pkginfo(&metadata?))
+}
+
+/// Hands the package's files to the visitor.
+pub(super) fn visit(source: Source, visitor: &mut dyn Visitor) -> Result<(), ImageFault> {
+    archive::search(source.into_reader(), Format::Tar, visitor, foreign::describe)
 }
