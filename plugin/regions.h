@@ -87,16 +87,6 @@ static struct region_stack *stack_of(struct task *task)
 	return task->regions;
 }
 
-static void begin_region(struct region_stack *stack, uint32_t name, const struct counts *now)
-{
-	tell_ended(stack);
-	if (stack->depth == MOST_REGIONS) {
-		misuse(TOO_MANY_OPEN, name, NOTHING);
-		return;
-	}
-	stack->regions[stack->depth++] = (struct region){ .name = name, .begin = *now };
-}
-
 /* Tells the region that ended last. */
 static void tell_ended(struct region_stack *stack)
 {
@@ -109,6 +99,16 @@ static void tell_ended(struct region_stack *stack)
 	if (stack->has_ended)
 		put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
 	stack->has_ended = false;
+}
+
+static void begin_region(struct region_stack *stack, uint32_t name, const struct counts *now)
+{
+	tell_ended(stack);
+	if (stack->depth == MOST_REGIONS) {
+		misuse(TOO_MANY_OPEN, name, NOTHING);
+		return;
+	}
+	stack->regions[stack->depth++] = (struct region){ .name = name, .begin = *now };
 }
 
 static void end_region(struct region_stack *stack, uint32_t name, const struct counts *now)

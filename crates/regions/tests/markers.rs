@@ -204,7 +204,7 @@ fn only_state(holds: bool) -> bool {
 /// The kinds of the first `N` markers in a function of this program.
 fn first_markers<const N: usize>(function: usize) -> Vec<u8> {
     // Functions this small have no more; and the code has at least as many bytes after them.
-    const LENGTH: usize = 128;
+    const LENGTH: usize = 256;
     let code = std::ptr::with_exposed_provenance::<u8>(function);
     // SAFETY: the code of a program may be read; that of this one goes on after these functions.
     let code = unsafe { std::slice::from_raw_parts(code, LENGTH) };
