@@ -7,7 +7,9 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
-use pathmeter_model::{Ended, Output, Program, ProgramResult, ProgramSchema, Written};
+use pathmeter_model::{
+    Ended, Output, Program, ProgramResult, ProgramSchema, Written, parse_program,
+};
 use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry};
 use pathmeter_trace::{Accounts, KernelPlaces, Symbols};
@@ -69,6 +71,12 @@ impl PackedProgram {
         // Modules belong to the kernel: the same program has the same hash on all of them.
         this.program.packed_sha256 = sha256(this.initramfs(&[]).as_bytes());
         this
+    }
+
+    /// Whether this is a result of it, as it has to end.
+    fn is_of(&self, result: &ProgramResult) -> bool {
+        result.program.packed_sha256 == self.program.packed_sha256
+            && result.ended == Ended::Code(self.expected)
     }
 
     /// The guest's first files, with these kernel modules.
@@ -163,23 +171,30 @@ pub(crate) struct Asked<'a> {
     pub(crate) functions: bool,
 }
 
-/// Runs the program on the kernel in `image`.
+/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an earlier
+/// result of the same from the cache.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
     asked: &Asked<'_>,
-    kernel: &KernelNames,
+    names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
     let Asked { packed, modules, functions } = *asked;
     let modules = modules.of(image)?;
     let initramfs = packed.initramfs(&modules);
-    let asked = Accounting { places: kernel.places.table(), functions };
-    let read = &|stream| pathmeter_trace::accounts(stream);
-    let ran = session.run_program(image, &initramfs, asked, read, progress)?;
-    let names = modules.into_iter().map(|module| module.name).collect();
-    let program = Program { modules: names, ..packed.program.clone() };
-    document(session, image, packed, program, kernel, ran)
+    let key = session.program_key(image, PROGRAM_AGENT, initramfs.as_bytes(), functions);
+    let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
+    let loaded = modules.into_iter().map(|module| module.name).collect();
+    let program = Program { modules: loaded, ..packed.program.clone() };
+    let result = session.cached(image, key, progress, parse, || {
+        let kernel = names()?;
+        let asked = Accounting { places: kernel.places.table(), functions };
+        let read = &|stream| pathmeter_trace::accounts(stream);
+        let ran = session.run_program(image, &initramfs, asked, read, progress)?;
+        document(session, image, packed, program, &kernel, ran)
+    })?;
+    Ok(ProgramResult { subject: image.subject(), ..result })
 }
 
 fn document(

@@ -124,8 +124,8 @@ fn one_of(
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let names = program::kernel_names(session, image, &report)?;
-    let result = program::measure(guests, image, asked, &names, &report);
+    let names = || program::kernel_names(session, image, &report);
+    let result = program::measure(guests, image, asked, names, &report);
     line.clear();
     result
 }
