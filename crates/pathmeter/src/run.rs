@@ -98,7 +98,9 @@ fn measure_all(
     let memory = args.guest.memory.max(program::memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, args.guest.perturb, memory, args.exit_code);
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
-    let asked = Asked { packed: &packed, modules: &modules, functions: args.explain };
+    let regions = packed.regions(&args.region_function)?;
+    let asked =
+        Asked { packed: &packed, modules: &modules, functions: args.explain, regions: &regions };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
     let one = |image: &Image| one_of([&session, &guests], image, &asked, &board);

@@ -180,23 +180,16 @@ impl Session {
         Ok(document)
     }
 
-    /// The key of a program's result: of this agent, this initramfs, with or without functions.
-    pub(crate) fn program_key(
-        &self,
-        image: &Image,
-        agent: &[u8],
-        initramfs: &[u8],
-        functions: bool,
-    ) -> Key {
+    /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
+    pub(crate) fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
         let parts = [
             ("document", "program 1"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),
             ("guest", &image.settings(&self.settings).fingerprint()),
-            ("agent_sha256", &sha256(agent)),
             ("initramfs_sha256", &sha256(initramfs)),
-            ("functions", if functions { "counted" } else { "not counted" }),
+            ("asked", asked),
         ];
         Key::new(EntryKind::Result, &parts)
     }
