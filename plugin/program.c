@@ -322,6 +322,7 @@ static void on_request(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(0);
 	uint64_t argument = 0;
+	enum request what;
 	struct counts counts;
 
 	(void)vcpu;
@@ -329,7 +330,8 @@ static void on_request(unsigned int vcpu, void *data)
 	if (!account.open)
 		return;
 	counts = totals(&now);
-	carry_out(last_request(&argument), argument, &counts);
+	what = last_request(&argument);
+	carry_out(what, argument, &counts);
 	stored.count = 0;
 }
 
