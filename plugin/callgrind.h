@@ -137,8 +137,9 @@ static void end_collection(const struct counts *now)
 	collection = (struct collection){ 0 };
 }
 
-/* The end of the sequence that begins at the block's instruction `first`, or 0. */
-static size_t request_at(struct qemu_plugin_tb *tb, size_t first)
+/* The end of the sequence that begins at the block's instruction `first`, or 0, and the bytes of its
+ * request's words. */
+static size_t request_at(struct qemu_plugin_tb *tb, size_t first, uintptr_t *size)
 {
 	for (size_t i = 0; i < sizeof(preambles) / sizeof(*preambles); i++) {
 		const struct preamble *preamble = &preambles[i];
@@ -154,8 +155,10 @@ static size_t request_at(struct qemu_plugin_tb *tb, size_t first)
 				break;
 			same++;
 		}
-		if (same == preamble->count)
+		if (same == preamble->count) {
+			*size = i ? 4 : 8;
 			return first + same;
+		}
 	}
 	return 0;
 }
@@ -167,26 +170,41 @@ static void on_store(unsigned int vcpu, uint32_t info, uint64_t address, void *d
 	if (!account.open || !qemu_plugin_mem_is_store(info))
 		return;
 	stored.stores[stored.count % MOST_STORES].address = address;
-	stored.stores[stored.count++ % MOST_STORES].place = accessed(info, address, 8);
+	stored.stores[stored.count++ % MOST_STORES].place = accessed(info, address, 4);
 }
 
-/* The request among what was stored last, and its first argument: 0 without one. */
-static enum request last_request(uint64_t *argument)
+/* A word of 4 or 8 bytes. */
+static uint64_t word_at(const uint8_t *place, size_t size)
 {
+	uint64_t word = 0;
+
+	memcpy(&word, place, size);
+	return word;
+}
+
+/*
+ * The request, and its first argument, in words of `size` bytes; REQUESTS if there is none. They
+ * are in an array of six, of which at least one was stored last. An array that lies in two pages is
+ * not found.
+ */
+static enum request last_request(size_t size, uint64_t *argument)
+{
+	enum { WORDS = 6 };
+
 	for (size_t i = stored.count; i-- > 0 && stored.count - i <= MOST_STORES;) {
 		const uint8_t *place = stored.stores[i % MOST_STORES].place;
-		uint64_t words[2] = { 0 };
+		uint64_t in_page = stored.stores[i % MOST_STORES].address & 4095;
 
-		if (!place)
-			continue;
-		memcpy(words, place, 8);
-		if (words[0] < CALLGRIND || words[0] >= CALLGRIND + REQUESTS)
-			continue;
-		/* Two words in one page: the array is aligned to a word, so the second may not be. */
-		if ((stored.stores[i % MOST_STORES].address & 4095) + 16 <= 4096)
-			memcpy(&words[1], place + 8, 8);
-		*argument = words[1];
-		return words[0] - CALLGRIND;
+		for (size_t word = 0; place && word < WORDS && word * size <= in_page; word++) {
+			uint64_t first = in_page - word * size;
+			uint64_t code = word_at(place - word * size, size);
+
+			if (code < CALLGRIND || code >= CALLGRIND + REQUESTS ||
+			    first + 2 * size > 4096)
+				continue;
+			*argument = word_at(place - word * size + size, size);
+			return code - CALLGRIND;
+		}
 	}
 	return REQUESTS;
 }

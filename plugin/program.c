@@ -317,7 +317,7 @@ static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t addres
 		end_function(stack, address, &counts);
 }
 
-/* After the last instruction of a client request. */
+/* Of the last instruction of a client request, whose words have `data` bytes. */
 static void on_request(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(0);
@@ -326,11 +326,10 @@ static void on_request(unsigned int vcpu, void *data)
 	struct counts counts;
 
 	(void)vcpu;
-	(void)data;
 	if (!account.open)
 		return;
 	counts = totals(&now);
-	what = last_request(&argument);
+	what = last_request((uintptr_t)data, &argument);
 	carry_out(what, argument, &counts);
 	stored.count = 0;
 }
@@ -580,14 +579,15 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 static void translate_requests(struct qemu_plugin_tb *tb)
 {
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
-		size_t end = request_at(tb, i);
+		uintptr_t size = 0;
+		size_t end = request_at(tb, i, &size);
 
 		if (!end)
 			continue;
 		for (size_t before = 0; before < i; before++)
 			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, before), on_store,
 							 CB_NO_REGS, MEM_RW, NULL);
-		on_execution(qemu_plugin_tb_get_insn(tb, end - 1), on_request, NULL);
+		on_execution(qemu_plugin_tb_get_insn(tb, end - 1), on_request, (void *)size);
 	}
 }
 
