@@ -21,6 +21,7 @@
 enum row_kind {			/* crates/trace/src/accounts.rs has the same */
 	USER, SYSCALL, SYSCALL_32, PAGE_FAULT, EXCEPTION, INTERRUPT, SOFTIRQ, NEW_TASK,
 	KERNEL_THREAD, AGENT, OTHER_PROCESS,
+	REGION_OF_PROGRAM,	/* of cells only */
 };
 #define UNNAMED UINT32_MAX	/* a row's id until it is known */
 

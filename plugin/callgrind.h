@@ -196,11 +196,11 @@ static enum request last_request(size_t size, uint64_t *argument)
 		uint64_t in_page = stored.stores[i % MOST_STORES].address & 4095;
 
 		for (size_t word = 0; place && word < WORDS && word * size <= in_page; word++) {
-			uint64_t first = in_page - word * size;
-			uint64_t code = word_at(place - word * size, size);
+			uint64_t code = 0;
 
-			if (code < CALLGRIND || code >= CALLGRIND + REQUESTS ||
-			    first + 2 * size > 4096)
+			if (in_page - word * size + 2 * size <= 4096)
+				code = word_at(place - word * size, size);
+			if (code < CALLGRIND || code >= CALLGRIND + REQUESTS)
 				continue;
 			*argument = word_at(place - word * size + size, size);
 			return code - CALLGRIND;

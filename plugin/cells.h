@@ -7,7 +7,8 @@
 #ifndef PLUGIN_CELLS_H
 #define PLUGIN_CELLS_H
 
-enum { MOST_CELLS = 1 << 21 };
+enum { MOST_CELLS = 1 << 21, MOST_OPEN = 64 };
+#define USER_CODE 1		/* a cell's address for all code of programs */
 
 static struct {
 	uint64_t wanted;
@@ -15,6 +16,8 @@ static struct {
 	size_t room, used;
 	uint64_t current, previous;	/* blocks' addresses */
 	uint64_t entered;	/* 1 until something of the current one is counted */
+	uint32_t open[MOST_OPEN];	/* names of the regions that are open, in any task */
+	unsigned int open_count;
 } cells;
 
 static size_t place_of_cell(const struct cell *like)
@@ -73,6 +76,7 @@ static void forget_cells(void)
 	memset(cells.cells, 0, cells.room * sizeof(*cells.cells));
 	cells.used = 0;
 	cells.current = cells.previous = cells.entered = 0;
+	cells.open_count = 0;
 }
 
 /* Adds to a cell of the frame, which may have no name yet. */
@@ -102,18 +106,42 @@ static void name_frame(struct frame *frame, uint32_t id)
 	settle_early(frame);
 }
 
-/* Adds what was executed in the current block to its cell; the task's own code of a program has
- * none. */
+/* A region begins or ends; its cells have what is executed in between. */
+static void note_region(uint32_t name, bool begins)
+{
+	unsigned int at = 0;
+
+	if (begins && cells.open_count < MOST_OPEN)
+		cells.open[cells.open_count++] = name;
+	if (begins)
+		return;
+	while (at < cells.open_count && cells.open[at] != name)
+		at++;
+	if (at < cells.open_count)
+		cells.open[at] = cells.open[--cells.open_count];
+}
+
+/* Adds what was executed in the current block to its cells: that of the frame, and those of the
+ * regions that are open. A program's own code has no cell in its row, which has nothing else. */
 static void note_block(struct task *task, const struct counts *more)
 {
+	bool user = !task->depth && task->in_user;
 	struct cell cell = {
-		.block = cells.current, .times = cells.entered, .steps = more->steps,
-		.surplus = more->surplus, .kind = KERNEL_THREAD,
+		.block = user ? USER_CODE : cells.current, .times = cells.entered,
+		.steps = more->steps, .surplus = more->surplus, .kind = REGION_OF_PROGRAM,
 	};
 
-	if (!cells.wanted || !cells.current || !more->steps || (!task->depth && task->in_user))
+	if (!cells.wanted || !cell.block || !more->steps)
+		return;
+	for (unsigned int i = 0; i < cells.open_count; i++) {
+		cell.id = cells.open[i];
+		add_cell(&cell);
+	}
+	if (user)
 		return;
 	cells.entered = 0;
+	cell.kind = KERNEL_THREAD;
+	cell.id = 0;
 	if (task->depth)
 		add_to_frame(&task->frames[task->depth - 1], &cell);
 	else
@@ -134,7 +162,16 @@ static void undo_block(struct task *task, const struct frame *top)
 		.block = top->block_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
 	};
 
-	if (cells.wanted && cell.block && task->depth > 1)
+	if (!cells.wanted || !cell.block)
+		return;
+	for (unsigned int i = 0; i < cells.open_count; i++) {
+		cell.kind = REGION_OF_PROGRAM;
+		cell.id = cells.open[i];
+		cell.block = task->depth > 1 || !task->in_user ? top->block_below : USER_CODE;
+		add_cell(&cell);
+	}
+	cell.block = top->block_below;
+	if (task->depth > 1)
 		add_to_frame(&task->frames[task->depth - 2], &cell);
 }
 

@@ -93,8 +93,10 @@ static void end_function(struct region_stack *stack, uint64_t slot, const struct
 {
 	const struct region *region = stack->depth ? &stack->regions[stack->depth - 1] : NULL;
 
-	if (region && region->returns && region->returns == slot)
+	if (region && region->returns && region->returns == slot) {
+		note_region(region->name, false);
 		end_region(stack, region->name, now);
+	}
 }
 
 #endif

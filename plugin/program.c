@@ -263,6 +263,10 @@ static void on_region_marker(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (!stack)
 		return;
+	settle(&now);
+	/* What comes after is in no region any more, whose end it may be. */
+	if ((uintptr_t)data == REGION_END_MARKER && stack->depth)
+		note_region(stack->regions[stack->depth - 1].name, false);
 	stack->mark = (enum marker)(uintptr_t)data;
 	stack->at_mark = totals(&now);
 	stack->loads = 0;
@@ -280,6 +284,7 @@ static void on_name(unsigned int vcpu, uint32_t info, uint64_t address, void *da
 	(void)data;
 	if (!stack || stack->mark == NO_MARKER)
 		return;
+	settle(&now);
 	counts = totals(&now);
 	load_name(stack, info, address, &counts);
 }
@@ -301,8 +306,10 @@ static void on_function(unsigned int vcpu, void *data)
 	const struct counts counts = totals(&now);
 
 	(void)vcpu;
-	if (stack)
-		begin_function(stack, data, &counts);
+	if (!stack)
+		return;
+	settle(&now);
+	begin_function(stack, data, &counts);
 }
 
 static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
@@ -313,8 +320,10 @@ static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t addres
 
 	(void)vcpu;
 	(void)data;
-	if (stack && !qemu_plugin_mem_is_store(info))
-		end_function(stack, address, &counts);
+	if (!stack || !stack->depth || qemu_plugin_mem_is_store(info))
+		return;
+	settle(&now);
+	end_function(stack, address, &counts);
 }
 
 /* Of the last instruction of a client request, whose words have `data` bytes. */

@@ -115,6 +115,7 @@ static void begin_region(struct region_stack *stack, uint32_t name, const struct
 		return;
 	}
 	stack->regions[stack->depth++] = (struct region){ .name = name, .begin = *now };
+	note_region(name, true);
 }
 
 static void end_region(struct region_stack *stack, uint32_t name, const struct counts *now)
@@ -217,8 +218,12 @@ static void leave_regions(struct task *task)
 	if (!stack)
 		return;
 	tell_ended(stack);
-	while (stack->depth)
-		misuse(NOT_ENDED, stack->regions[--stack->depth].name, NOTHING);
+	while (stack->depth) {
+		uint32_t name = stack->regions[--stack->depth].name;
+
+		note_region(name, false);
+		misuse(NOT_ENDED, name, NOTHING);
+	}
 }
 
 #endif

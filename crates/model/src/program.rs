@@ -186,6 +186,8 @@ pub enum RowKind {
     Agent,
     /// What belongs to none of the others.
     Other,
+    /// A region of the program's: of functions only, since it is no row of a run.
+    Region,
 }
 
 impl RowKind {
@@ -199,9 +201,12 @@ impl RowKind {
             | Self::PageFault
             | Self::Exception
             | Self::NewTask => true,
-            Self::Interrupt | Self::Softirq | Self::KernelThread | Self::Agent | Self::Other => {
-                false
-            }
+            Self::Interrupt
+            | Self::Softirq
+            | Self::KernelThread
+            | Self::Agent
+            | Self::Other
+            | Self::Region => false,
         }
     }
 }

@@ -8,7 +8,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{
     Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, Resolve,
-    Symbols, UNNAMED, VECTOR, folded,
+    Symbols, UNNAMED, USER_CODE, VECTOR, folded,
 };
 
 /// What a document has of the runs of a program.
@@ -39,6 +39,7 @@ pub(crate) fn accounted(
         let (seen, runs) = (accounts.runs.len(), clocks.len());
         return Err(format!("the plugin saw {seen} runs, the guest {runs}"));
     }
+    let names = accounts.names;
     let mut runs = Vec::new();
     let (mut all, mut cells) = (Vec::new(), Vec::new());
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
@@ -51,7 +52,11 @@ pub(crate) fn accounted(
         all.push(account.regions);
         cells.push(account.cells);
     }
-    Ok(Accounted { runs, regions: regions(&all), functions: functions(&cells, kernel) })
+    Ok(Accounted {
+        runs,
+        regions: regions(&all),
+        functions: functions(&cells, &names, kernel),
+    })
 }
 
 /// The kernel's symbols, as far as they are needed.
@@ -64,7 +69,11 @@ pub(crate) struct KernelNames {
 
 /// The functions of each row: in each the median of the runs after the first, or the first itself
 /// if there is no other. None if no run has any.
-fn functions(runs: &[Vec<AccountCell>], kernel: &KernelNames) -> Option<Vec<RowFunctions>> {
+fn functions(
+    runs: &[Vec<AccountCell>],
+    names: &[String],
+    kernel: &KernelNames,
+) -> Option<Vec<RowFunctions>> {
     if runs.iter().all(Vec::is_empty) {
         return None;
     }
@@ -73,9 +82,10 @@ fn functions(runs: &[Vec<AccountCell>], kernel: &KernelNames) -> Option<Vec<RowF
     let mut costs: BTreeMap<(RowKind, String), BTreeMap<String, Vec<(u64, u64)>>> = BTreeMap::new();
     for (at, cells) in shown.iter().enumerate() {
         for cell in cells {
-            let row = costs.entry(row_name(cell.kind, cell.id, &kernel.places)).or_default();
+            let row = costs.entry(row_of(cell, names, &kernel.places)).or_default();
             let (function, begins) = match kernel.symbols.resolve(cell.address) {
                 Some(found) => (folded(found.name).to_owned(), found.offset == 0),
+                None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
                 None => ("(no symbol)".to_owned(), false),
             };
             let runs = row.entry(function).or_insert_with(|| vec![(0, 0); shown.len()]);
@@ -96,6 +106,15 @@ fn functions(runs: &[Vec<AccountCell>], kernel: &KernelNames) -> Option<Vec<RowF
         functions: functions.into_iter().map(cost).collect(),
     };
     Some(costs.into_iter().map(row).collect())
+}
+
+/// The row, or region, that a cell belongs to.
+fn row_of(cell: &AccountCell, names: &[String], places: &KernelPlaces) -> (RowKind, String) {
+    if cell.kind != AccountKind::Region {
+        return row_name(cell.kind, cell.id, places);
+    }
+    let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
+    (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
 
 /// The lower one of the two in the middle, if there are two.
@@ -214,6 +233,7 @@ fn row_name(kind: AccountKind, id: u32, places: &KernelPlaces) -> (RowKind, Stri
         AccountKind::KernelThread => (RowKind::KernelThread, String::new()),
         AccountKind::Agent => (RowKind::Agent, String::new()),
         AccountKind::Other => (RowKind::Other, String::new()),
+        AccountKind::Region => (RowKind::Region, String::new()),
     }
 }
 

@@ -4,7 +4,10 @@ mod comparison;
 
 use std::cmp::Reverse;
 
-use pathmeter_model::{Calls, ProgramResult, ProgramRun, RowCost, RowCosts, RowKind, command_line};
+use pathmeter_model::{
+    Calls, FunctionCost, ProgramResult, ProgramRun, RowCost, RowCosts, RowFunctions, RowKind,
+    Written, command_line,
+};
 
 pub use comparison::program_comparison_table;
 
@@ -25,6 +28,9 @@ pub enum Rows {
 
 /// A row is small if it has less than one part in this many of all instructions.
 const SMALL: u64 = 1000;
+/// Rows whose functions are shown, and functions of each.
+const MOST_ROWS: usize = 5;
+const MOST_FUNCTIONS: usize = 8;
 /// What a fold says about its rows.
 const HOW_TO_UNFOLD: &str = "--all shows them";
 /// Headings of one width.
@@ -41,10 +47,13 @@ pub fn program_table(result: &ProgramResult, rows: Rows, style: Style) -> String
     [
         command(&result.program.command, style),
         fact(ENDED, &result.ended.to_string(), PLAIN, style),
+        written("stdout ", &result.output.stdout, style),
+        written("stderr ", &result.output.stderr, style),
         "\n".to_owned(),
         costs(result, rows, style),
         "\n".to_owned(),
         add_up(result, style),
+        functions(result, rows, style),
         regions(result, style),
         footer(&result.subject, &result.configuration, &result.notes, style),
     ]
@@ -54,6 +63,56 @@ pub fn program_table(result: &ProgramResult, rows: Rows, style: Style) -> String
 /// What was executed.
 fn command(words: &[String], style: Style) -> String {
     fact(PROGRAM, &command_line(words), PLAIN, style)
+}
+
+/// The beginning of what the program wrote, and how much that was.
+fn written(heading: &str, written: &Written, style: Style) -> String {
+    if written.bytes == 0 {
+        return String::new();
+    }
+    let mut lines = written.text.lines();
+    let first = lines.next().unwrap_or_default();
+    let more = match lines.count() {
+        0 => String::new(),
+        _ => format!(" … {} bytes: --json has them", grouped(written.bytes)),
+    };
+    fact(heading, &(first.to_owned() + &more), PLAIN, style)
+}
+
+/// The functions of the rows that cost most, and of regions, if they were counted.
+fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
+    let Some(all) = &result.functions else { return String::new() };
+    let (most_rows, most_functions) = match shown {
+        Rows::All => (usize::MAX, usize::MAX),
+        Rows::Folded => (MOST_ROWS, MOST_FUNCTIONS),
+    };
+    let sum = |row: &RowFunctions| row.functions.iter().map(|one| one.instructions).sum::<u64>();
+    let mut rows: Vec<&RowFunctions> = all.iter().collect();
+    rows.sort_by_key(|row| (row.kind != RowKind::Region, Reverse(sum(row))));
+    let table = |row: &RowFunctions| {
+        let mut table = Table::new(&[
+            (&*label(row.kind, &row.name), Align::Left),
+            ("instructions", Align::Right),
+            ("calls", Align::Right),
+            ("share", Align::Right),
+        ]);
+        let mut functions: Vec<&FunctionCost> = row.functions.iter().collect();
+        functions.sort_by_key(|one| (Reverse(one.instructions), &one.function));
+        for one in functions.iter().take(most_functions) {
+            table.row([
+                one.function.as_str().into(),
+                grouped(one.instructions).into(),
+                grouped(one.calls).into(),
+                share(one.instructions, sum(row)).into(),
+            ]);
+        }
+        let more = match functions.len().saturating_sub(most_functions) {
+            0 => String::new(),
+            more => quiet(&format!("{more} more functions: {HOW_TO_UNFOLD}"), style),
+        };
+        "\n".to_owned() + &table.render(style) + &more
+    };
+    rows.into_iter().take(most_rows).map(table).collect()
 }
 
 /// What a row typically costs: the later runs, or the first if there are no others.
@@ -214,7 +273,7 @@ fn label(kind: RowKind, name: &str) -> String {
         (RowKind::Interrupt, name) if name.contains("timer") => {
             format!("timer interrupt ({})", source(name))
         }
-        (RowKind::Syscall, name) if !name.is_empty() => name.to_owned(),
+        (RowKind::Syscall | RowKind::Region, name) if !name.is_empty() => name.to_owned(),
         (kind, "") => plural(kind).to_owned(),
         (kind, name) => format!("{}: {}", singular(kind), source(name)),
     }
@@ -234,6 +293,7 @@ fn plural(kind: RowKind) -> &'static str {
         RowKind::KernelThread => "kernel threads",
         RowKind::Agent => "pathmeter's own",
         RowKind::Other => "other",
+        RowKind::Region => "regions",
     }
 }
 

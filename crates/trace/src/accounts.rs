@@ -12,6 +12,8 @@ pub const MAX_WINDOWS: usize = 1024;
 /// Longest name of a region, and most of them; `plugin/regions.h` has the same.
 const MAX_NAME: u64 = 127;
 const MAX_NAMES: usize = 1 << 12;
+/// A cell's address that stands for all code of programs.
+pub const USER_CODE: u64 = 1;
 /// Most cells of a run; `plugin/cells.h` has half as many.
 const MAX_CELLS: usize = 1 << 21;
 /// Most wrong marks of a run that are kept.
@@ -44,6 +46,8 @@ pub enum AccountKind {
     Agent,
     /// Other processes' own code.
     Other,
+    /// A region of the program's, of cells only; the id is the number of its name.
+    Region,
 }
 
 /// In the id of an interrupt: the rest is its vector.
@@ -51,7 +55,7 @@ pub const VECTOR: u32 = 0x10000;
 /// An id that is not known.
 pub const UNNAMED: u32 = u32::MAX;
 
-const KINDS: [AccountKind; 11] = [
+const KINDS: [AccountKind; 12] = [
     AccountKind::User,
     AccountKind::Syscall,
     AccountKind::Syscall32,
@@ -63,6 +67,7 @@ const KINDS: [AccountKind; 11] = [
     AccountKind::KernelThread,
     AccountKind::Agent,
     AccountKind::Other,
+    AccountKind::Region,
 ];
 
 /// One row of a run.
@@ -106,7 +111,7 @@ pub struct AccountCell {
     pub kind: AccountKind,
     /// Which of that kind.
     pub id: u32,
-    /// The block's first address.
+    /// The block's first address; [`USER_CODE`] for all code of programs.
     pub address: u64,
     /// How often it was entered.
     pub times: u64,
@@ -203,6 +208,8 @@ impl Lost {
 pub struct Accounts {
     /// The runs in their order.
     pub runs: Vec<Result<Account, Lost>>,
+    /// The names of regions, by number.
+    pub names: Vec<String>,
     /// Why reading ended before the stream did.
     pub fault: Option<&'static str>,
 }
@@ -218,6 +225,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
+    accounts.names = take(&mut reader.names);
     // Whoever writes must not wait for a reader that has gone.
     let _ = std::io::copy(&mut reader.stream, &mut std::io::sink());
     accounts
@@ -383,6 +391,9 @@ impl<R: Read> Reader<R> {
 
     fn row(&mut self) -> Result<AccountRow, &'static str> {
         let (kind, id) = self.row_key()?;
+        if kind == AccountKind::Region {
+            return Err("a row is of an unknown kind");
+        }
         let calls = self.number()?;
         let steps = self.number()?;
         let surplus = self.number()?;

@@ -37,7 +37,7 @@ mod window;
 
 pub use accounts::{
     Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS,
-    Misuse, RegionWindow, UNNAMED, VECTOR, accounts,
+    Misuse, RegionWindow, UNNAMED, USER_CODE, VECTOR, accounts,
 };
 pub use census::SlowInstruction;
 pub use counting::{Counting, CountingError, WindowEvents, count};

@@ -42,7 +42,7 @@ pub fn compare_programs(
         sum: total(|_| true),
         own_work: total(RowKind::is_own_work),
         summary: ProgramSummary::of(&rows, &regions),
-        explanations: explain(base, new, &rows),
+        explanations: explain(base, new, &rows, &regions),
         rows,
         regions,
         configuration_differences: program_differences(base, new),

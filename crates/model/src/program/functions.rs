@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ProgramResult, RowKind, comparison::RowComparison};
+use crate::PathComparison;
 
 /// The functions of one row of the later runs; of the first one, if that is the only one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,16 +66,18 @@ pub(crate) fn explain(
     base: &ProgramResult,
     new: &ProgramResult,
     rows: &[RowComparison],
+    regions: &[PathComparison],
 ) -> Option<Vec<RowExplanation>> {
     let (base, new) = (base.functions.as_ref()?, new.functions.as_ref()?);
-    let of = |side: &'_ [RowFunctions], row: &RowComparison| -> BTreeMap<String, (u64, u64)> {
-        let found = side.iter().find(|one| (one.kind, &one.name) == (row.kind, &row.name));
-        let functions = found.map(|row| row.functions.as_slice()).unwrap_or_default();
-        let cost = |one: &FunctionCost| (one.function.clone(), (one.calls, one.instructions));
-        functions.iter().map(cost).collect()
-    };
-    let explanation = |row: &RowComparison| {
-        let (base, new) = (of(base, row), of(new, row));
+    let of =
+        |side: &'_ [RowFunctions], kind: RowKind, name: &str| -> BTreeMap<String, (u64, u64)> {
+            let found = side.iter().find(|one| (one.kind, &*one.name) == (kind, name));
+            let functions = found.map(|row| row.functions.as_slice()).unwrap_or_default();
+            let cost = |one: &FunctionCost| (one.function.clone(), (one.calls, one.instructions));
+            functions.iter().map(cost).collect()
+        };
+    let explanation = |(kind, name): (RowKind, &str)| {
+        let (base, new) = (of(base, kind, name), of(new, kind, name));
         let mut functions: Vec<FunctionChange> = base
             .keys()
             .chain(new.keys().filter(|name| !base.contains_key(*name)))
@@ -87,10 +90,14 @@ pub(crate) fn explain(
             .filter(|change| change.difference != 0 || change.base_calls != change.new_calls)
             .collect();
         functions.sort_by_key(|one| (Reverse(one.difference.unsigned_abs()), one.function.clone()));
-        RowExplanation { kind: row.kind, name: row.name.clone(), functions }
+        RowExplanation { kind, name: name.to_owned(), functions }
     };
-    let changed = rows.iter().filter(|row| row.cost.judged().difference != 0);
-    Some(changed.map(explanation).filter(|row| !row.functions.is_empty()).collect())
+    let regions = regions.iter().filter(|region| region.difference.is_some_and(|more| more != 0));
+    let regions = regions.map(|region| (RowKind::Region, &*region.path));
+    let rows = rows.iter().filter(|row| row.cost.judged().difference != 0);
+    let rows = rows.map(|row| (row.kind, &*row.name));
+    let explained = regions.chain(rows).map(explanation);
+    Some(explained.filter(|row| !row.functions.is_empty()).collect())
 }
 
 fn change(name: &str, base: (u64, u64), new: (u64, u64)) -> FunctionChange {
