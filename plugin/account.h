@@ -43,6 +43,16 @@ struct repeat {
 	uint64_t next;		/* what the counters say before that */
 };
 
+/* What was executed in a block of the kernel's code, for one row. */
+struct cell {
+	uint64_t block;		/* its address; 0 if this cell is free */
+	enum row_kind kind;
+	uint32_t id;
+	uint64_t times, steps, surplus;
+};
+
+enum { MOST_EARLY = 24 };
+
 struct frame {
 	enum row_kind kind;
 	uint32_t id;
@@ -50,6 +60,9 @@ struct frame {
 	struct repeat repeat;	/* in the frame below, as it was left */
 	bool repeating;		/* the last that was begun there is one that repeats */
 	uint64_t number;	/* of this frame among all: lines are counted once in each */
+	uint64_t block_below;	/* that was left for this one */
+	unsigned int early_count;
+	struct cell early[MOST_EARLY];	/* until the frame has a name */
 };
 
 enum origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
@@ -94,11 +107,14 @@ static struct {
 	uint64_t frames;	/* begun so far */
 } account;
 
+
 static void lose(enum lost why)
 {
 	if (!account.lost)
 		account.lost = why;
 }
+
+#include "cells.h"
 
 static void add(struct counts *to, const struct counts *more)
 {
@@ -136,6 +152,7 @@ static void close_frame(struct task *task)
 	struct frame *frame = &task->frames[--task->depth];
 	bool others = task->origin == OTHER_TASK && frame->kind < INTERRUPT;
 
+	settle_early(frame);
 	if (others)
 		add(&task->user, &frame->counts);
 	else
@@ -227,6 +244,7 @@ static void settle(const struct reading *now)
 		lose(USER_CODE_IN_KERNEL);
 	}
 	add(current_counts(), &more);
+	note_block(account.current, &more);
 }
 
 /* A run begins, in the task `id`, which is in its own code. */
@@ -239,6 +257,7 @@ static void open_account(uint64_t id, const struct reading *now)
 		account.tasks[at] = NULL;
 	}
 	memset(account.rows, 0, sizeof(account.rows));
+	forget_cells();
 	account.task_count = account.row_count = 0;
 	account.faults = account.undone_surplus = 0;
 	account.lost = NOT_LOST;
@@ -275,6 +294,7 @@ static void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	task->frames[task->depth++] = (struct frame){
 		.kind = kind, .id = id, .repeat = *repeat, .number = ++account.frames,
 		.repeating = repeat->instruction && now->user + now->kernel == repeat->next,
+		.block_below = cells.previous,
 	};
 }
 
@@ -297,6 +317,7 @@ static void undo(void)
 
 	below->steps--;
 	below->surplus -= frame->repeating;
+	undo_block(task, frame);
 	account.faults++;
 	account.undone_surplus += frame->repeating;
 }

@@ -11,7 +11,7 @@
  * Arguments: fd=N      the inherited descriptor to write to
  *            places=N  the one to read the table of places from
  *            ram=N     bytes of the guest's RAM
- *            lines=1   count the lines of data that the kernel touches as well
+ *            functions=1  tell what each row executed in each block of the kernel's code as well
  */
 #include "common.h"
 #include "account.h"
@@ -119,7 +119,7 @@ static void on_syscall_function(unsigned int vcpu, void *data)
 	if (!frame)
 		frame = top(SYSCALL_32);
 	if (frame && frame->id == UNNAMED)
-		frame->id = place->id;
+		name_frame(frame, place->id);
 }
 
 static void on_return(unsigned int vcpu, void *data)
@@ -159,7 +159,7 @@ static void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, vo
 		lose(NO_ERROR_CODE);
 		return;
 	}
-	frame->id = *place & KNOWN;
+	name_frame(frame, *place & KNOWN);
 	/* An instruction that could not be fetched was not begun. */
 	if (!(*place & FETCH))
 		undo();
@@ -197,6 +197,18 @@ static void on_new_task(unsigned int vcpu, void *data)
 		leave_regions(account.current);
 		begin_task();
 	}
+}
+
+/* A block of the kernel's code begins at the address `data`. */
+static void on_kernel_block(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	settle(&now);
+	enter_block((uintptr_t)data);
 }
 
 static void on_idle(unsigned int vcpu, void *data)
@@ -268,7 +280,7 @@ static void on_name(unsigned int vcpu, uint32_t info, uint64_t address, void *da
 
 /* ---- Runs and the stream --------------------------------------------------------------------- */
 
-enum tag { RUN = 1, LOST };
+enum tag { RUN = 1, LOST, CELL = 7 };
 enum { LONGEST_NUMBER = 10 };
 
 static void put_numbers(const uint64_t *numbers, size_t count)
@@ -289,6 +301,22 @@ static void write_rows(void)
 
 		if (row->used)
 			put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+}
+
+static void write_cells(void)
+{
+	for (size_t at = 0; at < cells.room; at++) {
+		const struct cell *cell = &cells.cells[at];
+		const uint64_t numbers[] = {
+			cell->kind, cell->id, cell->block, cell->times, cell->steps, cell->surplus,
+		};
+
+		if (!cell->block || !cell->steps)
+			continue;
+		reserve(1);
+		put(CELL);
+		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 	}
 }
 
@@ -320,6 +348,8 @@ static void on_program_end(unsigned int vcpu, void *data)
 	close_account(&now);
 	if (unseen)
 		lose(UNSEEN_CODE);
+	if (!account.lost)
+		write_cells();
 	reserve(1);
 	put(account.lost ? LOST : RUN);
 	numbers[0] = account.lost ? account.lost : seen.idled;
@@ -489,7 +519,11 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
+	uint64_t start = count ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
 
+	if (cells.wanted && is_kernel(start))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
+						     (void *)start);
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t address = qemu_plugin_insn_vaddr(insn);
@@ -535,7 +569,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		return -1;
 	for (int i = 0; i < argc; i++)
 		if (!number(argv[i], "fd", &fd) && !number(argv[i], "places", &table) &&
-		    !number(argv[i], "ram", &ram.size))
+		    !number(argv[i], "ram", &ram.size) &&
+		    !number(argv[i], "functions", &cells.wanted))
 			fd = 0;
 	if (fd < 3 || table < 3 || !read_places((int)table)) {
 		fprintf(stderr, "program: needs fd=N, places=N with a table, and ram=BYTES\n");

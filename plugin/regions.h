@@ -25,6 +25,9 @@ struct region {
 struct region_stack {
 	struct region regions[MOST_REGIONS];
 	unsigned int depth;
+	bool has_ended;		/* one has, which may be expected something of yet: */
+	struct region ended;
+	struct counts counts;	/* of that one */
 	enum marker mark;	/* whose name is being read; NO_MARKER if none is */
 	struct counts at_mark;
 	unsigned int loads;	/* of the name, so far */
@@ -84,8 +87,23 @@ static struct region_stack *stack_of(struct task *task)
 	return task->regions;
 }
 
+/* Tells the region that ended last. */
+static void tell_ended(struct region_stack *stack)
+{
+	const uint64_t numbers[] = {
+		stack->ended.name, stack->counts.steps, stack->counts.surplus,
+		stack->counts.string_bytes, stack->counts.lines, stack->ended.held,
+		stack->ended.failed,
+	};
+
+	if (stack->has_ended)
+		put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
+	stack->has_ended = false;
+}
+
 static void begin_region(struct region_stack *stack, uint32_t name, const struct counts *now)
 {
+	tell_ended(stack);
 	if (stack->depth == MOST_REGIONS) {
 		misuse(TOO_MANY_OPEN, name, NOTHING);
 		return;
@@ -97,6 +115,8 @@ static void end_region(struct region_stack *stack, uint32_t name, const struct c
 {
 	const struct region *region;
 
+	tell_ended(stack);
+
 	if (!stack->depth) {
 		misuse(END_WITHOUT_BEGIN, name, NOTHING);
 		return;
@@ -106,18 +126,21 @@ static void end_region(struct region_stack *stack, uint32_t name, const struct c
 		misuse(OTHER_END, name, region->name);
 		return;
 	}
-	stack->depth--;
-	const uint64_t numbers[] = {
-		name, now->steps - region->begin.steps, now->surplus - region->begin.surplus,
-		now->string_bytes - region->begin.string_bytes, now->lines - region->begin.lines,
-		region->held, region->failed,
+	stack->ended = *region;
+	stack->counts = (struct counts){
+		.steps = now->steps - region->begin.steps,
+		.surplus = now->surplus - region->begin.surplus,
+		.string_bytes = now->string_bytes - region->begin.string_bytes,
+		.lines = now->lines - region->begin.lines,
 	};
-	put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
+	stack->has_ended = true;
+	stack->depth--;
 }
 
 static void judge(struct region_stack *stack, uint32_t text, bool held)
 {
-	struct region *region = stack->depth ? &stack->regions[stack->depth - 1] : NULL;
+	struct region *region = stack->depth ? &stack->regions[stack->depth - 1] :
+				stack->has_ended ? &stack->ended : NULL;
 
 	if (!region) {
 		misuse(OUTSIDE_REGION, text, NOTHING);
@@ -185,7 +208,10 @@ static void leave_regions(struct task *task)
 {
 	struct region_stack *stack = task->regions;
 
-	while (stack && stack->depth)
+	if (!stack)
+		return;
+	tell_ended(stack);
+	while (stack->depth)
 		misuse(NOT_ENDED, stack->regions[--stack->depth].name, NOTHING);
 }
 

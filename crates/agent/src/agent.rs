@@ -8,8 +8,7 @@ use crate::{
     command::Command,
     guest, plan,
     port::{self, Port},
-    program,
-    start, symbols,
+    program, start, symbols,
     trouble::Trouble,
 };
 

@@ -2,9 +2,10 @@
 //! search of an archive (`archive`) and the table of what is searched for (`found`). Files other
 //! than the kernel are read by [`read_package`].
 //!
-//! Contract: the search for a kernel streams, and stops at the kernel: in most packages it stands within the first few
-//! files, so a Debian package of 70 MB costs what its first 8 MB cost. Nothing else is unpacked
-//! unless there is no kernel; then the package's own metadata tells which one has it (`holder`).
+//! Contract: the search for a kernel streams, and stops at the kernel: in most packages it stands
+//! within the first few files, so a Debian package of 70 MB costs what its first 8 MB cost. Nothing
+//! else is unpacked unless there is no kernel; then the package's own metadata tells which one has
+//! it (`holder`).
 
 mod archive;
 mod deb;

@@ -44,6 +44,7 @@ pub use program::{
         RowComparison, RowSummary,
     },
     cost::{Calls, RowCost, RowCosts},
+    functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
 pub use schema::{comparison_schema, program_comparison_schema, program_schema, result_schema};

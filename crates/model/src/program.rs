@@ -7,6 +7,7 @@
 pub(crate) mod compare;
 pub(crate) mod comparison;
 pub(crate) mod cost;
+pub(crate) mod functions;
 pub(crate) mod parse;
 
 use std::fmt;
@@ -14,7 +15,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, PathResult, Subject};
+use crate::{Configuration, PathResult, RowFunctions, Subject};
 
 /// The name and version of the program document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,10 @@ pub struct ProgramResult {
     /// The program's own regions, as paths named `user.NAME`; names are unique.
     #[serde(default)]
     pub regions: Vec<PathResult>,
+    /// Which functions of the kernel the rows' instructions are in; absent if that was not asked
+    /// for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub functions: Option<Vec<RowFunctions>>,
     /// What a reader must know to judge the counts.
     #[serde(default)]
     pub notes: Vec<String>,

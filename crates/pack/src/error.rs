@@ -343,8 +343,14 @@ impl PackError {
                  a smaller folder"
             }
             Self::Changed { .. } => "end the program that writes to it, and try again",
-            // The message ends with it.
-            Self::Package(_) => return None,
+            Self::NoMemory { .. } => "end other programs, or give fewer files",
+            _ => return self.module_help(),
+        })
+    }
+
+    /// The same for kernel modules.
+    fn module_help(&self) -> Option<&'static str> {
+        Some(match self {
             Self::NoModule { .. } => {
                 "check its name (`modinfo`); distributions have some modules in packages of their \
                  own (Ubuntu: linux-modules-extra-…, Fedora: kernel-modules, kernel-modules-extra)"
@@ -353,7 +359,8 @@ impl PackError {
             Self::ModuleRelease { .. } => "give the modules that were built with this kernel",
             Self::ModuleCycle { .. } => "build the modules again, from one source",
             Self::TooManyModules => "name fewer modules",
-            Self::NoMemory { .. } => "end other programs, or give fewer files",
+            // A package's message ends with the next step.
+            _ => return None,
         })
     }
 }

@@ -1,10 +1,14 @@
 //! What the program plugin counted, as the runs of a document: each row with its name.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use pathmeter_model::{Check, PathResult, ProgramRow, ProgramRun, RowKind, Unit};
+use pathmeter_model::{
+    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, Unit,
+};
 use pathmeter_trace::{
-    Account, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, UNNAMED, VECTOR,
+    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, Resolve,
+    Symbols, UNNAMED, VECTOR, folded,
 };
 
 /// What a document has of the runs of a program.
@@ -13,6 +17,8 @@ pub(crate) struct Accounted {
     pub(crate) runs: Vec<ProgramRun>,
     /// The program's own regions.
     pub(crate) regions: Vec<PathResult>,
+    /// The functions of the rows, if the plugin told them.
+    pub(crate) functions: Option<Vec<RowFunctions>>,
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`.
@@ -23,8 +29,9 @@ pub(crate) struct Accounted {
 pub(crate) fn accounted(
     accounts: Accounts,
     clocks: &[u64],
-    places: &KernelPlaces,
+    kernel: &KernelNames,
 ) -> Result<Accounted, String> {
+    let places = &kernel.places;
     if let Some(fault) = accounts.fault {
         return Err(format!("the plugin's stream can't be read: {fault}"));
     }
@@ -32,19 +39,70 @@ pub(crate) fn accounted(
         let (seen, runs) = (accounts.runs.len(), clocks.len());
         return Err(format!("the plugin saw {seen} runs, the guest {runs}"));
     }
-    let mut accounted = Accounted { runs: Vec::new(), regions: Vec::new() };
-    let mut all = Vec::new();
+    let mut runs = Vec::new();
+    let (mut all, mut cells) = (Vec::new(), Vec::new());
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
         let in_run = |what: &dyn Display| format!("run {number}: {what}");
         let account = account.map_err(|lost| in_run(&lost))?;
         if let Some(misuse) = account.misuses.first() {
             return Err(in_run(misuse));
         }
-        accounted.runs.push(run(&account, *clock, places).map_err(|what| in_run(&what))?);
+        runs.push(run(&account, *clock, places).map_err(|what| in_run(&what))?);
         all.push(account.regions);
+        cells.push(account.cells);
     }
-    accounted.regions = regions(&all);
-    Ok(accounted)
+    Ok(Accounted { runs, regions: regions(&all), functions: functions(&cells, kernel) })
+}
+
+/// The kernel's symbols, as far as they are needed.
+pub(crate) struct KernelNames {
+    /// The places that the plugin is told.
+    pub(crate) places: KernelPlaces,
+    /// All functions.
+    pub(crate) symbols: Symbols,
+}
+
+/// The functions of each row: in each the median of the runs after the first, or the first itself
+/// if there is no other. None if no run has any.
+fn functions(runs: &[Vec<AccountCell>], kernel: &KernelNames) -> Option<Vec<RowFunctions>> {
+    if runs.iter().all(Vec::is_empty) {
+        return None;
+    }
+    let shown = if runs.len() > 1 { &runs[1..] } else { runs };
+    // By row and function, for each run: calls and instructions.
+    let mut costs: BTreeMap<(RowKind, String), BTreeMap<String, Vec<(u64, u64)>>> = BTreeMap::new();
+    for (at, cells) in shown.iter().enumerate() {
+        for cell in cells {
+            let row = costs.entry(row_name(cell.kind, cell.id, &kernel.places)).or_default();
+            let (function, begins) = match kernel.symbols.resolve(cell.address) {
+                Some(found) => (folded(found.name).to_owned(), found.offset == 0),
+                None => ("(no symbol)".to_owned(), false),
+            };
+            let runs = row.entry(function).or_insert_with(|| vec![(0, 0); shown.len()]);
+            if let Some((calls, instructions)) = runs.get_mut(at) {
+                *calls += if begins { cell.times } else { 0 };
+                *instructions += cell.instructions;
+            }
+        }
+    }
+    let cost = |(function, runs): (String, Vec<(u64, u64)>)| FunctionCost {
+        function,
+        calls: median(runs.iter().map(|run| run.0)),
+        instructions: median(runs.iter().map(|run| run.1)),
+    };
+    let row = |((kind, name), functions): ((RowKind, String), BTreeMap<_, _>)| RowFunctions {
+        kind,
+        name,
+        functions: functions.into_iter().map(cost).collect(),
+    };
+    Some(costs.into_iter().map(row).collect())
+}
+
+/// The lower one of the two in the middle, if there are two.
+fn median(values: impl Iterator<Item = u64>) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
@@ -57,7 +115,8 @@ fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
         }
     }
     let region = |name: &&str| {
-        let of_run = |run: &'_ Vec<AccountRegion>| run.iter().find(|region| region.name == **name).cloned();
+        let of_run =
+            |run: &'_ Vec<AccountRegion>| run.iter().find(|region| region.name == **name).cloned();
         let all: Vec<AccountRegion> = runs.iter().filter_map(of_run).collect();
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
         let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
@@ -127,28 +186,30 @@ fn join(to: &mut ProgramRow, more: &ProgramRow) {
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces) -> ProgramRow {
-    let known = || match row.id {
+    let (kind, name) = row_name(row.kind, row.id, places);
+    let AccountRow { calls, steps, instructions, string_bytes, .. } = *row;
+    ProgramRow { kind, name, calls, instructions, steps, string_bytes, lines: None }
+}
+
+fn row_name(kind: AccountKind, id: u32, places: &KernelPlaces) -> (RowKind, String) {
+    let known = || match id {
         UNNAMED => "none entered".to_owned(),
         id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
     };
-    let (kind, name) = match row.kind {
+    match kind {
         AccountKind::User => (RowKind::User, String::new()),
         AccountKind::Syscall => (RowKind::Syscall, known()),
         AccountKind::Syscall32 => (RowKind::Syscall32, known()),
-        AccountKind::PageFault => (RowKind::PageFault, fault(row.id)),
+        AccountKind::PageFault => (RowKind::PageFault, fault(id)),
         AccountKind::Exception => (RowKind::Exception, known()),
-        AccountKind::Interrupt if row.id & VECTOR != 0 => {
-            (RowKind::Interrupt, vector(row.id & !VECTOR))
-        }
+        AccountKind::Interrupt if id & VECTOR != 0 => (RowKind::Interrupt, vector(id & !VECTOR)),
         AccountKind::Interrupt => (RowKind::Interrupt, known()),
         AccountKind::Softirq => (RowKind::Softirq, String::new()),
         AccountKind::NewTask => (RowKind::NewTask, String::new()),
         AccountKind::KernelThread => (RowKind::KernelThread, String::new()),
         AccountKind::Agent => (RowKind::Agent, String::new()),
         AccountKind::Other => (RowKind::Other, String::new()),
-    };
-    let AccountRow { calls, steps, instructions, string_bytes, .. } = *row;
-    ProgramRow { kind, name, calls, instructions, steps, string_bytes, lines: None }
+    }
 }
 
 /// A page fault by its error code: Intel SDM volume 3, section 4.7.

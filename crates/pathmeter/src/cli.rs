@@ -314,6 +314,9 @@ pub(crate) struct RunArgs {
     /// Show all rows, small and unchanged ones too
     #[arg(long)]
     pub(crate) all: bool,
+    /// Count each function of the kernel as well: of two kernels, those in which rows differ
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Exit with 1 if the program's own work costs more on NEW: its code, system calls or faults
     #[arg(long)]
     pub(crate) check: bool,

@@ -44,9 +44,12 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
         (Some(session), [base, new]) if args.explain => {
             explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(&args.output.document, file.as_ref(), &comparison, |comparison, style| {
-            comparison_table(comparison, args.shown(), style)
-        }),
+        _ => screen.deliver(
+            &args.output.document,
+            file.as_ref(),
+            &comparison,
+            |comparison, style| comparison_table(comparison, args.shown(), style),
+        ),
     };
     match gate {
         Some(gate) => judged(&gate, delivered, screen),

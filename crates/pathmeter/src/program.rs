@@ -8,10 +8,12 @@ use std::ffi::OsString;
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Output, Program, ProgramResult, ProgramSchema, Written};
 use pathmeter_pack::{Packed, PackedEntry};
-use pathmeter_trace::{Accounts, KernelPlaces};
-use pathmeter_vm::{Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram};
+use pathmeter_trace::{Accounts, KernelPlaces, Symbols};
+use pathmeter_vm::{
+    Accounting, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
+};
 
-use crate::accounted::{Accounted, accounted};
+use crate::accounted::{Accounted, KernelNames, accounted};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::results::sha256;
@@ -80,14 +82,16 @@ fn entry(entry: &PackedEntry) -> Entry<'_> {
     }
 }
 
-/// The kernel's places, by its own symbols.
-pub(crate) fn places(
+/// The kernel's functions, by its own symbols.
+pub(crate) fn kernel_names(
     session: &Session,
     image: &Image,
     progress: Report<'_>,
-) -> Result<KernelPlaces, Failure> {
-    let symbols = session.symbols(image, progress)?;
-    KernelPlaces::find(&symbols).map_err(|error| unmeasured(image, error.to_string()))
+) -> Result<KernelNames, Failure> {
+    let text = session.symbols(image, progress)?;
+    let places = KernelPlaces::find(&text).map_err(|error| unmeasured(image, error.to_string()))?;
+    let symbols = Symbols::parse(&text).map_err(|error| unmeasured(image, error.to_string()))?;
+    Ok(KernelNames { places, symbols })
 }
 
 /// Runs the program on the kernel in `image`.
@@ -95,28 +99,29 @@ pub(crate) fn measure(
     session: &Session,
     image: &Image,
     packed: &PackedProgram,
-    places: &KernelPlaces,
+    kernel: &KernelNames,
+    functions: bool,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
-    let table = places.table();
+    let asked = Accounting { places: kernel.places.table(), functions };
     let read = &|stream| pathmeter_trace::accounts(stream);
-    let ran = session.run_program(image, &packed.initramfs, table, read, progress)?;
-    document(session, image, packed, places, ran)
+    let ran = session.run_program(image, &packed.initramfs, asked, read, progress)?;
+    document(session, image, packed, kernel, ran)
 }
 
 fn document(
     session: &Session,
     image: &Image,
     packed: &PackedProgram,
-    places: &KernelPlaces,
+    kernel: &KernelNames,
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
     let output = output(&ran);
     let ended = ended(&ran.runs, packed.expected)
         .map_err(|what| failed_program(image, what, &output.stderr))?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
-    let Accounted { runs, regions } = accounted(ran.counts, &clocks, places)
-        .map_err(|what| unmeasured(image, what))?;
+    let Accounted { runs, regions, functions } =
+        accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
     let own = ran.firmware == Firmware::Own;
     let agent = (sha256(PROGRAM_AGENT), sha256(packed.initramfs.as_bytes()));
     Ok(ProgramResult {
@@ -128,6 +133,7 @@ fn document(
         output,
         runs,
         regions,
+        functions,
         notes: Vec::new(),
     })
 }

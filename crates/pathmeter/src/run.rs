@@ -70,12 +70,9 @@ fn measured(
     screen: &Screen,
 ) -> Result<Vec<ProgramResult>, Failure> {
     let kernels: Vec<&Path> = sides.iter().filter_map(Side::kernel).collect();
-    let mut fresh = if kernels.is_empty() {
-        Vec::new()
-    } else {
-        measure_all(args, &kernels, screen)?
-    }
-    .into_iter();
+    let mut fresh =
+        if kernels.is_empty() { Vec::new() } else { measure_all(args, &kernels, screen)? }
+            .into_iter();
     let result = |side| match side {
         Side::Result(result) => Some(*result),
         Side::Kernel(_) => fresh.next(),
@@ -102,7 +99,7 @@ fn measure_all(
     let packed = PackedProgram::new(&packed, args.guest.perturb, args.exit_code);
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
-    let one = |image: &Image| one_of(&session, &guests, image, &packed, &board);
+    let one = |image: &Image| one_of([&session, &guests], image, &packed, args.explain, &board);
     match &images[..] {
         [base, new] if !base.is_same_as(new) => {
             let (base, new) = at_once(|| one(base), || one(new));
@@ -118,16 +115,16 @@ fn measure_all(
 }
 
 fn one_of(
-    session: &Session,
-    guests: &Session,
+    [session, guests]: [&Session; 2],
     image: &Image,
     packed: &PackedProgram,
+    functions: bool,
     board: &Board,
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let places = program::places(session, image, &report)?;
-    let result = program::measure(guests, image, packed, &places, &report);
+    let names = program::kernel_names(session, image, &report)?;
+    let result = program::measure(guests, image, packed, &names, functions, &report);
     line.clear();
     result
 }

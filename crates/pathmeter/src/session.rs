@@ -14,9 +14,9 @@ use pathmeter_model::{
 };
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    AGENT, Bochs, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt, Kernel, Key,
-    MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits,
-    Request, Settings, Sought, VmError,
+    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt,
+    Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, RanProgram,
+    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 
 use crate::cli::GuestArgs;
@@ -143,12 +143,12 @@ impl Session {
         &self,
         image: &Image,
         initramfs: &Initramfs,
-        places: &[u8],
+        asked: Accounting<'_>,
         read: &(dyn Fn(File) -> C + Sync),
         progress: Report<'_>,
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::run_program(request, initramfs, places, read)
+            pathmeter_vm::run_program(request, initramfs, asked, read)
         })
     }
 

@@ -274,9 +274,7 @@ pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
 /// pread64(2) into `buffer` from `offset`.
 pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
     // SAFETY: as `read`.
-    unsafe {
-        checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0])
-    }
+    unsafe { checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0]) }
 }
 
 /// sethostname(2).

@@ -19,7 +19,7 @@
 //!
 //! The result has a row `user.read-file`: what was executed from begin to end, in instructions,
 //! each time. An expectation that failed makes the run fail, with its text. Outside pathmeter's
-//! guest each of these calls is a nop and one load, so the program may keep them.
+//! guest each of these calls is a nop and two loads, so the program may keep them.
 //!
 //! Names have 1 to 63 bytes of `[A-Za-z0-9._+-]`. Begin and end come in pairs of one name in one
 //! thread. Put expectations outside of regions: inside, they are counted too. The compiler moves no
@@ -34,18 +34,21 @@
 use core::ffi::CStr;
 
 /// Executes a marker: a `nopl 0x504d..00(%rax,%rax,1)`, in which the second byte is its kind, and
-/// an instruction that reads the first byte of a string. Both have the same bytes on x86.
+/// two instructions that read the first byte of a string and the NUL that ends it: the string may
+/// lie in two pages. All have the same bytes on x86.
 macro_rules! mark {
     ($kind:literal, $string:expr) => {{
         let string: &CStr = $string;
-        // SAFETY: a nop, and a load from a string that is alive. Nothing is written but flags, and
+        // SAFETY: a nop, and loads from a string that is alive. Nothing is written but flags, and
         // no stack is used. Neither `nomem` nor `readonly`, so that no access moves across it.
         #[cfg(any(all(target_arch = "x86_64", target_pointer_width = "64"), target_arch = "x86"))]
         unsafe {
             core::arch::asm!(
                 concat!(".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, ", $kind, ", 0x4d, 0x50"),
-                "test byte ptr [{string}], 0",
-                string = in(reg) string.as_ptr(),
+                "test byte ptr [{first}], 0",
+                "test byte ptr [{last}], 0",
+                first = in(reg) string.as_ptr(),
+                last = in(reg) string.as_ptr().wrapping_add(string.to_bytes().len()),
                 options(nostack),
             );
         }
@@ -108,7 +111,8 @@ pub fn state(holds: bool, text: &'static CStr) -> bool {
     holds
 }
 
-/// Expects that a condition holds; its value is the condition's. It is evaluated once, in any
+/// Expects that a condition holds of the region that is open, or else of the one that ended last in
+/// this thread; its value is the condition's. It is evaluated once, in any
 /// program.
 #[macro_export]
 macro_rules! expect {

@@ -1,5 +1,5 @@
-//! The header, the crate and the plugin have the same markers, and each marker is one nop and one
-//! load of the string's first byte, which outside the guest do nothing.
+//! The header, the crate and the plugin have the same markers, and each mark is one nop and two
+//! loads, of the string's first byte and of its end, which outside the guest do nothing.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,29 +13,33 @@ const NAMES: [&str; 4] =
     ["REGION_BEGIN_MARKER", "REGION_END_MARKER", "EXPECTED_MARKER", "UNEXPECTED_MARKER"];
 const KINDS: [u8; 4] = [6, 7, 8, 9];
 
-/// The kinds of the markers in `code`, in order, each followed by `testb $0, (register)`.
+/// The kinds of the markers in `code`, in order, each followed by two `testb $0, (register)`.
 fn markers(code: &[u8]) -> Vec<u8> {
     // Computed, so that this program's own bytes have no marker here.
     let is_marker = |at: &[u8]| {
         let last = at[6..8].iter().map(|byte| byte ^ 0xff);
         at[..5] == [0x0f, 0x1f, 0x84, 0, 0] && last.eq([0xb2, 0xaf])
     };
-    code.windows(16).filter(|at| is_marker(at) && loads(&at[8..])).map(|at| at[5]).collect()
+    let is_mark = |at: &[u8]| {
+        is_marker(at) && load(&at[8..]).and_then(|first| load(&at[8 + first..])).is_some()
+    };
+    code.windows(20).filter(|at| is_mark(at)).map(|at| at[5]).collect()
 }
 
-/// Whether this is `testb $0, (register)`: `f6 /0 00` with a memory operand; Intel SDM volume 2,
-/// TEST, and tables 2-1 and 2-2.
-fn loads(code: &[u8]) -> bool {
+/// The length of `testb $0, (register)` if that stands here: `f6 /0 00` with a memory operand;
+/// Intel SDM volume 2, TEST, and tables 2-1 and 2-2.
+fn load(code: &[u8]) -> Option<usize> {
     let rex = usize::from(matches!(code[0], 0x40..=0x4f));
-    let [opcode, modrm, ..] = code[rex..] else { return false };
+    let [opcode, modrm, ..] = code[rex..] else { return None };
     let displacement = match modrm & 0xc0 {
         0 if modrm & 7 != 5 => 0,
         0x40 => 1,
-        _ => return false,
+        _ => return None,
     };
     let scaled_index = usize::from(modrm & 7 == 4);
-    let immediate = code[rex + 2 + scaled_index + displacement];
-    opcode == 0xf6 && modrm & 0x38 == 0 && immediate == 0
+    let length = rex + 2 + scaled_index + displacement + 1;
+    let is_load = opcode == 0xf6 && modrm & 0x38 == 0 && code.get(length - 1) == Some(&0);
+    is_load.then_some(length)
 }
 
 fn header() -> PathBuf {
@@ -200,7 +204,7 @@ fn only_state(holds: bool) -> bool {
 /// The kinds of the first `N` markers in a function of this program.
 fn first_markers<const N: usize>(function: usize) -> Vec<u8> {
     // Functions this small have no more; and the code has at least as many bytes after them.
-    const LENGTH: usize = 128;
+    const LENGTH: usize = 256;
     let code = std::ptr::with_exposed_provenance::<u8>(function);
     // SAFETY: the code of a program may be read; that of this one goes on after these functions.
     let code = unsafe { std::slice::from_raw_parts(code, LENGTH) };

@@ -12,6 +12,8 @@ pub const MAX_WINDOWS: usize = 1024;
 /// Longest name of a region, and most of them; `plugin/regions.h` has the same.
 const MAX_NAME: u64 = 127;
 const MAX_NAMES: usize = 1 << 12;
+/// Most cells of a run; `plugin/cells.h` has half as many.
+const MAX_CELLS: usize = 1 << 21;
 /// Most wrong marks of a run that are kept.
 const MAX_MISUSES: usize = 16;
 /// Most rows of a run; `plugin/account.h` has fewer.
@@ -93,6 +95,23 @@ pub struct Account {
     pub regions: Vec<AccountRegion>,
     /// How it marked them wrongly.
     pub misuses: Vec<Misuse>,
+    /// What each row executed where in the kernel's code, if that was asked for.
+    pub cells: Vec<AccountCell>,
+}
+
+/// What a row executed in a block of the kernel's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountCell {
+    /// The row's kind.
+    pub kind: AccountKind,
+    /// Which of that kind.
+    pub id: u32,
+    /// The block's first address.
+    pub address: u64,
+    /// How often it was entered.
+    pub times: u64,
+    /// Instructions retired.
+    pub instructions: u64,
 }
 
 /// A region of a program in one run.
@@ -193,6 +212,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         names: Vec::new(),
         regions: Vec::new(),
         misuses: Vec::new(),
+        cells: Vec::new(),
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
@@ -208,6 +228,7 @@ struct Reader<R> {
     /// Of the run that is being read.
     regions: Vec<AccountRegion>,
     misuses: Vec<Misuse>,
+    cells: Vec<AccountCell>,
 }
 
 impl<R: Read> Reader<R> {
@@ -228,6 +249,7 @@ impl<R: Read> Reader<R> {
             };
             self.regions.clear();
             self.misuses.clear();
+            self.cells.clear();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -244,7 +266,7 @@ impl<R: Read> Reader<R> {
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
-        Ok(Account { idled, rows, regions, misuses })
+        Ok(Account { idled, rows, regions, misuses, cells: take(&mut self.cells) })
     }
 
     /// A record about regions.
@@ -262,6 +284,7 @@ impl<R: Read> Reader<R> {
                 Ok(())
             }
             6 => self.misuse(),
+            7 => self.cell(),
             _ => Err("it has a record of an unknown kind"),
         }
     }
@@ -279,9 +302,16 @@ impl<R: Read> Reader<R> {
 
     fn region(&mut self) -> Result<(), &'static str> {
         let name = self.number()?;
-        let [steps, surplus, string_bytes, _lines, held, failed] =
-            [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
-        let instructions = steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
+        let [steps, surplus, string_bytes, _lines, held, failed] = [
+            self.number()?,
+            self.number()?,
+            self.number()?,
+            self.number()?,
+            self.number()?,
+            self.number()?,
+        ];
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
         let region = self.region_of(name)?;
         region.count += 1;
         region.unproved += u64::from(held == 0 && failed == 0);
@@ -335,14 +365,33 @@ impl<R: Read> Reader<R> {
         name.cloned().ok_or("it refers to a name that it has not told")
     }
 
-    fn row(&mut self) -> Result<AccountRow, &'static str> {
+    fn row_key(&mut self) -> Result<(AccountKind, u32), &'static str> {
         let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
         let kind = kind.ok_or("a row is of an unknown kind")?;
         let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
+        Ok((kind, id))
+    }
+
+    fn cell(&mut self) -> Result<(), &'static str> {
+        let (kind, id) = self.row_key()?;
+        let (address, times) = (self.number()?, self.number()?);
+        let (steps, surplus) = (self.number()?, self.number()?);
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a cell has less than no instruction")?;
+        if self.cells.len() == MAX_CELLS {
+            return Err("a run has too many cells");
+        }
+        self.cells.push(AccountCell { kind, id, address, times, instructions });
+        Ok(())
+    }
+
+    fn row(&mut self) -> Result<AccountRow, &'static str> {
+        let (kind, id) = self.row_key()?;
         let calls = self.number()?;
         let steps = self.number()?;
         let surplus = self.number()?;
-        let instructions = steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
         let string_bytes = self.number()?;
         let lines = self.number()?;
         Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines })

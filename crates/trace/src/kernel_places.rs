@@ -74,7 +74,8 @@ impl KernelPlaces {
     /// It is no such text, or lacks what every supported kernel has.
     pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
         let code = Code::read(kallsyms)?;
-        let mut finder = Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
+        let mut finder =
+            Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
         finder.entries()?;
         finder.system_calls()?;
         finder.softirqs()?;
@@ -168,9 +169,12 @@ impl Finder<'_> {
         let end = self.required("__entry_text_end")?;
         write_line(&mut self.table, first, (end, letter::ENTRY_TEXT, 0));
         self.add(self.required("entry_SYSCALL_64")?, letter::SYSCALL_ENTRY, 0);
-        for name in
-            ["entry_INT80_compat", "entry_SYSENTER_compat", "entry_SYSCALL_compat", "asm_int80_emulation"]
-        {
+        for name in [
+            "entry_INT80_compat",
+            "entry_SYSENTER_compat",
+            "entry_SYSCALL_compat",
+            "asm_int80_emulation",
+        ] {
             if let Some(address) = self.code.by_name.get(name) {
                 self.add(*address, letter::SYSCALL_ENTRY, 1);
             }

@@ -36,8 +36,8 @@ mod tree;
 mod window;
 
 pub use accounts::{
-    Account, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS, Misuse, RegionWindow,
-    UNNAMED, VECTOR, accounts,
+    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS,
+    Misuse, RegionWindow, UNNAMED, VECTOR, accounts,
 };
 pub use census::SlowInstruction;
 pub use counting::{Counting, CountingError, WindowEvents, count};

@@ -9,7 +9,8 @@ use pathmeter_wire::{job, plan::Plan};
 pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init"));
 
 /// The same of the agent that executes a program of the user's.
-pub const PROGRAM_AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init_program"));
+pub const PROGRAM_AGENT: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init_program"));
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
 const MAX_LOST: usize = 4;

@@ -24,6 +24,15 @@ use crate::{
 /// Bytes of each output of the program that are kept.
 pub const MAX_KEPT: usize = 256 << 10;
 
+/// What the program plugin is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Accounting<'a> {
+    /// The table of the kernel's places, as the plugin reads it.
+    pub places: &'a [u8],
+    /// Whether it tells in which blocks of the kernel's code the instructions are as well.
+    pub functions: bool,
+}
+
 /// What came of a program.
 #[derive(Debug)]
 pub struct RanProgram<C> {
@@ -48,8 +57,7 @@ pub struct Written {
     pub total: u64,
 }
 
-/// Executes the program of `initramfs` in the request's runs. `places` is the table that the plugin
-/// reads; `read` is handed its stream as it comes, on a thread of its own: it should read to the
+/// Executes the program of `initramfs` in the request's runs. `read` is handed its stream as it comes, on a thread of its own: it should read to the
 /// end, and what it returns is handed back.
 ///
 /// # Errors
@@ -58,12 +66,12 @@ pub struct Written {
 pub fn run_program<C: Send>(
     request: &Request<'_>,
     initramfs: &Initramfs,
-    places: &[u8],
+    asked: Accounting<'_>,
     read: &(dyn Fn(File) -> C + Sync),
 ) -> Result<RanProgram<C>, VmError> {
     let plugin = Plugin::Program.for_qemu(request.qemu, request.interrupt)?;
     let failed = |what| move |source| VmError::Host { what, source };
-    let table = memory_file("pathmeter-places", places)?;
+    let table = memory_file("pathmeter-places", asked.places)?;
     let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
     let files = vec![
@@ -71,7 +79,7 @@ pub fn run_program<C: Send>(
         (fd::COUNTS, writer),
         (fd::PLACES, OwnedFd::from(table)),
     ];
-    let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib)];
+    let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib, asked)];
     let extra = Extra { files, arguments, ..Extra::default() };
     std::thread::scope(|scope| {
         let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
@@ -85,10 +93,11 @@ pub fn run_program<C: Send>(
     })
 }
 
-fn plugin_argument(memory_mib: u32) -> String {
+fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     let ram = u64::from(memory_mib) << 20;
     let (plugin, counts, places) = (fd::PLUGIN, fd::COUNTS, fd::PLACES);
-    format!("/proc/self/fd/{plugin},fd={counts},places={places},ram={ram}")
+    let functions = u8::from(asked.functions);
+    format!("/proc/self/fd/{plugin},fd={counts},places={places},ram={ram},functions={functions}")
 }
 
 fn run_in<G: Guest>(

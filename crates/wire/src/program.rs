@@ -121,9 +121,7 @@ mod tests {
         let mut buffer = [0; 256];
         let frame = next_frame(begin(&mut buffer, 5).unwrap()).unwrap().unwrap();
         assert_eq!(read_begin(&frame), Ok(5));
-        for how in
-            [ProgramEnded::Exit(3), ProgramEnded::Signal(11), ProgramEnded::NotExecuted(8)]
-        {
+        for how in [ProgramEnded::Exit(3), ProgramEnded::Signal(11), ProgramEnded::NotExecuted(8)] {
             let sent = ProgramEnd { run: 1, how, clock: 1 << 40 };
             let frame = next_frame(end(&mut buffer, sent).unwrap()).unwrap().unwrap();
             assert_eq!(read_end(&frame), Ok(sent));

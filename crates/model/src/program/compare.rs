@@ -12,6 +12,7 @@ use pathmeter_trace::Event;
 
 use super::comparison::{CostChange, CostComparison, ProgramComparisonSchema};
 use super::cost::{Counts, RowCost, histogram, split};
+use super::functions::explain;
 use crate::compare::{compare_paths, configuration_differences, percent_of};
 use crate::events::differing_event;
 use crate::{
@@ -41,6 +42,7 @@ pub fn compare_programs(
         sum: total(|_| true),
         own_work: total(RowKind::is_own_work),
         summary: ProgramSummary::of(&rows, &regions),
+        explanations: explain(base, new, &rows),
         rows,
         regions,
         configuration_differences: program_differences(base, new),

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConfigurationDifference, Ended, EventComparison, PathComparison, RowCost, RowKind, SideInfo,
-    Summary, Verdict,
+    ConfigurationDifference, Ended, EventComparison, PathComparison, RowCost, RowExplanation,
+    RowKind, SideInfo, Summary, Verdict,
 };
 
 /// The name and version of the document.
@@ -42,6 +42,10 @@ pub struct ProgramComparison {
     /// The program's own regions: base's in base's order, then those only in new.
     #[serde(default)]
     pub regions: Vec<PathComparison>,
+    /// In which functions the rows that changed differ, in the rows' order; absent if a side was
+    /// measured without functions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanations: Option<Vec<RowExplanation>>,
     /// In what else than the kernel the two were measured differently; empty unless the reader
     /// admitted it.
     #[serde(default)]

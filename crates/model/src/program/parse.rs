@@ -14,6 +14,10 @@ use crate::{
 pub const MAX_PROGRAM_RUNS: usize = 1 << 10;
 /// Most different rows in all runs; with the bound for runs it bounds the time of a comparison.
 pub const MAX_ROWS: usize = 1 << 10;
+/// Most functions of all rows together: every function of a kernel in several rows.
+const MAX_FUNCTIONS: usize = 1 << 18;
+/// Longest name of a function, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
+const MAX_FUNCTION_BYTES: usize = 512;
 /// Before the name of each of a program's own regions.
 const REGION_PREFIX: &str = "user.";
 
@@ -86,6 +90,10 @@ fn check_sizes(result: &ProgramResult) -> Result<(), ParseError> {
         )?;
     }
     bounded("number of different rows in runs", rows.len(), MAX_ROWS)?;
+    let functions = result.functions.iter().flatten().flat_map(|row| &row.functions);
+    bounded("number of functions in all rows", functions.clone().count(), MAX_FUNCTIONS)?;
+    let longest = functions.map(|function| function.function.len()).max().unwrap_or(0);
+    bounded("length of a function's name in bytes", longest, MAX_FUNCTION_BYTES)?;
     let Output { stdout, stderr } = &result.output;
     // No number of steps or instructions in a run exceeds its clock if the rows add up.
     let clocks = result.runs.iter().enumerate();

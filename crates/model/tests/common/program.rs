@@ -45,6 +45,7 @@ pub(crate) fn program(name: &str, runs: Vec<ProgramRun>) -> ProgramResult {
         output: Output { stdout, stderr: Written::default() },
         runs,
         regions: vec![],
+        functions: None,
         notes: vec![],
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use anstyle::Style as Paint;
 use pathmeter_model::{
     CostChange, CostComparison, EventComparison, PathComparison, ProgramComparison, ProgramSummary,
-    RowComparison, RowSummary, Verdict,
+    RowComparison, RowExplanation, RowSummary, Verdict,
 };
 use pathmeter_trace::Event;
 
@@ -13,11 +13,17 @@ use super::{ENDED, HOW_TO_UNFOLD, NONE, PROGRAM, Rows, calls, command, label, nu
 use crate::comparison::{
     Placement, SEVERAL_VALUES, differences, fact, paths, sides, tally, verdicts,
 };
-use crate::number::{percent, share, signed};
+use crate::number::{grouped, percent, share, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 const FIRST_RUN: &str = "first run";
+/// Rows that are shown of those that changed, in the later runs and in the first one; of functions
+/// in each row that is explained; and rows that are explained.
+const MOST_CHANGED: usize = 12;
+const MOST_CHANGED_FIRST: usize = 4;
+const MOST_FUNCTIONS: usize = 6;
+const MOST_EXPLAINED: usize = 5;
 
 /// The two kernels; a row for each kind of work in the later runs, the largest difference first;
 /// the same for the first run; the program's own regions, and how many rows have each verdict.
@@ -33,6 +39,7 @@ pub fn program_comparison_table(
         judged(comparison, rows, style),
         first(comparison, rows, style),
         legend(comparison, style),
+        explanations(comparison, rows, style),
         regions(&comparison.regions, style),
         differences(&comparison.configuration_differences, style),
         summary(&comparison.summary, style),
@@ -54,7 +61,8 @@ fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let heading = if comparison.sum.later.is_some() { "later runs" } else { FIRST_RUN };
     let (marked, sums) = (is_marked(comparison), sums(comparison));
     let is_same = |row: &&RowComparison| shown == Rows::Folded && is_same(&row.cost);
-    let (same, changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
+    let (same, mut changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
+    let rest = rest(&mut changed, shown, MOST_CHANGED);
     let mut table = table(heading);
     for row in changed {
         let text = label(row.kind, &row.name);
@@ -66,7 +74,31 @@ fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     }
     let same = same.into_iter().map(|row| row.cost.judged());
     let fold = fold(same, comparison.sum.judged(), style);
-    "\n".to_owned() + &table.render(style) + &fold
+    let more = more(&rest, |row| row.cost.judged(), style);
+    "\n".to_owned() + &table.render(style) + &more + &fold
+}
+
+/// Takes away what is not shown of rows that are sorted, the largest difference first.
+fn rest<'a>(rows: &mut Vec<&'a RowComparison>, shown: Rows, most: usize) -> Vec<&'a RowComparison> {
+    match shown {
+        Rows::All => Vec::new(),
+        Rows::Folded => rows.split_off(most.min(rows.len())),
+    }
+}
+
+/// `23 more rows differ by +1,234 instructions in all: --all shows them`.
+fn more<'a>(
+    rows: &[&'a RowComparison],
+    change: impl Fn(&'a RowComparison) -> &'a CostChange,
+    style: Style,
+) -> String {
+    let sum = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(change(row).difference));
+    let sum = signed(sum);
+    match rows.len() {
+        0 => String::new(),
+        1 => quiet(&format!("1 more row differs by {sum}: {HOW_TO_UNFOLD}"), style),
+        more => quiet(&format!("{more} more rows differ by {sum} in all: {HOW_TO_UNFOLD}"), style),
+    }
 }
 
 /// The first run, if it is not the only one; what is the same is folded.
@@ -77,6 +109,7 @@ fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let is_same = |row: &&RowComparison| shown == Rows::Folded && is_first_same(&row.cost.first);
     let (same, mut changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
     changed.sort_by_key(|row| Reverse(row.cost.first.difference.unsigned_abs()));
+    let rest = rest(&mut changed, shown, MOST_CHANGED_FIRST);
     let mut table = table(FIRST_RUN);
     for row in changed {
         let change = &row.cost.first;
@@ -88,7 +121,8 @@ fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     }
     let same = same.into_iter().map(|row| &row.cost.first);
     let fold = fold(same, &comparison.sum.first, style);
-    "\n".to_owned() + &table.render(style) + &fold
+    let more = more(&rest, |row| &row.cost.first, style);
+    "\n".to_owned() + &table.render(style) + &more + &fold
 }
 
 /// What stands below the rows.
@@ -219,6 +253,47 @@ fn legend(comparison: &ProgramComparison, style: Style) -> String {
     ];
     let lines: String = lines.into_iter().flatten().map(|line| quiet(line, style)).collect();
     "\n".to_owned() + &lines
+}
+
+/// The functions in which the rows that changed differ.
+fn explanations(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
+    let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
+    let explained = comparison.explanations.iter().flatten().take(most);
+    explained.map(|row| explanation(row, shown, style)).collect()
+}
+
+fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
+    let mut table = Table::new(&[
+        (&*label(row.kind, &row.name), Align::Left),
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("difference", Align::Right),
+        ("calls", Align::Left),
+    ]);
+    let most = if shown == Rows::All { usize::MAX } else { MOST_FUNCTIONS };
+    for one in row.functions.iter().take(most) {
+        let calls = match (one.base_calls, one.new_calls) {
+            (base, new) if base == new => grouped(base),
+            (base, new) => format!("{} → {}", grouped(base), grouped(new)),
+        };
+        table.row([
+            one.function.as_str().into(),
+            grouped(one.base).into(),
+            grouped(one.new).into(),
+            signed(one.difference).into(),
+            calls.into(),
+        ]);
+    }
+    let rest = row.functions.iter().skip(most);
+    let sum = rest.clone().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
+    let more = match rest.count() {
+        0 => String::new(),
+        more => quiet(
+            &format!("{more} more functions differ by {} in all: {HOW_TO_UNFOLD}", signed(sum)),
+            style,
+        ),
+    };
+    "\n".to_owned() + &table.render(style) + &more
 }
 
 /// The program's own regions, if it has any.
