@@ -34,6 +34,7 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let job = read()?;
     prepare();
+    load_modules(&job)?;
     let mut launch = Launch::new(&job)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
@@ -79,6 +80,29 @@ fn prepare() {
     // A program that does not need them must not fail for what a kernel lacks.
     let _ = sys::set_host_name(NAME);
     let _ = socket::bring_loopback_up();
+}
+
+/// Loads the job's kernel modules.
+fn load_modules(job: &Job<'_>) -> Result<(), Trouble> {
+    for module in job.modules.iter() {
+        let (path, may_refuse) = match module {
+            [b'?', path @ ..] => (path, true),
+            path => (path, false),
+        };
+        let loaded = sys::open(CStr::new(path), flag::O_RDONLY, 0).and_then(|fd| {
+            let loaded = sys::load_module(fd, CStr::new(b"\0"));
+            let _ = sys::close(fd);
+            loaded
+        });
+        if let (Err(error), false) = (loaded, may_refuse) {
+            let name = core::str::from_utf8(path.strip_suffix(&[0]).unwrap_or(path));
+            return Err(Text::format(format_args!(
+                "the kernel does not load the module {} (error {error})",
+                name.unwrap_or("?")
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What becomes the program: pointers for execve(2), and what the child leaves to its parent, whose

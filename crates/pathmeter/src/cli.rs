@@ -308,6 +308,13 @@ pub(crate) struct RunArgs {
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
+    /// Load a module of the kernel's before, and all that it needs; repeated
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) module: Vec<String>,
+    /// Where modules are found, such as /lib/modules/VERSION or a build folder; by default the
+    /// kernel's own package
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) modules: Option<PathBuf>,
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,

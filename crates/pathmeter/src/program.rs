@@ -4,9 +4,11 @@
 //! end as expected, or whose rows do not add up to the guest's clock, gives no document.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Output, Program, ProgramResult, ProgramSchema, Written};
+use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry};
 use pathmeter_trace::{Accounts, KernelPlaces, Symbols};
 use pathmeter_vm::{
@@ -30,41 +32,98 @@ const STEP_MIB: u64 = 128;
 /// Most memory in MiB: microvm has all of it below this address.
 const MOST_MIB: u64 = 3072;
 
-/// A program, packed.
+/// A program, packed, and how it is to be run.
 pub(crate) struct PackedProgram {
-    initramfs: Initramfs,
+    packed: Packed,
     /// As documents name it.
     program: Program,
+    /// Perturbed runs.
+    runs: u32,
     /// The exit code that makes a run of it a measurement.
     expected: u8,
+    /// Bytes that a file may grow to.
+    file_limit: u64,
 }
 
 impl PackedProgram {
-    /// For so many perturbed runs, each of which must end with the exit code `expected`.
-    pub(crate) fn new(packed: &Packed, runs: u32, expected: u8) -> Self {
-        let entries: Vec<Entry<'_>> = packed.entries.iter().map(entry).collect();
-        let job = Job {
-            runs,
-            fresh_tmp: !entries.iter().any(|entry| entry.name().starts_with("tmp/")),
-            file_limit: u64::from(memory_for(packed.bytes)) << 18,
-            executable: &packed.executable,
-            stdin: packed.stdin.as_deref(),
-            arguments: &packed.arguments,
-            environment: &packed.environment,
-        };
-        let initramfs = Initramfs::for_program(&entries, &job);
+    /// For so many perturbed runs in a guest of so much memory, in MiB; each run must end with the
+    /// exit code `expected`.
+    pub(crate) fn new(packed: Packed, runs: u32, memory_mib: u32, expected: u8) -> Self {
         let text = |words: &[Vec<u8>]| -> Vec<String> {
             words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
         };
-        let program = Program {
-            command: text(&packed.arguments),
-            environment: text(&packed.environment),
-            packed_sha256: sha256(initramfs.as_bytes()),
-            files: packed.files,
-            bytes: packed.bytes,
-            modules: Vec::new(),
+        let mut this = Self {
+            program: Program {
+                command: text(&packed.arguments),
+                environment: text(&packed.environment),
+                packed_sha256: String::new(),
+                files: packed.files,
+                bytes: packed.bytes,
+                modules: Vec::new(),
+            },
+            packed,
+            runs,
+            expected,
+            file_limit: u64::from(memory_mib) << 18,
         };
-        Self { initramfs, program, expected }
+        // Modules belong to the kernel: the same program has the same hash on all of them.
+        this.program.packed_sha256 = sha256(this.initramfs(&[]).as_bytes());
+        this
+    }
+
+    /// The guest's first files, with these kernel modules.
+    fn initramfs(&self, modules: &[Module]) -> Initramfs {
+        let paths: Vec<String> =
+            modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
+        let folder = Entry::Directory { name: MODULES, mode: 0o755 };
+        let files = modules.iter().zip(&paths);
+        let files =
+            files.map(|(module, name)| Entry::File { name, mode: 0o644, data: &module.bytes });
+        let mut entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
+        let fresh_tmp = !entries.iter().any(|entry| entry.name().starts_with("tmp/"));
+        if !modules.is_empty() {
+            entries.push(folder);
+            entries.extend(files);
+        }
+        let words = modules.iter().zip(&paths).map(|(module, path)| {
+            format!("{}/{path}", if module.optional { "?" } else { "" }).into_bytes()
+        });
+        let words: Vec<Vec<u8>> = words.collect();
+        let job = Job {
+            runs: self.runs,
+            fresh_tmp,
+            file_limit: self.file_limit,
+            executable: &self.packed.executable,
+            stdin: self.packed.stdin.as_deref(),
+            arguments: &self.packed.arguments,
+            environment: &self.packed.environment,
+            modules: &words,
+        };
+        Initramfs::for_program(&entries, &job)
+    }
+}
+
+/// Where the guest has the kernel's modules.
+const MODULES: &str = ".modules";
+
+/// The modules of a kernel that a program needs, by name: out of its own package, or out of a
+/// folder of the user's.
+pub(crate) struct ModuleRequest<'a> {
+    /// Their names, or files of their own.
+    pub(crate) names: &'a [String],
+    /// The folder; the kernel's file without one.
+    pub(crate) folder: Option<&'a Path>,
+}
+
+impl ModuleRequest<'_> {
+    /// The modules for the kernel in `image`, in the order in which they are loaded.
+    fn of(&self, image: &Image) -> Result<Vec<Module>, Failure> {
+        if self.names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let release = image.load().ok().and_then(|kernel| kernel.release);
+        let source = self.folder.unwrap_or(image.name());
+        modules(source, self.names, release.as_deref()).map_err(Failure::Packing)
     }
 }
 
@@ -94,25 +153,40 @@ pub(crate) fn kernel_names(
     Ok(KernelNames { places, symbols })
 }
 
+/// What is to be measured.
+pub(crate) struct Asked<'a> {
+    /// The program.
+    pub(crate) packed: &'a PackedProgram,
+    /// The kernel modules that it needs.
+    pub(crate) modules: &'a ModuleRequest<'a>,
+    /// Whether each function of the kernel is counted as well.
+    pub(crate) functions: bool,
+}
+
 /// Runs the program on the kernel in `image`.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
-    packed: &PackedProgram,
+    asked: &Asked<'_>,
     kernel: &KernelNames,
-    functions: bool,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
+    let Asked { packed, modules, functions } = *asked;
+    let modules = modules.of(image)?;
+    let initramfs = packed.initramfs(&modules);
     let asked = Accounting { places: kernel.places.table(), functions };
     let read = &|stream| pathmeter_trace::accounts(stream);
-    let ran = session.run_program(image, &packed.initramfs, asked, read, progress)?;
-    document(session, image, packed, kernel, ran)
+    let ran = session.run_program(image, &initramfs, asked, read, progress)?;
+    let names = modules.into_iter().map(|module| module.name).collect();
+    let program = Program { modules: names, ..packed.program.clone() };
+    document(session, image, packed, program, kernel, ran)
 }
 
 fn document(
     session: &Session,
     image: &Image,
     packed: &PackedProgram,
+    program: Program,
     kernel: &KernelNames,
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
@@ -123,12 +197,12 @@ fn document(
     let Accounted { runs, regions, functions } =
         accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
     let own = ran.firmware == Firmware::Own;
-    let agent = (sha256(PROGRAM_AGENT), sha256(packed.initramfs.as_bytes()));
+    let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
     Ok(ProgramResult {
         schema: ProgramSchema::V1,
         subject: image.subject(),
         configuration: session.program_configuration(image, ran.release, own, agent),
-        program: packed.program.clone(),
+        program,
         ended,
         output,
         runs,

@@ -13,7 +13,7 @@ use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
 use crate::output::Screen;
-use crate::program::{self, PackedProgram};
+use crate::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
 use crate::session::Session;
 use crate::setup;
@@ -96,10 +96,12 @@ fn measure_all(
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), kernels)?;
     let memory = args.guest.memory.max(program::memory_for(packed.bytes));
-    let packed = PackedProgram::new(&packed, args.guest.perturb, args.exit_code);
+    let packed = PackedProgram::new(packed, args.guest.perturb, memory, args.exit_code);
+    let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
+    let asked = Asked { packed: &packed, modules: &modules, functions: args.explain };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
-    let one = |image: &Image| one_of([&session, &guests], image, &packed, args.explain, &board);
+    let one = |image: &Image| one_of([&session, &guests], image, &asked, &board);
     match &images[..] {
         [base, new] if !base.is_same_as(new) => {
             let (base, new) = at_once(|| one(base), || one(new));
@@ -117,14 +119,13 @@ fn measure_all(
 fn one_of(
     [session, guests]: [&Session; 2],
     image: &Image,
-    packed: &PackedProgram,
-    functions: bool,
+    asked: &Asked<'_>,
     board: &Board,
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
     let names = program::kernel_names(session, image, &report)?;
-    let result = program::measure(guests, image, packed, &names, functions, &report);
+    let result = program::measure(guests, image, asked, &names, &report);
     line.clear();
     result
 }

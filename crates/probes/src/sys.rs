@@ -73,6 +73,7 @@ pub mod nr {
     pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
     pub const GETCPU: usize = 309;
+    pub const FINIT_MODULE: usize = 313;
     pub const MEMFD_CREATE: usize = 319;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
     pub const LAB: usize = 500;
@@ -243,6 +244,8 @@ wrapper! {
     duplicate(fd: usize => fd, number: usize => number) = nr::DUP2;
     /// `memfd_create(2)` without flags.
     memory_file(name: CStr<'_> => name.address()) = nr::MEMFD_CREATE;
+    /// `finit_module(2)`: `words` are the module's parameters.
+    load_module(fd: usize => fd, words: CStr<'_> => words.address()) = nr::FINIT_MODULE;
     /// lseek(2).
     seek(fd: usize => fd, offset: usize => offset, from: usize => from) = nr::LSEEK;
     /// iopl(2).

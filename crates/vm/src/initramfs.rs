@@ -37,6 +37,9 @@ pub struct Job<'a> {
     pub arguments: &'a [Vec<u8>],
     /// Its environment.
     pub environment: &'a [Vec<u8>],
+    /// The guest's paths of the kernel modules to be loaded before it; `?` stands before one that
+    /// may refuse.
+    pub modules: &'a [Vec<u8>],
 }
 
 /// An initramfs: the same bytes for the same agent and plan, always.
@@ -65,7 +68,7 @@ impl Initramfs {
         job::write(
             (job.runs, job.fresh_tmp, job.file_limit),
             (job.executable.as_bytes(), job.stdin.unwrap_or_default().as_bytes()),
-            (job.arguments, job.environment),
+            [job.arguments, job.environment, job.modules],
             |piece| text.extend_from_slice(piece),
         );
         let given: HashSet<&str> = files.iter().map(Entry::name).collect();

@@ -3,12 +3,14 @@
 //! Fields one after the other, each ended by a NUL byte:
 //!
 //! ```text
-//! pathmeter program 1␀ RUNS␀ FLAGS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀ N␀ N arguments␀… N␀ N variables␀…
+//! pathmeter program 1␀ RUNS␀ FLAGS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀
+//!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀…
 //! ```
 //!
 //! RUNS, FILE-LIMIT (bytes) and both N are decimal. FLAGS has a letter for each thing that the agent
-//! shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. The file is the last
-//! of the initramfs, so where it is, all of it has arrived.
+//! shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a file
+//! of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file is the
+//! last of the initramfs, so where it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 
@@ -42,6 +44,8 @@ pub struct Job<'a> {
     pub arguments: Words<'a>,
     /// Its environment.
     pub environment: Words<'a>,
+    /// The kernel modules to be loaded before it, in this order.
+    pub modules: Words<'a>,
 }
 
 /// A list of byte strings that each end in NUL.
@@ -143,16 +147,18 @@ impl<'a> Job<'a> {
             stdin: fields.take()?,
             arguments: fields.words()?,
             environment: fields.words()?,
+            modules: fields.words()?,
         };
         if fields.rest.is_empty() { Ok(job) } else { Err(fields.wrong()) }
     }
 }
 
-/// Hands a job's text, piece by piece, to `put`. The words must have no NUL in them.
+/// Hands a job's text, piece by piece, to `put`: arguments, environment and modules are `words`,
+/// which must have no NUL in them.
 pub fn write<W: AsRef<[u8]>>(
     (runs, fresh_tmp, file_limit): (u32, bool, u64),
     (executable, stdin): (&[u8], &[u8]),
-    (arguments, environment): (&[W], &[W]),
+    words: [&[W]; 3],
     mut put: impl FnMut(&[u8]),
 ) {
     let mut field = |bytes: &[u8]| {
@@ -165,7 +171,7 @@ pub fn write<W: AsRef<[u8]>>(
     decimal(file_limit, &mut field);
     field(executable);
     field(stdin);
-    for words in [arguments, environment] {
+    for words in words {
         decimal(words.len() as u64, &mut field);
         words.iter().for_each(|word| field(word.as_ref()));
     }
@@ -193,9 +199,14 @@ mod tests {
 
     fn written(runs: u32, tmp: bool, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write((runs, tmp, 1 << 26), (b"/bin/ls", b""), (words, variables), |piece| {
-            bytes.extend_from_slice(piece);
-        });
+        write(
+            (runs, tmp, 1 << 26),
+            (b"/bin/ls", b""),
+            [words, variables, &[b"?/m.ko".to_vec()]],
+            |piece| {
+                bytes.extend_from_slice(piece);
+            },
+        );
         bytes
     }
 
@@ -207,7 +218,7 @@ mod tests {
             assert!(Job::read(&whole[..length]).is_err(), "{length}");
         }
         let more = [&whole[..], b"x"].concat();
-        assert_eq!(Job::read(&more).unwrap_err(), NoJob { field: 10 });
+        assert_eq!(Job::read(&more).unwrap_err(), NoJob { field: 12 });
         let other = [b"pathmeter program 2", &whole[19..]].concat();
         assert_eq!(Job::read(&other).unwrap_err(), NoJob { field: 0 });
     }
@@ -231,6 +242,7 @@ mod tests {
             prop_assert_eq!(job.arguments.len(), arguments.len());
             prop_assert_eq!(of(job.arguments), arguments);
             prop_assert_eq!(of(job.environment), environment);
+            prop_assert_eq!(of(job.modules), [b"?/m.ko"]);
         }
 
         #[test]
