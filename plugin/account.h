@@ -35,6 +35,7 @@ struct counts {
 	uint64_t surplus;	/* of these, those of string instructions beyond one each */
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
+	uint64_t user;		/* instructions of a program's; of all that was executed only */
 };
 
 /* A string instruction that may be executed once more. */
@@ -90,7 +91,7 @@ struct row {
 
 /* What the counters say at a boundary. */
 struct reading {
-	uint64_t user, kernel, surplus, string_bytes, lines;
+	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines;
 };
 
 static struct {
@@ -99,6 +100,7 @@ static struct {
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
 	uint64_t undone_surplus;	/* of these, string instructions beyond the first execution */
+	uint64_t user_faults, undone_user_surplus;	/* the same, in code of a program's */
 	struct task *current;
 	struct task *tasks[MOST_TASKS];
 	size_t task_count;
@@ -220,6 +222,8 @@ static struct counts totals(const struct reading *now)
 		.surplus = now->surplus - account.undone_surplus,
 		.string_bytes = now->string_bytes,
 		.lines = now->lines,
+		.user = now->user - account.user_faults -
+			(now->user_surplus - account.undone_user_surplus),
 	};
 }
 
@@ -260,6 +264,7 @@ static void open_account(uint64_t id, const struct reading *now)
 	forget_cells();
 	account.task_count = account.row_count = 0;
 	account.faults = account.undone_surplus = 0;
+	account.user_faults = account.undone_user_surplus = 0;
 	account.lost = NOT_LOST;
 	account.last = *now;
 	account.current = NULL;
@@ -320,6 +325,10 @@ static void undo(void)
 	undo_block(task, frame);
 	account.faults++;
 	account.undone_surplus += frame->repeating;
+	if (task->depth == 1 && task->in_user) {
+		account.user_faults++;
+		account.undone_user_surplus += frame->repeating;
+	}
 }
 
 /* Ends the frame on top; a string instruction below goes on in `repeat`. */

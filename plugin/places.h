@@ -9,6 +9,7 @@
 #define PLUGIN_PLACES_H
 
 #include "common.h"
+#include "functions.h"
 
 enum place_kind {
 	SYSCALL_ENTRY = 'e',	/* id: 0 by a 64-bit call, 1 by a 32-bit one */
@@ -22,8 +23,10 @@ enum place_kind {
 	SWITCH = 'w',		/* from task to task */
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
+	FUNCTION = 'u',		/* of the program's: functions.h */
 };
 
+/* In another form: `u`, where in a page a function of the program's begins, its bytes, its name. */
 #define VECTOR 0x10000		/* an interrupt's id that is its vector, not the number of a name */
 
 struct place {
@@ -48,7 +51,13 @@ static bool read_places(int fd)
 
 	if (!file)
 		return false;
-	while (good && fscanf(file, " %c %llx %llx %x", &kind, &first, &end, &place.id) == 4) {
+	while (good && fscanf(file, " %c", &kind) == 1) {
+		if (kind == FUNCTION) {
+			good = read_function(file);
+			continue;
+		}
+		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)
+			good = false;
 		place.kind = kind;
 		place.first = first;
 		place.end = end;

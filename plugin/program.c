@@ -16,6 +16,7 @@
 #include "common.h"
 #include "account.h"
 #include "memory.h"
+#include "callgrind.h"
 #include "places.h"
 #include "regions.h"
 #include "steps.h"
@@ -27,6 +28,7 @@ enum { USER_STEPS, KERNEL_STEPS };
 
 static struct {
 	uint64_t surplus;	/* executions of string instructions beyond the first */
+	uint64_t user_surplus;	/* of these, in code of a program's */
 	uint64_t string_bytes;
 	uint64_t lines;
 	uint64_t idled;		/* times that the CPU was told to wait */
@@ -49,7 +51,8 @@ static struct reading reading(uint64_t after)
 {
 	return (struct reading){
 		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
-		.surplus = seen.surplus, .string_bytes = seen.string_bytes, .lines = seen.lines,
+		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
+		.string_bytes = seen.string_bytes, .lines = seen.lines,
 	};
 }
 
@@ -225,7 +228,10 @@ static void on_string(unsigned int vcpu, void *data)
 	uint64_t now = all_steps();
 
 	(void)vcpu;
-	seen.surplus += repeat.instruction == data && repeat.next == now;
+	if (repeat.instruction == data && repeat.next == now) {
+		seen.surplus++;
+		seen.user_surplus += !is_kernel((uintptr_t)data);
+	}
 	repeat.instruction = data;
 	repeat.next = now + 1;
 	halfway = false;
@@ -276,6 +282,57 @@ static void on_name(unsigned int vcpu, uint32_t info, uint64_t address, void *da
 		return;
 	counts = totals(&now);
 	load_name(stack, info, address, &counts);
+}
+
+static void on_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
+
+	(void)vcpu;
+	(void)data;
+	if (stack && qemu_plugin_mem_is_store(info))
+		stack->call = address;
+}
+
+static void on_function(unsigned int vcpu, void *data)
+{
+	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
+	const struct reading now = reading(0);
+	const struct counts counts = totals(&now);
+
+	(void)vcpu;
+	if (stack)
+		begin_function(stack, data, &counts);
+}
+
+static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	struct region_stack *stack = account.open ? account.current->regions : NULL;
+	const struct reading now = reading(0);
+	const struct counts counts = totals(&now);
+
+	(void)vcpu;
+	(void)data;
+	if (stack && !qemu_plugin_mem_is_store(info))
+		end_function(stack, address, &counts);
+}
+
+/* After the last instruction of a client request. */
+static void on_request(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	uint64_t argument = 0;
+	enum request what;
+	struct counts counts;
+
+	(void)vcpu;
+	(void)data;
+	if (!account.open)
+		return;
+	counts = totals(&now);
+	what = last_request(&argument);
+	carry_out(what, argument, &counts);
+	stored.count = 0;
 }
 
 /* ---- Runs and the stream --------------------------------------------------------------------- */
@@ -336,6 +393,7 @@ static void on_program_begin(unsigned int vcpu, void *data)
 static void on_program_end(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(0);
+	struct counts counts;
 	uint64_t numbers[2];
 
 	(void)vcpu;
@@ -345,6 +403,8 @@ static void on_program_end(unsigned int vcpu, void *data)
 	for (size_t at = 0; at < MOST_TASKS; at++)
 		if (account.tasks[at])
 			leave_regions(account.tasks[at]);
+	counts = totals(&now);
+	end_collection(&counts);
 	close_account(&now);
 	if (unseen)
 		lose(UNSEEN_CODE);
@@ -516,6 +576,39 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
+/* Has the requests of a block of a program's be seen, and what it stores before. */
+static void translate_requests(struct qemu_plugin_tb *tb)
+{
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		size_t end = request_at(tb, i);
+
+		if (!end)
+			continue;
+		for (size_t before = 0; before < i; before++)
+			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, before), on_store,
+							 CB_NO_REGS, MEM_RW, NULL);
+		on_execution(qemu_plugin_tb_get_insn(tb, end - 1), on_request, NULL);
+	}
+}
+
+/* Has a function of the program's be seen that begins here, if functions are regions. */
+static void translate_function(struct qemu_plugin_tb *tb, uint64_t start)
+{
+	const struct function *function = function_count ? function_at(tb, start) : NULL;
+
+	if (function)
+		on_execution(qemu_plugin_tb_get_insn(tb, 0), on_function, function);
+}
+
+static void translate_calls(struct qemu_plugin_insn *insn, const struct instruction *instruction)
+{
+	if (is_call(instruction))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_call, CB_NO_REGS, MEM_RW, NULL);
+	if (is_return(instruction))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_function_return, CB_NO_REGS, MEM_RW,
+						 NULL);
+}
+
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
@@ -524,6 +617,10 @@ static void translate_all(struct qemu_plugin_tb *tb)
 	if (cells.wanted && is_kernel(start))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
 						     (void *)start);
+	if (!is_kernel(start)) {
+		translate_requests(tb);
+		translate_function(tb, start);
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t address = qemu_plugin_insn_vaddr(insn);
@@ -539,7 +636,9 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_name, CB_NO_REGS, MEM_RW, NULL);
 		if (kernel)
 			translate_kernel(insn, &instruction, address);
-		else if (is_privileged(&instruction))
+		else if (function_count)
+			translate_calls(insn, &instruction);
+		if (!kernel && is_privileged(&instruction))
 			on_execution(insn, on_refused, NULL);
 		string = string_accesses(&instruction);
 		if (string != PLAIN) {

@@ -92,4 +92,14 @@ struct qemu_plugin_scoreboard *scoreboard_new(size_t element)
 void *scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu)
 	SYMBOL("scoreboard_find") __attribute__((weak));
 
+/* Reading the guest's memory by virtual address, from version 4 on; GByteArray is GLib's. */
+typedef struct {
+	uint8_t *data;
+	unsigned int len;
+} byte_array_t;
+bool read_memory_v4(uint64_t address, byte_array_t *to, size_t length)
+	SYMBOL("read_memory_vaddr") __attribute__((weak));
+byte_array_t *g_byte_array_new(void) __attribute__((weak));
+uint8_t *g_byte_array_free(byte_array_t *array, int with_data) __attribute__((weak));
+
 #endif

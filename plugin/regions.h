@@ -20,6 +20,7 @@ struct region {
 	uint32_t name;
 	struct counts begin;
 	uint64_t held, failed;	/* expectations */
+	uint64_t returns;	/* of a function: where its return address is; else 0 */
 };
 
 struct region_stack {
@@ -28,6 +29,7 @@ struct region_stack {
 	bool has_ended;		/* one has, which may be expected something of yet: */
 	struct region ended;
 	struct counts counts;	/* of that one */
+	uint64_t call;		/* where the last call stored its return address */
 	enum marker mark;	/* whose name is being read; NO_MARKER if none is */
 	struct counts at_mark;
 	unsigned int loads;	/* of the name, so far */
@@ -87,17 +89,21 @@ static struct region_stack *stack_of(struct task *task)
 	return task->regions;
 }
 
+static void put_region(const struct region *region, const struct counts *counts)
+{
+	const uint64_t numbers[] = {
+		region->name, counts->steps, counts->surplus, counts->user, counts->string_bytes,
+		region->held, region->failed,
+	};
+
+	put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
+}
+
 /* Tells the region that ended last. */
 static void tell_ended(struct region_stack *stack)
 {
-	const uint64_t numbers[] = {
-		stack->ended.name, stack->counts.steps, stack->counts.surplus,
-		stack->counts.string_bytes, stack->counts.lines, stack->ended.held,
-		stack->ended.failed,
-	};
-
 	if (stack->has_ended)
-		put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
+		put_region(&stack->ended, &stack->counts);
 	stack->has_ended = false;
 }
 
@@ -131,7 +137,7 @@ static void end_region(struct region_stack *stack, uint32_t name, const struct c
 		.steps = now->steps - region->begin.steps,
 		.surplus = now->surplus - region->begin.surplus,
 		.string_bytes = now->string_bytes - region->begin.string_bytes,
-		.lines = now->lines - region->begin.lines,
+		.user = now->user - region->begin.user,
 	};
 	stack->has_ended = true;
 	stack->depth--;

@@ -17,6 +17,7 @@ mod defaults;
 mod elf;
 mod error;
 mod folders;
+mod functions;
 mod host;
 mod libraries;
 mod limits;
@@ -41,6 +42,7 @@ use tree::{Node, Tree};
 use view::View;
 
 pub use error::{Kind, Note, PackError};
+pub use functions::{Function, KNOWN_BYTES, functions};
 pub use limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
 pub use tree::{MOUNTED, RESERVED};
 

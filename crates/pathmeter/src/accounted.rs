@@ -145,7 +145,12 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<u64>]) -> PathResult {
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
     let check = |name: &str, value: String| Check { name: name.to_owned(), value };
-    let checks = vec![check("executions", executions.to_string()), check("proved", proved)];
+    let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));
+    let checks = vec![
+        check("executions", executions.to_string()),
+        check("user code", user.to_string()),
+        check("proved", proved),
+    ];
     if samples.iter().all(Vec::is_empty) {
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);

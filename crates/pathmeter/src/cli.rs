@@ -315,6 +315,10 @@ pub(crate) struct RunArgs {
     /// kernel's own package
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) modules: Option<PathBuf>,
+    /// Measure functions of the program as regions: names or patterns of its symbol table, such as
+    /// `*wrapper*`; repeated
+    #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) region_function: Vec<String>,
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,

@@ -7,13 +7,17 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
-use pathmeter_model::{Ended, Output, Program, ProgramResult, ProgramSchema, Written};
+use pathmeter_model::{
+    Ended, Output, Program, ProgramResult, ProgramSchema, Written, parse_program,
+};
 use pathmeter_pack::modules::{Module, modules};
-use pathmeter_pack::{Packed, PackedEntry};
-use pathmeter_trace::{Accounts, KernelPlaces, Symbols};
+use pathmeter_pack::{Packed, PackedEntry, functions};
+use pathmeter_trace::{Accounts, KernelPlaces, ProgramFunction, Symbols};
 use pathmeter_vm::{
     Accounting, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
 };
+
+use wildmatch::WildMatch;
 
 use crate::accounted::{Accounted, KernelNames, accounted};
 use crate::failure::Failure;
@@ -71,6 +75,49 @@ impl PackedProgram {
         this
     }
 
+    /// The functions of the program that match one of `patterns`.
+    ///
+    /// # Errors
+    /// None matches one of them, or more do than can be told apart.
+    pub(crate) fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, Failure> {
+        let name = self.packed.executable.trim_start_matches('/');
+        let executable = self.packed.entries.iter().find_map(|entry| match entry {
+            PackedEntry::File { name: file, data, .. } if file == name => Some(data.as_slice()),
+            _ => None,
+        });
+        let mut found: Vec<ProgramFunction> = Vec::new();
+        for pattern in patterns {
+            let matcher = WildMatch::new(pattern);
+            let functions = functions(executable.unwrap_or_default(), |name| matcher.matches(name));
+            if functions.is_empty() {
+                return Err(Failure::Usage {
+                    message: format!("{name} has no function {pattern}"),
+                    help: "its symbol table must have it (`nm`): a stripped program has none, and \
+                           a compiler may have inlined it"
+                        .to_owned(),
+                });
+            }
+            found.extend(functions.into_iter().map(|function| ProgramFunction {
+                name: plain(&function.name),
+                in_page: function.in_page,
+                bytes: function.bytes,
+            }));
+        }
+        if found.len() > MOST_FUNCTIONS {
+            return Err(Failure::Usage {
+                message: format!("{} functions of {name} match", found.len()),
+                help: format!("name at most {MOST_FUNCTIONS} of them"),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Whether this is a result of it, as it has to end.
+    fn is_of(&self, result: &ProgramResult) -> bool {
+        result.program.packed_sha256 == self.program.packed_sha256
+            && result.ended == Ended::Code(self.expected)
+    }
+
     /// The guest's first files, with these kernel modules.
     fn initramfs(&self, modules: &[Module]) -> Initramfs {
         let paths: Vec<String> =
@@ -101,6 +148,17 @@ impl PackedProgram {
         };
         Initramfs::for_program(&entries, &job)
     }
+}
+
+/// Functions that can be regions at a time; `plugin/functions.h` has as many.
+const MOST_FUNCTIONS: usize = 64;
+/// Longest name of a region, in bytes.
+const LONGEST_NAME: usize = 63;
+
+/// A symbol as a region's name: its beginning, without white space.
+fn plain(symbol: &str) -> String {
+    let allowed = |c: char| if c.is_ascii_graphic() { c } else { '_' };
+    symbol.chars().map(allowed).take(LONGEST_NAME).collect()
 }
 
 /// Where the guest has the kernel's modules.
@@ -161,25 +219,34 @@ pub(crate) struct Asked<'a> {
     pub(crate) modules: &'a ModuleRequest<'a>,
     /// Whether each function of the kernel is counted as well.
     pub(crate) functions: bool,
+    /// The program's functions that are regions.
+    pub(crate) regions: &'a [ProgramFunction],
 }
 
-/// Runs the program on the kernel in `image`.
+/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an earlier
+/// result of the same from the cache.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
     asked: &Asked<'_>,
-    kernel: &KernelNames,
+    names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
-    let Asked { packed, modules, functions } = *asked;
+    let Asked { packed, modules, functions, regions } = *asked;
     let modules = modules.of(image)?;
     let initramfs = packed.initramfs(&modules);
-    let asked = Accounting { places: kernel.places.table(), functions };
-    let read = &|stream| pathmeter_trace::accounts(stream);
-    let ran = session.run_program(image, &initramfs, asked, read, progress)?;
-    let names = modules.into_iter().map(|module| module.name).collect();
-    let program = Program { modules: names, ..packed.program.clone() };
-    document(session, image, packed, program, kernel, ran)
+    let key = session.program_key(image, initramfs.as_bytes(), &format!("{functions} {regions:?}"));
+    let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
+    let loaded = modules.into_iter().map(|module| module.name).collect();
+    let program = Program { modules: loaded, ..packed.program.clone() };
+    let result = session.cached(image, key, progress, parse, || {
+        let kernel = names()?;
+        let asked = Accounting { places: &kernel.places.table(regions), functions };
+        let read = &|stream| pathmeter_trace::accounts(stream);
+        let ran = session.run_program(image, &initramfs, asked, read, progress)?;
+        document(session, image, packed, program, &kernel, ran)
+    })?;
+    Ok(ProgramResult { subject: image.subject(), ..result })
 }
 
 fn document(

@@ -98,7 +98,9 @@ fn measure_all(
     let memory = args.guest.memory.max(program::memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, args.guest.perturb, memory, args.exit_code);
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
-    let asked = Asked { packed: &packed, modules: &modules, functions: args.explain };
+    let regions = packed.regions(&args.region_function)?;
+    let asked =
+        Asked { packed: &packed, modules: &modules, functions: args.explain, regions: &regions };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
     let one = |image: &Image| one_of([&session, &guests], image, &asked, &board);
@@ -124,8 +126,8 @@ fn one_of(
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let names = program::kernel_names(session, image, &report)?;
-    let result = program::measure(guests, image, asked, &names, &report);
+    let names = || program::kernel_names(session, image, &report);
+    let result = program::measure(guests, image, asked, names, &report);
     line.clear();
     result
 }

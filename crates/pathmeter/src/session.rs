@@ -10,14 +10,16 @@ use std::time::Duration;
 
 use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
 use pathmeter_model::{
-    Check, Configuration, MAX_SAMPLE, Measurement, PathResult, ResultSchema, Unit,
+    Check, Configuration, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult, ResultSchema,
+    Unit,
 };
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, FIRMWARE, Firmware, Initramfs, Interrupt,
-    Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu, RanProgram,
-    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
+    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
+    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
+use serde::Serialize;
 
 use crate::cli::GuestArgs;
 use crate::counted::{Counted, PathCounts};
@@ -150,6 +152,46 @@ impl Session {
         self.with_request(image, progress, |request| {
             pathmeter_vm::run_program(request, initramfs, asked, read)
         })
+    }
+
+    /// The document with this key: from the cache, or made by `make` and kept.
+    pub(crate) fn cached<D: Serialize>(
+        &self,
+        image: &Image,
+        key: Key,
+        progress: Report<'_>,
+        parse: impl Fn(&[u8]) -> Option<D>,
+        make: impl FnOnce() -> Result<D, Failure>,
+    ) -> Result<D, Failure> {
+        let Some(cache) = &self.cache else { return make() };
+        let (limit, interrupt) = (self.limit, &self.interrupt);
+        let caller = Caller { limit, interrupt, progress, again: "measuring again" };
+        let read = |entry: Entry| {
+            let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
+            Ok(document.and_then(|document| parse(&document)))
+        };
+        let sought = cache.seek(key, caller, read).map_err(|error| image.failure(error))?;
+        let slot = match sought {
+            Sought::Found(document) => return Ok(document),
+            Sought::Missing(slot) => slot,
+        };
+        let document = make()?;
+        slot.keep(|entry| entry.write_all(&serde_json::to_vec(&document)?));
+        Ok(document)
+    }
+
+    /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
+    pub(crate) fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
+        let parts = [
+            ("document", "program 2"),
+            ("pathmeter", env!("CARGO_PKG_VERSION")),
+            ("image_sha256", image.sha256()),
+            ("qemu", &self.qemu.version),
+            ("guest", &image.settings(&self.settings).fingerprint()),
+            ("initramfs_sha256", &sha256(initramfs)),
+            ("asked", asked),
+        ];
+        Key::new(EntryKind::Result, &parts)
     }
 
     /// The configuration of a program's result; `agent` and initramfs by their SHA-256.

@@ -136,6 +136,8 @@ pub struct RegionWindow {
     pub steps: u64,
     /// Instructions retired.
     pub instructions: u64,
+    /// Of these, those of the program's own code, or another's.
+    pub user: u64,
     /// Bytes that string instructions moved.
     pub string_bytes: u64,
 }
@@ -302,21 +304,15 @@ impl<R: Read> Reader<R> {
 
     fn region(&mut self) -> Result<(), &'static str> {
         let name = self.number()?;
-        let [steps, surplus, string_bytes, _lines, held, failed] = [
-            self.number()?,
-            self.number()?,
-            self.number()?,
-            self.number()?,
-            self.number()?,
-            self.number()?,
-        ];
+        let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
+        let (string_bytes, held, failed) = (self.number()?, self.number()?, self.number()?);
         let instructions =
             steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
         let region = self.region_of(name)?;
         region.count += 1;
         region.unproved += u64::from(held == 0 && failed == 0);
         if region.windows.len() < MAX_WINDOWS {
-            region.windows.push(RegionWindow { steps, instructions, string_bytes });
+            region.windows.push(RegionWindow { steps, instructions, user, string_bytes });
         }
         Ok(())
     }

@@ -16,6 +16,17 @@ pub struct KernelPlaces {
     names: Vec<String>,
 }
 
+/// A function of the program's that is a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFunction {
+    /// Its name: no white space, at most 127 bytes.
+    pub name: String,
+    /// Where in a page of 4 KiB it begins.
+    pub in_page: u64,
+    /// Its first bytes, at most 32.
+    pub bytes: Vec<u8>,
+}
+
 /// Why a kernel's programs can't be measured.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacesError {
@@ -82,9 +93,15 @@ impl KernelPlaces {
         Ok(finder.finish())
     }
 
-    /// The table, as the plugin reads it.
-    pub fn table(&self) -> &[u8] {
-        self.table.as_bytes()
+    /// The table, as the plugin reads it, with these functions of the program's.
+    pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
+        let mut table = self.table.clone();
+        for function in functions {
+            let digits: String = function.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            // Writing to a String can't fail.
+            let _ = writeln!(table, "u {:x} {digits} {}", function.in_page, function.name);
+        }
+        table.into_bytes()
     }
 
     /// The name with this number: of a system call, an exception or an interrupt.

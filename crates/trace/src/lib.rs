@@ -48,7 +48,7 @@ pub use difference::{
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
-pub use kernel_places::{KernelPlaces, PlacesError};
+pub use kernel_places::{KernelPlaces, PlacesError, ProgramFunction};
 pub use naming::folded;
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};

@@ -1,0 +1,194 @@
+/*
+ * Callgrind's client requests, which programs make that were written to be counted by it: a
+ * sequence of instructions that does nothing, with a request in memory (Valgrind
+ * include/valgrind.h, callgrind/callgrind.h; "Callgrind: client requests" in its manual).
+ *
+ * The request's address is in a register, which this API does not show. But the request is stored
+ * just before, in the same block: of what the block stores, the word that is a request is it.
+ */
+#ifndef PLUGIN_CALLGRIND_H
+#define PLUGIN_CALLGRIND_H
+
+#include "regions.h"
+#include "x86.h"
+
+#define CALLGRIND 0x43540000u	/* VG_USERREQ_TOOL_BASE('C','T') */
+enum request { DUMP, ZERO, TOGGLE, DUMP_AT, START, STOP, REQUESTS };
+
+/* What the instructions are, in both sizes; Valgrind's __SPECIAL_INSTRUCTION_PREAMBLE. */
+static const struct preamble {
+	size_t count;
+	struct instruction instructions[5];
+} preambles[] = {
+	{ 5, { { 4, { 0x48, 0xc1, 0xc7, 0x03 } }, { 4, { 0x48, 0xc1, 0xc7, 0x0d } },
+	       { 4, { 0x48, 0xc1, 0xc7, 0x3d } }, { 4, { 0x48, 0xc1, 0xc7, 0x33 } },
+	       { 3, { 0x48, 0x87, 0xdb } } } },
+	{ 5, { { 3, { 0xc1, 0xc7, 0x03 } }, { 3, { 0xc1, 0xc7, 0x0d } },
+	       { 3, { 0xc1, 0xc7, 0x1d } }, { 3, { 0xc1, 0xc7, 0x13 } }, { 2, { 0x87, 0xdb } } } },
+};
+
+/* Places that a block has stored to, the last ones. */
+enum { MOST_STORES = 64 };
+static struct {
+	struct { const uint8_t *place; uint64_t address; } stores[MOST_STORES];
+	size_t count;
+} stored;
+
+/* A process collects from START, or a TOGGLE, on; what it collected is dumped with a name. */
+struct collection {
+	bool on;
+	unsigned int dumps;
+	struct counts begin, sum;
+};
+static struct collection collection;
+
+static void collect(const struct counts *now)
+{
+	struct counts *sum = &collection.sum;
+
+	if (collection.on) {
+		sum->steps += now->steps - collection.begin.steps;
+		sum->surplus += now->surplus - collection.begin.surplus;
+		sum->string_bytes += now->string_bytes - collection.begin.string_bytes;
+		sum->user += now->user - collection.begin.user;
+		sum->lines += now->lines - collection.begin.lines;
+	}
+	collection.begin = *now;
+}
+
+/* The text at a guest's address, up to `room` bytes with its end; false if it can't be read, as
+ * before version 4 of the API. */
+static bool read_text(uint64_t address, char *text, size_t room)
+{
+	byte_array_t *bytes;
+	size_t length = 0;
+
+	if (!read_memory_v4 || !g_byte_array_new || !g_byte_array_free || !address)
+		return false;
+	bytes = g_byte_array_new();
+	/* Byte by byte: the page after its end may not be there. */
+	while (length + 1 < room && read_memory_v4(address + length, bytes, 1) && bytes->len &&
+	       *bytes->data)
+		text[length++] = (char)*bytes->data;
+	text[length] = 0;
+	g_byte_array_free(bytes, 1);
+	return length > 0;
+}
+
+static void dump(const char *name)
+{
+	const struct region region = { .name = number_of(name) };
+
+	if (region.name == NOTHING)
+		misuse(NO_NAME, NOTHING, NOTHING);
+	else if (collection.sum.steps)
+		put_region(&region, &collection.sum);
+	collection.sum = (struct counts){ 0 };
+}
+
+/* Dumps have numbers if they have no names that can be read. */
+static void dump_numbered(void)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "callgrind.%u", ++collection.dumps);
+	dump(name);
+}
+
+/* Carries out a request with its first argument. */
+static void carry_out(enum request what, uint64_t argument, const struct counts *now)
+{
+	char name[LONGEST_NAME + 1];
+
+	collect(now);
+	switch (what) {
+	case START:
+		collection.on = true;
+		break;
+	case STOP:
+		collection.on = false;
+		break;
+	case TOGGLE:
+		collection.on = !collection.on;
+		break;
+	case ZERO:
+		collection.sum = (struct counts){ 0 };
+		break;
+	case DUMP:
+		dump_numbered();
+		break;
+	case DUMP_AT:
+		if (read_text(argument, name, sizeof(name)))
+			dump(name);
+		else
+			dump_numbered();
+		break;
+	default:
+		break;
+	}
+}
+
+/* The run is over: what was collected and not dumped is told. */
+static void end_collection(const struct counts *now)
+{
+	collect(now);
+	if (collection.sum.steps)
+		dump_numbered();
+	collection = (struct collection){ 0 };
+}
+
+/* The end of the sequence that begins at the block's instruction `first`, or 0. */
+static size_t request_at(struct qemu_plugin_tb *tb, size_t first)
+{
+	for (size_t i = 0; i < sizeof(preambles) / sizeof(*preambles); i++) {
+		const struct preamble *preamble = &preambles[i];
+		size_t same = 0;
+
+		while (same < preamble->count && first + same < qemu_plugin_tb_n_insns(tb)) {
+			const struct instruction *like = &preamble->instructions[same];
+			uint8_t bytes[MAX_LENGTH];
+			struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first + same);
+
+			if (bytes_of(insn, bytes) != like->length ||
+			    memcmp(bytes, like->bytes, like->length))
+				break;
+			same++;
+		}
+		if (same == preamble->count)
+			return first + same;
+	}
+	return 0;
+}
+
+static void on_store(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!account.open || !qemu_plugin_mem_is_store(info))
+		return;
+	stored.stores[stored.count % MOST_STORES].address = address;
+	stored.stores[stored.count++ % MOST_STORES].place = accessed(info, address, 8);
+}
+
+/* The request among what was stored last, and its first argument: 0 without one. */
+static enum request last_request(uint64_t *argument)
+{
+	for (size_t i = stored.count; i-- > 0 && stored.count - i <= MOST_STORES;) {
+		const uint8_t *place = stored.stores[i % MOST_STORES].place;
+		uint64_t words[2] = { 0 };
+
+		if (!place)
+			continue;
+		memcpy(words, place, 8);
+		if (words[0] < CALLGRIND || words[0] >= CALLGRIND + REQUESTS)
+			continue;
+		/* Two words in one page: the array is aligned to a word, so the second may not be. */
+		if ((stored.stores[i % MOST_STORES].address & 4095) + 16 <= 4096)
+			memcpy(&words[1], place + 8, 8);
+		*argument = words[1];
+		return words[0] - CALLGRIND;
+	}
+	return REQUESTS;
+}
+
+#endif
