@@ -13,12 +13,12 @@
  *	pathmeter run KERNEL -- ./program
  *
  * The result has a row `user.fstat`: what was executed from begin to end, in instructions, each
- * time. An expectation that failed makes the run fail, with its text. Outside pathmeter's guest
- * each of these calls is a nop and two loads, so the program may keep them.
+ * time. If an expectation does not hold, the row is `failed`, and states it. Outside pathmeter's
+ * guest each of these calls is a nop and two loads, so the program may keep them.
  *
  * Names have 1 to 63 bytes of [A-Za-z0-9._+-]. Begin and end come in pairs of one name in one
- * thread. Put expectations outside of regions: inside, they are counted too. The compiler moves no
- * access to memory into a region or out of it; computations in registers it may move.
+ * thread. Put an expectation after the end of its region: inside, it is counted. The compiler moves
+ * no access to memory into a region or out of it; computations in registers it may move.
  *
  * C99 and C++11, gcc and clang, x86-64 and i386. On other architectures the functions do nothing.
  * docs/own-programs.md has the rest. MIT OR Apache-2.0, as pathmeter is.

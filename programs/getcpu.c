@@ -84,43 +84,38 @@ static int has_rdtscp(void)
 	return __get_cpuid(EXTENDED_FEATURES, &a, &b, &c, &d) && d & RDTSCP;
 }
 
-/* Asks in the region `name`, and returns how many answers were `cpu`. */
+/* Asks in the region `name`; whether all answers were `cpu`. */
 #define ASK(name, cpu, question) ({					\
-	int right = 0;							\
+	int right = 1;							\
 	for (int i = 0; i < QUESTIONS; i++) {				\
 		unsigned int answer = ~0u;				\
 		pathmeter_begin(name);					\
 		question;						\
 		pathmeter_end(name);					\
-		right += (answer & CPU_MASK) == (cpu);			\
+		right &= pathmeter_expect((answer & CPU_MASK) == cpu);	\
 	}								\
 	right;								\
 })
 
-/* Whether all questions, to those that can be asked, had the right answer. */
+/* Whether all questions that can be asked had the right answer. */
 static int ask_all(unsigned int cpu)
 {
 	const unsigned int selector = CPU_NODE_SELECTOR;
 	vdso_getcpu *function = (vdso_getcpu *)vdso_function("__vdso_getcpu");
-	int good, lsl, rdtscp, vdso, call;
+	int good = 1;
 
-	lsl = ASK("lsl", cpu, __asm__ volatile("lsl %1, %0" : "+r"(answer) : "r"(selector) : "cc"));
-	good = pathmeter_expect(lsl == QUESTIONS);
-	if (has_rdtscp()) {
-		rdtscp = ASK("rdtscp", cpu,
-			     __asm__ volatile("rdtscp" : "=c"(answer) : : "eax", "edx"));
-		good &= pathmeter_expect(rdtscp == QUESTIONS);
-	} else {
+	good &= ASK("lsl", cpu,
+		    __asm__ volatile("lsl %1, %0" : "+r"(answer) : "r"(selector) : "cc"));
+	if (has_rdtscp())
+		good &= ASK("rdtscp", cpu,
+			    __asm__ volatile("rdtscp" : "=c"(answer) : : "eax", "edx"));
+	else
 		fprintf(stderr, "this CPU has no rdtscp\n");
-	}
-	if (function) {
-		vdso = ASK("vdso", cpu, function(&answer, NULL, NULL));
-		good &= pathmeter_expect(vdso == QUESTIONS);
-	} else {
+	if (function)
+		good &= ASK("vdso", cpu, function(&answer, NULL, NULL));
+	else
 		fprintf(stderr, "this kernel's vDSO has no getcpu\n");
-	}
-	call = ASK("syscall", cpu, syscall(SYS_getcpu, &answer, NULL, NULL));
-	good &= pathmeter_expect(call == QUESTIONS);
+	good &= ASK("syscall", cpu, syscall(SYS_getcpu, &answer, NULL, NULL));
 	return good;
 }
 

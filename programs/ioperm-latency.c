@@ -11,9 +11,9 @@
  *	pathmeter run KERNEL -- ./ioperm-latency
  *	pathmeter run KERNEL -- ./ioperm-latency 0x80
  *
- * Region: round-trip, two task switches with a byte through a pipe each. Both processes have the
- * port. It is read once by each, as a proof: name one that may be read. Needs root, which it is
- * under pathmeter.
+ * Regions: round-trip, two task switches with a byte through a pipe each; ioperm, the call itself.
+ * Both processes have the port. Each reads it once, as a proof: name one that may be read. Needs
+ * root, which it is under pathmeter.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -82,22 +82,36 @@ static int exchange(int to, int from, char byte)
 
 static int measure(int to, int from)
 {
-	int echoed = 0;
+	int good = 1;
 	long before, switched;
 
 	for (int i = 0; i < WARM_UPS; i++)
 		exchange(to, from, i);
 	before = switches();
 	for (int i = 0; i < ROUND_TRIPS; i++) {
+		int echoed;
+
 		pathmeter_begin("round-trip");
-		echoed += exchange(to, from, i);
+		echoed = exchange(to, from, i);
 		pathmeter_end("round-trip");
+		good &= pathmeter_expect(echoed);
 	}
 	switched = switches() - before;
-	return pathmeter_expect(echoed == ROUND_TRIPS) & pathmeter_expect(switched >= ROUND_TRIPS);
+	return good & pathmeter_expect(switched >= ROUND_TRIPS);
 }
 
-/* The port that the user named, which both processes may use from now on; -1 without one. */
+/* Whether this process and its children may use the port from now on. */
+static int allow(long port)
+{
+	int result;
+
+	pathmeter_begin("ioperm");
+	result = ioperm(port, 1, 1);
+	pathmeter_end("ioperm");
+	return pathmeter_expect(result == 0);
+}
+
+/* The port that the user named, which may be used from now on; -1 without one. */
 static long allowed_port(int argc, char **argv)
 {
 	char *end = "";
@@ -105,7 +119,7 @@ static long allowed_port(int argc, char **argv)
 
 	if (argc > 2 || *end || port > 0xffff || (argc > 1 && (port < 0 || end == argv[1])))
 		errx(2, "usage: ioperm-latency [PORT], a port from 0 to 0xffff");
-	if (port >= 0 && !pathmeter_expect(ioperm(port, 1, 1) == 0)) {
+	if (port >= 0 && !allow(port)) {
 		fprintf(stderr, "skipped: ioperm: %s\n", strerror(errno));
 		exit(0);
 	}

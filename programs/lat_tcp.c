@@ -87,7 +87,7 @@ static long received(void)
 	return sum;
 }
 
-/* One byte there and back; returns whether it is the same. */
+/* One byte there and back; whether it is the same. */
 static int round_trip(int fd, char byte)
 {
 	char echoed = ~byte;
@@ -97,7 +97,7 @@ static int round_trip(int fd, char byte)
 	sent = write(fd, &byte, 1);
 	got = read(fd, &echoed, 1);
 	pathmeter_end("round-trip");
-	return sent == 1 && got == 1 && echoed == byte;
+	return pathmeter_expect(sent == 1 && got == 1 && echoed == byte);
 }
 
 static double now(void)
@@ -130,7 +130,7 @@ static int measure(int fd)
 	if (before < 0)
 		fprintf(stderr, "no /proc/softirqs: whether softirqs ran is not checked\n");
 	/* Each byte is received in a softirq: there, and back. */
-	return pathmeter_expect(echoed == ROUND_TRIPS) &
+	return echoed == ROUND_TRIPS &&
 	       (before < 0 || pathmeter_expect(softirqs >= 2 * ROUND_TRIPS));
 }
 

@@ -9,9 +9,10 @@
  *	cc -O2 -static -I../include -o popf popf.c
  *	pathmeter run KERNEL -- ./popf
  *
- * Regions: pushf-popf, one pair; pushf-getppid-popf, a pair around getppid(2), which is called with
- * the flags AC and ID set. A popf counts one instruction, as a nop does: what it costs, only time
- * on a processor shows. The second region shows what the kernel does because of the flags.
+ * Regions: pushf-popf, one pair, which flips the flag ID as a proof; pushf-getppid-popf, a pair
+ * around getppid(2), which is called with the flags AC and ID set. A popf counts one instruction,
+ * as a nop does: what it costs, only time on a processor shows. The second region shows what the
+ * kernel does because of the flags.
  */
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -46,23 +47,38 @@ static long call_with_flags(long number, long flags, long *after)
 	return result;
 }
 
-static inline void pair(void)
+static inline void flip_id(void)
 {
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
 			 "pushf\n\t"
+			 "xorl %[id], (%%rsp)\n\t"
 			 "popf\n\t"
-			 "lea 128(%%rsp), %%rsp" : : : "memory", "cc");
+			 "lea 128(%%rsp), %%rsp" : : [id] "i"(ID) : "memory", "cc");
+}
+
+static long flag_id(void)
+{
+	long flags;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
+			 "pushf\n\t"
+			 "pop %0\n\t"
+			 "lea 128(%%rsp), %%rsp" : "=r"(flags) : : "memory");
+	return flags & ID;
 }
 
 int main(void)
 {
-	int answered = 0, kept = 0;
+	int good = 1;
 	long parent = getppid();
 
 	for (int i = 0; i < PAIRS; i++) {
+		long before = flag_id();
+
 		pathmeter_begin("pushf-popf");
-		pair();
+		flip_id();
 		pathmeter_end("pushf-popf");
+		good &= pathmeter_expect(flag_id() != before);
 	}
 	for (int i = 0; i < PAIRS; i++) {
 		long result, flags;
@@ -70,8 +86,8 @@ int main(void)
 		pathmeter_begin("pushf-getppid-popf");
 		result = call_with_flags(SYS_getppid, AC | ID, &flags);
 		pathmeter_end("pushf-getppid-popf");
-		answered += result == parent;
-		kept += (flags & (AC | ID)) == (AC | ID);
+		good &= pathmeter_expect(result == parent);
+		good &= pathmeter_expect((flags & (AC | ID)) == (AC | ID));
 	}
-	return !(pathmeter_expect(answered == PAIRS) & pathmeter_expect(kept == PAIRS));
+	return !good;
 }

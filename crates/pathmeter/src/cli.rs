@@ -15,7 +15,7 @@ use pathmeter_vm::{Cpu, NAMES, Settings};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
-use crate::program;
+use crate::{new_probe, program};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -111,6 +111,15 @@ Examples:
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
 
+const NEW_PROBE_EXAMPLES: &str = "\
+The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and a \
+README. It works as it is; docs/probe-tutorial.md goes on from there.
+
+Examples:
+  pathmeter new-probe my-ioctl
+  make -C my-ioctl run KERNEL=bzImage
+  make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
+
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
@@ -179,6 +188,8 @@ pub(crate) enum Verb {
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?
     Run(RunArgs),
+    /// Write a small program to begin one of your own from, for `run`
+    NewProbe(NewProbeArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
     /// Check what this machine can measure
@@ -350,6 +361,17 @@ impl RunArgs {
     pub(crate) fn rows(&self) -> Rows {
         if self.all { Rows::All } else { Rows::Folded }
     }
+}
+
+/// Arguments of `new-probe`.
+#[derive(Debug, Args)]
+#[command(after_help = NEW_PROBE_EXAMPLES)]
+pub(crate) struct NewProbeArgs {
+    /// The probe's name: of its folder, which must be new, its program and its region
+    ///
+    /// Up to 63 of the characters A-Z a-z 0-9 . _ + -, beginning with a letter or a digit.
+    #[arg(value_parser = new_probe::name)]
+    pub(crate) name: String,
 }
 
 /// Arguments of `witness`.

@@ -22,6 +22,7 @@ mod interrupt;
 mod lab;
 mod manual;
 mod measure;
+mod new_probe;
 mod output;
 mod paths;
 mod program;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
+        Verb::NewProbe(args) => new_probe::run(args),
         Verb::Witness(args) => witness::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),

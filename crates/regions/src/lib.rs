@@ -18,12 +18,12 @@
 //! ```
 //!
 //! The result has a row `user.read-file`: what was executed from begin to end, in instructions,
-//! each time. An expectation that failed makes the run fail, with its text. Outside pathmeter's
-//! guest each of these calls is a nop and two loads, so the program may keep them.
+//! each time. If an expectation does not hold, the row is `failed`, and states it. Outside
+//! pathmeter's guest each of these calls is a nop and two loads, so the program may keep them.
 //!
 //! Names have 1 to 63 bytes of `[A-Za-z0-9._+-]`. Begin and end come in pairs of one name in one
-//! thread. Put expectations outside of regions: inside, they are counted too. The compiler moves no
-//! access to memory into a region or out of it; computations in registers it may move.
+//! thread. Put an expectation after the end of its region: inside, it is counted. The compiler
+//! moves no access to memory into a region or out of it; computations in registers it may move.
 //!
 //! For x86-64 and x86; on other architectures nothing is marked. `include/pathmeter.h` is the same
 //! for C and C++, and `docs/own-programs.md` has the rest.
@@ -112,8 +112,7 @@ pub fn state(holds: bool, text: &'static CStr) -> bool {
 }
 
 /// Expects that a condition holds of the region that is open, or else of the one that ended last in
-/// this thread; its value is the condition's. It is evaluated once, in any
-/// program.
+/// this thread; its value is the condition's. It is evaluated once, in any program.
 #[macro_export]
 macro_rules! expect {
     ($condition:expr $(,)?) => {{

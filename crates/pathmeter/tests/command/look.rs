@@ -70,7 +70,9 @@ fn manual_pages_are_written_one_a_verb() {
         "explain",
         "man",
         "measure",
+        "new-probe",
         "paths",
+        "run",
         "witness",
     ];
     let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));

@@ -12,6 +12,7 @@ mod documents;
 mod guests;
 mod limits;
 mod look;
+mod new_probe;
 mod output;
 mod results;
 mod scene;

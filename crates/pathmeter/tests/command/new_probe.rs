@@ -1,0 +1,69 @@
+//! `pathmeter new-probe`: what it writes compiles, runs, and is not written twice.
+
+use std::process::Command;
+
+use crate::scene::Scene;
+
+#[test]
+fn what_is_written_compiles_and_ends_with_0_outside_the_guest() {
+    let scene = Scene::new();
+    let ran = scene.run(&["new-probe", "my-ioctl.v2"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert!(ran.stdout.contains("make run KERNEL="), "{}", ran.stdout);
+    let mut files = scene.files("my-ioctl.v2");
+    files.sort();
+    assert_eq!(files, ["Makefile", "README.md", "my-ioctl.v2.c", "pathmeter.h"]);
+
+    let folder = scene.path("my-ioctl.v2");
+    let mut make = Command::new("make");
+    let made = make.arg("-C").arg(&folder).arg("CFLAGS=-Wall -Wextra -Werror").output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let program = folder.join("my-ioctl.v2");
+    assert_eq!(Command::new(&program).status().unwrap().code(), Some(0));
+    let bytes = std::fs::read(program).unwrap();
+    let region = b"my-ioctl.v2\0";
+    assert!(bytes.windows(region.len()).any(|at| at == region));
+}
+
+#[test]
+fn its_targets_run_pathmeter_on_the_kernels_that_are_named() {
+    let scene = Scene::new();
+    assert_eq!(scene.run(&["new-probe", "it"]).code, Some(0));
+    let make = |words: &[&str]| {
+        let mut make = Command::new("make");
+        make.arg("-s").arg("-C").arg(scene.path("it")).arg("PATHMETER=echo").args(words);
+        let output = make.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    };
+    assert_eq!(make(&["run", "KERNEL=k"]).1, "run k -- ./it\n");
+    assert_eq!(make(&["compare", "KERNEL=k", "NEW=n"]).1, "run k n -- ./it\n");
+    for (words, missing) in [(&["run"][..], "KERNEL="), (&["compare", "KERNEL=k"], "NEW=")] {
+        let (good, _, errors) = make(words);
+        assert!(!good && errors.contains(missing), "{words:?}: {errors}");
+    }
+}
+
+#[test]
+fn an_existing_folder_is_named_and_left_alone() {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("mine")).unwrap();
+    scene.write("mine/Makefile", "precious");
+    let ran = scene.run(&["new-probe", "mine"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    assert!(ran.stderr.contains("mine exists already"), "{}", ran.stderr);
+    assert_eq!(
+        (scene.files("mine"), scene.read("mine/Makefile")),
+        (vec!["Makefile".to_owned()], "precious".to_owned())
+    );
+}
+
+#[test]
+fn a_name_that_no_region_can_have_is_a_usage_error() {
+    let scene = Scene::new();
+    for name in ["a/b", "a b", "", "Makefile", "--", ".."] {
+        let ran = scene.run(&["new-probe", name]);
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{name:?}");
+    }
+    assert!(scene.files(".").is_empty());
+}
