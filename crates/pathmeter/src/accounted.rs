@@ -52,11 +52,7 @@ pub(crate) fn accounted(
         all.push(account.regions);
         cells.push(account.cells);
     }
-    Ok(Accounted {
-        runs,
-        regions: regions(&all),
-        functions: functions(&cells, &names, kernel),
-    })
+    Ok(Accounted { runs, regions: regions(&all), functions: functions(&cells, &names, kernel) })
 }
 
 /// The kernel's symbols, as far as they are needed.

@@ -50,9 +50,9 @@ pub(crate) struct PackedProgram {
 }
 
 impl PackedProgram {
-    /// For so many perturbed runs in a guest of so much memory, in MiB; each run must end with the
-    /// exit code `expected`.
-    pub(crate) fn new(packed: Packed, runs: u32, memory_mib: u32, expected: u8) -> Self {
+    /// For a first run and so many later ones in a guest of so much memory, in MiB; each run must
+    /// end with the exit code `expected`.
+    pub(crate) fn new(packed: Packed, later: u32, memory_mib: u32, expected: u8) -> Self {
         let text = |words: &[Vec<u8>]| -> Vec<String> {
             words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
         };
@@ -66,7 +66,7 @@ impl PackedProgram {
                 modules: Vec::new(),
             },
             packed,
-            runs,
+            runs: later + 1,
             expected,
             file_limit: u64::from(memory_mib) << 18,
         };
@@ -241,7 +241,8 @@ pub(crate) fn measure(
     let program = Program { modules: loaded, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;
-        let asked = Accounting { places: &kernel.places.table(regions), functions };
+        let places = kernel.places.table(regions);
+        let asked = Accounting { places: &places, runs: packed.runs, functions };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, packed, program, &kernel, ran)
