@@ -259,8 +259,10 @@ fn document(
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
     let output = output(&ran);
-    let ended = ended(&ran.runs, packed.expected)
-        .map_err(|what| failed_program(image, what, &output.stderr))?;
+    let ended = ended(&ran.runs, packed.expected).map_err(|what| {
+        let failed = failed_expectation(&ran.counts).unwrap_or_default();
+        failed_program(image, what + &failed, &output.stderr)
+    })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let Accounted { runs, regions, functions } =
         accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
@@ -278,6 +280,14 @@ fn document(
         functions,
         notes: Vec::new(),
     })
+}
+
+/// What the program itself expected and did not find: perhaps why it ended.
+fn failed_expectation(accounts: &Accounts) -> Option<String> {
+    let regions = accounts.runs.iter().flatten().flat_map(|run| &run.regions);
+    let failed = regions.filter_map(|region| Some((&region.name, region.failed.first()?)));
+    let (name, text) = failed.into_iter().next()?;
+    Some(format!("; its region {name} did not hold what it expects: {text}"))
 }
 
 fn output<C>(ran: &RanProgram<C>) -> Output {
