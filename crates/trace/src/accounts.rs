@@ -328,13 +328,11 @@ impl<R: Read> Reader<R> {
     /// The region whose name has this number.
     fn region_of(&mut self, name: u64) -> Result<&mut AccountRegion, &'static str> {
         let name = self.name_of(name)?;
-        let at = match self.regions.iter().position(|region| region.name == name) {
-            Some(at) => at,
-            None => {
-                self.regions.push(AccountRegion { name, ..AccountRegion::default() });
-                self.regions.len() - 1
-            }
-        };
+        let known = self.regions.iter().position(|region| region.name == name);
+        let at = known.unwrap_or(self.regions.len());
+        if known.is_none() {
+            self.regions.push(AccountRegion { name, ..AccountRegion::default() });
+        }
         self.regions.get_mut(at).ok_or("a region is missing")
     }
 

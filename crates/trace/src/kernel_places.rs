@@ -97,9 +97,12 @@ impl KernelPlaces {
     pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
         let mut table = self.table.clone();
         for function in functions {
-            let digits: String = function.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            // Writing to a String can't fail.
-            let _ = writeln!(table, "u {:x} {digits} {}", function.in_page, function.name);
+            // Writing to a String can't fail, here and below.
+            let _ = write!(table, "u {:x} ", function.in_page);
+            for byte in &function.bytes {
+                let _ = write!(table, "{byte:02x}");
+            }
+            let _ = writeln!(table, " {}", function.name);
         }
         table.into_bytes()
     }
