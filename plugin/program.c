@@ -406,7 +406,8 @@ static void on_program_end(unsigned int vcpu, void *data)
 
 	(void)vcpu;
 	(void)data;
-	if (!account.open)
+	/* The agent's; the program's own would end the run too early. */
+	if (!account.open || account.current->origin == PROGRAM_TASK)
 		return;
 	for (size_t at = 0; at < MOST_TASKS; at++)
 		if (account.tasks[at])

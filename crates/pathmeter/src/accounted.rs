@@ -52,11 +52,7 @@ pub(crate) fn accounted(
         all.push(account.regions);
         cells.push(account.cells);
     }
-    Ok(Accounted {
-        runs,
-        regions: regions(&all),
-        functions: functions(&cells, &names, kernel),
-    })
+    Ok(Accounted { runs, regions: regions(&all), functions: functions(&cells, &names, kernel) })
 }
 
 /// The kernel's symbols, as far as they are needed.
@@ -186,7 +182,9 @@ fn run(account: &Account, clock: u64, places: &KernelPlaces) -> Result<ProgramRu
         Some(idle) if account.idled > 0 => idle,
         _ => {
             return Err(format!(
-                "{steps} steps were counted, but the guest's clock advanced by {clock}"
+                "{steps} steps were counted, but the guest's clock advanced by {clock}: a program \
+                 that overwrites the very code that it executes can't be counted, and any other \
+                 that shows this is worth a report"
             ));
         }
     };

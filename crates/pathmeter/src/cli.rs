@@ -303,7 +303,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) file: Vec<FileArg>,
     /// Set a variable of the program's environment; repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = program::variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(program::variable))]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
