@@ -391,6 +391,9 @@ static void on_program_begin(unsigned int vcpu, void *data)
 
 	(void)vcpu;
 	(void)data;
+	/* The program may have such markers too: only the agent's, outside of a run, counts. */
+	if (account.open)
+		return;
 	seen.idled = 0;
 	repeat.instruction = NULL;
 	open_account(current_id, &now);
