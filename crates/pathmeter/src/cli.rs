@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Placement;
@@ -215,6 +215,9 @@ pub(crate) struct MeasureArgs {
     /// A kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
+    /// Probes of the user's own.
+    #[command(flatten)]
+    pub(crate) probes: ProbeArgs,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -263,6 +266,9 @@ pub(crate) struct CompareArgs {
     /// Compare even if more than the kernel differs; the differences are listed
     #[arg(long)]
     pub(crate) across: bool,
+    /// Probes of the user's own.
+    #[command(flatten)]
+    pub(crate) probes: ProbeArgs,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -328,9 +334,13 @@ pub(crate) struct RunArgs {
     /// Count each function of the kernel as well: of two kernels, those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Exit with 1 if the program's own work costs more on NEW: its code, system calls or faults
-    #[arg(long)]
-    pub(crate) check: bool,
+    /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
+    /// system calls and faults); with =regions only in its regions
+    #[arg(
+        long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "all"
+    )]
+    pub(crate) check: Option<Checked>,
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
@@ -343,6 +353,15 @@ pub(crate) struct RunArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+/// What `run --check` looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Checked {
+    /// The program's own work and its regions.
+    All,
+    /// Its regions only.
+    Regions,
 }
 
 impl RunArgs {
@@ -401,6 +420,30 @@ pub(crate) struct OutputArgs {
     /// asked for.
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
+}
+
+/// Programs of the user's that are probes.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Measure the regions of a program too, as paths user.NAME; repeated (docs/own-programs.md)
+    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
+    pub(crate) probe: Vec<PathBuf>,
+    /// Load a module of the kernel's before a probe, and all that it needs; repeated
+    #[arg(
+        long, value_name = "NAME", requires = "probe",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) module: Vec<String>,
+    /// Where modules are found; by default the kernel's own package
+    #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
+    pub(crate) modules: Option<PathBuf>,
+}
+
+impl ProbeArgs {
+    /// Where modules are found, if not in the kernel's own package.
+    pub(crate) fn modules(&self) -> Option<&Path> {
+        self.modules.as_deref()
+    }
 }
 
 /// Where a document goes.

@@ -12,6 +12,7 @@ use crate::gate::Gate;
 use crate::image::Image;
 use crate::interrupt;
 use crate::output::Screen;
+use crate::probes::Probes;
 use crate::progress::{Board, Line};
 use crate::selection::Selection;
 use crate::session::Session;
@@ -29,11 +30,14 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [base, new] = names;
     let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
-    let selection = Selection::new(&args.output.only, &[base.paths(), new.paths()].concat())?;
+    let probes = Probes::new(&args.probes, &args.guest)?;
+    let mut named = [base.paths(), new.paths()].concat();
+    named.extend(probes.names(&args.output.only));
+    let selection = Selection::new(&args.output.only, &named)?;
     let inputs = names.map(PathBuf::as_path);
     let [file] = args.output.document.named(&inputs).open(screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
-    let sides = kernels.measured(subjects, screen)?;
+    let sides = kernels.measured(subjects, &probes, screen)?;
     refuse_unlike(&sides, args.across || cpus.is_some())?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
@@ -126,18 +130,19 @@ impl Kernels {
     fn measured(
         &self,
         subjects: [Subject; 2],
+        probes: &Probes<'_>,
         screen: &Screen,
     ) -> Result<[Measurement; 2], Failure> {
         let board = Board::new(screen);
         match (subjects, &self.session, &self.images[..]) {
             ([Subject::Result(base), Subject::Result(new)], ..) => Ok([*base, *new]),
             ([Subject::Kernel(_), Subject::Result(new)], Some(session), [image]) => {
-                Ok([measured_side(session, image, &line(&board, "base", image))?, *new])
+                Ok([measured_side(session, probes, image, &line(&board, "base", image))?, *new])
             }
             ([Subject::Result(base), Subject::Kernel(_)], Some(session), [image]) => {
-                Ok([*base, measured_side(session, image, &line(&board, "new", image))?])
+                Ok([*base, measured_side(session, probes, image, &line(&board, "new", image))?])
             }
-            (_, Some(session), [base, new]) => pair(session, base, new, &board, screen),
+            (_, Some(session), [base, new]) => pair((session, probes), base, new, &board, screen),
             // `prepare` opens an image for each kernel, or fails.
             _ => Err(Failure::System {
                 doing: "preparing the comparison",
@@ -149,7 +154,7 @@ impl Kernels {
 
 /// Measures both sides at once.
 fn pair(
-    session: &Session,
+    (session, probes): (&Session, &Probes<'_>),
     base: &Image,
     new: &Image,
     board: &Board,
@@ -158,12 +163,14 @@ fn pair(
     let (upper, lower) = (line(board, "base", base), line(board, "new", new));
     if base.is_same_as(new) {
         screen.note("BASE and NEW are the same image; it is measured once");
-        let result = measured_side(session, base, &upper)?;
+        let result = measured_side(session, probes, base, &upper)?;
         return Ok([result.clone(), Measurement { subject: new.subject(), ..result }]);
     }
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    let (base, new) =
-        at_once(|| measured_side(session, base, &upper), || measured_side(session, new, &lower));
+    let (base, new) = at_once(
+        || measured_side(session, probes, base, &upper),
+        || measured_side(session, probes, new, &lower),
+    );
     both(base, new)
 }
 
@@ -174,10 +181,11 @@ fn line<'a>(board: &'a Board, side: &str, image: &Image) -> Line<'a> {
 /// Clears the line as soon as its side is done.
 fn measured_side(
     session: &Session,
+    probes: &Probes<'_>,
     image: &Image,
     line: &Line<'_>,
 ) -> Result<Measurement, Failure> {
-    let result = session.measure(image, &|progress| line.show(progress));
+    let result = probes.measure(session, image, &|progress| line.show(progress));
     line.clear();
     result
 }

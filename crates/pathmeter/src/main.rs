@@ -25,6 +25,7 @@ mod measure;
 mod new_probe;
 mod output;
 mod paths;
+mod probes;
 mod program;
 mod progress;
 mod recording;

@@ -7,6 +7,7 @@ use crate::cli::MeasureArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Screen;
+use crate::probes::Probes;
 use crate::progress::Board;
 use crate::selection::Selection;
 use crate::setup;
@@ -16,15 +17,23 @@ use crate::subject::Subject;
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_two_cpus()?;
     let subject = Subject::open(&args.subject)?;
-    let selection = Selection::new(&args.output.only, &subject.paths())?;
+    let probes = Probes::new(&args.probes, &args.guest)?;
+    let names: Vec<&str> =
+        subject.paths().into_iter().chain(probes.names(&args.output.only)).collect();
+    let selection = Selection::new(&args.output.only, &names)?;
     let [file] = args.output.document.named(&[&args.subject]).open(screen)?;
-    let result = selection.apply(measured(subject, args, screen)?);
+    let result = selection.apply(measured(subject, args, &probes, screen)?);
     screen.deliver(&args.output.document, file.as_ref(), &result, measurement_table)?;
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
 }
 
-fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Measurement, Failure> {
+fn measured(
+    subject: Subject,
+    args: &MeasureArgs,
+    probes: &Probes<'_>,
+    screen: &Screen,
+) -> Result<Measurement, Failure> {
     let path = match subject {
         Subject::Result(result) => return Ok(*result),
         Subject::Kernel(path) => path,
@@ -32,5 +41,5 @@ fn measured(subject: Subject, args: &MeasureArgs, screen: &Screen) -> Result<Mea
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&path])?;
     let board = Board::new(screen);
     let line = board.line(images[0].subject().name);
-    session.measure(&images[0], &|progress| line.show(progress))
+    probes.measure(&session, &images[0], &|progress| line.show(progress))
 }

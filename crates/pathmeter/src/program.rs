@@ -52,9 +52,9 @@ pub(crate) struct PackedProgram {
 }
 
 impl PackedProgram {
-    /// For so many perturbed runs in a guest of so much memory, in MiB; each run must end with the
-    /// exit code `expected`.
-    pub(crate) fn new(packed: Packed, runs: u32, memory_mib: u32, expected: u8) -> Self {
+    /// For a first run and so many later ones in a guest of so much memory, in MiB; each run must
+    /// end with the exit code `expected`.
+    pub(crate) fn new(packed: Packed, later: u32, memory_mib: u32, expected: u8) -> Self {
         let text = |words: &[Vec<u8>]| -> Vec<String> {
             words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
         };
@@ -68,7 +68,7 @@ impl PackedProgram {
                 modules: Vec::new(),
             },
             packed,
-            runs,
+            runs: later + 1,
             expected,
             file_limit: u64::from(memory_mib) << 18,
         };
@@ -264,7 +264,8 @@ pub(crate) fn measure(
     let program = Program { modules: loaded, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;
-        let asked = Accounting { places: &kernel.places.table(regions), functions };
+        let places = kernel.places.table(regions);
+        let asked = Accounting { places: &places, runs: packed.runs, functions };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, packed, program, &kernel, ran)
@@ -281,8 +282,10 @@ fn document(
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
     let output = output(&ran);
-    let ended = ended(&ran.runs, packed.expected, &output.stderr)
-        .map_err(|(what, help)| failed_program(image, what, help, &output.stderr))?;
+    let ended = ended(&ran.runs, packed.expected, &output.stderr).map_err(|(what, help)| {
+        let failed = failed_expectation(&ran.counts).unwrap_or_default();
+        failed_program(image, what + &failed, help, &output.stderr)
+    })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let Accounted { runs, regions, functions } =
         accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
@@ -300,6 +303,14 @@ fn document(
         functions,
         notes: Vec::new(),
     })
+}
+
+/// What the program itself expected and did not find: perhaps why it ended.
+fn failed_expectation(accounts: &Accounts) -> Option<String> {
+    let regions = accounts.runs.iter().flatten().flat_map(|run| &run.regions);
+    let failed = regions.filter_map(|region| Some((&region.name, region.failed.first()?)));
+    let (name, text) = failed.into_iter().next()?;
+    Some(format!("; its region {name} did not hold what it expects: {text}"))
 }
 
 fn output<C>(ran: &RanProgram<C>) -> Output {

@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    ProgramResult, Threshold, compare_programs, parse_program, program_differences,
+    PathComparison, ProgramComparison, ProgramResult, Threshold, Verdict, compare_programs,
+    parse_program, program_differences,
 };
 use pathmeter_pack::pack;
 use pathmeter_report::{program_comparison_table, program_table};
 
-use crate::cli::RunArgs;
+use crate::cli::{Checked, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
@@ -148,13 +149,16 @@ fn compared(
     screen.deliver(&args.document, file, &comparison, |comparison, style| {
         program_comparison_table(comparison, args.rows(), style)
     })?;
-    let worse = comparison.is_worse(|region| {
-        matches!(
-            region.verdict,
-            pathmeter_model::Verdict::Higher
-                | pathmeter_model::Verdict::ModeAppeared
-                | pathmeter_model::Verdict::Broken
-        )
-    });
-    Ok(if args.check && worse { Exit::Worse } else { Exit::Done })
+    let worse = args.check.is_some_and(|checked| is_worse(&comparison, checked));
+    Ok(if worse { Exit::Worse } else { Exit::Done })
+}
+
+fn is_worse(comparison: &ProgramComparison, checked: Checked) -> bool {
+    let region = |region: &PathComparison| {
+        matches!(region.verdict, Verdict::Higher | Verdict::ModeAppeared | Verdict::Broken)
+    };
+    match checked {
+        Checked::All => comparison.is_worse(region),
+        Checked::Regions => comparison.regions.iter().any(region),
+    }
 }

@@ -29,6 +29,8 @@ pub const MAX_KEPT: usize = 256 << 10;
 pub struct Accounting<'a> {
     /// The table of the kernel's places, as the plugin reads it.
     pub places: &'a [u8],
+    /// The runs of the program, as the initramfs asks for.
+    pub runs: u32,
     /// Whether it tells in which blocks of the kernel's code the instructions are as well.
     pub functions: bool,
 }
@@ -40,7 +42,7 @@ pub struct RanProgram<C> {
     pub release: Option<String>,
     /// What started the kernel.
     pub firmware: Firmware,
-    /// The runs, in order: as many as were asked for.
+    /// The runs, in order.
     pub runs: Vec<ProgramEnd>,
     /// What it wrote to its standard output and standard error in the first run.
     pub outputs: [Written; 2],
@@ -57,7 +59,7 @@ pub struct Written {
     pub total: u64,
 }
 
-/// Executes the program of `initramfs` in the request's runs. `read` is handed its stream as it comes, on a thread of its own: it should read to the
+/// Executes the program of `initramfs`. `read` is handed its stream as it comes, on a thread of its own: it should read to the
 /// end, and what it returns is handed back.
 ///
 /// # Errors
@@ -85,7 +87,7 @@ pub fn run_program<C: Send>(
         let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
         let reader = reader.map_err(failed("starting a thread for the counts"))?;
         // At its end the guest is gone, and with it the pipe's other end.
-        let ran = run_in::<QemuGuest>(request.qemu, request, initramfs, extra);
+        let ran = run_in::<QemuGuest>(request.qemu, request, initramfs, asked.runs, extra);
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
         let (release, firmware) = (about.release, about.firmware);
@@ -104,6 +106,7 @@ fn run_in<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     initramfs: &Initramfs,
+    runs: u32,
     mut extra: Extra,
 ) -> Result<(crate::snapshot::Description, Heard), VmError> {
     let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
@@ -123,9 +126,9 @@ fn run_in<G: Guest>(
     guest.resume()?;
     let mut heard = Heard::default();
     loop {
-        match guest.next_frame(|frame| heard.hear(frame, request.runs))? {
+        match guest.next_frame(|frame| heard.hear(frame, runs))? {
             Event::Begin(run) => {
-                let (done, of) = (run, u64::from(request.runs));
+                let (done, of) = (run, u64::from(runs));
                 (request.progress)(Progress::Program { done, of });
                 guest.begin(Step::Program { run: run + 1 });
             }

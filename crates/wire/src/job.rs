@@ -118,7 +118,8 @@ impl<'a> Fields<'a> {
     }
 
     fn words(&mut self) -> Result<Words<'a>, NoJob> {
-        let count = self.number(MAX_WORDS as u64)? as usize;
+        let wrong = self.wrong();
+        let count = usize::try_from(self.number(MAX_WORDS as u64)?).map_err(|_| wrong)?;
         let all = self.rest;
         for _ in 0..count {
             self.take()?;
@@ -173,7 +174,9 @@ pub fn write<W: AsRef<[u8]>>(
     field(stdin);
     for words in words {
         decimal(words.len() as u64, &mut field);
-        words.iter().for_each(|word| field(word.as_ref()));
+        for word in words {
+            field(word.as_ref());
+        }
     }
 }
 

@@ -14,7 +14,9 @@ impl Stream {
 
     fn record(mut self, tag: u8, numbers: &[u64]) -> Self {
         self.0.push(tag);
-        numbers.iter().for_each(|number| self.put(*number));
+        for number in numbers {
+            self.put(*number);
+        }
         self
     }
 
@@ -126,8 +128,7 @@ fn executions_beyond_the_bounds_are_counted_and_not_kept() {
     }
     for number in 0..regions {
         for _ in 0..MAX_WINDOWS + 2 {
-            stream.0.push(4);
-            [number, 1, 0, 1, 0, 0, 0].iter().for_each(|number| stream.put(*number));
+            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0]);
         }
     }
     let run = stream.rows(0, &[]).run();
@@ -250,7 +251,8 @@ fn rows_have_the_plugins_numbers() {
         (AccountKind::Other, "OTHER_PROCESS"),
         (AccountKind::Region, "REGION_OF_PROGRAM"),
     ] {
-        assert_eq!(KINDS.iter().position(|other| *other == kind), Some(plugin[name] as usize));
+        let place = KINDS.iter().position(|other| *other == kind);
+        assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
     }
     assert_eq!(KINDS.len() as u64, plugin["REGION_OF_PROGRAM"] + 1);
 }

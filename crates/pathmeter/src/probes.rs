@@ -1,0 +1,80 @@
+//! `--probe`: programs of the user's whose regions are measured beside the built-in paths.
+
+use std::path::PathBuf;
+
+use pathmeter_model::{Configuration, Measurement};
+use pathmeter_pack::{Packing, pack};
+
+use crate::cli::{GuestArgs, ProbeArgs};
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::program::{self, Asked, ModuleRequest, PackedProgram};
+use crate::results::sha256;
+use crate::session::{Report, Session};
+
+/// Probes, packed.
+pub(crate) struct Probes<'a> {
+    args: &'a ProbeArgs,
+    /// Each with the memory that its guest needs, in MiB.
+    packed: Vec<(u32, PackedProgram)>,
+}
+
+impl<'a> Probes<'a> {
+    /// Packs what the user named.
+    pub(crate) fn new(args: &'a ProbeArgs, guest: &GuestArgs) -> Result<Self, Failure> {
+        let packed = |probe: &PathBuf| {
+            let command = [probe.as_os_str().to_owned()];
+            let packing =
+                Packing { command: &command, root: None, files: &[], env: &[], stdin: None };
+            let packed = pack(&packing).map_err(Failure::Packing)?;
+            let memory = guest.memory.max(program::memory_for(packed.bytes));
+            Ok::<_, Failure>((memory, PackedProgram::new(packed, guest.perturb, memory, 0)))
+        };
+        Ok(Self { args, packed: args.probe.iter().map(packed).collect::<Result<_, _>>()? })
+    }
+
+    /// Names that `--only` may have beside those of the built-in paths: what a probe's regions are
+    /// called is not known before it has run.
+    pub(crate) fn names<'b>(&self, only: &'b [String]) -> impl Iterator<Item = &'b str> {
+        let any = !self.packed.is_empty();
+        only.iter().map(String::as_str).filter(move |name| any && name.starts_with("user."))
+    }
+
+    /// Measures `image`, or finds its result in the cache, with the regions of all probes.
+    pub(crate) fn measure(
+        &self,
+        session: &Session,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, Failure> {
+        let mut result = session.measure(image, progress)?;
+        let mut hashes = result.configuration.initramfs_sha256.clone();
+        let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
+        for (memory, packed) in &self.packed {
+            let asked = Asked { packed, modules: &modules, functions: false, regions: &[] };
+            let names = || program::kernel_names(session, image, progress);
+            let guests = session.with_memory(*memory);
+            let ran = program::measure(&guests, image, &asked, names, progress)?;
+            for region in ran.regions {
+                if result.paths.iter().any(|path| path.path == region.path) {
+                    return Err(Failure::Usage {
+                        message: format!("two probes have a region {}", region.path),
+                        help: "give each region a name of its own".to_owned(),
+                    });
+                }
+                result.paths.push(region);
+            }
+            hashes += &ran.program.packed_sha256;
+        }
+        if self.packed.is_empty() {
+            return Ok(result);
+        }
+        // Other probes are other files in the guests: a result with them has another hash of those.
+        let configuration = result.configuration;
+        let initramfs_sha256 = sha256(hashes.as_bytes());
+        Ok(Measurement {
+            configuration: Configuration { initramfs_sha256, ..configuration },
+            ..result
+        })
+    }
+}
