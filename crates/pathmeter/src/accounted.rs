@@ -75,7 +75,7 @@ fn functions(
     }
     let shown = if runs.len() > 1 { &runs[1..] } else { runs };
     // By row and function, for each run: calls and instructions.
-    let mut costs: BTreeMap<(RowKind, String), BTreeMap<String, Vec<(u64, u64)>>> = BTreeMap::new();
+    let mut costs: BTreeMap<(RowKind, String), CostsOfRuns> = BTreeMap::new();
     for (at, cells) in shown.iter().enumerate() {
         for cell in cells {
             let row = costs.entry(row_of(cell, names, &kernel.places)).or_default();
@@ -112,6 +112,9 @@ fn row_of(cell: &AccountCell, names: &[String], places: &KernelPlaces) -> (RowKi
     let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
     (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
+
+/// By function: calls and instructions in each run.
+type CostsOfRuns = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// The lower one of the two in the middle, if there are two.
 fn median(values: impl Iterator<Item = u64>) -> u64 {
