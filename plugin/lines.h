@@ -3,8 +3,8 @@
  * call's are those of one execution of it. Counted only if the host asks for it, since that takes a
  * look at each access to memory.
  *
- * A table has the lines of all frames, each with its frame's number. Lines of frames that have ended
- * stay in it; when it is half full, it is made anew from those of frames that are still open.
+ * A table has the lines of all frames, each with its frame's number. Lines of frames that have
+ * ended stay in it; when it is half full, it is made anew from those of frames still open.
  */
 #ifndef PLUGIN_LINES_H
 #define PLUGIN_LINES_H

@@ -66,6 +66,9 @@ static void on_program_begin(unsigned int vcpu, void *data)
 
 	(void)vcpu;
 	(void)data;
+	/* The program may have such markers too: only the agent's, outside of a run, counts. */
+	if (account.open)
+		return;
 	seen.idled = 0;
 	repeat.instruction = NULL;
 	open_account(current_id, &now);
@@ -81,7 +84,8 @@ static void on_program_end(unsigned int vcpu, void *data)
 
 	(void)vcpu;
 	(void)data;
-	if (!account.open)
+	/* The agent's; the program's own would end the run too early. */
+	if (!account.open || account.current->origin == PROGRAM_TASK)
 		return;
 	for (size_t at = 0; at < MOST_TASKS; at++)
 		if (account.tasks[at])

@@ -19,7 +19,7 @@ use pathmeter_wire::{
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
-use crate::{guest, port::Port, start, trouble::Trouble};
+use crate::{guest, pause, port::Port, start, trouble::Trouble};
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
 const NOT_EXECUTED: usize = 127;
@@ -38,6 +38,7 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     let mut launch = Launch::new(&job)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
+    pause::forget_signal();
     for number in 0..job.runs {
         run(port, &job, number, &mut launch)?;
     }
@@ -180,7 +181,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     if job.fresh_tmp {
         refresh_tmp();
     }
-    let files = Files::open(job)?;
+    let files = Files::open(job, number)?;
     launch.error = 0;
     let ended = task::in_child(|| {
         files.take();
@@ -256,14 +257,17 @@ struct Files {
 }
 
 impl Files {
-    fn open(job: &Job<'_>) -> Result<Self, Trouble> {
+    fn open(job: &Job<'_>, number: u32) -> Result<Self, Trouble> {
         let stdin = match job.stdin {
             [0] => CStr::new(b"/dev/null\0"),
             path => CStr::new(path),
         };
         let opened = sys::open(stdin, flag::O_RDONLY, 0);
         let failed = |what: &str, error: i32| -> Trouble {
-            Text::format(format_args!("the program's {what} can't be opened (error {error})"))
+            let earlier = if number > 0 { ": an earlier run of it removed or hid it" } else { "" };
+            Text::format(format_args!(
+                "the program's {what} can't be opened (error {error}){earlier}"
+            ))
         };
         let file = |name: &'static [u8], what| {
             sys::memory_file(CStr::new(name)).map_err(|error| failed(what, error))

@@ -191,7 +191,9 @@ fn run(
         Some(idle) if account.idled > 0 => idle,
         _ => {
             return Err(format!(
-                "{steps} steps were counted, but the guest's clock advanced by {clock}"
+                "{steps} steps were counted, but the guest's clock advanced by {clock}: a program \
+                 that overwrites the very code that it executes can't be counted, and any other \
+                 that shows this is worth a report"
             ));
         }
     };

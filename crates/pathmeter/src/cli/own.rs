@@ -14,8 +14,8 @@ use crate::{new_probe, program};
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
 machine: each time in the same state, with a fixed date and seeded random numbers. Every \
-instruction is in one row: the program's own code, each system call, page faults, interrupts, kernel threads. The \
-rows add up to the guest's clock, or there is no result.
+instruction is in one row: the program's own code, each system call, page faults, interrupts, \
+kernel threads. The rows add up to the guest's clock, or there is no result.
 
 Examples:
   pathmeter run bzImage -- ls -R /
@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) file: Vec<FileArg>,
     /// Set a variable of the program's environment; repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = program::variable)]
+    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(program::variable))]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
