@@ -368,8 +368,8 @@ fn after_exit(code: u8, stderr: &Written) -> String {
             .to_owned();
     }
     format!(
-        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no network, \
-         no terminal, and only the files that are packed (--file, --root)"
+        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no \
+         network, no terminal, and only the files that are packed (--file, --root)"
     )
 }
 
@@ -386,8 +386,8 @@ fn after_signal(signal: u8) -> &'static str {
              --memory MIB, or have it write less"
         }
         _ => {
-            "try it outside of pathmeter; if it ends well there: in the guest it has no network, no \
-             terminal, and only the files that are packed (--file, --root)"
+            "try it outside of pathmeter; if it ends well there: in the guest it has no network, \
+             no terminal, and only the files that are packed (--file, --root)"
         }
     }
 }

@@ -35,6 +35,7 @@ Examples:
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct RunArgs {
     /// The kernel, or an earlier result of this program; what NEW is compared against
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
@@ -57,7 +58,10 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) file: Vec<FileArg>,
     /// Set a variable of the program's environment; repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(program::variable))]
+    #[arg(
+        long, value_name = "NAME=VALUE",
+        value_parser = OsStringValueParser::new().try_map(program::variable)
+    )]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
