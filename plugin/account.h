@@ -36,7 +36,7 @@ struct counts {
 	uint64_t surplus;	/* of these, those of string instructions beyond one each */
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
-	uint64_t user;		/* instructions of a program's; of all that was executed only */
+	uint64_t user;		/* instructions of a program's, in totals() only */
 };
 
 /* A string instruction that may be executed once more. */
@@ -100,7 +100,7 @@ static struct {
 	enum lost lost;
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
-	uint64_t undone_surplus;	/* of these, string instructions beyond the first execution */
+	uint64_t undone_surplus;	/* of these, string instructions that went on */
 	uint64_t user_faults, undone_user_surplus;	/* the same, in code of a program's */
 	struct task *current;
 	struct counts since_switch;	/* all that was executed since it became that */
@@ -222,6 +222,14 @@ static struct counts *current_counts(void)
 	if (task->depth)
 		return &task->frames[task->depth - 1].counts;
 	return task->in_user ? &task->user : &task->kernel;
+}
+
+/* The number of the frame that what is executed now belongs to. */
+static uint64_t current_number(void)
+{
+	struct task *task = account.current;
+
+	return task->depth ? task->frames[task->depth - 1].number : task->number;
 }
 
 /* All that was executed, by whom it may be; only differences mean anything. */

@@ -69,6 +69,15 @@ pub(crate) fn at_an_exact_state(port: u16, value: u8) {
     }
 }
 
+/// Gives the timer's signal its default action again, by which process 1 ignores it: a program may
+/// send it too, and outside the loop the handler would move the agent to anywhere.
+pub(crate) fn forget_signal() {
+    let default = [0_u64; size_of::<Action>() / size_of::<u64>()];
+    let place = default.as_ptr() as usize;
+    // SAFETY: the kernel reads one `struct sigaction`.
+    let _ = unsafe { sys::checked(nr::RT_SIGACTION, [flag::SIGALRM, place, 0, 8, 0, 0]) };
+}
+
 /// Writes `value` to the I/O port that pauses the guest; the caller holds the privilege.
 pub(crate) fn somewhere(port: u16, value: u8) {
     // SAFETY: the instruction touches no memory, and the device at the port none of ours.

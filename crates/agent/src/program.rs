@@ -19,7 +19,7 @@ use pathmeter_wire::{
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
-use crate::{guest, port::Port, start, trouble::Trouble};
+use crate::{guest, pause, port::Port, start, trouble::Trouble};
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
 const NOT_EXECUTED: usize = 127;
@@ -38,6 +38,7 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     let mut launch = Launch::new(&job)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
+    pause::forget_signal();
     for number in 0..job.runs {
         run(port, &job, number, &mut launch)?;
     }
@@ -149,7 +150,8 @@ impl Launch {
                 "syscall",
                 execve = const nr::EXECVE,
                 in("rdi") self.executable, in("rsi") self.arguments, in("r9") self.environment,
-                in("r8") place, out("rax") result, out("rdx") _, lateout("rcx") _, lateout("r11") _);
+                in("r8") place, out("rax") result, out("rdx") _,
+                lateout("rcx") _, lateout("r11") _);
         }
         self.error = sys::sorted(result).err().unwrap_or(0);
     }
@@ -179,7 +181,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     if job.fresh_tmp {
         refresh_tmp();
     }
-    let files = Files::open(job)?;
+    let files = Files::open(job, number)?;
     launch.error = 0;
     let ended = task::in_child(|| {
         files.take();
@@ -205,6 +207,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
 }
 
 /// The end marker, and the clock after it: as far from it as after the begin marker.
+#[allow(clippy::inline_always, reason = "a call before the marker would be counted")]
 #[inline(always)]
 fn end_of_run() -> u64 {
     let (low, high): (u64, u64);
@@ -254,14 +257,17 @@ struct Files {
 }
 
 impl Files {
-    fn open(job: &Job<'_>) -> Result<Self, Trouble> {
+    fn open(job: &Job<'_>, number: u32) -> Result<Self, Trouble> {
         let stdin = match job.stdin {
             [0] => CStr::new(b"/dev/null\0"),
             path => CStr::new(path),
         };
         let opened = sys::open(stdin, flag::O_RDONLY, 0);
         let failed = |what: &str, error: i32| -> Trouble {
-            Text::format(format_args!("the program's {what} can't be opened (error {error})"))
+            let earlier = if number > 0 { ": an earlier run of it removed or hid it" } else { "" };
+            Text::format(format_args!(
+                "the program's {what} can't be opened (error {error}){earlier}"
+            ))
         };
         let file = |name: &'static [u8], what| {
             sys::memory_file(CStr::new(name)).map_err(|error| failed(what, error))

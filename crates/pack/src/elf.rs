@@ -8,7 +8,7 @@
 use object::LittleEndian;
 use object::elf::{
     DF_1_NODEFLIB, DT_FLAGS_1, DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ,
-    DT_STRTAB, FileHeader32, FileHeader64,
+    DT_STRTAB, FileHeader32, FileHeader64, PT_LOAD,
 };
 use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
 
@@ -129,6 +129,11 @@ fn read<H: FileHeader<Endian = LittleEndian>>(
     let segments = header
         .program_headers(LittleEndian, data)
         .map_err(|_| "its program headers are outside the file")?;
+    for segment in segments.iter().filter(|segment| segment.p_type(LittleEndian) == PT_LOAD) {
+        segment
+            .data(LittleEndian, data)
+            .map_err(|()| "a part that is loaded is outside the file")?;
+    }
     let mut interpreter = None;
     for segment in segments {
         let name = segment.interpreter(LittleEndian, data);

@@ -133,6 +133,8 @@ pub(crate) enum Failure {
         subject: PathBuf,
         /// Why.
         what: String,
+        /// What the user can do about it.
+        help: Option<String>,
         /// The last lines that it wrote to its standard error.
         stderr: Vec<String>,
     },
@@ -217,6 +219,7 @@ impl Failure {
                  can run with --only",
             ),
             Self::Packing(error) => error.help(),
+            Self::Program { help, .. } => help.as_deref(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
@@ -263,11 +266,19 @@ fn prefix(subject: &Path, error: &VmError) -> String {
     }
 }
 
-/// The last lines of a program's standard error.
+/// The last lines of a program's standard error, each as far as it is easily read.
 fn told(stderr: &[String]) -> String {
-    let escaped = stderr.iter().map(|line| format!("\n  stderr: {}", line.escape_debug()));
+    let escaped = stderr.iter().map(|line| {
+        let mut text: String = line.chars().take(LONGEST_LINE).collect();
+        text = text.escape_debug().to_string();
+        let more = if line.chars().nth(LONGEST_LINE).is_some() { "…" } else { "" };
+        format!("\n  stderr: {text}{more}")
+    });
     escaped.collect()
 }
+
+/// Characters of a program's line that are shown.
+const LONGEST_LINE: usize = 200;
 
 fn listed(differences: &[ConfigurationDifference]) -> String {
     differences.iter().flat_map(|difference| ["\n  ".to_owned(), difference.to_string()]).collect()
@@ -290,6 +301,15 @@ mod tests {
     fn the_same_failure_of_both_sides_is_reported_once() {
         let lacking = || Failure::System { doing: "starting", error: io::Error::other("no") };
         assert_eq!(Failure::all(vec![lacking(), lacking()]).each().len(), 1);
+    }
+
+    #[test]
+    fn a_programs_endless_line_is_cut_and_its_control_characters_are_escaped() {
+        let line = "\x1b[31m".to_owned() + &"ä".repeat(100_000);
+        let text = told(&[line, "short".to_owned()]);
+        assert!(text.starts_with("\n  stderr: \\u{1b}[31mä"), "{text}");
+        assert!(text.ends_with("ä…\n  stderr: short"), "{text}");
+        assert!(text.chars().count() < 300, "{text}");
     }
 
     #[test]

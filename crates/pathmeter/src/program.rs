@@ -4,6 +4,7 @@
 //! end as expected, or whose rows do not add up to the guest's clock, gives no document.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
@@ -17,6 +18,7 @@ use pathmeter_vm::{
     Accounting, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
 };
 
+use rustix::io::Errno;
 use wildmatch::WildMatch;
 
 use crate::accounted::{Accounted, KernelNames, accounted};
@@ -73,6 +75,27 @@ impl PackedProgram {
         // Modules belong to the kernel: the same program has the same hash on all of them.
         this.program.packed_sha256 = sha256(this.initramfs(&[]).as_bytes());
         this
+    }
+
+    /// That the guest takes all its arguments and variables.
+    ///
+    /// # Errors
+    /// There are too many, or they are too long.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Packed { arguments, environment, .. } = &self.packed;
+        if Job::fits(arguments, environment) {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: format!(
+                "{} arguments and {} variables are more than the guest takes, or too long",
+                arguments.len(),
+                environment.len()
+            ),
+            help: "a program may have at most 16,384 of either, and less than 2 MiB of both: \
+                   --file gives it a file with the rest"
+                .to_owned(),
+        })
     }
 
     /// The functions of the program that match one of `patterns`.
@@ -219,12 +242,14 @@ pub(crate) struct Asked<'a> {
     pub(crate) modules: &'a ModuleRequest<'a>,
     /// Whether each function of the kernel is counted as well.
     pub(crate) functions: bool,
+    /// Whether the lines of data that the kernel touches are counted as well.
+    pub(crate) lines: bool,
     /// The program's functions that are regions.
     pub(crate) regions: &'a [ProgramFunction],
 }
 
-/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an earlier
-/// result of the same from the cache.
+/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
+/// earlier result of the same from the cache.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
@@ -232,20 +257,24 @@ pub(crate) fn measure(
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
-    let Asked { packed, modules, functions, regions } = *asked;
+    let Asked { packed, modules, functions, lines, regions } = *asked;
     let modules = modules.of(image)?;
     let initramfs = packed.initramfs(&modules);
-    let key = session.program_key(image, initramfs.as_bytes(), &format!("{functions} {regions:?}"));
+    let key = session.program_key(
+        image,
+        initramfs.as_bytes(),
+        &format!("{functions} {lines} {regions:?}"),
+    );
     let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
     let loaded = modules.into_iter().map(|module| module.name).collect();
     let program = Program { modules: loaded, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;
         let places = kernel.places.table(regions);
-        let asked = Accounting { places: &places, runs: packed.runs, functions };
+        let asked = Accounting { places: &places, runs: packed.runs, functions, lines };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
-        document(session, image, packed, program, &kernel, ran)
+        document(session, image, (packed, program), (&kernel, lines), ran)
     })?;
     Ok(ProgramResult { subject: image.subject(), ..result })
 }
@@ -253,17 +282,18 @@ pub(crate) fn measure(
 fn document(
     session: &Session,
     image: &Image,
-    packed: &PackedProgram,
-    program: Program,
-    kernel: &KernelNames,
+    (packed, program): (&PackedProgram, Program),
+    (kernel, lines): (&KernelNames, bool),
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
     let output = output(&ran);
-    let ended = ended(&ran.runs, packed.expected)
-        .map_err(|what| failed_program(image, what, &output.stderr))?;
+    let ended = ended(&ran.runs, packed.expected, &output.stderr).map_err(|(what, help)| {
+        let failed = failed_expectation(&ran.counts).unwrap_or_default();
+        failed_program(image, what + &failed, help, &output.stderr)
+    })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let Accounted { runs, regions, functions } =
-        accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
+        accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
     let own = ran.firmware == Firmware::Own;
     let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
     Ok(ProgramResult {
@@ -280,6 +310,14 @@ fn document(
     })
 }
 
+/// What the program itself expected and did not find: perhaps why it ended.
+fn failed_expectation(accounts: &Accounts) -> Option<String> {
+    let regions = accounts.runs.iter().flatten().flat_map(|run| &run.regions);
+    let failed = regions.filter_map(|region| Some((&region.name, region.failed.first()?)));
+    let (name, text) = failed.into_iter().next()?;
+    Some(format!("; its region {name} did not hold what it expects: {text}"))
+}
+
 fn output<C>(ran: &RanProgram<C>) -> Output {
     let [stdout, stderr] = ran.outputs.each_ref().map(|written| Written {
         text: String::from_utf8_lossy(&written.bytes).into_owned(),
@@ -292,24 +330,80 @@ fn output<C>(ran: &RanProgram<C>) -> Output {
 /// How all runs ended.
 ///
 /// # Errors
-/// One that did not end as it should.
-fn ended(runs: &[ProgramEnd], expected: u8) -> Result<Ended, String> {
-    for (run, number) in runs.iter().zip(1..) {
-        match run.how {
-            ProgramEnded::Exit(code) if code == expected => {}
-            ProgramEnded::Exit(code) => {
-                return Err(format!("it ended with exit code {code} in run {number}"));
-            }
-            ProgramEnded::Signal(signal) => {
-                return Err(format!("signal {signal}{} ended it in run {number}", name_of(signal)));
-            }
-            ProgramEnded::NotExecuted(error) => {
-                let error = std::io::Error::from_raw_os_error(i32::from(error));
-                return Err(format!("the kernel did not execute it: {error}"));
-            }
+/// One that did not end as it should, and what can be done about that.
+fn ended(runs: &[ProgramEnd], expected: u8, stderr: &Written) -> Result<Ended, (String, String)> {
+    let unexpected = |run: &&ProgramEnd| run.how != ProgramEnded::Exit(expected);
+    let Some(run) = runs.iter().find(unexpected) else { return Ok(Ended::Code(expected)) };
+    let number = run.run + 1;
+    let what = match run.how {
+        ProgramEnded::Exit(code) => format!("it ended with exit code {code} in run {number}"),
+        ProgramEnded::Signal(signal) => {
+            format!("signal {signal}{} ended it in run {number}", name_of(signal))
+        }
+        ProgramEnded::NotExecuted(error) => {
+            let error = std::io::Error::from_raw_os_error(i32::from(error));
+            format!("the kernel did not execute it: {error}")
+        }
+    };
+    let help = match run.how {
+        _ if number > 1 => {
+            "run 1 of it ended well, and all runs are in one guest: it should leave \
+                            nothing outside of /tmp that the next run finds"
+                .to_owned()
+        }
+        ProgramEnded::Exit(code) => after_exit(code, stderr),
+        ProgramEnded::Signal(signal) => after_signal(signal).to_owned(),
+        ProgramEnded::NotExecuted(error) => not_executed(error).to_owned(),
+    };
+    Err((what, help))
+}
+
+/// What to do about an exit code that was not expected.
+fn after_exit(code: u8, stderr: &Written) -> String {
+    let missing = [": not found", "No such file", "cannot open", "command not found"];
+    if matches!(code, 126 | 127) || missing.iter().any(|words| stderr.text.contains(words)) {
+        return "only what is packed is in the guest: its own file, the libraries that it needs, \
+                and what --file SOURCE[:DESTINATION] adds, such as programs and files that it \
+                opens; --root FOLDER packs a whole system"
+            .to_owned();
+    }
+    format!(
+        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no \
+         network, no terminal, and only the files that are packed (--file, --root)"
+    )
+}
+
+/// What to do about a signal that ended the program.
+fn after_signal(signal: u8) -> &'static str {
+    match signal {
+        4 => {
+            "choose a CPU that has the instruction with --cpu, such as max, or build the program \
+             for that of the guest: docs/cpu.md lists what each CPU has; none has AVX-512"
+        }
+        7 | 9 => "if memory ran out, give the guest more with --memory MIB",
+        25 => {
+            "no file, its output neither, may be larger than a quarter of the guest's memory: \
+             --memory MIB, or have it write less"
+        }
+        _ => {
+            "try it outside of pathmeter; if it ends well there: in the guest it has no network, \
+             no terminal, and only the files that are packed (--file, --root)"
         }
     }
-    Ok(Ended::Code(expected))
+}
+
+/// What to do about an error number of execve(2).
+fn not_executed(error: u8) -> &'static str {
+    match Errno::from_raw_os_error(i32::from(error)) {
+        Errno::NOENT => "add its interpreter with --file SOURCE[:DESTINATION]",
+        Errno::NOEXEC => {
+            "the kernel lacks support for such a file: CONFIG_BINFMT_SCRIPT for scripts, \
+             CONFIG_IA32_EMULATION for 32-bit programs"
+        }
+        Errno::NOMEM => "give the guest more memory with --memory MIB",
+        Errno::TOOBIG => "give it fewer or shorter arguments and variables",
+        _ => "check that it can be executed here",
+    }
 }
 
 /// The signals that end programs most often; signal(7).
@@ -328,20 +422,78 @@ fn name_of(signal: u8) -> &'static str {
     }
 }
 
-fn failed_program(image: &Image, what: String, stderr: &Written) -> Failure {
+fn failed_program(image: &Image, what: String, help: String, stderr: &Written) -> Failure {
     let last: Vec<String> = stderr.text.lines().rev().take(10).map(str::to_owned).collect();
     let stderr = last.into_iter().rev().collect();
-    Failure::Program { subject: image.name().to_owned(), what, stderr }
+    Failure::Program { subject: image.name().to_owned(), what, help: Some(help), stderr }
 }
 
 fn unmeasured(image: &Image, what: String) -> Failure {
-    Failure::Program { subject: image.name().to_owned(), what, stderr: Vec::new() }
+    Failure::Program { subject: image.name().to_owned(), what, help: None, stderr: Vec::new() }
 }
 
-/// `NAME=VALUE`.
-pub(crate) fn variable(word: &str) -> Result<(OsString, OsString), String> {
-    match word.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
-        _ => Err("it must be NAME=VALUE".to_owned()),
+/// `NAME=VALUE`, of any bytes.
+pub(crate) fn variable(word: OsString) -> Result<(OsString, OsString), String> {
+    let bytes = word.into_vec();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        None | Some(0) => Err("it must be NAME=VALUE".to_owned()),
+        Some(place) => {
+            let (name, value) = (&bytes[..place], &bytes[place + 1..]);
+            Ok((OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(number: u64, how: ProgramEnded) -> ProgramEnd {
+        ProgramEnd { run: number, how, clock: 1 }
+    }
+
+    /// What is printed of a program that ended so in its first run, and wrote this.
+    fn told(how: ProgramEnded, stderr: &str) -> (String, String) {
+        let stderr = Written { text: stderr.to_owned(), bytes: 0, truncated: false };
+        ended(&[run(0, how)], 0, &stderr).unwrap_err()
+    }
+
+    #[test]
+    fn each_way_to_fail_has_its_own_advice() {
+        let cases = [
+            (ProgramEnded::Exit(1), "", "exit code 1 in run 1", "--exit-code 1"),
+            (ProgramEnded::Exit(2), "x: ls: not found", "exit code 2", "--file"),
+            (ProgramEnded::Exit(127), "", "exit code 127", "--file"),
+            (ProgramEnded::Signal(4), "", "SIGILL", "--cpu"),
+            (ProgramEnded::Signal(9), "", "SIGKILL", "--memory"),
+            (ProgramEnded::Signal(11), "", "SIGSEGV", "outside of pathmeter"),
+            (ProgramEnded::Signal(25), "", "SIGXFSZ", "--memory"),
+            (ProgramEnded::Signal(33), "", "signal 33 ended it", "outside of pathmeter"),
+            (ProgramEnded::NotExecuted(2), "", "No such file", "--file"),
+            (ProgramEnded::NotExecuted(8), "", "Exec format error", "CONFIG_IA32_EMULATION"),
+        ];
+        for (how, stderr, what, help) in cases {
+            let told = told(how, stderr);
+            assert!(told.0.contains(what) && told.1.contains(help), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn a_later_run_that_fails_has_found_what_the_first_one_left() {
+        let runs = [run(0, ProgramEnded::Exit(3)), run(1, ProgramEnded::Exit(4))];
+        let (what, help) = ended(&runs, 3, &Written::default()).unwrap_err();
+        assert_eq!(what, "it ended with exit code 4 in run 2");
+        assert!(help.contains("run 1 of it ended well"), "{help}");
+        assert_eq!(ended(&runs[..1], 3, &Written::default()), Ok(Ended::Code(3)));
+    }
+
+    #[test]
+    fn a_variable_may_have_any_bytes() {
+        let word = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        let read = variable(word(b"A==\xff")).unwrap();
+        assert_eq!(read, (word(b"A"), word(b"=\xff")));
+        assert_eq!(variable(word(b"A=")).unwrap(), (word(b"A"), word(b"")));
+        assert!(variable(word(b"=b")).is_err());
+        assert!(variable(word(b"ab")).is_err());
     }
 }

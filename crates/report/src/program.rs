@@ -62,7 +62,18 @@ pub fn program_table(result: &ProgramResult, rows: Rows, style: Style) -> String
 
 /// What was executed.
 fn command(words: &[String], style: Style) -> String {
-    fact(PROGRAM, &command_line(words), PLAIN, style)
+    fact(PROGRAM, &beginning(&command_line(words)), PLAIN, style)
+}
+
+/// Characters of a command line or an output that are shown.
+const MOST_SHOWN: usize = 400;
+
+/// The beginning of a text, with a mark if there is more of it.
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}… (--json has all of it)", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The beginning of what the program wrote, and how much that was.
@@ -76,7 +87,7 @@ fn written(heading: &str, written: &Written, style: Style) -> String {
         0 => String::new(),
         _ => format!(" … {} bytes: --json has them", grouped(written.bytes)),
     };
-    fact(heading, &(first.to_owned() + &more), PLAIN, style)
+    fact(heading, &(beginning(first) + &more), PLAIN, style)
 }
 
 /// The functions of the rows that cost most, and of regions, if they were counted.

@@ -86,6 +86,7 @@ fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramResult {
         output: Output { stdout: Written::default(), stderr: Written::default() },
         runs,
         regions: vec![],
+        functions: None,
         notes: vec![],
     }
 }

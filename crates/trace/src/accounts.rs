@@ -9,6 +9,11 @@ const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
 pub const MAX_WINDOWS: usize = 1024;
+/// Such executions of all regions in one run: far more than programs mark, and no more than memory
+/// has room for.
+const MAX_ALL_WINDOWS: usize = 1 << 18;
+/// Expectations of a region in one run that did not hold, and are kept.
+const MAX_FAILED: usize = 16;
 /// Longest name of a region, and most of them; `plugin/regions.h` has the same.
 const MAX_NAME: u64 = 127;
 const MAX_NAMES: usize = 1 << 12;
@@ -220,6 +225,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         stream: std::io::BufReader::new(stream),
         names: Vec::new(),
         regions: Vec::new(),
+        windows: 0,
         misuses: Vec::new(),
         cells: Vec::new(),
     };
@@ -237,6 +243,8 @@ struct Reader<R> {
     names: Vec<String>,
     /// Of the run that is being read.
     regions: Vec<AccountRegion>,
+    /// How many windows they have together.
+    windows: usize,
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
 }
@@ -258,6 +266,7 @@ impl<R: Read> Reader<R> {
                 }
             };
             self.regions.clear();
+            self.windows = 0;
             self.misuses.clear();
             self.cells.clear();
             if runs.len() == MAX_RUNS {
@@ -288,7 +297,7 @@ impl<R: Read> Reader<R> {
                 let region = self.number()?;
                 let text = self.name()?;
                 let region = self.region_of(region)?;
-                if !region.failed.contains(&text) {
+                if region.failed.len() < MAX_FAILED && !region.failed.contains(&text) {
                     region.failed.push(text);
                 }
                 Ok(())
@@ -316,11 +325,13 @@ impl<R: Read> Reader<R> {
         let (string_bytes, held, failed) = (self.number()?, self.number()?, self.number()?);
         let instructions =
             steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
+        let keep = self.windows < MAX_ALL_WINDOWS;
         let region = self.region_of(name)?;
         region.count += 1;
         region.unproved += u64::from(held == 0 && failed == 0);
-        if region.windows.len() < MAX_WINDOWS {
+        if keep && region.windows.len() < MAX_WINDOWS {
             region.windows.push(RegionWindow { steps, instructions, user, string_bytes });
+            self.windows += 1;
         }
         Ok(())
     }
@@ -328,13 +339,11 @@ impl<R: Read> Reader<R> {
     /// The region whose name has this number.
     fn region_of(&mut self, name: u64) -> Result<&mut AccountRegion, &'static str> {
         let name = self.name_of(name)?;
-        let at = match self.regions.iter().position(|region| region.name == name) {
-            Some(at) => at,
-            None => {
-                self.regions.push(AccountRegion { name, ..AccountRegion::default() });
-                self.regions.len() - 1
-            }
-        };
+        let known = self.regions.iter().position(|region| region.name == name);
+        let at = known.unwrap_or(self.regions.len());
+        if known.is_none() {
+            self.regions.push(AccountRegion { name, ..AccountRegion::default() });
+        }
         self.regions.get_mut(at).ok_or("a region is missing")
     }
 
@@ -430,3 +439,6 @@ impl<R: Read> Reader<R> {
         Err("it has a number of more than 64 bits")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::symbols::{MAX_KALLSYMS_BYTES, SymbolsError};
 
@@ -42,6 +43,14 @@ pub enum PlacesError {
         /// Which.
         what: &'static str,
     },
+    /// More functions than the plugin takes.
+    #[error(
+        "the kernel's symbol table has {places} places where it is entered, more than Linux has"
+    )]
+    TooMany {
+        /// How many.
+        places: usize,
+    },
 }
 
 /// Kinds of places, by the letters that `plugin/places.h` has for them.
@@ -75,6 +84,8 @@ const TRAPS: [&str; 7] =
     ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault", "invalid_op"];
 /// Most vectors that a table of entries has; with one in 8 bytes for each.
 const MOST_VECTORS: u64 = 224;
+/// Most places of a kernel; `plugin/places.h` takes as many.
+const MAX_PLACES: usize = 1 << 13;
 /// The first vector that is not an exception's.
 const FIRST_VECTOR: u64 = 0x20;
 
@@ -84,12 +95,18 @@ impl KernelPlaces {
     /// # Errors
     /// It is no such text, or lacks what every supported kernel has.
     pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
-        let code = Code::read(kallsyms)?;
+        let code = match Code::read(kallsyms) {
+            Err(SymbolsError::Empty) => return Err(PlacesError::Missing { what: "function" }),
+            code => code?,
+        };
         let mut finder =
             Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
         finder.entries()?;
         finder.system_calls()?;
         finder.softirqs()?;
+        if finder.lines.len() > MAX_PLACES {
+            return Err(PlacesError::TooMany { places: finder.lines.len() });
+        }
         Ok(finder.finish())
     }
 
@@ -97,9 +114,12 @@ impl KernelPlaces {
     pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
         let mut table = self.table.clone();
         for function in functions {
-            let digits: String = function.bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            // Writing to a String can't fail.
-            let _ = writeln!(table, "u {:x} {digits} {}", function.in_page, function.name);
+            // Writing to a String can't fail, here and below.
+            let _ = write!(table, "u {:x} ", function.in_page);
+            for byte in &function.bytes {
+                let _ = write!(table, "{byte:02x}");
+            }
+            let _ = writeln!(table, " {}", function.name);
         }
         table.into_bytes()
     }
@@ -137,8 +157,8 @@ impl<'a> Code<'a> {
 
     /// Where the code at `address` ends at the latest: at the next symbol.
     fn end(&self, address: u64) -> u64 {
-        let next = self.by_address.range(address + 1..).next();
-        next.map_or(address + 1, |(next, _)| *next)
+        let next = self.by_address.range((Excluded(address), Unbounded)).next();
+        next.map_or(address.saturating_add(1), |(next, _)| *next)
     }
 
     fn starting_with(&self, prefix: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
@@ -214,7 +234,7 @@ impl Finder<'_> {
             // With CONFIG_X86_KERNEL_IBT an entry has 16 bytes.
             let size = if bytes / 8 > MOST_VECTORS { 16 } else { 8 };
             self.add(first, letter::INTERRUPT_TABLE, size | vector << 8);
-            vector += bytes / size;
+            vector += (bytes / size).min(MOST_VECTORS);
         }
         let switch = self.required("__switch_to_asm")?;
         self.add(switch, letter::SWITCH, 0);
@@ -270,3 +290,6 @@ fn write_line(table: &mut String, first: u64, (end, letter, id): (u64, char, u64
     // Writing to a String can't fail.
     let _ = writeln!(table, "{letter} {first:x} {end:x} {id:x}");
 }
+
+#[cfg(test)]
+mod tests;

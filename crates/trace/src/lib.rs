@@ -14,6 +14,8 @@
 mod accounts;
 mod arena;
 mod block;
+#[cfg(test)]
+mod c_header;
 mod census;
 mod chain;
 mod code;

@@ -267,6 +267,10 @@ impl GuestCause {
                  initramfs (CONFIG_BLK_DEV_INITRD, CONFIG_BINFMT_ELF); give a slow one more time \
                  with --timeout SECONDS"
             }
+            (Self::Timeout { .. }, Step::Program { .. }) => {
+                "give a long program more time with --timeout SECONDS; one that waits for input, a \
+                 terminal or the network waits for ever in the guest (--stdin FILE gives it input)"
+            }
             (Self::Timeout { .. }, _) => "give it more time with --timeout SECONDS",
             (Self::Panicked { message }, _) if message.contains(OUT_OF_MEMORY) => {
                 "this kernel needs more memory than the guest has: give it more, for example \
@@ -275,6 +279,10 @@ impl GuestCause {
             (Self::Panicked { .. }, Step::Boot) => {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
                  its command line with --append"
+            }
+            (Self::Panicked { .. }, Step::Program { .. }) => {
+                "a program that ends process 1, or that has the kernel panic, can't be measured; \
+                 if it shall do neither, see the end of the guest's console"
             }
             (Self::Killed { .. }, _) => {
                 "somebody killed it, or the system did because memory ran out (`dmesg` tells): end \
@@ -291,7 +299,15 @@ impl GuestCause {
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"
             }
+            (Self::Ended { .. }, Step::Program { .. }) => {
+                "a program that ends or reboots the machine can't be measured; if it shall not, \
+                 see the end of the guest's console"
+            }
             (Self::Ended { .. }, _) => "see the end of the guest's console for what it did before",
+            (Self::Protocol { .. }, Step::Program { .. }) => {
+                "the program writes to I/O port 0xe9, or the kernel does for it: nothing but \
+                 pathmeter's agent may"
+            }
             (Self::Protocol { .. }, _) => "the kernel, or a driver in it, writes to I/O port 0xe9",
             (Self::Panicked { .. } | Self::Abort { .. } | Self::Overlong { .. }, _) => return None,
         })

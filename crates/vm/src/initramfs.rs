@@ -42,6 +42,18 @@ pub struct Job<'a> {
     pub modules: &'a [Vec<u8>],
 }
 
+impl Job<'_> {
+    /// Whether the agent, and the kernel, take so many arguments and variables.
+    pub fn fits(arguments: &[Vec<u8>], environment: &[Vec<u8>]) -> bool {
+        let bytes: usize = arguments.iter().chain(environment).map(|word| word.len() + 1).sum();
+        let most = arguments.len().max(environment.len());
+        most <= job::MAX_WORDS && bytes <= MAX_WORD_BYTES
+    }
+}
+
+/// Most bytes of arguments and variables together: what else a job has is far less than the rest.
+const MAX_WORD_BYTES: usize = job::MAX_JOB - (128 << 10);
+
 /// An initramfs: the same bytes for the same agent and plan, always.
 pub struct Initramfs(Vec<u8>);
 
@@ -102,6 +114,29 @@ mod tests {
             assert!(!may_lose(&plan, index));
         }
         assert!(!may_lose(&plan, MAX_LOST));
+    }
+
+    #[test]
+    fn what_fits_is_a_job_that_the_agent_reads() {
+        let words = |count: usize, bytes: usize| vec![vec![b'a'; bytes]; count];
+        let read = |arguments: &[Vec<u8>]| {
+            let mut text = Vec::new();
+            let strings = (&b"/bin/a"[..], &b""[..]);
+            job::write((1, true, 1), strings, [arguments, &[], &[]], |piece| {
+                text.extend_from_slice(piece);
+            });
+            text.len() <= job::MAX_JOB && job::Job::read(&text).is_ok()
+        };
+        for (arguments, fits) in [
+            (words(job::MAX_WORDS, 1), true),
+            (words(job::MAX_WORDS, MAX_WORD_BYTES / job::MAX_WORDS - 1), true),
+            (words(job::MAX_WORDS + 1, 1), false),
+            (words(30, job::MAX_JOB / 30), false),
+        ] {
+            assert_eq!(Job::fits(&arguments, &[]), fits);
+            assert_eq!(read(&arguments), fits);
+        }
+        assert!(!Job::fits(&words(1, MAX_WORD_BYTES / 2), &words(1, MAX_WORD_BYTES / 2)));
     }
 
     #[test]

@@ -7,10 +7,10 @@
 //!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀…
 //! ```
 //!
-//! RUNS, FILE-LIMIT (bytes) and both N are decimal. FLAGS has a letter for each thing that the agent
-//! shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a file
-//! of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file is the
-//! last of the initramfs, so where it is, all of it has arrived.
+//! RUNS, FILE-LIMIT (bytes) and each N are decimal. FLAGS has a letter for each thing that the
+//! agent shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a
+//! file of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file
+//! is the last of the initramfs, so where it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 
@@ -118,7 +118,8 @@ impl<'a> Fields<'a> {
     }
 
     fn words(&mut self) -> Result<Words<'a>, NoJob> {
-        let count = self.number(MAX_WORDS as u64)? as usize;
+        let wrong = self.wrong();
+        let count = usize::try_from(self.number(MAX_WORDS as u64)?).map_err(|_| wrong)?;
         let all = self.rest;
         for _ in 0..count {
             self.take()?;
@@ -173,7 +174,9 @@ pub fn write<W: AsRef<[u8]>>(
     field(stdin);
     for words in words {
         decimal(words.len() as u64, &mut field);
-        words.iter().for_each(|word| field(word.as_ref()));
+        for word in words {
+            field(word.as_ref());
+        }
     }
 }
 

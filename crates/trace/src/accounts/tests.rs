@@ -1,0 +1,316 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::c_header::{constants, header};
+
+/// A stream, as the plugin writes it.
+#[derive(Clone)]
+struct Stream(Vec<u8>);
+
+impl Stream {
+    fn new() -> Self {
+        Self(HEADER.to_vec())
+    }
+
+    fn record(mut self, tag: u8, numbers: &[u64]) -> Self {
+        self.0.push(tag);
+        for number in numbers {
+            self.put(*number);
+        }
+        self
+    }
+
+    fn put(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.0.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.0.push(number.to_le_bytes()[0]);
+    }
+
+    fn name(self, name: &[u8]) -> Self {
+        let mut named = self.record(3, &[name.len() as u64]);
+        named.0.extend_from_slice(name);
+        named
+    }
+
+    fn rows(self, idled: u64, rows: &[[u64; 7]]) -> Self {
+        self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
+    }
+
+    fn read(&self) -> Accounts {
+        accounts(&self.0[..])
+    }
+
+    /// Why it can't be read to its end, with so many runs before that.
+    fn fault(&self, runs: usize) -> &'static str {
+        let read = self.read();
+        assert_eq!(read.runs.len(), runs);
+        read.fault.unwrap()
+    }
+
+    /// The only run, which must be readable.
+    fn run(&self) -> Account {
+        let Accounts { mut runs, fault: None, .. } = self.read() else {
+            panic!("{:?}", self.read())
+        };
+        assert_eq!(runs.len(), 1);
+        runs.remove(0).unwrap()
+    }
+}
+
+const NONE: u64 = UNNAMED as u64;
+
+#[test]
+fn the_rows_of_two_runs_are_read_back() {
+    let big = u64::MAX;
+    let stream = Stream::new()
+        .rows(3, &[[1, 7, 2, 100, 10, 8, 5], [5, u64::from(VECTOR | 0x30), 1, big, 0, 0, 0]])
+        .rows(0, &[[0, 0, 0, 9, 0, 0, 0]]);
+    let read = stream.read();
+    assert_eq!((read.fault, read.runs.len()), (None, 2));
+    let first = read.runs[0].as_ref().unwrap();
+    assert_eq!(first.idled, 3);
+    let row = AccountRow {
+        kind: AccountKind::Syscall,
+        id: 7,
+        calls: 2,
+        steps: 100,
+        instructions: 90,
+        string_bytes: 8,
+        lines: 5,
+    };
+    assert_eq!(first.rows[0], row);
+    assert_eq!((first.rows[1].id, first.rows[1].instructions), (VECTOR | 0x30, big));
+    assert_eq!(read.runs[1].as_ref().unwrap().rows.len(), 1);
+}
+
+#[test]
+fn regions_belong_to_the_run_that_they_come_before() {
+    let stream = Stream::new()
+        .name(b"a")
+        .name(b"b")
+        .record(4, &[1, 50, 5, 40, 3, 1, 0])
+        .record(4, &[0, 20, 0, 20, 0, 0, 0])
+        .record(4, &[1, 60, 0, 50, 0, 0, 0])
+        .rows(0, &[])
+        .rows(0, &[]);
+    let runs = stream.read().runs;
+    let regions = &runs[0].as_ref().unwrap().regions;
+    let names: Vec<_> = regions.iter().map(|region| &*region.name).collect();
+    assert_eq!(names, ["b", "a"]);
+    assert_eq!((regions[0].count, regions[0].unproved), (2, 1));
+    let window = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
+    assert_eq!(regions[0].windows[0], window);
+    assert_eq!(runs[1].as_ref().unwrap().regions, []);
+}
+
+#[test]
+fn expectations_that_failed_are_kept_once_and_within_bounds() {
+    let mut stream = Stream::new().name(b"region");
+    for number in 0..40 {
+        stream = stream.name(format!("x == {number}").as_bytes());
+    }
+    for number in (1..=40).chain(1..=40) {
+        stream = stream.record(5, &[0, number]);
+    }
+    let run = stream.rows(0, &[]).run();
+    assert_eq!(run.regions[0].failed.len(), MAX_FAILED);
+    assert_eq!(run.regions[0].failed[1], "x == 1");
+}
+
+#[test]
+fn executions_beyond_the_bounds_are_counted_and_not_kept() {
+    let mut stream = Stream::new();
+    let regions = (MAX_ALL_WINDOWS / MAX_WINDOWS) as u64 + 1;
+    for number in 0..regions {
+        stream = stream.name(format!("r{number}").as_bytes());
+    }
+    for number in 0..regions {
+        for _ in 0..MAX_WINDOWS + 2 {
+            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0]);
+        }
+    }
+    let run = stream.rows(0, &[]).run();
+    assert!(run.regions.iter().all(|region| region.count == MAX_WINDOWS as u64 + 2));
+    let kept = |region: &AccountRegion| region.windows.len();
+    assert_eq!(run.regions.iter().map(kept).sum::<usize>(), MAX_ALL_WINDOWS);
+    assert_eq!((kept(&run.regions[0]), run.regions.last().map(kept)), (MAX_WINDOWS, Some(0)));
+}
+
+#[test]
+fn each_wrong_mark_is_told_by_its_names() {
+    let names = || Stream::new().name(b"one").name(b"two");
+    for (number, name, other, words) in [
+        (1, 0, NONE, "the region one ends where this thread has none open"),
+        (2, 0, 1, "the region one ends while two is open"),
+        (3, 1, NONE, "the region two has no end"),
+        (4, 1, NONE, "the region two is nested deeper than 16"),
+        (5, NONE, NONE, "a region has no name"),
+        (6, 0, NONE, "`one` is expected outside of any region"),
+    ] {
+        let run = names().record(6, &[number, name, other]).rows(0, &[]).run();
+        assert!(run.misuses[0].to_string().starts_with(words), "{}", run.misuses[0]);
+    }
+    let many = (0..100).fold(names(), |stream, _| stream.record(6, &[1, 0, NONE]));
+    assert_eq!(many.rows(0, &[]).run().misuses.len(), MAX_MISUSES);
+}
+
+#[test]
+fn cells_are_read_back() {
+    let address = 0xffff_ffff_8100_0040;
+    let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
+    let kind = AccountKind::Region;
+    assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
+}
+
+#[test]
+fn a_lost_run_is_one_and_takes_its_regions_along() {
+    let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0]);
+    let read = stream.record(2, &[4]).rows(0, &[]).read();
+    assert_eq!(read.runs[0], Err(Lost::of(4)));
+    assert_eq!(read.runs[1].as_ref().unwrap().regions, []);
+}
+
+#[test]
+fn what_is_no_stream_is_refused_by_what_is_wrong() {
+    let good = || Stream::new().name(b"a");
+    let row = [1, 7, 2, 100, 10, 8, 5];
+    for (stream, runs, fault) in [
+        (Stream(b"PM".to_vec()), 0, "it is cut short"),
+        (Stream(b"PMPR\x02\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(9, &[]), 0, "it has a record of an unknown kind"),
+        (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
+        (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
+        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
+        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
+        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0]]), 0, "a row has less than no instruction"),
+        (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
+        (good().record(4, &[1, 1, 0, 1, 0, 0, 0]), 0, "it refers to a name that it has not told"),
+        (good().record(4, &[0, 1, 2, 1, 0, 0, 0]), 0, "a region has less than no instruction"),
+        (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
+        (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
+        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row is of an unknown kind"),
+        (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
+        (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
+        (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
+    ] {
+        assert!(stream.fault(runs).starts_with(fault), "{fault}: {}", stream.fault(runs));
+    }
+}
+
+#[test]
+fn neither_names_nor_runs_are_without_end() {
+    let names = (0..=MAX_NAMES).fold(Stream::new(), |stream, _| stream.name(b"x"));
+    assert_eq!(names.fault(0), "a name is too long, or there are too many");
+    let runs = (0..=MAX_RUNS).fold(Stream::new(), |stream, _| stream.rows(0, &[]));
+    assert_eq!(runs.fault(MAX_RUNS), "it has too many runs");
+}
+
+#[test]
+fn a_stream_cut_anywhere_has_the_runs_before_that() {
+    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 7]]);
+    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0]]);
+    let expected = whole.read().runs;
+    for length in 0..whole.0.len() {
+        let read = Stream(whole.0[..length].to_vec()).read();
+        let runs = usize::from(length >= one.0.len());
+        assert_eq!(read.runs, expected[..runs], "{length}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = accounts(&bytes[..]);
+        let read = accounts(&[&HEADER[..], &bytes].concat()[..]);
+        for account in read.runs.iter().flatten() {
+            prop_assert!(account.rows.iter().all(|row| row.instructions <= row.steps));
+            prop_assert!(account.misuses.len() <= MAX_MISUSES);
+        }
+    }
+}
+
+// ---- Numbers that the plugin has too ------------------------------------------------------------
+
+#[test]
+fn rows_have_the_plugins_numbers() {
+    let plugin = constants("account.h");
+    for (kind, name) in [
+        (AccountKind::User, "USER"),
+        (AccountKind::Syscall, "SYSCALL"),
+        (AccountKind::Syscall32, "SYSCALL_32"),
+        (AccountKind::PageFault, "PAGE_FAULT"),
+        (AccountKind::Exception, "EXCEPTION"),
+        (AccountKind::Interrupt, "INTERRUPT"),
+        (AccountKind::Softirq, "SOFTIRQ"),
+        (AccountKind::NewTask, "NEW_TASK"),
+        (AccountKind::KernelThread, "KERNEL_THREAD"),
+        (AccountKind::Agent, "AGENT"),
+        (AccountKind::Other, "OTHER_PROCESS"),
+        (AccountKind::Region, "REGION_OF_PROGRAM"),
+    ] {
+        let place = KINDS.iter().position(|other| *other == kind);
+        assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
+    }
+    assert_eq!(KINDS.len() as u64, plugin["REGION_OF_PROGRAM"] + 1);
+}
+
+#[test]
+fn reasons_have_the_plugins_numbers() {
+    let plugin = constants("account.h");
+    let last = plugin["UNSEEN_CODE"];
+    for (name, words) in [
+        ("USER_CODE_IN_KERNEL", "user code in the kernel"),
+        ("KERNEL_CODE_IN_USER", "kernel code in the program"),
+        ("TOO_DEEP", "nested deeper"),
+        ("TOO_MANY_TASKS", "tasks"),
+        ("TOO_MANY_ROWS", "rows"),
+        ("NO_MEMORY", "memory"),
+        ("NOTHING_TO_RETURN_FROM", "a return without an entry"),
+        ("NO_ERROR_CODE", "error code"),
+        ("NO_TASK", "no task switch"),
+        ("UNSEEN_CODE", "too long to be followed"),
+    ] {
+        let text = Lost::of(plugin[name]).to_string();
+        assert!(text.contains(words), "{name}: {text}");
+    }
+    assert!(matches!(Lost::of(last), Lost::Limit(_)));
+    assert_eq!(Lost::of(last + 1), Lost::Unknown(last + 1));
+    assert_eq!(Lost::of(plugin["NOT_LOST"]), Lost::Unknown(0));
+}
+
+#[test]
+fn wrong_marks_and_records_have_the_plugins_numbers() {
+    let plugin = constants("regions.h");
+    let misuse = |name: &str| {
+        let stream = Stream::new().name(b"a").name(b"b");
+        stream.record(6, &[plugin[name], 0, 1]).rows(0, &[]).run().misuses.remove(0)
+    };
+    let (a, b) = ("a".to_owned(), "b".to_owned());
+    assert_eq!(misuse("END_WITHOUT_BEGIN"), Misuse::EndWithoutBegin(a.clone()));
+    assert_eq!(misuse("OTHER_END"), Misuse::OtherEnd(a.clone(), b));
+    assert_eq!(misuse("NOT_ENDED"), Misuse::NotEnded(a.clone()));
+    assert_eq!(misuse("TOO_MANY_OPEN"), Misuse::TooDeep(a.clone()));
+    assert_eq!(misuse("NO_NAME"), Misuse::NoName);
+    assert_eq!(misuse("OUTSIDE_REGION"), Misuse::Outside(a));
+    let tags = ["NAME", "REGION", "FAILED", "MISUSE"].map(|name| plugin[name]);
+    assert_eq!(tags, [3, 4, 5, 6]);
+    let program = constants("program.c");
+    assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
+}
+
+#[test]
+fn what_the_plugin_may_write_is_read() {
+    let (account, regions, cells) =
+        (constants("account.h"), constants("regions.h"), constants("cells.h"));
+    assert_eq!((MAX_NAME, MAX_NAMES as u64), (regions["LONGEST_NAME"], regions["MOST_NAMES"]));
+    assert!(account["MOST_ROWS"] <= MAX_ROWS);
+    assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
+    // The numbers in the texts.
+    assert_eq!((account["MOST_FRAMES"], regions["MOST_REGIONS"]), (16, 16));
+    assert_eq!((account["MOST_TASKS"] / 2, account["MOST_ROWS"] - 1), (16_384, 4095));
+    assert!(header("account.h").contains("#define UNNAMED UINT32_MAX"));
+    assert!(header("places.h").contains(&format!("#define VECTOR {VECTOR:#x}")));
+}
