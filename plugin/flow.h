@@ -184,11 +184,13 @@ static void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *
 
 static void on_new_task(unsigned int vcpu, void *data)
 {
+	const struct reading now = reading(0);
+
 	(void)vcpu;
 	(void)data;
 	if (account.open) {
 		leave_regions(account.current);
-		begin_task();
+		begin_task(&now);
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
  * The places of the kernel that the program plugin has to know, as the host found them in the
- * kernel's symbol table (crates/trace/src/places.rs).
+ * kernel's symbol table (crates/trace/src/kernel_places.rs).
  *
  * A text, a line for each place: `KIND FIRST END ID`, KIND a letter, the others hexadecimal.
  * Ascending by FIRST; END is the address after the last byte.

@@ -22,6 +22,7 @@ mod layout;
 mod names;
 mod qemu;
 mod results;
+mod rows;
 mod softirq;
 mod unexplained;
 mod users;
