@@ -36,7 +36,7 @@ struct counts {
 	uint64_t surplus;	/* of these, those of string instructions beyond one each */
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
-	uint64_t user;		/* instructions of a program's; of all that was executed only */
+	uint64_t user;		/* instructions of a program's, in totals() only */
 };
 
 /* A string instruction that may be executed once more. */
@@ -100,9 +100,10 @@ static struct {
 	enum lost lost;
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
-	uint64_t undone_surplus;	/* of these, string instructions beyond the first execution */
+	uint64_t undone_surplus;	/* of these, string instructions that went on */
 	uint64_t user_faults, undone_user_surplus;	/* the same, in code of a program's */
 	struct task *current;
+	struct counts since_switch;	/* all that was executed since it became that */
 	struct task *tasks[MOST_TASKS];
 	size_t task_count;
 	struct row rows[MOST_ROWS];
@@ -125,6 +126,14 @@ static void add(struct counts *to, const struct counts *more)
 	to->surplus += more->surplus;
 	to->string_bytes += more->string_bytes;
 	to->lines += more->lines;
+}
+
+static void take(struct counts *from, const struct counts *less)
+{
+	from->steps -= less->steps;
+	from->surplus -= less->surplus;
+	from->string_bytes -= less->string_bytes;
+	from->lines -= less->lines;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -215,6 +224,14 @@ static struct counts *current_counts(void)
 	return task->in_user ? &task->user : &task->kernel;
 }
 
+/* The number of the frame that what is executed now belongs to. */
+static uint64_t current_number(void)
+{
+	struct task *task = account.current;
+
+	return task->depth ? task->frames[task->depth - 1].number : task->number;
+}
+
 /* All that was executed, by whom it may be; only differences mean anything. */
 static struct counts totals(const struct reading *now)
 {
@@ -249,6 +266,7 @@ static void settle(const struct reading *now)
 		lose(USER_CODE_IN_KERNEL);
 	}
 	add(current_counts(), &more);
+	add(&account.since_switch, &more);
 	note_block(account.current, &more);
 }
 
@@ -268,6 +286,7 @@ static void open_account(uint64_t id, const struct reading *now)
 	account.user_faults = account.undone_user_surplus = 0;
 	account.lost = NOT_LOST;
 	account.last = *now;
+	account.since_switch = (struct counts){ 0 };
 	account.current = NULL;
 	account.current = task_of(id);
 	if (!account.current)
@@ -366,16 +385,21 @@ static void switch_to(uint64_t id, const struct reading *now)
 {
 	settle(now);
 	account.current = task_of(id);
+	account.since_switch = (struct counts){ 0 };
 }
 
-/* The current task is new, even if one with its id was there before. */
-static void begin_task(void)
+/* The current task is new, even if one with its id was there before. It has been since the switch
+ * to it, and nothing interrupts that. */
+static void begin_task(const struct reading *now)
 {
 	struct task *task = account.current;
 
+	settle(now);
+	take(current_counts(), &account.since_switch);
 	close_task(task, false);
 	task->origin = NEW_KERNEL_TASK;
 	task->in_user = false;
+	task->kernel = account.since_switch;
 }
 
 #endif

@@ -137,8 +137,8 @@ static void end_collection(const struct counts *now)
 	collection = (struct collection){ 0 };
 }
 
-/* The end of the sequence that begins at the block's instruction `first`, or 0, and the bytes of its
- * request's words. */
+/* The end of the sequence that begins at the block's instruction `first`, or 0; and how many bytes
+ * its request's words have. */
 static size_t request_at(struct qemu_plugin_tb *tb, size_t first, uintptr_t *size)
 {
 	for (size_t i = 0; i < sizeof(preambles) / sizeof(*preambles); i++) {

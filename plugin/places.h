@@ -1,6 +1,6 @@
 /*
  * The places of the kernel that the program plugin has to know, as the host found them in the
- * kernel's symbol table (crates/trace/src/places.rs).
+ * kernel's symbol table (crates/trace/src/kernel_places.rs).
  *
  * A text, a line for each place: `KIND FIRST END ID`, KIND a letter, the others hexadecimal.
  * Ascending by FIRST; END is the address after the last byte.
@@ -15,11 +15,11 @@ enum place_kind {
 	SYSCALL_ENTRY = 'e',	/* id: 0 by a 64-bit call, 1 by a 32-bit one */
 	SYSCALL_FUNCTION = 'f',	/* id: the number of its name */
 	PAGE_FAULT_ENTRY = 'p',
-	FAULT_ENTRY = 'x',	/* an exception before its instruction; id: the number of its name */
+	FAULT_ENTRY = 'x',	/* an exception before its instruction; id: its name's number */
 	TRAP_ENTRY = 't',	/* after it */
 	INTERRUPT_ENTRY = 'i',	/* id: the number of its name */
-	INTERRUPT_TABLE = 'v',	/* id: bytes of an entry, plus 256 times the first one's vector */
-	SOFTIRQS = 's',		/* the function that executes them, and parts of it elsewhere */
+	INTERRUPT_TABLE = 'v',	/* id: bytes of an entry, plus 256 times the first vector */
+	SOFTIRQS = 's',		/* what executes them; id: 0, or 1 for parts elsewhere */
 	SWITCH = 'w',		/* from task to task */
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
@@ -27,7 +27,7 @@ enum place_kind {
 };
 
 /* In another form: `u`, where in a page a function of the program's begins, its bytes, its name. */
-#define VECTOR 0x10000		/* an interrupt's id that is its vector, not the number of a name */
+#define VECTOR 0x10000		/* in an interrupt's id: the rest is its vector */
 
 struct place {
 	uint64_t first, end;

@@ -11,337 +11,12 @@
  * Arguments: fd=N      the inherited descriptor to write to
  *            places=N  the one to read the table of places from
  *            ram=N     bytes of the guest's RAM
+ *            lines=1   count the lines of data that the kernel touches as well
  *            functions=1  tell what each row executed in each block of the kernel's code as well
  */
 #include "common.h"
-#include "account.h"
-#include "memory.h"
-#include "callgrind.h"
-#include "places.h"
-#include "regions.h"
-#include "steps.h"
-#include "x86.h"
-
-/* ---- Readings -------------------------------------------------------------------------------- */
-
-enum { USER_STEPS, KERNEL_STEPS };
-
-static struct {
-	uint64_t surplus;	/* executions of string instructions beyond the first */
-	uint64_t user_surplus;	/* of these, in code of a program's */
-	uint64_t string_bytes;
-	uint64_t lines;
-	uint64_t idled;		/* times that the CPU was told to wait */
-} seen;
-static struct repeat repeat;	/* the string instruction begun last */
-static bool halfway;		/* it accesses two places, and has accessed one */
-static uint64_t current_id;	/* the current task, in a run or not; 0 until one is seen */
-static bool instrumented;	/* all code, not only markers */
-static bool unseen;		/* some code is not instrumented */
-static uint64_t refused_at;	/* all steps before the last one that only the kernel may execute */
-
-static uint64_t all_steps(void)
-{
-	return steps_of(USER_STEPS) + steps_of(KERNEL_STEPS);
-}
-
-/* At a boundary before an instruction, or, with `after` 1, after one of the kernel's that has only
- * begun. */
-static struct reading reading(uint64_t after)
-{
-	return (struct reading){
-		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
-		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
-		.string_bytes = seen.string_bytes, .lines = seen.lines,
-	};
-}
-
-/* ---- Entries and returns --------------------------------------------------------------------- */
-
-static void enter(enum row_kind kind, uint32_t id)
-{
-	const struct reading now = reading(0);
-
-	if (!account.open)
-		return;
-	push(kind, id, &now, &repeat);
-	repeat.instruction = NULL;
-}
-
-static void on_entry(unsigned int vcpu, void *data)
-{
-	const struct place *place = data;
-
-	(void)vcpu;
-	switch (place->kind) {
-	case SYSCALL_ENTRY:
-		enter(place->id ? SYSCALL_32 : SYSCALL, UNNAMED);
-		break;
-	case PAGE_FAULT_ENTRY:
-		enter(PAGE_FAULT, UNNAMED);
-		break;
-	case FAULT_ENTRY:
-		if (account.open) {
-			bool counted = refused_at + 1 == all_steps();
-
-			enter(EXCEPTION, place->id);
-			if (!counted)
-				undo();
-		}
-		break;
-	case TRAP_ENTRY:
-		enter(EXCEPTION, place->id);
-		break;
-	case INTERRUPT_ENTRY:
-		enter(INTERRUPT, place->id);
-		break;
-	case SOFTIRQS:
-		enter(SOFTIRQ, 0);
-		break;
-	default:
-		break;
-	}
-}
-
-/* Of an interrupt that arrives through a table: `data` is its vector. */
-static void on_table_entry(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	enter(INTERRUPT, VECTOR | (uint32_t)(uintptr_t)data);
-}
-
-static void on_syscall_function(unsigned int vcpu, void *data)
-{
-	const struct place *place = data;
-	struct frame *frame;
-
-	(void)vcpu;
-	if (!account.open)
-		return;
-	frame = top(SYSCALL);
-	if (!frame)
-		frame = top(SYSCALL_32);
-	if (frame && frame->id == UNNAMED)
-		name_frame(frame, place->id);
-}
-
-static void on_return(unsigned int vcpu, void *data)
-{
-	const struct reading now = reading(1);
-
-	(void)vcpu;
-	(void)data;
-	if (account.open)
-		return_from_kernel(&now, &repeat);
-}
-
-static void on_softirqs_end(unsigned int vcpu, void *data)
-{
-	const struct reading now = reading(1);
-
-	(void)vcpu;
-	(void)data;
-	if (account.open && top(SOFTIRQ))
-		pop(&now, &repeat);
-}
-
-/* Of the instruction that loads a page fault's error code (Intel SDM volume 3, 4.7). */
-static void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	enum { FETCH = 1 << 4, KNOWN = 0x1f };
-	struct frame *frame;
-	const uint8_t *place;
-
-	(void)vcpu;
-	(void)data;
-	frame = account.open ? top(PAGE_FAULT) : NULL;
-	if (!frame || frame->id != UNNAMED)
-		return;
-	place = accessed(info, address, 1);
-	if (!place) {
-		lose(NO_ERROR_CODE);
-		return;
-	}
-	name_frame(frame, *place & KNOWN);
-	/* An instruction that could not be fetched was not begun. */
-	if (!(*place & FETCH))
-		undo();
-}
-
-/* An instruction that a program may not execute: QEMU knows so when it translates it, and then its
- * clock counts it although it is not executed. Of other faults it finds out too late for that. */
-static void on_refused(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	(void)data;
-	refused_at = all_steps();
-}
-
-/* ---- Tasks ----------------------------------------------------------------------------------- */
-
-/* Of the instruction that loads the next task's stack pointer. */
-static void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	const struct reading now = reading(0);
-
-	(void)vcpu;
-	(void)info;
-	(void)data;
-	current_id = address;
-	if (account.open)
-		switch_to(address, &now);
-}
-
-static void on_new_task(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	(void)data;
-	if (account.open) {
-		leave_regions(account.current);
-		begin_task();
-	}
-}
-
-/* A block of the kernel's code begins at the address `data`. */
-static void on_kernel_block(unsigned int vcpu, void *data)
-{
-	const struct reading now = reading(0);
-
-	(void)vcpu;
-	if (!account.open)
-		return;
-	settle(&now);
-	enter_block((uintptr_t)data);
-}
-
-static void on_idle(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	(void)data;
-	seen.idled++;
-}
-
-/* ---- String instructions --------------------------------------------------------------------- */
-
-static void on_string(unsigned int vcpu, void *data)
-{
-	uint64_t now = all_steps();
-
-	(void)vcpu;
-	if (repeat.instruction == data && repeat.next == now) {
-		seen.surplus++;
-		seen.user_surplus += !is_kernel((uintptr_t)data);
-	}
-	repeat.instruction = data;
-	repeat.next = now + 1;
-	halfway = false;
-}
-
-static void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	bool store = qemu_plugin_mem_is_store(info);
-	uintptr_t string = (uintptr_t)data;
-
-	(void)vcpu;
-	(void)address;
-	if (store != (string == LAST_ACCESS_IS_STORE))
-		return;
-	if (string == LOADS_TWICE && !halfway) {
-		halfway = true;
-		return;
-	}
-	seen.string_bytes += 1u << qemu_plugin_mem_size_shift(info);
-}
-
-/* ---- Regions --------------------------------------------------------------------------------- */
-
-static void on_region_marker(unsigned int vcpu, void *data)
-{
-	const struct reading now = reading(0);
-	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
-
-	(void)vcpu;
-	if (!stack)
-		return;
-	settle(&now);
-	/* What comes after is in no region any more, whose end it may be. */
-	if ((uintptr_t)data == REGION_END_MARKER && stack->depth)
-		note_region(stack->regions[stack->depth - 1].name, false);
-	stack->mark = (enum marker)(uintptr_t)data;
-	stack->at_mark = totals(&now);
-	stack->loads = 0;
-	stack->length = 0;
-}
-
-/* Of an instruction as the ones after a region's marker. */
-static void on_name(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	struct region_stack *stack = account.open ? account.current->regions : NULL;
-	const struct reading now = reading(0);
-	struct counts counts;
-
-	(void)vcpu;
-	(void)data;
-	if (!stack || stack->mark == NO_MARKER)
-		return;
-	settle(&now);
-	counts = totals(&now);
-	load_name(stack, info, address, &counts);
-}
-
-static void on_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
-
-	(void)vcpu;
-	(void)data;
-	if (stack && qemu_plugin_mem_is_store(info))
-		stack->call = address;
-}
-
-static void on_function(unsigned int vcpu, void *data)
-{
-	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
-	const struct reading now = reading(0);
-	const struct counts counts = totals(&now);
-
-	(void)vcpu;
-	if (!stack)
-		return;
-	settle(&now);
-	begin_function(stack, data, &counts);
-}
-
-static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
-{
-	struct region_stack *stack = account.open ? account.current->regions : NULL;
-	const struct reading now = reading(0);
-	const struct counts counts = totals(&now);
-
-	(void)vcpu;
-	(void)data;
-	if (!stack || !stack->depth || qemu_plugin_mem_is_store(info))
-		return;
-	settle(&now);
-	end_function(stack, address, &counts);
-}
-
-/* Of the last instruction of a client request, whose words have `data` bytes. */
-static void on_request(unsigned int vcpu, void *data)
-{
-	const struct reading now = reading(0);
-	uint64_t argument = 0;
-	enum request what;
-	struct counts counts;
-
-	(void)vcpu;
-	if (!account.open)
-		return;
-	counts = totals(&now);
-	what = last_request((uintptr_t)data, &argument);
-	carry_out(what, argument, &counts);
-	stored.count = 0;
-}
+#include "flow.h"
+#include "marks.h"
 
 /* ---- Runs and the stream --------------------------------------------------------------------- */
 
@@ -588,6 +263,11 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
+static void see_stores(struct qemu_plugin_insn *insn)
+{
+	qemu_plugin_register_vcpu_mem_cb(insn, on_store, CB_NO_REGS, MEM_RW, NULL);
+}
+
 /* Has the requests of a block of a program's be seen, and what it stores before. */
 static void translate_requests(struct qemu_plugin_tb *tb)
 {
@@ -598,8 +278,7 @@ static void translate_requests(struct qemu_plugin_tb *tb)
 		if (!end)
 			continue;
 		for (size_t before = 0; before < i; before++)
-			qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(tb, before), on_store,
-							 CB_NO_REGS, MEM_RW, NULL);
+			see_stores(qemu_plugin_tb_get_insn(tb, before));
 		on_execution(qemu_plugin_tb_get_insn(tb, end - 1), on_request, (void *)size);
 	}
 }
@@ -649,7 +328,10 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_name, CB_NO_REGS, MEM_RW, NULL);
 		if (kernel)
 			translate_kernel(insn, &instruction, address);
-		else if (function_count)
+		if (kernel && touched.wanted)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_kernel_access, CB_NO_REGS, MEM_RW,
+							 NULL);
+		if (!kernel && function_count)
 			translate_calls(insn, &instruction);
 		if (!kernel && is_privileged(&instruction))
 			on_execution(insn, on_refused, NULL);
@@ -682,7 +364,8 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 	for (int i = 0; i < argc; i++)
 		if (!number(argv[i], "fd", &fd) && !number(argv[i], "places", &table) &&
 		    !number(argv[i], "ram", &ram.size) &&
-		    !number(argv[i], "functions", &cells.wanted))
+		    !number(argv[i], "functions", &cells.wanted) &&
+		    !number(argv[i], "lines", &touched.wanted))
 			fd = 0;
 	if (fd < 3 || table < 3 || !read_places((int)table)) {
 		fprintf(stderr, "program: needs fd=N, places=N with a table, and ram=BYTES\n");

@@ -118,8 +118,8 @@ static inline bool is_nop(const struct instruction *instruction)
 	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }
 
-/* Whether it is one that raises a general protection fault in user mode, whatever its operands: hlt,
- * cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
+/* Whether it is one that raises a general protection fault in user mode, whatever its operands:
+ * hlt, cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
 static inline bool is_privileged(const struct instruction *instruction)
 {
 	const uint8_t *opcode =

@@ -23,6 +23,7 @@ mod names;
 mod programs;
 mod qemu;
 mod results;
+mod rows;
 mod softirq;
 mod unexplained;
 mod users;

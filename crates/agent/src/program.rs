@@ -150,7 +150,8 @@ impl Launch {
                 "syscall",
                 execve = const nr::EXECVE,
                 in("rdi") self.executable, in("rsi") self.arguments, in("r9") self.environment,
-                in("r8") place, out("rax") result, out("rdx") _, lateout("rcx") _, lateout("r11") _);
+                in("r8") place, out("rax") result, out("rdx") _,
+                lateout("rcx") _, lateout("r11") _);
         }
         self.error = sys::sorted(result).err().unwrap_or(0);
     }
@@ -206,7 +207,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
 }
 
 /// The end marker, and the clock after it: as far from it as after the begin marker.
-#[expect(clippy::inline_always, reason = "a call would stand between the marker and the clock")]
+#[allow(clippy::inline_always, reason = "a call before the marker would be counted")]
 #[inline(always)]
 fn end_of_run() -> u64 {
     let (low, high): (u64, u64);

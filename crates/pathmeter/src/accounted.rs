@@ -21,7 +21,8 @@ pub(crate) struct Accounted {
     pub(crate) functions: Option<Vec<RowFunctions>>,
 }
 
-/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`.
+/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
+/// `lines` tells whether lines of data were.
 ///
 /// # Errors
 /// Why there is no account of a run, that it is not what the clock says, or that a region is marked
@@ -30,6 +31,7 @@ pub(crate) fn accounted(
     accounts: Accounts,
     clocks: &[u64],
     kernel: &KernelNames,
+    lines: bool,
 ) -> Result<Accounted, String> {
     let places = &kernel.places;
     if let Some(fault) = accounts.fault {
@@ -48,7 +50,7 @@ pub(crate) fn accounted(
         if let Some(misuse) = account.misuses.first() {
             return Err(in_run(misuse));
         }
-        runs.push(run(&account, *clock, places).map_err(|what| in_run(&what))?);
+        runs.push(run(&account, *clock, places, lines).map_err(|what| in_run(&what))?);
         all.push(account.regions);
         cells.push(account.cells);
     }
@@ -63,6 +65,9 @@ pub(crate) struct KernelNames {
     pub(crate) symbols: Symbols,
 }
 
+/// By function, for each run: calls and instructions.
+type FunctionRuns = BTreeMap<String, Vec<(u64, u64)>>;
+
 /// The functions of each row: in each the median of the runs after the first, or the first itself
 /// if there is no other. None if no run has any.
 fn functions(
@@ -74,8 +79,7 @@ fn functions(
         return None;
     }
     let shown = if runs.len() > 1 { &runs[1..] } else { runs };
-    // By row and function, for each run: calls and instructions.
-    let mut costs: BTreeMap<(RowKind, String), CostsOfRuns> = BTreeMap::new();
+    let mut costs: BTreeMap<(RowKind, String), FunctionRuns> = BTreeMap::new();
     for (at, cells) in shown.iter().enumerate() {
         for cell in cells {
             let row = costs.entry(row_of(cell, names, &kernel.places)).or_default();
@@ -112,9 +116,6 @@ fn row_of(cell: &AccountCell, names: &[String], places: &KernelPlaces) -> (RowKi
     let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
     (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
-
-/// By function: calls and instructions in each run.
-type CostsOfRuns = BTreeMap<String, Vec<(u64, u64)>>;
 
 /// The lower one of the two in the middle, if there are two.
 fn median(values: impl Iterator<Item = u64>) -> u64 {
@@ -178,7 +179,12 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<u64>]) -> PathResult {
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock
 /// advance by more.
-fn run(account: &Account, clock: u64, places: &KernelPlaces) -> Result<ProgramRun, String> {
+fn run(
+    account: &Account,
+    clock: u64,
+    places: &KernelPlaces,
+    lines: bool,
+) -> Result<ProgramRun, String> {
     let steps: u64 = account.rows.iter().map(|row| row.steps).sum();
     let idle = match clock.checked_sub(steps) {
         Some(0) => 0,
@@ -192,7 +198,7 @@ fn run(account: &Account, clock: u64, places: &KernelPlaces) -> Result<ProgramRu
         }
     };
     let mut rows: Vec<ProgramRow> = Vec::new();
-    for row in account.rows.iter().map(|row| named(row, places)) {
+    for row in account.rows.iter().map(|row| named(row, places, lines)) {
         match rows.iter_mut().find(|other| (other.kind, &other.name) == (row.kind, &row.name)) {
             Some(other) => join(other, &row),
             None => rows.push(row),
@@ -210,10 +216,18 @@ fn join(to: &mut ProgramRow, more: &ProgramRow) {
     to.lines = to.lines.zip(more.lines).map(|(one, other)| one + other);
 }
 
-fn named(row: &AccountRow, places: &KernelPlaces) -> ProgramRow {
+fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
     let (kind, name) = row_name(row.kind, row.id, places);
     let AccountRow { calls, steps, instructions, string_bytes, .. } = *row;
-    ProgramRow { kind, name, calls, instructions, steps, string_bytes, lines: None }
+    ProgramRow {
+        kind,
+        name,
+        calls,
+        instructions,
+        steps,
+        string_bytes,
+        lines: lines.then_some(row.lines),
+    }
 }
 
 fn row_name(kind: AccountKind, id: u32, places: &KernelPlaces) -> (RowKind, String) {

@@ -1,21 +1,21 @@
 //! The command line, as data. Its comments are the help text that users read.
 
-use std::ffi::OsString;
+mod own;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Placement;
-use pathmeter_report::{Least, Limits, Rows};
+use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::own::{Checked, NewProbeArgs, ProbeArgs, RunArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
-use crate::{new_probe, program};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -98,27 +98,6 @@ Examples:
 
 Exit codes: 0 if the two agree on every path that both can run, 1 if not, 3 if a kernel could not \
 be run in one of them.";
-
-const RUN_EXAMPLES: &str = "\
-The program is executed unmodified, in a guest that has its files and nothing else of this machine: \
-each time in the same state, with a fixed date and seeded random numbers. Every instruction is in \
-one row: the program's own code, each system call, page faults, interrupts, kernel threads. The \
-rows add up to the guest's clock, or there is no result.
-
-Examples:
-  pathmeter run bzImage -- ls -R /
-  pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
-  pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
-  pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
-
-const NEW_PROBE_EXAMPLES: &str = "\
-The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and a \
-README. It works as it is; docs/probe-tutorial.md goes on from there.
-
-Examples:
-  pathmeter new-probe my-ioctl
-  make -C my-ioctl run KERNEL=bzImage
-  make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -284,115 +263,6 @@ impl CompareArgs {
     }
 }
 
-/// Arguments of `run`.
-#[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
-pub(crate) struct RunArgs {
-    /// The kernel, or an earlier result of this program; what NEW is compared against
-    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
-    pub(crate) base: PathBuf,
-    /// Another kernel, or a result, to be compared
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) new: Option<PathBuf>,
-    /// The program and its arguments; results need none
-    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
-    pub(crate) command: Vec<OsString>,
-    /// Pack this folder as the guest's root, and take the program from it
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) root: Option<PathBuf>,
-    /// Pack a file or folder as well; repeated
-    ///
-    /// DESTINATION is its place in the guest. By default it is the same as here.
-    #[arg(
-        long, value_name = "SOURCE[:DESTINATION]",
-        value_parser = OsStringValueParser::new().map(|word| FileArg::parse(&word))
-    )]
-    pub(crate) file: Vec<FileArg>,
-    /// Set a variable of the program's environment; repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = OsStringValueParser::new().try_map(program::variable))]
-    pub(crate) env: Vec<(OsString, OsString)>,
-    /// What the program reads from its standard input; nothing by default
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) stdin: Option<PathBuf>,
-    /// Load a module of the kernel's before, and all that it needs; repeated
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) module: Vec<String>,
-    /// Where modules are found, such as /lib/modules/VERSION or a build folder; by default the
-    /// kernel's own package
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) modules: Option<PathBuf>,
-    /// Measure functions of the program as regions: names or patterns of its symbol table, such as
-    /// `*wrapper*`; repeated
-    #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) region_function: Vec<String>,
-    /// The exit code that the program must end with; with any other there is no measurement
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(crate) exit_code: u8,
-    /// Show all rows, small and unchanged ones too
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Count each function of the kernel as well: of two kernels, those in which rows differ
-    #[arg(long)]
-    pub(crate) explain: bool,
-    /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
-    /// system calls and faults); with =regions only in its regions
-    #[arg(
-        long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "all"
-    )]
-    pub(crate) check: Option<Checked>,
-    /// Count changes of less than so many percent of BASE as same
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
-    pub(crate) threshold: f64,
-    /// Compare even if more than the kernel differs; the differences are listed
-    #[arg(long)]
-    pub(crate) across: bool,
-    /// Where the document goes.
-    #[command(flatten)]
-    pub(crate) document: DocumentArgs,
-    /// How guests run.
-    #[command(flatten)]
-    pub(crate) guest: GuestArgs,
-}
-
-/// What `run --check` looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Checked {
-    /// The program's own work and its regions.
-    All,
-    /// Its regions only.
-    Regions,
-}
-
-impl RunArgs {
-    /// What is to be packed.
-    pub(crate) fn packing(&self) -> Packing<'_> {
-        Packing {
-            command: &self.command,
-            root: self.root.as_deref(),
-            files: &self.file,
-            env: &self.env,
-            stdin: self.stdin.as_deref(),
-        }
-    }
-
-    /// Which rows are shown.
-    pub(crate) fn rows(&self) -> Rows {
-        if self.all { Rows::All } else { Rows::Folded }
-    }
-}
-
-/// Arguments of `new-probe`.
-#[derive(Debug, Args)]
-#[command(after_help = NEW_PROBE_EXAMPLES)]
-pub(crate) struct NewProbeArgs {
-    /// The probe's name: of its folder, which must be new, its program and its region
-    ///
-    /// Up to 63 of the characters A-Z a-z 0-9 . _ + -, beginning with a letter or a digit.
-    #[arg(value_parser = new_probe::name)]
-    pub(crate) name: String,
-}
-
 /// Arguments of `witness`.
 #[derive(Debug, Args)]
 #[command(after_help = WITNESS_EXAMPLES)]
@@ -420,30 +290,6 @@ pub(crate) struct OutputArgs {
     /// asked for.
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-}
-
-/// Programs of the user's that are probes.
-#[derive(Debug, Args)]
-pub(crate) struct ProbeArgs {
-    /// Measure the regions of a program too, as paths user.NAME; repeated (docs/own-programs.md)
-    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
-    pub(crate) probe: Vec<PathBuf>,
-    /// Load a module of the kernel's before a probe, and all that it needs; repeated
-    #[arg(
-        long, value_name = "NAME", requires = "probe",
-        value_parser = NonEmptyStringValueParser::new()
-    )]
-    pub(crate) module: Vec<String>,
-    /// Where modules are found; by default the kernel's own package
-    #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
-    pub(crate) modules: Option<PathBuf>,
-}
-
-impl ProbeArgs {
-    /// Where modules are found, if not in the kernel's own package.
-    pub(crate) fn modules(&self) -> Option<&Path> {
-        self.modules.as_deref()
-    }
 }
 
 /// Where a document goes.

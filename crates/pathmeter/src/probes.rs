@@ -51,7 +51,8 @@ impl<'a> Probes<'a> {
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
-            let asked = Asked { packed, modules: &modules, functions: false, regions: &[] };
+            let asked =
+                Asked { packed, modules: &modules, functions: false, lines: false, regions: &[] };
             let names = || program::kernel_names(session, image, progress);
             let guests = session.with_memory(*memory);
             let ran = program::measure(&guests, image, &asked, names, progress)?;

@@ -242,12 +242,14 @@ pub(crate) struct Asked<'a> {
     pub(crate) modules: &'a ModuleRequest<'a>,
     /// Whether each function of the kernel is counted as well.
     pub(crate) functions: bool,
+    /// Whether the lines of data that the kernel touches are counted as well.
+    pub(crate) lines: bool,
     /// The program's functions that are regions.
     pub(crate) regions: &'a [ProgramFunction],
 }
 
-/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an earlier
-/// result of the same from the cache.
+/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
+/// earlier result of the same from the cache.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
@@ -255,20 +257,24 @@ pub(crate) fn measure(
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
-    let Asked { packed, modules, functions, regions } = *asked;
+    let Asked { packed, modules, functions, lines, regions } = *asked;
     let modules = modules.of(image)?;
     let initramfs = packed.initramfs(&modules);
-    let key = session.program_key(image, initramfs.as_bytes(), &format!("{functions} {regions:?}"));
+    let key = session.program_key(
+        image,
+        initramfs.as_bytes(),
+        &format!("{functions} {lines} {regions:?}"),
+    );
     let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
     let loaded = modules.into_iter().map(|module| module.name).collect();
     let program = Program { modules: loaded, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;
         let places = kernel.places.table(regions);
-        let asked = Accounting { places: &places, runs: packed.runs, functions };
+        let asked = Accounting { places: &places, runs: packed.runs, functions, lines };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
-        document(session, image, packed, program, &kernel, ran)
+        document(session, image, (packed, program), (&kernel, lines), ran)
     })?;
     Ok(ProgramResult { subject: image.subject(), ..result })
 }
@@ -276,9 +282,8 @@ pub(crate) fn measure(
 fn document(
     session: &Session,
     image: &Image,
-    packed: &PackedProgram,
-    program: Program,
-    kernel: &KernelNames,
+    (packed, program): (&PackedProgram, Program),
+    (kernel, lines): (&KernelNames, bool),
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
     let output = output(&ran);
@@ -288,7 +293,7 @@ fn document(
     })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let Accounted { runs, regions, functions } =
-        accounted(ran.counts, &clocks, kernel).map_err(|what| unmeasured(image, what))?;
+        accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
     let own = ran.firmware == Firmware::Own;
     let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
     Ok(ProgramResult {
@@ -363,8 +368,8 @@ fn after_exit(code: u8, stderr: &Written) -> String {
             .to_owned();
     }
     format!(
-        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no network, \
-         no terminal, and only the files that are packed (--file, --root)"
+        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no \
+         network, no terminal, and only the files that are packed (--file, --root)"
     )
 }
 
@@ -381,8 +386,8 @@ fn after_signal(signal: u8) -> &'static str {
              --memory MIB, or have it write less"
         }
         _ => {
-            "try it outside of pathmeter; if it ends well there: in the guest it has no network, no \
-             terminal, and only the files that are packed (--file, --root)"
+            "try it outside of pathmeter; if it ends well there: in the guest it has no network, \
+             no terminal, and only the files that are packed (--file, --root)"
         }
     }
 }

@@ -101,8 +101,13 @@ fn measure_all(
     packed.check()?;
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
     let regions = packed.regions(&args.region_function)?;
-    let asked =
-        Asked { packed: &packed, modules: &modules, functions: args.explain, regions: &regions };
+    let asked = Asked {
+        packed: &packed,
+        modules: &modules,
+        functions: args.explain,
+        lines: args.lines,
+        regions: &regions,
+    };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
     let one = |image: &Image| one_of([&session, &guests], image, &asked, &board);

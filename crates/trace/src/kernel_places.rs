@@ -114,11 +114,11 @@ impl KernelPlaces {
     pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
         let mut table = self.table.clone();
         for function in functions {
-            // Writing to a String can't fail.
+            // Writing to a String can't fail, here and below.
             let _ = write!(table, "u {:x} ", function.in_page);
-            function.bytes.iter().for_each(|byte| {
+            for byte in &function.bytes {
                 let _ = write!(table, "{byte:02x}");
-            });
+            }
             let _ = writeln!(table, " {}", function.name);
         }
         table.into_bytes()

@@ -281,8 +281,8 @@ impl GuestCause {
                  its command line with --append"
             }
             (Self::Panicked { .. }, Step::Program { .. }) => {
-                "a program that ends process 1, or that has the kernel panic, can't be measured; if \
-                 it shall do neither, see the end of the guest's console"
+                "a program that ends process 1, or that has the kernel panic, can't be measured; \
+                 if it shall do neither, see the end of the guest's console"
             }
             (Self::Killed { .. }, _) => {
                 "somebody killed it, or the system did because memory ran out (`dmesg` tells): end \
@@ -300,8 +300,8 @@ impl GuestCause {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"
             }
             (Self::Ended { .. }, Step::Program { .. }) => {
-                "a program that ends or reboots the machine can't be measured; if it shall not, see \
-                 the end of the guest's console"
+                "a program that ends or reboots the machine can't be measured; if it shall not, \
+                 see the end of the guest's console"
             }
             (Self::Ended { .. }, _) => "see the end of the guest's console for what it did before",
             (Self::Protocol { .. }, Step::Program { .. }) => {

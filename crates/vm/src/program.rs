@@ -33,6 +33,8 @@ pub struct Accounting<'a> {
     pub runs: u32,
     /// Whether it tells in which blocks of the kernel's code the instructions are as well.
     pub functions: bool,
+    /// Whether it counts the lines of data that the kernel touches as well.
+    pub lines: bool,
 }
 
 /// What came of a program.
@@ -59,8 +61,8 @@ pub struct Written {
     pub total: u64,
 }
 
-/// Executes the program of `initramfs`. `read` is handed its stream as it comes, on a thread of its own: it should read to the
-/// end, and what it returns is handed back.
+/// Executes the program of `initramfs`. `read` is handed the plugin's stream as it comes, on a
+/// thread of its own: it should read to the end, and what it returns is handed back.
 ///
 /// # Errors
 /// What keeps the guest from being run; a program that could not be executed or did not end the
@@ -98,8 +100,11 @@ pub fn run_program<C: Send>(
 fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     let ram = u64::from(memory_mib) << 20;
     let (plugin, counts, places) = (fd::PLUGIN, fd::COUNTS, fd::PLACES);
-    let functions = u8::from(asked.functions);
-    format!("/proc/self/fd/{plugin},fd={counts},places={places},ram={ram},functions={functions}")
+    let (functions, lines) = (u8::from(asked.functions), u8::from(asked.lines));
+    format!(
+        "/proc/self/fd/{plugin},fd={counts},places={places},ram={ram},functions={functions},\
+         lines={lines}"
+    )
 }
 
 fn run_in<G: Guest>(

@@ -7,10 +7,10 @@
 //!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀…
 //! ```
 //!
-//! RUNS, FILE-LIMIT (bytes) and both N are decimal. FLAGS has a letter for each thing that the agent
-//! shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a file
-//! of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file is the
-//! last of the initramfs, so where it is, all of it has arrived.
+//! RUNS, FILE-LIMIT (bytes) and each N are decimal. FLAGS has a letter for each thing that the
+//! agent shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a
+//! file of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file
+//! is the last of the initramfs, so where it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 

@@ -1,4 +1,5 @@
-//! A program's result: what is read can be written and read back, compared, and shown on a terminal.
+//! A program's result: what is read can be written and read back, compared, and shown on a
+//! terminal.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,0 +1,114 @@
+/*
+ * Lines of data, of 64 bytes each, that the kernel touches: each once a frame, so that a system
+ * call's are those of one execution of it. Counted only if the host asks for it, since that takes a
+ * look at each access to memory.
+ *
+ * A table has the lines of all frames, each with its frame's number. Lines of frames that have
+ * ended stay in it; when it is half full, it is made anew from those of frames still open.
+ */
+#ifndef PLUGIN_LINES_H
+#define PLUGIN_LINES_H
+
+#include "account.h"
+
+struct touched_line {
+	uint64_t line, frame;	/* a frame's number is not 0 */
+};
+
+enum { LEAST_LINES = 1 << 16, MOST_LINES = 1 << 23 };
+
+static struct {
+	uint64_t wanted;
+	struct touched_line *lines;
+	size_t room, used;
+	struct touched_line last;
+} touched;
+
+static struct touched_line *place_of_line(const struct touched_line *line)
+{
+	size_t at = (line->line * 0x9e3779b97f4a7c15u ^ line->frame * 0xc2b2ae3d27d4eb4fu) >> 24;
+
+	for (at &= touched.room - 1; touched.lines[at].frame; at = (at + 1) & (touched.room - 1))
+		if (touched.lines[at].line == line->line && touched.lines[at].frame == line->frame)
+			break;
+	return &touched.lines[at];
+}
+
+static int by_number(const void *one, const void *other)
+{
+	const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return (a > b) - (a < b);
+}
+
+/* The numbers of all open frames, sorted, which the caller frees; NULL without memory. */
+static uint64_t *open_frames(size_t *count)
+{
+	uint64_t *numbers = malloc(account.task_count * (MOST_FRAMES + 1) * sizeof(*numbers) + 1);
+
+	*count = 0;
+	for (size_t at = 0; numbers && at < MOST_TASKS; at++) {
+		const struct task *task = account.tasks[at];
+
+		if (!task)
+			continue;
+		numbers[(*count)++] = task->number;
+		for (unsigned int i = 0; i < task->depth; i++)
+			numbers[(*count)++] = task->frames[i].number;
+	}
+	if (numbers)
+		qsort(numbers, *count, sizeof(*numbers), by_number);
+	return numbers;
+}
+
+/* A table with room, of the lines of the frames that are open. */
+static bool renew_lines(void)
+{
+	struct touched_line *old = touched.lines;
+	size_t old_room = touched.room, count;
+	uint64_t *open = open_frames(&count);
+	size_t kept = 0;
+
+	if (!open)
+		return false;
+	for (size_t i = 0; i < old_room; i++)
+		if (old[i].frame && !bsearch(&old[i].frame, open, count, sizeof(*open), by_number))
+			old[i].frame = 0;
+		else
+			kept += old[i].frame != 0;
+	free(open);
+	for (touched.room = LEAST_LINES; touched.room < 4 * kept;)
+		touched.room *= 2;
+	touched.lines = touched.room <= MOST_LINES ? calloc(touched.room, sizeof(*old)) : NULL;
+	touched.used = kept;
+	for (size_t i = 0; touched.lines && i < old_room; i++)
+		if (old[i].frame)
+			*place_of_line(&old[i]) = old[i];
+	free(old);
+	return touched.lines != NULL;
+}
+
+/* The kernel accesses this address for a frame; whether it is the frame's first access to the
+ * line. */
+static bool is_new_line(uint64_t address, uint64_t frame)
+{
+	const struct touched_line line = { .line = address >> 6, .frame = frame };
+	struct touched_line *place;
+
+	if (touched.last.line == line.line && touched.last.frame == frame)
+		return false;
+	touched.last = line;
+	if (touched.used >= touched.room / 2 && !renew_lines()) {
+		touched.room = touched.used = 0;
+		lose(NO_MEMORY);
+		return false;
+	}
+	place = place_of_line(&line);
+	if (place->frame)
+		return false;
+	*place = line;
+	touched.used++;
+	return true;
+}
+
+#endif
