@@ -277,3 +277,6 @@ fn vector(vector: u32) -> String {
         _ => format!("vector {vector:#x}"),
     }
 }
+
+#[cfg(test)]
+mod tests;
