@@ -301,6 +301,19 @@ static void translate_calls(struct qemu_plugin_insn *insn, const struct instruct
 						 NULL);
 }
 
+static void translate_string(struct qemu_plugin_insn *insn, const struct instruction *instruction,
+			     uint64_t address)
+{
+	uintptr_t string = string_accesses(instruction);
+	bool compares = compares_strings(instruction);
+
+	on_execution(insn, on_string,
+		     string_key(address, compares ? 0 : element_of(instruction)));
+	if (compares)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS, MEM_RW,
+						 (void *)string);
+}
+
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb);
@@ -318,7 +331,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 		uint64_t address = qemu_plugin_insn_vaddr(insn);
 		bool kernel = is_kernel(address);
 		struct instruction instruction;
-		uintptr_t string, kind;
+		uintptr_t kind;
 
 		instruction.length = bytes_of(insn, instruction.bytes);
 		kind = marker(instruction.bytes, instruction.length);
@@ -335,12 +348,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			translate_calls(insn, &instruction);
 		if (!kernel && is_privileged(&instruction))
 			on_execution(insn, on_refused, NULL);
-		string = string_accesses(&instruction);
-		if (string != PLAIN) {
-			on_execution(insn, on_string, (void *)address);
-			qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS,
-							 MEM_RW, (void *)string);
-		}
+		if (string_accesses(&instruction) != PLAIN)
+			translate_string(insn, &instruction, address);
 		/* After the callbacks: they see what was executed before this instruction. */
 		advance(insn, kernel ? KERNEL_STEPS : USER_STEPS, 1);
 	}

@@ -118,6 +118,29 @@ static inline bool is_nop(const struct instruction *instruction)
 	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }
 
+/* Bytes that a string instruction moves at a time; REX.W and 0x66 choose among 2, 4 and 8. */
+static inline uint64_t element_of(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	size_t before = opcode - instruction->bytes;
+
+	if (!(*opcode & 1))
+		return 1;
+	if (before && opcode[-1] >> 4 == 4 && opcode[-1] & 8)
+		return 8;
+	return memchr(instruction->bytes, 0x66, before) ? 2 : 4;
+}
+
+/* Whether it is cmps or scas, which may end before its count does. */
+static inline bool compares_strings(const struct instruction *instruction)
+{
+	uint8_t opcode =
+		instruction->bytes[prefixes(instruction->bytes, instruction->length)] & 0xfe;
+
+	return opcode == 0xa6 || opcode == 0xae;
+}
+
 /* Whether it is one that raises a general protection fault in user mode, whatever its operands:
  * hlt, cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
 static inline bool is_privileged(const struct instruction *instruction)
