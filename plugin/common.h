@@ -121,9 +121,9 @@ static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 }
 
 /*
- * Whether QEMU may have taken the instruction at this address, at the end of a block, back: one that
- * goes on in another page begins a block of its own, and is announced to plugins in both (target/
- * i386/tcg/translate.c, i386_tr_translate_insn). So nothing may be counted with it.
+ * Whether QEMU may have taken the instruction at this address, at the end of a block, back: one
+ * that goes on in another page begins a block of its own, and is announced to plugins in both
+ * (target/i386/tcg/translate.c, i386_tr_translate_insn). So nothing may be counted with it.
  */
 static inline bool may_be_taken_back(uint64_t address)
 {

@@ -229,7 +229,7 @@ static uint64_t moved_by(const void *key)
 	return code ? 1u << (code - 1) : 0;
 }
 
-/* Before each execution of one: `data` is made by string_key(). When it goes on, it has moved what it
+/* Before each execution of one: `data` is made by string_key(). One that goes on has moved what it
  * does the time before; the last time it only sees that it is done. */
 static void on_string(unsigned int vcpu, void *data)
 {
