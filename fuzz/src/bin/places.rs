@@ -1,5 +1,5 @@
-//! A kernel's places: each line of the plugin's table is one that it reads, in the order in which it
-//! searches, and each number has its name.
+//! A kernel's places: each line of the plugin's table is one that it reads, in the order in which
+//! it searches, and each number has its name.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -8,7 +8,7 @@ use pathmeter_wire::{
         MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_outcome,
         read_plain, read_symbols,
     },
-    next_frame, seal,
+    next_frame, program, seal,
 };
 
 fuzz_target!(|bytes: &[u8]| {
@@ -39,6 +39,9 @@ fn read(frame: &RawFrame<'_>) {
         Kind::Begin => drop(read_begin(frame)),
         Kind::Outcome => drop(read_outcome(frame, &mut bounded)),
         Kind::Symbols => drop(read_symbols(frame)),
+        Kind::ProgramBegin => drop(program::read_begin(frame)),
+        Kind::ProgramEnd => drop(program::read_end(frame)),
+        Kind::ProgramOutput => drop(program::read_output(frame)),
     }
 }
 
