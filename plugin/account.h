@@ -312,17 +312,23 @@ static void push(enum row_kind kind, uint32_t id, const struct reading *now,
 		 const struct repeat *repeat)
 {
 	struct task *task = account.current;
+	struct frame *frame = &task->frames[task->depth];
 
 	settle(now);
 	if (task->depth == MOST_FRAMES) {
 		lose(TOO_DEEP);
 		return;
 	}
-	task->frames[task->depth++] = (struct frame){
-		.kind = kind, .id = id, .repeat = *repeat, .number = ++account.frames,
-		.repeating = repeat->instruction && now->user + now->kernel == repeat->next,
-		.block_below = cells.previous,
-	};
+	task->depth++;
+	/* Field by field: the room for early cells is large, and this is done often. */
+	frame->kind = kind;
+	frame->id = id;
+	frame->counts = (struct counts){ 0 };
+	frame->repeat = *repeat;
+	frame->repeating = repeat->instruction && now->user + now->kernel == repeat->next;
+	frame->number = ++account.frames;
+	frame->block_below = cells.previous;
+	frame->early_count = 0;
 }
 
 /* The frame on top, if it is one of this kind. */

@@ -178,6 +178,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     // From here on all is seen: the switch to the program's process too.
     clock::mark_path();
     guest::seed_random(run);
+    disturb_memory(run);
     if job.fresh_tmp {
         refresh_tmp();
     }
@@ -204,6 +205,29 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     files.close();
     port.send_program_end(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) });
     Ok(())
+}
+
+/// Takes memory and gives it back, as many pages as follow from the run's number: so that the
+/// kernel's lists of free pages and its counters of memory, which are brought up to date every so
+/// many pages, are in another state in each run. What of a row depends on that then differs from
+/// run to run, on any kernel, and does not pass for a difference between two.
+fn disturb_memory(run: u64) {
+    const PAGE: usize = 4096;
+    const MOST: u64 = 512;
+    if run == 0 {
+        return;
+    }
+    for round in 0..3 {
+        let pages = (guest::scramble(run * 8 + round) % MOST) as usize + 1;
+        let mapped = sys::mapped();
+        let Ok(address) = sys::map(pages * PAGE, flag::MAP_PRIVATE) else { return };
+        for page in 0..pages {
+            // SAFETY: in the mapping, which nobody else knows.
+            unsafe { ((address + page * PAGE) as *mut u8).write_volatile(1) };
+        }
+        // SAFETY: as above, and it is not used any more.
+        unsafe { sys::unmap_since(mapped) };
+    }
 }
 
 /// The end marker, and the clock after it: as far from it as after the begin marker.

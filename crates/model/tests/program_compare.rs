@@ -176,13 +176,24 @@ fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
 }
 
 #[test]
-fn a_mode_that_appears_in_own_work_is_worse() {
+fn what_some_runs_show_only_is_no_change() {
     let base = moving(Syscall, "read", &[400; 11]);
     let new = moving(Syscall, "read", &[400, 400, 400, 400, 700, 700, 700, 400, 400, 400, 400]);
     let comparison = compared(&base, &new);
-    assert_eq!(only(&comparison).cost.verdict, ModeAppeared);
-    assert_eq!(comparison.summary.own_work.mode_appeared, 1);
-    assert!(comparison.is_worse(NO_REGION));
+    assert_eq!(only(&comparison).cost.verdict, Same);
+    assert!(!comparison.is_worse(NO_REGION));
+}
+
+#[test]
+fn runs_are_compared_with_those_that_were_disturbed_alike() {
+    // As sets all of new's values lie among base's, but pair by pair each is one more.
+    let base = moving(Syscall, "read", &[400, 410, 450, 430, 420, 440, 460]);
+    let one_more = moving(Syscall, "read", &[401, 411, 451, 431, 421, 441, 461]);
+    assert_eq!(only(&compared(&base, &one_more)).cost.verdict, Higher);
+    assert_eq!(only(&compared(&one_more, &base)).cost.verdict, Lower);
+    // As sets they are apart, but the differences of the pairs are no one change.
+    let scattered = moving(Syscall, "read", &[400, 470, 500, 465, 490, 610, 480]);
+    assert_eq!(only(&compared(&base, &scattered)).cost.verdict, Same);
 }
 
 #[test]

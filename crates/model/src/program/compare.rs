@@ -1,7 +1,8 @@
 //! Two results of a program to one comparison.
 //!
-//! The first run is compared number by number, the later ones as sets by
-//! [`pathmeter_stats::judge`]. Whether the two may be compared at all is the caller's question to
+//! The first run is compared number by number. Of the later ones the values are those that
+//! [`pathmeter_stats::judge`] finds in the two sets, and the verdict rests on the pairs of runs that
+//! were disturbed alike. Whether the two may be compared at all is the caller's question to
 //! [`program_differences`].
 
 use std::cmp::{Ordering, Reverse};
@@ -31,7 +32,7 @@ pub fn compare_programs(
         compare_costs(&base.total(wanted), &new.total(wanted), one_qemu, threshold)
     };
     let rows = compare_rows(base, new, one_qemu, threshold);
-    let regions = compare_paths(&base.regions, &new.regions, one_qemu, threshold);
+    let regions = compare_paths(&base.regions, &new.regions, one_qemu, Threshold::default());
     ProgramComparison {
         schema: ProgramComparisonSchema::V1,
         base: SideInfo::of(&base.subject, &base.configuration),
@@ -145,14 +146,35 @@ fn compare_later(
     new: &[Counts],
     threshold: Threshold,
 ) -> Option<(CostChange, Verdict)> {
+    let pairs = base.iter().zip(new);
+    let runs: Vec<i128> = pairs
+        .map(|(base, new)| i128::from(new.instructions) - i128::from(base.instructions))
+        .collect();
     let instructions = |runs| histogram(runs, |run| Some(run.instructions));
     let judgement = stats::judge(&instructions(base), &instructions(new))?;
     let base = RowCost { instructions: judgement.base, ..RowCost::of(base)? };
     let new = RowCost { instructions: judgement.new, ..RowCost::of(new)? };
     let change = change(base, new);
-    let small = is_small(change.percent, threshold);
-    let verdict = if small { Verdict::Same } else { judgement.verdict.into() };
+    let verdict = match consistent_sign(&runs) {
+        _ if is_small(change.percent, threshold) => Verdict::Same,
+        Some(Ordering::Less) => Verdict::Lower,
+        Some(Ordering::Greater) => Verdict::Higher,
+        _ => Verdict::Same,
+    };
     Some((change, verdict))
+}
+
+/// Whether these differences, one for each pair of runs, are of one change: all of one sign, and
+/// farther from 0 than from each other. Then their sign.
+///
+/// Run for run the two kernels were disturbed alike. So a change of what the kernel executes shows
+/// in each pair, and by about as much; what depends on the state of its memory differs from pair to
+/// pair, as it does between kernels that differ in layout only.
+fn consistent_sign(differences: &[i128]) -> Option<Ordering> {
+    let (least, most) = (differences.iter().min()?, differences.iter().max()?);
+    let farthest = least.abs().min(most.abs());
+    let one_sign = least.signum() == most.signum();
+    (one_sign && most - least <= farthest).then(|| least.cmp(&0))
 }
 
 fn is_small(percent: Option<f64>, threshold: Threshold) -> bool {
