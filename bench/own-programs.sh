@@ -53,6 +53,11 @@ sums() {
 		END { line() }'
 }
 
+# release_of DOCUMENT: of its kernel.
+release_of() {
+	grep -oE '"release":"[^"]*"' "$1" | head -n 1 | cut -d '"' -f 4
+}
+
 # row NAME KERNEL ARGUMENT...: runs a program, and prints its row of the table.
 row() {
 	local name=$1 kernel=$2 runs=0 good=0 clock idle rows sum first='' least='' most=0
@@ -78,7 +83,7 @@ row() {
 	done <"$work/sums"
 	[ $good = $runs ] || wrong=1
 	printf '| %s | %s | %s | %s…%s | %s of %s |\n' "$name" \
-		"$(grep -oE '"release":"[^"]*"' "$work/result.json" | head -n 1 | cut -d '"' -f 4)" \
+		"$(release_of "$work/result.json")" \
 		"$first" "$(number "$least")" "$(number "$most")" "$good" "$runs"
 }
 

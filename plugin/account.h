@@ -43,6 +43,7 @@ struct counts {
 struct repeat {
 	const void *instruction;
 	uint64_t next;		/* what the counters say before that */
+	uint64_t bytes;		/* that it moves each time, if that is known before */
 };
 
 /* What was executed in a block of the kernel's code, for one row. */
@@ -101,6 +102,7 @@ static struct {
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
 	uint64_t undone_surplus;	/* of these, string instructions that went on */
+	uint64_t undone_bytes;	/* and theirs */
 	uint64_t user_faults, undone_user_surplus;	/* the same, in code of a program's */
 	struct task *current;
 	struct counts since_switch;	/* all that was executed since it became that */
@@ -238,7 +240,7 @@ static struct counts totals(const struct reading *now)
 	return (struct counts){
 		.steps = now->user + now->kernel - account.faults,
 		.surplus = now->surplus - account.undone_surplus,
-		.string_bytes = now->string_bytes,
+		.string_bytes = now->string_bytes - account.undone_bytes,
 		.lines = now->lines,
 		.user = now->user - account.user_faults -
 			(now->user_surplus - account.undone_user_surplus),
@@ -283,7 +285,7 @@ static void open_account(uint64_t id, const struct reading *now)
 	forget_cells();
 	account.task_count = account.row_count = 0;
 	account.faults = account.undone_surplus = 0;
-	account.user_faults = account.undone_user_surplus = 0;
+	account.user_faults = account.undone_user_surplus = account.undone_bytes = 0;
 	account.lost = NOT_LOST;
 	account.last = *now;
 	account.since_switch = (struct counts){ 0 };
@@ -342,6 +344,10 @@ static void undo(void)
 
 	below->steps--;
 	below->surplus -= frame->repeating;
+	if (frame->repeating) {
+		below->string_bytes -= frame->repeat.bytes;
+		account.undone_bytes += frame->repeat.bytes;
+	}
 	undo_block(task, frame);
 	account.faults++;
 	account.undone_surplus += frame->repeating;
@@ -358,7 +364,9 @@ static void pop(const struct reading *now, struct repeat *repeat)
 	struct frame *frame = &task->frames[task->depth - 1];
 
 	settle(now);
-	repeat->instruction = frame->repeating ? frame->repeat.instruction : NULL;
+	*repeat = frame->repeat;
+	if (!frame->repeating)
+		repeat->instruction = NULL;
 	repeat->next = now->user + now->kernel;
 	close_frame(task);
 }

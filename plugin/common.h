@@ -27,6 +27,7 @@
 EXPORT int qemu_plugin_version = 0x7ab1e001;
 
 enum { MAX_LENGTH = 15 };	/* of an x86 instruction */
+enum { LARGEST_BLOCK = 512 };	/* instructions; QEMU's TCG_MAX_INSNS */
 
 /* ---- What depends on the API version --------------------------------------------------------- */
 
@@ -117,6 +118,16 @@ static size_t bytes_of(const struct qemu_plugin_insn *insn, uint8_t *bytes)
 	if (length > MAX_LENGTH)
 		length = MAX_LENGTH;
 	return api->copy(insn, bytes, length);
+}
+
+/*
+ * Whether QEMU may have taken the instruction at this address, at the end of a block, back: one
+ * that goes on in another page begins a block of its own, and is announced to plugins in both
+ * (target/i386/tcg/translate.c, i386_tr_translate_insn). So nothing may be counted with it.
+ */
+static inline bool may_be_taken_back(uint64_t address)
+{
+	return (address & 4095) + MAX_LENGTH > 4096;
 }
 
 /* ---- Markers --------------------------------------------------------------------------------- */

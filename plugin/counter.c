@@ -535,8 +535,6 @@ static struct block *intern(const struct block *like)
 	return block;
 }
 
-enum { LARGEST_BLOCK = 512 };	/* instructions; QEMU's TCG_MAX_INSNS */
-
 /* The block as QEMU translated it. */
 static struct block *block_of(struct qemu_plugin_tb *tb)
 {
@@ -583,7 +581,7 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	struct block *block = block_of(tb);
-	uint64_t uncounted;
+	uint64_t uncounted, address;
 
 	if (!block) {
 		deaf = true;
@@ -591,13 +589,15 @@ static void translate_all(struct qemu_plugin_tb *tb)
 	}
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, block);
 	uncounted = 0;
+	address = block->start;
 	for (uint32_t i = 0; i < block->size; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const struct instruction *instruction = &block->instructions[i];
 		exec_cb_t *cb = on_marker[marker(instruction->bytes, instruction->length)];
 
 		uncounted++;
-		if (is_nop(instruction) && i + 1 < block->size)
+		address += instruction->length;
+		if (is_nop(instruction) && i + 1 < block->size && !may_be_taken_back(address))
 			continue;
 		advance(insn, 0, uncounted);
 		uncounted = 0;

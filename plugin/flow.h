@@ -215,6 +215,22 @@ static void on_idle(unsigned int vcpu, void *data)
 
 /* ---- String instructions --------------------------------------------------------------------- */
 
+/* What an instruction is told apart by, with the bytes that it moves each time if they are to be
+ * counted so: its address, of which the highest bits are one, and their logarithm, plus 1. */
+static void *string_key(uint64_t address, uint64_t bytes)
+{
+	return (void *)(address << 4 | (bytes ? __builtin_ctzll(bytes) + 1 : 0));
+}
+
+static uint64_t moved_by(const void *key)
+{
+	unsigned int code = (uintptr_t)key & 0xf;
+
+	return code ? 1u << (code - 1) : 0;
+}
+
+/* Before each execution of one: `data` is made by string_key(). One that goes on has moved what it
+ * does the time before; the last time it only sees that it is done. */
 static void on_string(unsigned int vcpu, void *data)
 {
 	uint64_t now = all_steps();
@@ -223,8 +239,11 @@ static void on_string(unsigned int vcpu, void *data)
 	if (repeat.instruction == data && repeat.next == now) {
 		seen.surplus++;
 		seen.user_surplus += !is_kernel((uintptr_t)data);
+		seen.string_bytes += repeat.bytes;
+	} else {
+		repeat.instruction = data;
+		repeat.bytes = moved_by(data);
 	}
-	repeat.instruction = data;
 	repeat.next = now + 1;
 	halfway = false;
 }
@@ -243,6 +262,7 @@ static void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address,
 		seen.lines += is_new_line(last, current_number());
 }
 
+/* Of one that may end by what it compares: it has moved what it did access. */
 static void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
 	bool store = qemu_plugin_mem_is_store(info);

@@ -130,8 +130,13 @@ static exec_cb_t *const on_marker[MARKERS] = {
 	[UNEXPECTED_MARKER] = on_region_marker,
 };
 
+/* Of the block that is being translated: which instructions have a callback before them. */
+static bool looked_at[LARGEST_BLOCK + 1];
+static size_t in_translation;	/* the instruction that is */
+
 static void on_execution(struct qemu_plugin_insn *insn, exec_cb_t *cb, const void *data)
 {
+	looked_at[in_translation] = true;
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, (void *)data);
 }
 
@@ -238,6 +243,8 @@ static void translate_kernel(struct qemu_plugin_insn *insn, const struct instruc
 	/* hlt, mwait */
 	if (HAS(instruction, "\xf4") || HAS(instruction, "\x0f\x01\xc9"))
 		on_execution(insn, on_idle, NULL);
+	if (touched.wanted)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_kernel_access, CB_NO_REGS, MEM_RW, NULL);
 }
 
 /* testb $0 with an operand in memory. */
@@ -279,6 +286,7 @@ static void translate_requests(struct qemu_plugin_tb *tb)
 			continue;
 		for (size_t before = 0; before < i; before++)
 			see_stores(qemu_plugin_tb_get_insn(tb, before));
+		in_translation = end - 1;
 		on_execution(qemu_plugin_tb_get_insn(tb, end - 1), on_request, (void *)size);
 	}
 }
@@ -288,6 +296,7 @@ static void translate_function(struct qemu_plugin_tb *tb, uint64_t start)
 {
 	const struct function *function = function_count ? function_at(tb, start) : NULL;
 
+	in_translation = 0;
 	if (function)
 		on_execution(qemu_plugin_tb_get_insn(tb, 0), on_function, function);
 }
@@ -301,48 +310,94 @@ static void translate_calls(struct qemu_plugin_insn *insn, const struct instruct
 						 NULL);
 }
 
-static void translate_all(struct qemu_plugin_tb *tb)
+static void translate_string(struct qemu_plugin_insn *insn, const struct instruction *instruction,
+			     uint64_t address)
 {
-	size_t count = qemu_plugin_tb_n_insns(tb);
-	uint64_t start = count ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
+	uintptr_t string = string_accesses(instruction);
+	bool compares = compares_strings(instruction);
 
-	if (cells.wanted && is_kernel(start))
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
-						     (void *)start);
+	on_execution(insn, on_string,
+		     string_key(address, compares ? 0 : element_of(instruction)));
+	if (compares)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS, MEM_RW,
+						 (void *)string);
+}
+
+static void translate_user(struct qemu_plugin_insn *insn, const struct instruction *instruction)
+{
+	if (is_load_of_name(instruction))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_name, CB_NO_REGS, MEM_RW, NULL);
+	if (function_count)
+		translate_calls(insn, instruction);
+	if (is_privileged(instruction))
+		on_execution(insn, on_refused, NULL);
+}
+
+/* Has an instruction be seen where it matters. */
+static void translate_instruction(struct qemu_plugin_insn *insn,
+				  const struct instruction *instruction)
+{
+	uint64_t address = qemu_plugin_insn_vaddr(insn);
+	uintptr_t kind = marker(instruction->bytes, instruction->length);
+
+	if (on_marker[kind])
+		on_execution(insn, on_marker[kind], (void *)kind);
+	if (is_kernel(address))
+		translate_kernel(insn, instruction, address);
+	else
+		translate_user(insn, instruction);
+	if (string_accesses(instruction) != PLAIN)
+		translate_string(insn, instruction, address);
+}
+
+/* What is done where a block begins at `start`. */
+static void translate_beginning(struct qemu_plugin_tb *tb, uint64_t start)
+{
 	if (!is_kernel(start)) {
 		translate_requests(tb);
 		translate_function(tb, start);
+	} else if (cells.wanted) {
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
+						     (void *)start);
 	}
+}
+
+/*
+ * Each instruction advances a counter before it is executed, and must not if it is not executed in
+ * the end. One that can't fault may as well be counted with the one after it, as long as nobody
+ * looks at the counters in between.
+ */
+static void translate_all(struct qemu_plugin_tb *tb)
+{
+	static struct instruction instructions[LARGEST_BLOCK];
+	static bool taken_back[LARGEST_BLOCK + 1];
+	size_t count = qemu_plugin_tb_n_insns(tb);
+	uint64_t start = count ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
+	unsigned int uncounted = 0;
+
+	if (count > LARGEST_BLOCK) {
+		unseen = true;
+		return;
+	}
+	memset(looked_at, 0, count * sizeof(*looked_at));
+	looked_at[count] = true;
+	translate_beginning(tb, start);
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint64_t address = qemu_plugin_insn_vaddr(insn);
-		bool kernel = is_kernel(address);
-		struct instruction instruction;
-		uintptr_t string, kind;
 
-		instruction.length = bytes_of(insn, instruction.bytes);
-		kind = marker(instruction.bytes, instruction.length);
-		if (on_marker[kind])
-			on_execution(insn, on_marker[kind], (void *)kind);
-		if (is_load_of_name(&instruction) && !kernel)
-			qemu_plugin_register_vcpu_mem_cb(insn, on_name, CB_NO_REGS, MEM_RW, NULL);
-		if (kernel)
-			translate_kernel(insn, &instruction, address);
-		if (kernel && touched.wanted)
-			qemu_plugin_register_vcpu_mem_cb(insn, on_kernel_access, CB_NO_REGS, MEM_RW,
-							 NULL);
-		if (!kernel && function_count)
-			translate_calls(insn, &instruction);
-		if (!kernel && is_privileged(&instruction))
-			on_execution(insn, on_refused, NULL);
-		string = string_accesses(&instruction);
-		if (string != PLAIN) {
-			on_execution(insn, on_string, (void *)address);
-			qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS,
-							 MEM_RW, (void *)string);
-		}
+		in_translation = i;
+		taken_back[i] = may_be_taken_back(qemu_plugin_insn_vaddr(insn));
+		instructions[i].length = bytes_of(insn, instructions[i].bytes);
+		translate_instruction(insn, &instructions[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		uncounted++;
+		if (is_safe(&instructions[i]) && !looked_at[i + 1] && !taken_back[i + 1])
+			continue;
 		/* After the callbacks: they see what was executed before this instruction. */
-		advance(insn, kernel ? KERNEL_STEPS : USER_STEPS, 1);
+		advance(qemu_plugin_tb_get_insn(tb, i),
+			is_kernel(start) ? KERNEL_STEPS : USER_STEPS, uncounted);
+		uncounted = 0;
 	}
 }
 

@@ -118,6 +118,81 @@ static inline bool is_nop(const struct instruction *instruction)
 	return instruction->length == 1 && instruction->bytes[0] == 0x90;
 }
 
+/* Bytes that a string instruction moves at a time; REX.W and 0x66 choose among 2, 4 and 8. */
+static inline uint64_t element_of(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	size_t before = opcode - instruction->bytes;
+
+	if (!(*opcode & 1))
+		return 1;
+	if (before && opcode[-1] >> 4 == 4 && opcode[-1] & 8)
+		return 8;
+	return memchr(instruction->bytes, 0x66, before) ? 2 : 4;
+}
+
+/* Whether it is cmps or scas, which may end before its count does. */
+static inline bool compares_strings(const struct instruction *instruction)
+{
+	uint8_t opcode =
+		instruction->bytes[prefixes(instruction->bytes, instruction->length)] & 0xfe;
+
+	return opcode == 0xa6 || opcode == 0xae;
+}
+
+/*
+ * Whether it is one of the common instructions on registers that can neither fault nor end a block:
+ * when it was begun, it will be executed. Intel SDM volume 2, the instructions' pages.
+ */
+static inline bool is_safe(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	size_t left = instruction->length - (opcode - instruction->bytes);
+	uint8_t modrm = left > 1 ? opcode[1] : 0;
+	bool registers = left > 1 && modrm >> 6 == 3;
+	uint8_t extension = modrm >> 3 & 7;
+
+	if (memchr(instruction->bytes, 0xf0, opcode - instruction->bytes))
+		return false;
+	switch (*opcode) {
+	/* add, or, adc, sbb, and, sub, xor, cmp: to and from a register, then of an immediate */
+	case 0x00 ... 0x03: case 0x08 ... 0x0b: case 0x10 ... 0x13: case 0x18 ... 0x1b:
+	case 0x20 ... 0x23: case 0x28 ... 0x2b: case 0x30 ... 0x33: case 0x38 ... 0x3b:
+	case 0x80: case 0x81: case 0x83:
+	/* movslq or movsxd, test, mov, shifts */
+	case 0x63: case 0x84: case 0x85: case 0x88 ... 0x8b:
+	case 0xc0: case 0xc1: case 0xd0 ... 0xd3:
+		return registers;
+	case 0x04: case 0x05: case 0x0c: case 0x0d: case 0x24: case 0x25: case 0x2c: case 0x2d:
+	case 0x34: case 0x35: case 0x3c: case 0x3d: case 0xa8: case 0xa9:
+	/* lea, nop, cbw and its kin, mov of an immediate */
+	case 0x8d: case 0x90: case 0x98: case 0x99: case 0xb0 ... 0xbf:
+		return true;
+	case 0xc6: case 0xc7:	/* mov of an immediate; with another extension, others */
+		return registers && extension == 0;
+	case 0xf6: case 0xf7:	/* test, not, neg, mul, imul; div may fault */
+		return registers && extension < 6;
+	case 0xfe: case 0xff:	/* inc, dec; the others transfer control, or push */
+		return registers && extension < 2;
+	case 0x0f:
+		break;
+	default:
+		return false;
+	}
+	registers = left > 2 && opcode[2] >> 6 == 3;
+	switch (modrm) {
+	case 0x40 ... 0x4f: case 0x90 ... 0x9f:	/* cmov, set */
+	case 0xaf: case 0xb6: case 0xb7: case 0xbe: case 0xbf:	/* imul, movzx, movsx */
+		return registers;
+	case 0x1f: case 0xc8 ... 0xcf:	/* nop, bswap */
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Whether it is one that raises a general protection fault in user mode, whatever its operands:
  * hlt, cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
 static inline bool is_privileged(const struct instruction *instruction)

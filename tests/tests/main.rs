@@ -20,6 +20,7 @@ mod interrupt;
 mod lab;
 mod layout;
 mod names;
+mod programs;
 mod qemu;
 mod results;
 mod rows;

@@ -185,7 +185,7 @@ fn run(
     places: &KernelPlaces,
     lines: bool,
 ) -> Result<ProgramRun, String> {
-    let steps: u64 = account.rows.iter().map(|row| row.steps).sum();
+    let steps = account.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.steps));
     let idle = match clock.checked_sub(steps) {
         Some(0) => 0,
         Some(idle) if account.idled > 0 => idle,
@@ -277,3 +277,6 @@ fn vector(vector: u32) -> String {
         _ => format!("vector {vector:#x}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

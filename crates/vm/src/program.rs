@@ -2,6 +2,7 @@
 //! counted by the program plugin.
 
 use std::fs::File;
+use std::mem::take;
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
@@ -150,6 +151,9 @@ fn run_in<G: Guest>(
 #[derive(Default)]
 struct Heard {
     runs: Vec<ProgramEnd>,
+    /// Whether the next run has begun: what a program sends itself may not begin it once more, and
+    /// with it the time limit.
+    begun: bool,
     outputs: [Written; 2],
 }
 
@@ -170,18 +174,21 @@ impl Heard {
         let wrong = |what: &str| Event::Wrong(what.to_owned());
         let heard = match frame.kind {
             Kind::ProgramBegin => program::read_begin(frame).map(|run| match run {
-                run if run == next && run < u64::from(runs) => Event::Begin(run),
+                run if run == next && run < u64::from(runs) && !self.begun => {
+                    self.begun = true;
+                    Event::Begin(run)
+                }
                 _ => wrong("a run that was not asked for"),
             }),
             Kind::ProgramOutput => program::read_output(frame).map(|output| self.keep(&output)),
             Kind::ProgramEnd => program::read_end(frame).map(|end| {
-                if end.run != next {
+                if end.run != next || !take(&mut self.begun) {
                     return wrong("the end of a run that was not begun");
                 }
                 self.runs.push(end);
                 Event::End
             }),
-            Kind::Done if next == u64::from(runs) => Ok(Event::Done),
+            Kind::Done if next == u64::from(runs) && !self.begun => Ok(Event::Done),
             Kind::Abort => pathmeter_wire::message::read_plain(frame)
                 .map(|reason| Event::Abort(reason.to_owned())),
             _ => Ok(Event::Wrong(format!("a frame {:?} now", frame.kind))),
@@ -191,11 +198,130 @@ impl Heard {
 
     fn keep(&mut self, output: &ProgramOutput<'_>) -> Event {
         let written = &mut self.outputs[usize::from(output.is_error)];
-        if output.run != 0 || written.bytes.len() + output.bytes.len() > MAX_KEPT {
+        let first = output.run == 0 && self.runs.is_empty() && self.begun;
+        if !first || written.bytes.len() + output.bytes.len() > MAX_KEPT {
             return Event::Wrong("more output than was asked for".to_owned());
         }
         written.bytes.extend_from_slice(output.bytes);
         written.total = output.total;
         Event::More
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pathmeter_wire::{message, next_frame, program::ProgramEnded};
+
+    use super::*;
+    use crate::fake::frame;
+
+    /// What is heard of these frames one after the other, of a program of two runs.
+    fn heard(frames: &[Vec<u8>]) -> (Heard, Vec<Event>) {
+        let mut heard = Heard::default();
+        let hear = |bytes: &Vec<u8>| heard.hear(&next_frame(bytes).unwrap().unwrap(), 2);
+        let events = frames.iter().map(hear).collect();
+        (heard, events)
+    }
+
+    fn begin(run: u64) -> Vec<u8> {
+        frame(|buffer| program::begin(buffer, run))
+    }
+
+    fn end(run: u64) -> Vec<u8> {
+        let how = ProgramEnded::Exit(0);
+        frame(|buffer| program::end(buffer, ProgramEnd { run, how, clock: 100 + run }))
+    }
+
+    fn output(run: u64, is_error: bool, bytes: &[u8]) -> Vec<u8> {
+        let output = ProgramOutput { run, is_error, total: 1 << 20, bytes };
+        frame(|buffer| program::output(buffer, &output))
+    }
+
+    fn plain(kind: Kind, text: &[u8]) -> Vec<u8> {
+        frame(|buffer| message::plain(buffer, kind, text))
+    }
+
+    /// The last of these frames must be refused for this reason, and no other.
+    fn refused(frames: &[Vec<u8>], why: &str) {
+        let (_, mut events) = heard(frames);
+        assert_eq!(events.pop(), Some(Event::Wrong(why.to_owned())));
+        assert!(!events.iter().any(|event| matches!(event, Event::Wrong(_))), "{events:?}");
+    }
+
+    #[test]
+    fn two_runs_with_the_output_of_the_first() {
+        let (heard, events) = heard(&[
+            begin(0),
+            output(0, false, b"one "),
+            output(0, true, b"no"),
+            output(0, false, b"two"),
+            end(0),
+            begin(1),
+            end(1),
+            plain(Kind::Done, b""),
+        ]);
+        let expected = [
+            Event::Begin(0),
+            Event::More,
+            Event::More,
+            Event::More,
+            Event::End,
+            Event::Begin(1),
+            Event::End,
+            Event::Done,
+        ];
+        assert_eq!(events, expected);
+        assert_eq!(heard.runs.iter().map(|end| end.clock).collect::<Vec<_>>(), [100, 101]);
+        let [stdout, stderr] = heard.outputs;
+        assert_eq!((&stdout.bytes[..], &stderr.bytes[..]), (&b"one two"[..], &b"no"[..]));
+        assert_eq!(stdout.total, 1 << 20);
+    }
+
+    #[test]
+    fn runs_come_in_order_and_as_many_as_were_asked_for() {
+        let not_asked = "a run that was not asked for";
+        refused(&[begin(1)], not_asked);
+        refused(&[begin(0), end(0), begin(0)], not_asked);
+        refused(&[begin(0), end(0), begin(1), end(1), begin(2)], not_asked);
+        // It would begin the time limit anew.
+        refused(&[begin(0), begin(0)], not_asked);
+        let not_begun = "the end of a run that was not begun";
+        refused(&[end(0)], not_begun);
+        refused(&[begin(0), end(1)], not_begun);
+        refused(&[begin(0), end(0), end(0)], not_begun);
+        refused(&[begin(0), end(0), end(1)], not_begun);
+    }
+
+    #[test]
+    fn the_end_comes_after_all_runs() {
+        let done = || plain(Kind::Done, b"");
+        refused(&[done()], "a frame Done now");
+        refused(&[begin(0), end(0), done()], "a frame Done now");
+        refused(&[begin(0), end(0), begin(1), done()], "a frame Done now");
+        refused(&[plain(Kind::Ready, b"")], "a frame Ready now");
+    }
+
+    #[test]
+    fn output_is_the_first_runs_and_has_bounds() {
+        let more = "more output than was asked for";
+        refused(&[output(0, false, b"early")], more);
+        refused(&[begin(0), output(1, false, b"")], more);
+        refused(&[begin(0), end(0), output(0, false, b"late")], more);
+        refused(&[begin(0), end(0), begin(1), output(0, false, b"late")], more);
+        let piece = output(0, true, &[b'x'; program::MAX_OUTPUT]);
+        let mut frames = vec![begin(0)];
+        frames.extend(std::iter::repeat_n(piece, MAX_KEPT / program::MAX_OUTPUT));
+        let (heard, _) = heard(&frames);
+        assert_eq!(heard.outputs[1].bytes.len(), MAX_KEPT);
+        frames.push(output(0, true, b"x"));
+        refused(&frames, more);
+    }
+
+    #[test]
+    fn an_agent_that_gives_up_is_told_with_its_words() {
+        let (_, events) = heard(&[begin(0), plain(Kind::Abort, b"no port")]);
+        assert_eq!(events[1], Event::Abort("no port".to_owned()));
+        let damaged = RawFrame { kind: Kind::ProgramBegin, payload: &[], length: 0 };
+        assert!(matches!(Heard::default().hear(&damaged, 2), Event::Wrong(_)));
     }
 }

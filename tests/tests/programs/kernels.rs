@@ -1,0 +1,56 @@
+//! What differs between two kernels shows in the rows that it is in, and nowhere else.
+
+use pathmeter_e2e::built;
+use serde_json::Value;
+
+use super::{compared, program};
+
+fn rows(comparison: &Value) -> &[Value] {
+    comparison["rows"].as_array().unwrap()
+}
+
+/// The verdicts of the program's own work that are not `same`.
+fn changed(comparison: &Value) -> Vec<&Value> {
+    rows(comparison).iter().filter(|row| row["cost"]["verdict"] != "same").collect()
+}
+
+#[test]
+fn another_layout_is_the_same() {
+    for variant in ["reordered", "moved-entry"] {
+        let (code, comparison) =
+            compared(&built("base"), &built(variant), &[], &[&program("faults")]);
+        assert_eq!(code, 0);
+        assert!(changed(&comparison).is_empty(), "{variant}: {:?}", changed(&comparison));
+    }
+}
+
+/// Another instruction, and as many of them: what it costs is no number of instructions.
+#[test]
+fn as_many_instructions_of_another_kind_are_the_same() {
+    for variant in ["lock", "four-lines"] {
+        let (code, comparison) =
+            compared(&built("base"), &built(variant), &[], &[&program("faults")]);
+        assert_eq!(code, 0);
+        assert!(changed(&comparison).is_empty(), "{variant}: {:?}", changed(&comparison));
+    }
+}
+
+#[test]
+fn one_nop_more_a_system_call_is_in_the_rows_of_system_calls_and_explained_by_its_function() {
+    let (code, comparison) =
+        compared(&built("base"), &built("nop"), &["--explain"], &[&program("faults")]);
+    assert_eq!(code, 1);
+    for row in rows(&comparison) {
+        let change = &row["cost"]["first"];
+        let calls = change["base"]["calls"]["most"].as_i64().unwrap();
+        let expected = if row["kind"] == "syscall" { calls } else { 0 };
+        assert_eq!(change["difference"], expected, "{row}");
+    }
+    let explanations = comparison["explanations"].as_array().unwrap();
+    let of_calls = |explanation: &&Value| explanation["kind"] == "syscall";
+    assert!(explanations.iter().filter(of_calls).count() > 3, "{explanations:?}");
+    for explanation in explanations.iter().filter(of_calls) {
+        let text = explanation.to_string();
+        assert!(text.contains("entry_SYSCALL_64"), "{text}");
+    }
+}

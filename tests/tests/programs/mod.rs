@@ -1,0 +1,90 @@
+//! `pathmeter run`: programs of every kind, in the exact guest of small kernels and of Debian's.
+//!
+//! The programs are in `tests/programs`, compiled here by `cc`.
+
+mod hostile;
+mod kernels;
+mod regions;
+mod repeats;
+mod sums;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use pathmeter_e2e::{Run, Scene};
+use serde_json::Value;
+
+/// What `--perturb` is given, and the runs that come of it: one more, the first, which is cold.
+const PERTURB: &str = "2";
+const RUNS: usize = 3;
+
+/// The program of this name.
+fn program(name: &str) -> String {
+    static BUILT: LazyLock<PathBuf> = LazyLock::new(build);
+    BUILT.join(name).into_os_string().into_string().unwrap()
+}
+
+/// Compiles all programs, into a folder that is the same in each run of the tests: a program's path
+/// is part of what is measured.
+fn build() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["compat32", "faults", "hostile", "processes", "regions", "threads"] {
+        let flags: &[&str] = match name {
+            "compat32" => &["-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie"],
+            _ => &["-static", "-pthread"],
+        };
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-Wall", "-Wextra", "-Werror"]).args(flags);
+        command.arg("-I").arg(tests.join("../include"));
+        command.arg(tests.join(format!("programs/{name}.c"))).arg("-o").arg(folder.join(name));
+        assert!(command.status().unwrap().success(), "{name} can't be compiled");
+    }
+    folder
+}
+
+/// Runs the command `pathmeter run` on these kernels, with `options`, for a program and its
+/// arguments.
+fn run(scene: &Scene, kernels: &[&str], options: &[&str], command: &[&str]) -> Run {
+    let words = [&["run"], kernels, &["--perturb", PERTURB], options, &["--"], command].concat();
+    scene.run(&words)
+}
+
+/// The document of a program on one kernel.
+fn measured(kernel: &str, command: &[&str]) -> Value {
+    run(&Scene::warm(), &[kernel], &["--json"], command).json()
+}
+
+/// The comparison of a program on two kernels, and the exit code of `--check`.
+fn compared(base: &str, new: &str, options: &[&str], command: &[&str]) -> (i32, Value) {
+    let options = [&["--json", "--check"], options].concat();
+    let run = run(&Scene::warm(), &[base, new], &options, command);
+    (run.code, serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr)))
+}
+
+/// The rows of all runs, with their run's number.
+fn rows(result: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    let runs = result["runs"].as_array().unwrap().iter().enumerate();
+    runs.flat_map(|(number, run)| {
+        run["rows"].as_array().unwrap().iter().map(move |row| (number, row))
+    })
+}
+
+/// How often the work of this row was done, in each run.
+fn calls(result: &Value, kind: &str, name: &str) -> Vec<u64> {
+    let found = rows(result).filter(|(_, row)| row["kind"] == kind && row["name"] == name);
+    found.map(|(_, row)| row["calls"].as_u64().unwrap()).collect()
+}
+
+/// In each run every step of the guest's clock must be in a row, or idle.
+fn assert_adds_up(result: &Value) {
+    let runs = result["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), RUNS);
+    for (number, run) in runs.iter().enumerate() {
+        let steps = rows(result).filter(|(of, _)| *of == number);
+        let steps: u64 = steps.map(|(_, row)| row["steps"].as_u64().unwrap()).sum();
+        assert_eq!(Some(steps + run["idle"].as_u64().unwrap()), run["clock"].as_u64(), "{number}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What a program executes is counted to the last step, and in the right row: what the program
+//! knows of itself is what the rows say.
+
+use pathmeter_e2e::{Run, Scene, built, debian};
+use serde_json::Value;
+
+use super::{RUNS, assert_adds_up, calls, measured, program, run};
+
+/// Measures the program on a small kernel and on Debian's.
+fn on_both(command: &[&str]) -> [Value; 2] {
+    [built("base"), debian("cloud")].map(|kernel| {
+        let result = measured(&kernel, command);
+        assert_adds_up(&result);
+        result
+    })
+}
+
+#[test]
+fn faults_and_signals() {
+    for result in on_both(&[&program("faults")]) {
+        // Of tests/programs/faults.c: five rounds.
+        for (name, count) in [("invalid_op", 5), ("int3", 5), ("divide_error", 5), ("debug", 5)] {
+            assert_eq!(calls(&result, "exception", name), [count; RUNS], "{name}");
+        }
+        // hlt, cli, int $0x42, cr0, and an address that is none.
+        assert_eq!(calls(&result, "exception", "general_protection"), [25; RUNS]);
+        assert_eq!(calls(&result, "syscall", "rt_sigreturn"), [0; 0]);
+        // The pages are read, and then written to.
+        for name in ["read, page not present", "write, protected page"] {
+            let counts = calls(&result, "page-fault", name);
+            assert!(counts.iter().all(|count| *count >= 64), "{name}: {counts:?}");
+        }
+    }
+}
+
+#[test]
+fn processes_of_every_kind() {
+    for result in on_both(&[&program("processes")]) {
+        // Four children call it seven times each.
+        assert_eq!(calls(&result, "syscall", "getppid"), [28; RUNS]);
+        assert_eq!(calls(&result, "syscall", "vfork"), [1; RUNS]);
+        assert_eq!(calls(&result, "syscall", "execve"), [2; RUNS]);
+        let steps = calls(&result, "exception", "debug");
+        assert!(steps.iter().all(|count| *count > 7), "{steps:?}");
+    }
+}
+
+#[test]
+fn threads_timers_and_a_sleep() {
+    for result in on_both(&[&program("threads")]) {
+        assert_eq!(calls(&result, "syscall", "clone3"), [6; RUNS]);
+        assert_eq!(calls(&result, "syscall", "rt_sigreturn"), [3; RUNS]);
+        // The sleep of 50 ms, a step a nanosecond: the CPU waits for most of it.
+        for run in result["runs"].as_array().unwrap() {
+            assert!(run["idle"].as_u64().unwrap() > 40_000_000, "{}", run["idle"]);
+        }
+    }
+}
+
+#[test]
+fn a_32_bit_program() {
+    let result = measured(&built("base"), &[&program("compat32")]);
+    assert_adds_up(&result);
+    assert_eq!(calls(&result, "syscall32", "getppid"), [5; RUNS]);
+    assert_eq!(result["output"]["stdout"]["text"], "32 bits\n");
+}
+
+#[test]
+fn a_pipeline_of_the_shell() {
+    let script = "seq 20 | sort -r | tail -n 1";
+    let files = ["seq", "sort", "tail"].map(|name| {
+        let path = ["/usr/bin/", "/bin/"].map(|folder| folder.to_owned() + name);
+        path.into_iter().find(|path| std::path::Path::new(path).exists()).unwrap()
+    });
+    let options: Vec<&str> = files.iter().flat_map(|file| ["--file", file.as_str()]).collect();
+    let options = [&options[..], &["--json"]].concat();
+    let result: Run = run(&Scene::warm(), &[&debian("cloud")], &options, &["sh", "-c", script]);
+    let result = result.json();
+    assert_adds_up(&result);
+    assert_eq!(result["output"]["stdout"]["text"], "1\n");
+    assert_eq!(calls(&result, "syscall", "execve"), [4; RUNS]);
+}
