@@ -320,3 +320,22 @@ proptest! {
         prop_assert!(!comparison.is_worse(NO_REGION));
     }
 }
+
+#[test]
+fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
+    // `munmap` of one program, on two kernels that differ in layout only.
+    let base = [101_000, 103_371, 96_830, 100_890, 101_485, 99_880, 103_715];
+    let new = [101_000, 103_383, 96_830, 100_872, 101_479, 99_868, 103_703];
+    let munmap = |runs: &[u64]| moving(Syscall, "munmap", runs);
+    let comparison = compared(&munmap(&base), &munmap(&new));
+    assert_eq!(only(&comparison).cost.verdict, Same);
+    assert!(!comparison.is_worse(NO_REGION));
+
+    // The same with 60 instructions more is a change, and so is a slow path in two of the runs.
+    let worse = new.map(|instructions| instructions + 60);
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&worse))).cost.verdict, Higher);
+    let mut slow = base;
+    slow[2] += 20_000;
+    slow[5] += 20_000;
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).cost.verdict, ModeAppeared);
+}

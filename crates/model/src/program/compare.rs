@@ -20,6 +20,10 @@ use crate::{
     ProgramSummary, RowComparison, RowKind, SideInfo, Threshold, Verdict, command_line,
 };
 
+/// Runs differ in one direction if they differ by so many times as much in it as in the other. Two
+/// draws of noise in six runs seldom do; a change that is larger than the noise does.
+const DIRECTED_TIMES: u128 = 8;
+
 /// Compares `new` against `base`, row by row.
 pub fn compare_programs(
     base: &ProgramResult,
@@ -147,12 +151,27 @@ fn compare_later(
 ) -> Option<(CostChange, Verdict)> {
     let instructions = |runs| histogram(runs, |run| Some(run.instructions));
     let judgement = stats::judge(&instructions(base), &instructions(new))?;
+    let runs = (base, new);
     let base = RowCost { instructions: judgement.base, ..RowCost::of(base)? };
     let new = RowCost { instructions: judgement.new, ..RowCost::of(new)? };
     let change = change(base, new);
-    let small = is_small(change.percent, threshold);
-    let verdict = if small { Verdict::Same } else { judgement.verdict.into() };
+    let same = is_small(change.percent, threshold) || !is_directed(runs);
+    let verdict = if same { Verdict::Same } else { judgement.verdict.into() };
     Some((change, verdict))
+}
+
+/// Whether the runs differ in one direction, each from that of its number on the other side, which
+/// was perturbed alike; or there are not as many on both sides.
+///
+/// The kernel's own state, such as half used slabs and page counters, moves a few instructions
+/// between rows, up in one run and down in another. What was changed moves all runs alike.
+fn is_directed((base, new): (&[Counts], &[Counts])) -> bool {
+    let (mut up, mut down) = (0_u128, 0_u128);
+    for (base, new) in base.iter().zip(new) {
+        up += u128::from(new.instructions.saturating_sub(base.instructions));
+        down += u128::from(base.instructions.saturating_sub(new.instructions));
+    }
+    base.len() != new.len() || up.max(down) >= DIRECTED_TIMES * up.min(down)
 }
 
 fn is_small(percent: Option<f64>, threshold: Threshold) -> bool {
