@@ -23,7 +23,9 @@ bench=$(dirname "$(realpath "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-options=(--quiet --no-cache --timeout 600)
+# Nothing is measured already, but a kernel's symbols are read once only.
+export XDG_CACHE_HOME=$work/cache
+options=(--quiet --timeout 600)
 [ -z "${QEMU-}" ] || options+=(--qemu "$QEMU")
 skipped=()
 wrong=0
@@ -69,6 +71,7 @@ row() {
 		return
 	fi
 	sums "$work/result.json" >"$work/sums"
+	rm -f "$XDG_CACHE_HOME"/pathmeter/*.snapshot
 	while read -r clock idle rows sum; do
 		[ $runs != 0 ] || first="$rows | $(number "$sum") | $(number "$idle")"
 		runs=$((runs + 1))

@@ -179,6 +179,8 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     clock::mark_path();
     guest::seed_random(run);
     disturb_memory(run);
+    let kept = sys::mapped();
+    shift_memory(number);
     if job.fresh_tmp {
         refresh_tmp();
     }
@@ -194,6 +196,8 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
         Text::format(format_args!("the program's process can't be made (error {error})"))
     })?;
     end_all_processes();
+    // SAFETY: only `shift_memory` has mapped anything since, and nothing uses that.
+    unsafe { sys::unmap_since(kept) };
     let how = match (launch.error, ended) {
         (0, Ended::Exit(code)) => ProgramEnded::Exit(code as u8),
         (0, Ended::Signal(signal)) => ProgramEnded::Signal(signal as u8),
@@ -251,6 +255,26 @@ fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);
     launch.execute();
+}
+
+/// Holds a few pages of memory that follow from the run's number, none in the first run.
+///
+/// The kernel counts pages of each kind by processor and adds them up every few pages (Linux
+/// `mm/vmstat.c`, `__mod_node_page_state`), and takes its own objects from half used slabs. Which
+/// system call it is in when that happens depends on all that was executed since the boot, the same
+/// in each run: it would look like a difference of two kernels.
+fn shift_memory(number: u32) {
+    const MOST: u64 = 16;
+    const PAGE: usize = 4096;
+    let pages = if number == 0 { 0 } else { guest::scramble(u64::from(number)) % MOST };
+    for page in 0..pages {
+        // By turns, so that they don't become one mapping.
+        let flags = if page % 2 == 0 { flag::MAP_PRIVATE } else { flag::MAP_SHARED };
+        if let Ok(address) = sys::map(PAGE, flags) {
+            // SAFETY: mapped just now, and known to nobody else.
+            unsafe { (address as *mut u8).write_volatile(1) };
+        }
+    }
 }
 
 /// Kills what the program has left, and waits until it is gone.

@@ -176,12 +176,17 @@ fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
 }
 
 #[test]
-fn what_some_runs_show_only_is_no_change() {
+fn a_mode_that_appears_in_own_work_is_worse_if_it_is_large() {
     let base = moving(Syscall, "read", &[400; 11]);
-    let new = moving(Syscall, "read", &[400, 400, 400, 400, 700, 700, 700, 400, 400, 400, 400]);
-    let comparison = compared(&base, &new);
-    assert_eq!(only(&comparison).cost.verdict, Same);
-    assert!(!comparison.is_worse(NO_REGION));
+    let with = |mode: u64| {
+        let runs = [400, 400, 400, 400, mode, mode, mode, 400, 400, 400, 400];
+        compared(&base, &moving(Syscall, "read", &runs))
+    };
+    let slow = with(700);
+    assert_eq!(only(&slow).cost.verdict, ModeAppeared);
+    assert_eq!(slow.summary.own_work.mode_appeared, 1);
+    assert!(slow.is_worse(NO_REGION));
+    assert_eq!(only(&with(420)).cost.verdict, Same);
 }
 
 #[test]
@@ -330,4 +335,23 @@ proptest! {
         prop_assert!(comparison.rows.iter().all(is_unchanged));
         prop_assert!(!comparison.is_worse(NO_REGION));
     }
+}
+
+#[test]
+fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
+    // `munmap` of one program, on two kernels that differ in layout only.
+    let base = [101_000, 103_371, 96_830, 100_890, 101_485, 99_880, 103_715];
+    let new = [101_000, 103_383, 96_830, 100_872, 101_479, 99_868, 103_703];
+    let munmap = |runs: &[u64]| moving(Syscall, "munmap", runs);
+    let comparison = compared(&munmap(&base), &munmap(&new));
+    assert_eq!(only(&comparison).cost.verdict, Same);
+    assert!(!comparison.is_worse(NO_REGION));
+
+    // The same with 60 instructions more is a change, and so is a slow path in two of the runs.
+    let worse = new.map(|instructions| instructions + 60);
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&worse))).cost.verdict, Higher);
+    let mut slow = base;
+    slow[2] += 20_000;
+    slow[5] += 20_000;
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).cost.verdict, ModeAppeared);
 }

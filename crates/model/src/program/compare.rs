@@ -21,6 +21,10 @@ use crate::{
     ProgramSummary, RowComparison, RowKind, SideInfo, Threshold, Verdict, command_line,
 };
 
+/// A new mode is one if it lies farther from what base shows than one part in this many of the row,
+/// and than base's values from each other: layout alone moves half a percent in two runs of six.
+const MODE_PART: u64 = 20;
+
 /// Compares `new` against `base`, row by row.
 pub fn compare_programs(
     base: &ProgramResult,
@@ -146,35 +150,45 @@ fn compare_later(
     new: &[Counts],
     threshold: Threshold,
 ) -> Option<(CostChange, Verdict)> {
-    let pairs = base.iter().zip(new);
-    let runs: Vec<i128> = pairs
+    let pairs: Vec<i128> = (base.iter().zip(new))
         .map(|(base, new)| i128::from(new.instructions) - i128::from(base.instructions))
         .collect();
     let instructions = |runs| histogram(runs, |run| Some(run.instructions));
     let judgement = stats::judge(&instructions(base), &instructions(new))?;
+    let spread = spread(base.iter().map(|run| run.instructions));
     let base = RowCost { instructions: judgement.base, ..RowCost::of(base)? };
     let new = RowCost { instructions: judgement.new, ..RowCost::of(new)? };
     let change = change(base, new);
-    let verdict = match consistent_sign(&runs) {
+    let appeared = judgement.verdict == stats::Verdict::ModeAppeared
+        && change.difference.unsigned_abs() > spread.max(change.base.instructions / MODE_PART);
+    let verdict = match direction(&pairs) {
         _ if is_small(change.percent, threshold) => Verdict::Same,
         Some(Ordering::Less) => Verdict::Lower,
         Some(Ordering::Greater) => Verdict::Higher,
+        _ if appeared => Verdict::ModeAppeared,
         _ => Verdict::Same,
     };
     Some((change, verdict))
 }
 
-/// Whether these differences, one for each pair of runs, are of one change: all of one sign, and
-/// farther from 0 than from each other. Then their sign.
+/// How far these values lie apart.
+fn spread(values: impl Iterator<Item = u64> + Clone) -> u64 {
+    values.clone().max().unwrap_or(0) - values.min().unwrap_or(0)
+}
+
+/// Whether these differences, one for each pair of runs, are of one change: all of one sign, and no
+/// farther from each other than the median of them is from 0. Then their sign.
 ///
 /// Run for run the two kernels were disturbed alike. So a change of what the kernel executes shows
-/// in each pair, and by about as much; what depends on the state of its memory differs from pair to
-/// pair, as it does between kernels that differ in layout only.
-fn consistent_sign(differences: &[i128]) -> Option<Ordering> {
-    let (least, most) = (differences.iter().min()?, differences.iter().max()?);
-    let farthest = least.abs().min(most.abs());
+/// in each pair, and by about as much. Half used slabs and page counters move a few instructions
+/// between rows, up in one run and down in another, as between kernels that differ in layout only.
+fn direction(pairs: &[i128]) -> Option<Ordering> {
+    let mut sorted = pairs.to_vec();
+    sorted.sort_unstable();
+    let (least, most) = (sorted.first()?, sorted.last()?);
+    let median = sorted.get(sorted.len() / 2)?;
     let one_sign = least.signum() == most.signum();
-    (one_sign && most - least <= farthest).then(|| least.cmp(&0))
+    (one_sign && most - least <= median.abs()).then(|| median.cmp(&0))
 }
 
 fn is_small(percent: Option<f64>, threshold: Threshold) -> bool {

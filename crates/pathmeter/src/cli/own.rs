@@ -98,9 +98,8 @@ pub(crate) struct RunArgs {
     pub(crate) check: Option<Checked>,
     /// Count changes of less than so many percent of a row as same
     ///
-    /// Kernels that differ only in the layout of their code differ by up to 0.06 % in a row, since
-    /// the state of their memory is another. Regions are judged as paths are, without it.
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.1, value_parser = percent)]
+    /// Regions are judged as paths are, without it.
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
     /// Compare even if more than the kernel differs; the differences are listed
     #[arg(long)]
