@@ -1,8 +1,8 @@
 //! Two results of a program to one comparison.
 //!
 //! The first run is compared number by number. Of the later ones the values are those that
-//! [`pathmeter_stats::judge`] finds in the two sets, and the verdict rests on the pairs of runs that
-//! were disturbed alike. Whether the two may be compared at all is the caller's question to
+//! [`pathmeter_stats::judge`] finds in the two sets, and the verdict rests on the pairs of runs
+//! that were disturbed alike. Whether the two may be compared at all is the caller's question to
 //! [`program_differences`].
 
 use std::cmp::{Ordering, Reverse};
