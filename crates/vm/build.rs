@@ -39,16 +39,31 @@ fn build() -> Result<(), String> {
     for firmware in ["boot", "bochs"] {
         build_firmware(root, &out, firmware)?;
     }
-    for (built, name) in LIBRARIES.into_iter().enumerate() {
-        let root = crates.join(name).join("src/lib.rs");
-        compile(crates, &out, name, &root, &LIBRARIES[..built], &["--crate-type=rlib"])?;
+    build_agent(crates, &out, "init", "main.rs", &[])?;
+    let program = ["--cfg=feature=\"program\""];
+    build_agent(crates, &out, "init_program", "main_program.rs", &program)
+}
+
+/// Builds one of the agents with its libraries, all with the flags `extra`: each agent by itself, so
+/// that one's code does not depend on what the other takes from the libraries.
+fn build_agent(
+    crates: &Path,
+    out: &Path,
+    name: &str,
+    file: &str,
+    extra: &[&str],
+) -> Result<(), String> {
+    let folder = out.join(name);
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for (built, library) in LIBRARIES.into_iter().enumerate() {
+        let root = crates.join(library).join("src/lib.rs");
+        let flags = [&["--crate-type=rlib"], extra].concat();
+        compile(crates, &folder, library, &root, &LIBRARIES[..built], &flags)?;
     }
+    let root = crates.join("agent/src").join(file);
     let link = format!("-Clink-args={LINK}");
-    for (name, file) in [("init", "main.rs"), ("init_program", "main_program.rs")] {
-        let root = crates.join("agent/src").join(file);
-        compile(crates, &out, name, &root, &LIBRARIES, &["--crate-type=bin", &link])?;
-    }
-    Ok(())
+    let flags = [&["--crate-type=bin", &link], extra].concat();
+    compile(crates, &folder, name, &root, &LIBRARIES, &flags)
 }
 
 /// Builds one of QEMU's plugins.

@@ -8,7 +8,7 @@ use crate::{
     command::Command,
     guest, plan,
     port::{self, Port},
-    program, start, symbols,
+    start, symbols,
     trouble::Trouble,
 };
 
@@ -32,10 +32,11 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
     }
 }
 
+#[cfg(feature = "program")]
 /// Entered as [`enter`], by the program that runs a program of the user's; always as pid 1.
 pub fn enter_program(_: &[&[u8]]) -> ! {
     let mut port = Port::new();
-    if let Err(trouble) = program::run_all(&mut port) {
+    if let Err(trouble) = crate::program::run_all(&mut port) {
         port.send_plain(Kind::Abort, trouble.as_bytes());
         port::complain(trouble.as_bytes());
     }

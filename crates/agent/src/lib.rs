@@ -20,6 +20,7 @@ mod guest;
 mod pause;
 mod plan;
 mod port;
+#[cfg(feature = "program")]
 mod program;
 mod shared;
 mod spent;
@@ -27,4 +28,6 @@ mod start;
 mod symbols;
 mod trouble;
 
-pub use agent::{enter, enter_program};
+pub use agent::enter;
+#[cfg(feature = "program")]
+pub use agent::enter_program;

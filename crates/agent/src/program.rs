@@ -251,7 +251,7 @@ fn end_of_run() -> u64 {
 fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
     let _ = sys::new_session();
     let _ = sys::change_folder(CStr::new(b"/tmp\0"));
-    start::place_program(number);
+    place(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);
     launch.execute();
@@ -275,6 +275,25 @@ fn shift_memory(number: u32) {
             unsafe { (address as *mut u8).write_volatile(1) };
         }
     }
+}
+
+/// Moves the bases of the program by amounts that follow from the run's number, as `start.rs` does
+/// for a path's; by limits that a program can live with: a thread's stack is as large as the limit,
+/// and must not be larger than the guest's memory (glibc `pthread_create`).
+///
+/// Should a kernel lack either call, its bases stay where it puts them.
+fn place(number: u32) {
+    const ADDR_NO_RANDOMIZE: usize = 0x004_0000;
+    /// Up to this limit on the stack, mappings begin where they do with it.
+    const LOWEST: u64 = 128 << 20;
+    const PAGE: u64 = 4096;
+    let limit = match number {
+        0 => 8 << 20,
+        _ => LOWEST + guest::scramble(u64::from(number)) % (64 << 20) / PAGE * PAGE,
+    };
+    // SAFETY: takes no pointer.
+    let _ = unsafe { sys::checked(nr::PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]) };
+    let _ = sys::limit(flag::RLIMIT_STACK, limit);
 }
 
 /// Kills what the program has left, and waits until it is gone.

@@ -42,38 +42,27 @@ pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
 /// release string is mixed into the pool), so it is switched off. Instead the mappings move with
 /// the stack's size limit (Linux `arch/x86/mm/mmap.c`, `mmap_base`).
 fn place_bases(number: u32) {
-    place_for_stack(stack_limit(number));
-}
-
-/// The same for a program of the user's, by limits that it can live with: a thread's stack is as
-/// large as the limit, and must not be larger than the guest's memory (glibc `pthread_create`).
-pub(crate) fn place_program(number: u32) {
-    place_for_stack(match number {
-        0 => 8 << 20,
-        _ => LOWEST_STACK + guest::scramble(u64::from(number)) % (64 << 20) / PAGE * PAGE,
-    });
-}
-
-/// Should a kernel lack either call, its bases stay where it puts them.
-fn place_for_stack(limit: u64) {
     const ADDR_NO_RANDOMIZE: usize = 0x004_0000;
-    // SAFETY: takes no pointer.
-    let _ = unsafe { sys::checked(nr::PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]) };
-    let _ = sys::limit(flag::RLIMIT_STACK, limit);
+    const RLIMIT_STACK: usize = 3;
+    let limits = [stack_limit(number), u64::MAX];
+    // SAFETY: the first takes no pointer; for the second the kernel reads one `struct rlimit`.
+    // Should a kernel lack either, its bases stay where it puts them.
+    unsafe {
+        let _ = sys::checked(nr::PERSONALITY, [ADDR_NO_RANDOMIZE, 0, 0, 0, 0, 0]);
+        let place = limits.as_ptr() as usize;
+        let _ = sys::checked(nr::SETRLIMIT, [RLIMIT_STACK, place, 0, 0, 0, 0]);
+    }
 }
-
-/// Up to this limit on the stack, mappings begin where they do with it.
-const LOWEST_STACK: u64 = 128 << 20;
-const PAGE: u64 = 4096;
 
 /// Bytes of stack that a perturbed run is allowed, by its number: from 128 MiB to 64 TiB, in whole
 /// pages. Run 0 keeps the bases as they are without randomisation.
 fn stack_limit(number: u32) -> u64 {
+    const LOWEST: u64 = 128 << 20;
     const HIGHEST: u64 = 64 << 40;
-    const ROOM: u64 = HIGHEST - LOWEST_STACK;
+    const PAGE: u64 = 4096;
     match number {
-        0 => LOWEST_STACK,
-        _ => LOWEST_STACK + guest::scramble(u64::from(number)) % ROOM / PAGE * PAGE,
+        0 => LOWEST,
+        _ => LOWEST + guest::scramble(u64::from(number)) % (HIGHEST - LOWEST) / PAGE * PAGE,
     }
 }
 

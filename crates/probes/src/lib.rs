@@ -41,6 +41,9 @@ mod probe;
 mod process;
 mod report;
 mod signal;
+#[cfg(not(feature = "program"))]
+mod socket;
+#[cfg(feature = "program")]
 pub mod socket;
 mod softirq;
 mod switch;

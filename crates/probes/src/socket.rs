@@ -79,6 +79,7 @@ pub(crate) fn loopback_up(socket: usize) -> Result<(), Failure> {
 }
 
 /// Brings the loopback interface up, with a socket of its own.
+#[cfg(feature = "program")]
 pub fn bring_loopback_up() -> Result<(), Failure> {
     const AF_INET: usize = 2;
     const SOCK_DGRAM: usize = 2;

@@ -6,11 +6,11 @@ use pathmeter_image::cpio::{self, Entry};
 use pathmeter_wire::{job, plan::Plan};
 
 /// The agent's executable, built with this crate.
-pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init"));
+pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init/pathmeter_init"));
 
 /// The same of the agent that executes a program of the user's.
 pub const PROGRAM_AGENT: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/pathmeter_init_program"));
+    include_bytes!(concat!(env!("OUT_DIR"), "/init_program/pathmeter_init_program"));
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
 const MAX_LOST: usize = 4;
