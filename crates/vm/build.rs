@@ -44,8 +44,8 @@ fn build() -> Result<(), String> {
     build_agent(crates, &out, "init_program", "main_program.rs", &program)
 }
 
-/// Builds one of the agents with its libraries, all with the flags `extra`: each agent by itself, so
-/// that one's code does not depend on what the other takes from the libraries.
+/// Builds one of the agents with its libraries, all with the flags `extra`: each agent by itself,
+/// so that one's code does not depend on what the other takes from the libraries.
 fn build_agent(
     crates: &Path,
     out: &Path,
