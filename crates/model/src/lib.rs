@@ -38,7 +38,7 @@ pub use parse::{
 pub use program::{
     Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
     command_line,
-    compare::{compare_programs, program_differences},
+    compare::{LEAST_LATER_RUNS, compare_programs, program_differences},
     comparison::{
         CostChange, CostComparison, ProgramComparison, ProgramComparisonSchema, ProgramSummary,
         RowComparison, RowSummary,

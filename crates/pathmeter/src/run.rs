@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    PathComparison, ProgramComparison, ProgramResult, Threshold, Verdict, compare_programs,
-    parse_program, program_differences,
+    LEAST_LATER_RUNS, PathComparison, ProgramComparison, ProgramResult, Threshold, Verdict,
+    compare_programs, parse_program, program_differences,
 };
 use pathmeter_pack::pack;
 use pathmeter_report::{program_comparison_table, program_table};
@@ -26,6 +26,9 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_two_cpus()?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
+    if sides.len() > 1 {
+        enough_runs(&sides, args.guest.perturb)?;
+    }
     let [file] = args.document.named(&names).open(screen)?;
     let results = measured(args, sides, screen)?;
     match &results[..] {
@@ -61,6 +64,24 @@ impl Side {
             Self::Kernel(path) => Some(path),
             Self::Result(_) => None,
         }
+    }
+}
+
+/// Refuses a comparison of so few later runs that layout alone could pass for a change.
+fn enough_runs(sides: &[Side], asked: u32) -> Result<(), Failure> {
+    let later_runs = |side: &Side| match side {
+        Side::Kernel(_) => asked as usize,
+        Side::Result(result) => result.runs.len().saturating_sub(1),
+    };
+    match sides.iter().map(later_runs).min() {
+        Some(fewest) if fewest < LEAST_LATER_RUNS => Err(Failure::Usage {
+            message: format!(
+                "two kernels can't be told apart by {fewest} later runs: another layout of the \
+                 code could pass for a change"
+            ),
+            help: format!("run both with --perturb {LEAST_LATER_RUNS} or more; 6 is the default"),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! What differs between two kernels shows in the rows that it is in, and nowhere else.
 
-use pathmeter_e2e::built;
+use pathmeter_e2e::{Scene, built};
 use serde_json::Value;
 
-use super::{compared, program};
+use super::{compared, program, run};
 
 fn rows(comparison: &Value) -> &[Value] {
     comparison["rows"].as_array().unwrap()
@@ -22,6 +22,21 @@ fn another_layout_is_the_same() {
         assert_eq!(code, 0);
         assert!(changed(&comparison).is_empty(), "{variant}: {:?}", changed(&comparison));
     }
+}
+
+#[test]
+fn too_few_runs_to_tell_layout_from_a_change_are_refused_of_kernels_and_of_results() {
+    let scene = Scene::warm();
+    let (base, new, faults) = (built("base"), built("reordered"), program("faults"));
+    let refused = |arguments: &[&str]| {
+        let run = scene.run(arguments);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("by 2 later runs"), "{}", run.stderr);
+        assert!(run.stderr.contains("--perturb 5"), "{}", run.stderr);
+    };
+    refused(&["run", &base, &new, "--perturb", "2", "--", &faults]);
+    run(&scene, &[&base], &["--json", "-o", "few.json"], &[&faults]).succeeded();
+    refused(&["run", "few.json", "few.json"]);
 }
 
 /// Another instruction, and as many of them: what it costs is no number of instructions.
