@@ -26,10 +26,17 @@
  * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not
  * guest instructions.
  *
- * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
- *            fd=N     the inherited descriptor to write to
+ * A path that the table of points names is measured between two points of the kernel instead
+ * (points.h): a window begins at the one, if that comes between the path's begin and end marker,
+ * and lasts up to the other, however late that comes. At the second end marker in a row, or when
+ * the path has ended, a window that is open is told as one that had no end.
+ *
+ * Arguments: ask=on    print the range of API versions that QEMU takes, and end QEMU
+ *            fd=N      the inherited descriptor to write to
+ *            points=N  the inherited descriptor with the table of points; none without it
  */
 #include "common.h"
+#include "points.h"
 #include "set.h"
 #include "steps.h"
 #include "x86.h"
@@ -59,6 +66,7 @@ struct block {
 	uint64_t target;	/* of a JUMP or CALL */
 	enum ending ending;
 	bool stamp;		/* ends with rdtsc */
+	struct spot spot;
 	bool known;		/* was written to the stream, as ... */
 	uint64_t number;
 	struct piece whole;
@@ -96,6 +104,15 @@ static struct accesses accesses, at_stamp;
 static bool repeating;		/* a string instruction is to be executed once more */
 static uint64_t checks, checks_at_stamp;	/* executions that only saw that it is done */
 static uint64_t faults, faults_at_stamp;	/* exceptions: instructions begun, not executed */
+static uint64_t halts_at_begin, halts_at_stamp;
+
+/* Between points. */
+static bool begins_count;	/* between a begin marker and its end marker */
+static bool observed;		/* ends are seen */
+static uint64_t overlapping;	/* begins while a window was open */
+static uint64_t loose_ends;	/* ends while none was */
+static uint64_t told_windows, untold;
+enum { MOST_TOLD = 4096 };	/* windows of an execution; others are only numbered */
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
@@ -273,6 +290,7 @@ static void begin_window(void)
 	broken = entered = repeating = false;
 	last_line = UINT64_MAX;
 	memset(&accesses, 0, sizeof(accesses));
+	halts_at_begin = halts;
 	state = INSIDE;
 }
 
@@ -283,6 +301,33 @@ static void stamp(void)
 	unresolved_at_stamp = unresolved + open_count;
 	checks_at_stamp = checks;
 	faults_at_stamp = faults;
+	halts_at_stamp = halts;
+}
+
+static void end_window(void);
+
+/* Control comes to a block at which the chosen window begins or ends. */
+static void at_point(unsigned int passes, bool called)
+{
+	if (passes & PASSES_END) {
+		if (state == INSIDE) {
+			stamp();
+			end_window();
+		} else {
+			loose_ends += observed;
+		}
+	}
+	if (!(passes & PASSES_BEGIN) || !begins_count)
+		return;
+	if (state == INSIDE) {
+		overlapping++;
+	} else if (told_windows == MOST_TOLD) {
+		untold++;
+	} else {
+		begin_window();
+		stamp();
+		entered = called;
+	}
 }
 
 static void on_block(unsigned int vcpu, void *data)
@@ -293,10 +338,18 @@ static void on_block(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (state == INSIDE)
 		leave(now - before, next->start);
-	if (state != OUTSIDE && current->stamp && now - before == current->size) {
+	if (chosen == NO_WINDOW && state != OUTSIDE && current->stamp &&
+	    now - before == current->size) {
 		if (state == BEGUN)
 			begin_window();
 		stamp();
+	}
+	if (point_count) {
+		bool called = before_this.call;
+		unsigned int passes = pass(&next->spot);
+
+		if (passes)
+			at_point(passes, called);
 	}
 	before = now;
 	moved = halfway = false;
@@ -329,6 +382,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 	uintptr_t string = (uintptr_t)data;
 
 	(void)vcpu;
+	last_access = address;
 	if (state != INSIDE)
 		return;
 	if (store) {
@@ -355,7 +409,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 
 /* ---- Windows and the stream ------------------------------------------------------------------ */
 
-enum tag { BLOCK = 1, PATH, WINDOW, AGAIN, BROKEN };
+enum tag { BLOCK = 1, PATH, WINDOW, AGAIN, BROKEN, BEGINS_COUNT, NO_END, LOOSE };
 enum { LONGEST_NUMBER = 10 };
 
 /* What was written of the last window, so that an equal one costs a byte. */
@@ -422,6 +476,7 @@ static void tell_window(void)
 		at_stamp.loads, at_stamp.stores, at_stamp.load_bytes, at_stamp.store_bytes,
 		at_stamp.splits, at_stamp.string_bytes, at_stamp.lines, at_stamp.pages,
 		unresolved_at_stamp, checks_at_stamp, faults_at_stamp,
+		halts_at_stamp - halts_at_begin,
 	};
 	uint64_t pieces = 0;
 
@@ -464,46 +519,107 @@ static void write_window(void)
 	told = text;
 }
 
-static void on_begin(unsigned int vcpu, void *data)
+/* Tells the window up to its last stamp. */
+static void end_window(void)
 {
-	(void)vcpu;
-	(void)data;
-	state = BEGUN;
-}
-
-static void on_end(unsigned int vcpu, void *data)
-{
-	(void)vcpu;
-	(void)data;
-	if (state == OUTSIDE)
-		return;
 	broken |= deaf || state != INSIDE;
 	if (!broken)
 		tell_window();
 	state = OUTSIDE;
+	told_windows++;
 	if (broken) {
 		reserve(1);
 		put(BROKEN);
 	} else {
 		write_window();
 	}
+}
+
+/* From here on nothing is seen of the chosen window. */
+static void end_observation(void)
+{
+	const uint64_t numbers[] = { overlapping, loose_ends, untold, elsewhere, hidden };
+
+	if (!observed)
+		return;
+	if (state == INSIDE) {
+		/* The current block is the one with the marker, of which nothing counts. */
+		stamp();
+		end_window();
+		reserve(1);
+		put(NO_END);
+	}
+	reserve(1 + sizeof(numbers) / sizeof(*numbers) * LONGEST_NUMBER);
+	put(LOOSE);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		put_unsigned(numbers[i]);
+	observed = begins_count = false;
+	overlapping = loose_ends = untold = told_windows = elsewhere = hidden = 0;
+	flush();
+}
+
+static void on_begin(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (chosen == NO_WINDOW) {
+		state = BEGUN;
+		return;
+	}
+	begins_count = observed = true;
+	reserve(1);
+	put(BEGINS_COUNT);
+}
+
+static void on_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (chosen != NO_WINDOW) {
+		if (begins_count)
+			begins_count = false;
+		else
+			end_observation();
+		return;
+	}
+	if (state == OUTSIDE)
+		return;
+	end_window();
 	/* The host may end the guest at any time after the probe's report. */
 	flush();
 }
 
+/* A path's execution begins, or the one before has ended: which, the next instruction tells. */
 static void on_path(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
+	end_observation();
+	chosen = NO_WINDOW;
 	state = OUTSIDE;
-	reserve(1);
-	put(PATH);
-	flush();
+	told_windows = 0;
 	if (!instrumented) {
 		find_counters();
 		api->reset();
 	}
 	instrumented = true;
+}
+
+/* The instruction after a path marker loads from so many bytes into a page. */
+static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	uint64_t path = path_of(address);
+
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	if (path == NO_PATH)
+		return;
+	reserve(1 + LONGEST_NUMBER);
+	put(PATH);
+	put_unsigned(path);
+	flush();
+	choose_window(path);
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -535,8 +651,8 @@ static struct block *intern(const struct block *like)
 	return block;
 }
 
-/* The block as QEMU translated it. */
-static struct block *block_of(struct qemu_plugin_tb *tb)
+/* The block of `size` instructions from the one with number `first` on. */
+static struct block *block_of(struct qemu_plugin_tb *tb, size_t first, size_t size)
 {
 	static struct {
 		struct block block;
@@ -546,13 +662,13 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 	const struct instruction *last;
 
 	memset(&scratch, 0, sizeof(scratch));
-	like->size = qemu_plugin_tb_n_insns(tb);
-	if (like->size == 0 || like->size > LARGEST_BLOCK)
+	if (size == 0 || size > LARGEST_BLOCK)
 		return NULL;
-	like->start = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0));
+	like->size = size;
+	like->start = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, first));
 	like->end = like->start;
 	for (uint32_t i = 0; i < like->size; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first + i);
 
 		like->instructions[i].length = bytes_of(insn, like->instructions[i].bytes);
 		like->last = like->end;
@@ -562,6 +678,7 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 	like->ending = ending_of(last);
 	like->target = target_of(last, like->end);
 	like->stamp = is_stamp(last);
+	like->spot = spot_of(like->start, like->last, last);
 	like->whole.executed = like->size;
 	return intern(like);
 }
@@ -569,31 +686,41 @@ static struct block *block_of(struct qemu_plugin_tb *tb)
 static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
+	bool after_path = false;
 
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 
-		if (marker(bytes, bytes_of(insn, bytes)) == PATH_MARKER)
+		if (after_path)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_path_number, CB_NO_REGS, MEM_RW,
+							 NULL);
+		after_path = marker(bytes, bytes_of(insn, bytes)) == PATH_MARKER;
+		if (after_path)
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_path, CB_NO_REGS, NULL);
 	}
 }
 
-static void translate_all(struct qemu_plugin_tb *tb)
+/* How many instructions there are up to the next point, or to the end, from number `first` on. */
+static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
 {
-	struct block *block = block_of(tb);
-	uint64_t uncounted, address;
+	size_t count = qemu_plugin_tb_n_insns(tb), next = first + 1;
 
-	if (!block) {
-		deaf = true;
-		return;
-	}
-	qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, block);
-	uncounted = 0;
-	address = block->start;
+	while (next < count &&
+	       !(point_count &&
+		 is_point(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, next)))))
+		next++;
+	return next - first;
+}
+
+static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struct block *block)
+{
+	bool after_path = false;
+	uint64_t uncounted = 0, address = block->start;
+
 	for (uint32_t i = 0; i < block->size; i++) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first + i);
 		const struct instruction *instruction = &block->instructions[i];
-		exec_cb_t *cb = on_marker[marker(instruction->bytes, instruction->length)];
+		enum marker mark = marker(instruction->bytes, instruction->length);
 
 		uncounted++;
 		address += instruction->length;
@@ -601,10 +728,35 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			continue;
 		advance(insn, 0, uncounted);
 		uncounted = 0;
-		if (cb)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
-		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW,
+		if (on_marker[mark])
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker[mark], CB_NO_REGS,
+							       NULL);
+		qemu_plugin_register_vcpu_mem_cb(insn, after_path ? on_path_number : on_access,
+						 CB_NO_REGS, MEM_RW,
 						 (void *)string_accesses(instruction));
+		after_path = mark == PATH_MARKER;
+	}
+}
+
+static void translate_all(struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, size;
+
+	for (; first < count; first += size) {
+		struct block *block;
+
+		size = up_to_point(tb, first);
+		block = block_of(tb, first, size);
+		if (!block) {
+			deaf = true;
+			return;
+		}
+		if (first == 0)
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, block);
+		else
+			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, first),
+							       on_block, CB_NO_REGS, block);
+		translate_block(tb, first, block);
 	}
 }
 
@@ -618,13 +770,20 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMCT\2";
-	uint64_t fd = 0;
+	static const uint8_t HEADER[8] = "PMCT\3";
+	uint64_t fd = 0, table = 0;
 
 	if (asked(info, argc, argv))
 		return -1;
-	if (argc != 1 || !number(argv[0], "fd", &fd) || fd < 3) {
-		fprintf(stderr, "counter: needs fd=N\n");
+	for (int i = 0; i < argc; i++)
+		if (!number(argv[i], "fd", &fd) && !number(argv[i], "points", &table))
+			fd = 0;
+	if (fd < 3) {
+		fprintf(stderr, "counter: needs fd=N, and takes points=N\n");
+		return -1;
+	}
+	if (table && !read_points((int)table)) {
+		fprintf(stderr, "counter: the table of points can't be read\n");
 		return -1;
 	}
 	if (!install(id, info))

@@ -176,7 +176,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     let run = u64::from(number);
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
-    clock::mark_path();
+    clock::mark_path(0);
     guest::seed_random(run);
     disturb_memory(run);
     let kept = sys::mapped();

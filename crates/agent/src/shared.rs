@@ -32,12 +32,12 @@ impl SharedReport {
         Ok(Self { place })
     }
 
-    /// Runs a probe that shall record so many samples, in a child that leads a process group of its
+    /// Runs the probe of the path with this index, which shall record so many samples, in a child that leads a process group of its
     /// own and is killed `limit` seconds later at the latest; the group is killed afterwards. How
     /// the child ended, and what it left in the report; or the error number of fork or wait.
     pub(crate) fn run(
         &mut self,
-        probe: Probe,
+        (index, probe): (usize, Probe),
         samples: u32,
         limit: usize,
     ) -> Result<(Ended, &ProbeReport), i32> {
@@ -47,7 +47,7 @@ impl SharedReport {
         unsafe { self.place.as_mut() }.reset(samples, own as u32);
         let place = self.place;
         let mappings = sys::mapped();
-        let (child, ended) = task::in_child(|| fill(place, probe, limit))?;
+        let (child, ended) = task::in_child(|| fill(place, (index, probe), limit))?;
         // Partners that outlived a killed probe. They have no report, and memory of their own.
         let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
         // SAFETY: what the probe mapped was its own, and it has ended.
@@ -60,14 +60,19 @@ impl SharedReport {
 }
 
 /// The life of a probe's process; its exit code.
-fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
+fn fill(
+    mut place: NonNull<ProbeReport>,
+    (index, probe): (usize, Probe),
+    limit: usize,
+) -> usize {
     // SAFETY: the waiting process, whose memory this one shares, has no reference to the report
     // until this one has ended.
     let report = unsafe { place.as_mut() };
     let _ = sys::setpgid(0, 0);
     let _ = sys::alarm(limit);
-    clock::mark_path();
+    clock::mark_path(index);
     let outcome = probe(report);
+    clock::mark_path_end();
     report.conclude(&outcome);
     0
 }
@@ -101,7 +106,7 @@ mod tests {
     fn what_a_probe_leaves_is_seen_when_it_has_ended() {
         let _alone = ALONE.lock().unwrap();
         let mut shared = SharedReport::new().unwrap();
-        let (ended, report) = shared.run(samples_its_windows, 2, LIMIT).unwrap();
+        let (ended, report) = shared.run((0, samples_its_windows), 2, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Exit(0), ProbeStatus::Ok));
         assert_eq!(report.samples(), [4, 5]);
         assert_eq!(report.parent(), std::process::id() as usize);
@@ -117,7 +122,7 @@ mod tests {
         let mut shared = SharedReport::new().unwrap();
         let mappings = sys::mapped();
         for _ in 0..100 {
-            let (_, report) = shared.run(maps, 1, LIMIT).unwrap();
+            let (_, report) = shared.run((0, maps), 1, LIMIT).unwrap();
             assert_ne!(report.samples(), [0]);
             assert_eq!(sys::mapped(), mappings);
         }
@@ -127,9 +132,9 @@ mod tests {
     fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
         let _alone = ALONE.lock().unwrap();
         let mut shared = SharedReport::new().unwrap();
-        let (ended, report) = shared.run(is_killed, 1, LIMIT).unwrap();
+        let (ended, report) = shared.run((0, is_killed), 1, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));
-        let (_, report) = shared.run(samples_its_windows, 1, LIMIT).unwrap();
+        let (_, report) = shared.run((0, samples_its_windows), 1, LIMIT).unwrap();
         assert_eq!((report.status(), report.samples()), (ProbeStatus::Ok, &[4][..]));
     }
 }

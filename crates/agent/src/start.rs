@@ -107,7 +107,7 @@ pub(crate) fn execute_plan(
         }
         let place = Place { run: u64::from(start), path: index as u64 };
         port.send_begin(place);
-        match shared.run(probes[index], path.kind.samples(), limit) {
+        match shared.run((index, probes[index]), path.kind.samples(), limit) {
             Ok((ended, report)) => {
                 send(port, place, report, ended);
                 if report.status() != ProbeStatus::Ok || path.kind.samples() == 0 {

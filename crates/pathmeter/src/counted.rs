@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
-use pathmeter_trace::{Counting, Event, WindowEvents};
+use pathmeter_trace::{CountedPath, CountedWindow, Counting, Event, WindowEvents};
 use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
@@ -21,6 +21,8 @@ pub(crate) struct Counted {
 pub(crate) struct PathCounts {
     /// Run by run, as the path's samples are.
     pub(crate) retired: Vec<Vec<u64>>,
+    /// Which of them are lower bounds: positions over all runs, ascending.
+    pub(crate) lower_bounds: Vec<u32>,
     /// Of the samples.
     pub(crate) events: PathEvents,
 }
@@ -47,6 +49,9 @@ impl Counted {
     ) -> Option<Result<PathCounts, String>> {
         match Suite::Exact.paths().get(index)?.kind {
             Kind::Windows(_) => Some(self.counts(index, outcome)),
+            Kind::SoftirqWait(samples) if outcome.runs.iter().all(Vec::is_empty) => {
+                Some(self.waits(index, outcome.runs.len(), samples as usize))
+            }
             Kind::Check | Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => None,
         }
     }
@@ -75,26 +80,73 @@ impl Counted {
         let retired =
             |seen: &Vec<&WindowEvents>| seen.iter().map(|window| window.events.retired()).collect();
         let retired = runs.iter().map(retired).collect();
-        let windows = runs.concat();
-        let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
-        let events = PathEvents::new(windows.iter().map(|window| &window.events), placement);
-        Ok(PathCounts { retired, events })
+        Ok(PathCounts { retired, lower_bounds: Vec::new(), events: events_of(&runs.concat()) })
+    }
+
+    /// What was counted between two points of the kernel: the first `samples` of each run.
+    fn waits(&self, index: usize, runs: usize, samples: usize) -> Result<PathCounts, String> {
+        let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
+        let (mut retired, mut windows, mut lower_bounds) = (Vec::new(), Vec::new(), Vec::new());
+        for run in 0..runs {
+            let path = self.path(executions.get(run).copied())?;
+            let counted = path.windows.iter().take(samples);
+            let of_run: Vec<_> = counted
+                .map(|window| Ok((self.events(window)?, window.ended)))
+                .collect::<Result<_, String>>()?;
+            if of_run.len() < samples {
+                return Err(few(of_run.len(), samples, path));
+            }
+            let position = |place: usize| u32::try_from(windows.len() + place).unwrap_or(u32::MAX);
+            let open = of_run.iter().enumerate().filter(|(_, (_, ended))| !ended);
+            lower_bounds.extend(open.map(|(place, _)| position(place)));
+            retired.push(of_run.iter().map(|(window, _)| window.events.retired()).collect());
+            windows.extend(of_run.iter().map(|(window, _)| *window));
+        }
+        Ok(PathCounts { retired, lower_bounds, events: events_of(&windows) })
+    }
+
+    fn path(&self, execution: Option<usize>) -> Result<&CountedPath, String> {
+        execution.and_then(|place| self.counting.paths.get(place)).ok_or_else(|| {
+            match &self.counting.fault {
+                Some(fault) => fault.to_string(),
+                None => "the counter did not see it".to_owned(),
+            }
+        })
     }
 
     /// The windows of one execution that were sampled: those after the warm-up.
     fn windows(&self, execution: Option<usize>) -> Result<Vec<&WindowEvents>, String> {
-        let Some(windows) = execution.and_then(|place| self.counting.paths.get(place)) else {
-            return Err(match &self.counting.fault {
-                Some(fault) => fault.to_string(),
-                None => "the counter did not see it".to_owned(),
-            });
-        };
-        let known = |window: &Option<u32>| self.counting.distinct.get((*window)? as usize);
-        let sampled = windows.iter().skip(WARMUP as usize);
-        sampled
-            .map(|window| known(window).ok_or_else(|| "a window was too long to count".to_owned()))
-            .collect()
+        let sampled = self.path(execution)?.windows.iter().skip(WARMUP as usize);
+        sampled.map(|window| self.events(window)).collect()
     }
+
+    fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
+        let known = window.events.and_then(|place| self.counting.distinct.get(place as usize));
+        known.ok_or_else(|| "a window was too long to count".to_owned())
+    }
+}
+
+fn events_of(windows: &[&WindowEvents]) -> PathEvents {
+    let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
+    PathEvents::new(windows.iter().map(|window| &window.events), placement)
+}
+
+/// Why a run has too few windows between two points.
+fn few(seen: usize, wanted: usize, path: &CountedPath) -> String {
+    let loose = path.loose;
+    let mut also = Vec::new();
+    for (count, what) in [
+        (loose.elsewhere, "began in another context"),
+        (loose.overlapping, "began while one was open"),
+        (loose.ends, "ended and had not begun"),
+        (loose.hidden, "began or ended where an interrupt hid its caller"),
+    ] {
+        if count > 0 {
+            also.push(format!("{count} {what}"));
+        }
+    }
+    let also = if also.is_empty() { String::new() } else { format!(" ({})", also.join(", ")) };
+    format!("only {seen} of {wanted} windows came{also}")
 }
 
 /// Instructions and further iterations are the steps of the clock.
@@ -135,7 +187,7 @@ mod tests {
         };
         let executed = [vec![Some(1); WARMUP as usize], vec![Some(0), Some(1)]].concat();
         let mut counting = Counting {
-            paths: vec![executed.clone(), executed],
+            paths: vec![path(&executed), path(&executed)],
             distinct: vec![window(328, 333), window(330, 340)],
             fault: None,
         };
@@ -148,6 +200,12 @@ mod tests {
             lower_bounds: vec![],
         };
         Counted::new(&order, counting).of(getppid, &outcome).unwrap()
+    }
+
+    fn path(windows: &[Option<u32>]) -> CountedPath {
+        let window = |events: &Option<u32>| CountedWindow { events: *events, marker: 0, ended: true };
+        let windows = windows.iter().map(window).collect();
+        CountedPath { windows, ..CountedPath::default() }
     }
 
     fn refused(change: impl FnOnce(&mut Counting)) -> String {
@@ -180,9 +238,9 @@ mod tests {
 
     #[test]
     fn a_window_that_the_counter_has_not_fails_its_path() {
-        let told = refused(|counting| counting.paths[1].truncate(WARMUP as usize + 1));
+        let told = refused(|counting| counting.paths[1].windows.truncate(WARMUP as usize + 1));
         assert_eq!(told, "the counter saw 1 windows of 2");
-        let told = refused(|counting| counting.paths[0][WARMUP as usize] = None);
+        let told = refused(|counting| counting.paths[0].windows[WARMUP as usize].events = None);
         assert_eq!(told, "a window was too long to count");
         let told = refused(|counting| counting.paths.truncate(1));
         assert_eq!(told, "the counter did not see it");

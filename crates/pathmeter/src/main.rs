@@ -37,6 +37,7 @@ mod session;
 mod setup;
 mod subject;
 mod threads;
+mod waits;
 mod witness;
 
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use pathmeter_model::{
     Check, Configuration, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult, ResultSchema,
     Unit,
 };
-use pathmeter_trace::Counting;
+use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
     Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::paths::unit;
 use crate::results::{self, Dependencies, sha256};
+use crate::waits::{self, Points};
 
 /// Told how far a measurement is.
 pub(crate) type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
@@ -96,10 +97,11 @@ impl Session {
     }
 
     fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let measured = self.with_request(image, progress, |request| {
+        let points = waits::points(self, image, progress)?;
+        let measured = self.with_points(image, &points.table, progress, |request| {
             pathmeter_vm::measure(request, &pathmeter_trace::count)
         })?;
-        Ok(self.document(image, measured))
+        Ok(self.document(image, measured, &points))
     }
 
     /// What came of the paths that a witness is asked about, and what was counted, run anew.
@@ -274,6 +276,16 @@ impl Session {
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
     ) -> Result<R, Failure> {
+        self.with_points(image, &PointTable::default(), progress, act)
+    }
+
+    fn with_points<R>(
+        &self,
+        image: &Image,
+        points: &PointTable,
+        progress: Report<'_>,
+        act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
+    ) -> Result<R, Failure> {
         if let Some(note) = self.note.lock().unwrap_or_else(PoisonError::into_inner).take() {
             progress(Progress::Note(&note));
         }
@@ -284,13 +296,19 @@ impl Session {
             runs: self.runs,
             cache: self.cache.as_ref(),
             limit: self.limit,
+            points: points.as_bytes(),
             interrupt: &self.interrupt,
             progress,
         };
         act(&request).map_err(|error| image.failure(error))
     }
 
-    fn document(&self, image: &Image, measured: MeasuredKernel<Counting>) -> Measurement {
+    fn document(
+        &self,
+        image: &Image,
+        measured: MeasuredKernel<Counting>,
+        points: &Points,
+    ) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;
         let counted = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
@@ -298,7 +316,8 @@ impl Session {
         let configuration = self.configuration(image, image.release(measured.release), own);
         let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };
         let result = |(index, (path, outcome))| {
-            path_result(index, path, with_cause(outcome, &cpu), counted.as_ref())
+            let outcome = points.or_missing(index, with_cause(outcome, &cpu));
+            path_result(index, path, outcome, counted.as_ref())
         };
         Measurement {
             schema: ResultSchema::V1,
@@ -368,15 +387,17 @@ fn path_result(
     match &status {
         PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
-        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() => {
+        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() && counts.is_none() => {
             PathResult::failed(name, unit, "the agent reported ok and sent no samples")
         }
         PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")
         }
         PathStatus::Ok => match counts {
-            Some(Ok(PathCounts { retired, events })) => {
-                PathResult::ok(name, Unit::Instructions, &retired, checks).counting(events)
+            Some(Ok(PathCounts { retired, lower_bounds, events })) => {
+                PathResult::ok(name, Unit::Instructions, &retired, checks)
+                    .with_lower_bounds(lower_bounds)
+                    .counting(events)
             }
             Some(Err(what)) => PathResult::failed(name, unit, &what).noticing(checks),
             None => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),

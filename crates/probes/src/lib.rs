@@ -10,7 +10,7 @@
 //! waits for it, so all that it maps it gets from [`sys::map`], which knows what to unmap.
 //!
 //! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
-//! what several groups share (partners, sockets, what is echoed, the lab kernel's own, tracefs);
+//! what several groups share (partners, sockets, what is echoed, the lab kernel's own);
 //! and system calls, the clock, the report.
 #![cfg_attr(not(test), no_std)]
 #![allow(
@@ -52,7 +52,6 @@ mod syscall;
 pub mod task;
 mod tcp;
 pub mod text;
-mod tracefs;
 pub mod vdso;
 
 use pathmeter_catalogue::Suite;

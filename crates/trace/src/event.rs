@@ -50,6 +50,8 @@ pub enum Event {
     /// Steps of the guest's clock: an instruction is one, and so is each further iteration of a
     /// repeated string instruction.
     Clock,
+    /// Times that the CPU was told to wait for an interrupt. What time passes then is no work.
+    Halts,
     /// Slow instructions of one class.
     Slow(SlowInstruction),
 }
@@ -68,7 +70,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 17] = [
+const PLAIN: [Event; 18] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -86,6 +88,7 @@ const PLAIN: [Event; 17] = [
     Event::CodeLines,
     Event::CodePages,
     Event::Clock,
+    Event::Halts,
 ];
 
 impl Event {
@@ -157,6 +160,7 @@ impl Event {
             Self::CodeLines => "code-lines",
             Self::CodePages => "code-pages",
             Self::Clock => "clock",
+            Self::Halts => "halts",
             Self::Slow(slow) => slow.word(),
         }
     }

@@ -6,9 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::ops::Bound::{Excluded, Unbounded};
 
-use crate::symbols::{MAX_KALLSYMS_BYTES, SymbolsError};
+use crate::{kernel_code::KernelCode, symbols::SymbolsError};
 
 /// What the plugin is told, and what its numbers mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +94,7 @@ impl KernelPlaces {
     /// # Errors
     /// It is no such text, or lacks what every supported kernel has.
     pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
-        let code = match Code::read(kallsyms) {
+        let code = match KernelCode::read(kallsyms) {
             Err(SymbolsError::Empty) => return Err(PlacesError::Missing { what: "function" }),
             code => code?,
         };
@@ -130,55 +129,8 @@ impl KernelPlaces {
     }
 }
 
-/// Symbols of the kernel's own code: names by address, addresses by name.
-struct Code<'a> {
-    by_address: BTreeMap<u64, Vec<&'a str>>,
-    by_name: BTreeMap<&'a str, u64>,
-}
-
-impl<'a> Code<'a> {
-    fn read(text: &'a [u8]) -> Result<Self, SymbolsError> {
-        if text.len() > MAX_KALLSYMS_BYTES {
-            return Err(SymbolsError::TooLong(text.len()));
-        }
-        let mut code = Self { by_address: BTreeMap::new(), by_name: BTreeMap::new() };
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let (address, kind, name) = parse(line).ok_or(SymbolsError::Line(index + 1))?;
-            if matches!(kind, b't' | b'T' | b'w' | b'W') && address >> 63 == 1 {
-                code.by_address.entry(address).or_default().push(name);
-                code.by_name.entry(name).or_insert(address);
-            }
-        }
-        if code.by_address.is_empty() { Err(SymbolsError::Empty) } else { Ok(code) }
-    }
-
-    /// Where the code at `address` ends at the latest: at the next symbol.
-    fn end(&self, address: u64) -> u64 {
-        let next = self.by_address.range((Excluded(address), Unbounded)).next();
-        next.map_or(address.saturating_add(1), |(next, _)| *next)
-    }
-
-    fn starting_with(&self, prefix: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
-        let from = self.by_name.range(prefix..).map(|(name, address)| (*name, *address));
-        from.take_while(move |(name, _)| name.starts_with(prefix))
-    }
-}
-
-/// Address, type and name of a line; only the kernel's own symbols have no fourth word.
-fn parse(line: &[u8]) -> Option<(u64, u8, &str)> {
-    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
-    let address = u64::from_str_radix(words.next()?, 16).ok()?;
-    let kind = words.next()?.bytes().next()?;
-    let name = words.next()?;
-    // A module's code is entered from the kernel's.
-    Some(if words.next().is_some() { (0, kind, name) } else { (address, kind, name) })
-}
-
 struct Finder<'a> {
-    code: &'a Code<'a>,
+    code: &'a KernelCode<'a>,
     /// What is written already.
     table: String,
     /// By first address: end, letter, id. One place begins at an address.

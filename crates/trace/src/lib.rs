@@ -25,10 +25,12 @@ mod document;
 mod event;
 mod flow;
 mod footprint;
+mod kernel_code;
 mod kernel_places;
 mod ledger;
 mod naming;
 mod places;
+mod points;
 mod program;
 pub mod reader;
 mod recording;
@@ -42,7 +44,9 @@ pub use accounts::{
     Misuse, RegionWindow, UNNAMED, USER_CODE, VECTOR, accounts,
 };
 pub use census::SlowInstruction;
-pub use counting::{Counting, CountingError, WindowEvents, count};
+pub use counting::{
+    CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
+};
 pub use difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
@@ -52,6 +56,7 @@ pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
 pub use kernel_places::{KernelPlaces, PlacesError, ProgramFunction};
 pub use naming::folded;
+pub use points::{Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};

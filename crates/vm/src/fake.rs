@@ -85,6 +85,7 @@ pub(crate) fn with_request<R>(
     let notes = std::sync::Mutex::new(Vec::new());
     let qemu = Qemu { path: "qemu".into(), version: "7.2.0".to_owned(), number: (7, 2) };
     let request = Request {
+        points: &[],
         qemu: &qemu,
         kernel: Kernel { sha256: "0".repeat(64), load: &load },
         settings: &Settings::default(),

@@ -96,10 +96,11 @@ pub(crate) mod fd {
     pub(crate) const ALARM: i32 = 12;
     pub(crate) const COUNTS: i32 = 13;
     pub(crate) const GDB: i32 = 14;
+    pub(crate) const POINTS: i32 = 15;
     /// The same as the first to record: a guest has either.
-    pub(crate) const PLACES: i32 = 15;
+    pub(crate) const PLACES: i32 = 16;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 15;
+    pub(crate) const TRACE: i32 = 16;
 }
 
 /// What a QEMU process begins with; either way paused.

@@ -89,7 +89,7 @@ fn execute(
     path: &Path,
     probe: Probe,
 ) {
-    let ran = shared.run(probe, path.kind.samples(), LIMIT);
+    let ran = shared.run((index, probe), path.kind.samples(), LIMIT);
     let failed = |reason: &[u8]| {
         Line::write(format_args!("path {index} failed {}", Reason(reason)), []);
     };

@@ -1,0 +1,88 @@
+//! Paths that are measured between two points of the kernel: where these are in one kernel.
+
+use std::collections::HashMap;
+
+use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
+use pathmeter_trace::{Place, Point, PointFinder, PointTable, PointWindow};
+use pathmeter_vm::{PathOutcome, PathStatus};
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::session::{Report, Session};
+
+/// The points of one kernel's waits.
+pub(crate) struct Points {
+    /// As the plugins read them.
+    pub(crate) table: PointTable,
+    /// Why a path can't be measured, by its index.
+    missing: HashMap<usize, String>,
+}
+
+/// The points of the kernel in `image`.
+///
+/// # Errors
+/// Its symbols can't be had.
+pub(crate) fn points(
+    session: &Session,
+    image: &Image,
+    progress: Report<'_>,
+) -> Result<Points, Failure> {
+    let text = session.symbols(image, progress)?;
+    let mut missing = HashMap::new();
+    let mut table = PointTable::default();
+    let finder = PointFinder::new(&text);
+    if let Ok(finder) = &finder {
+        table = finder.table();
+    }
+    for wait in WAITS {
+        let Some((index, _)) = Suite::Exact.find(wait.path) else { continue };
+        let added = match &finder {
+            Ok(finder) => finder.add(&mut table, &window(wait), [index]),
+            Err(error) => Err(error.clone()),
+        };
+        if let Err(error) = added {
+            missing.insert(index, error.to_string());
+        }
+    }
+    Ok(Points { table, missing })
+}
+
+impl Points {
+    /// The outcome; of a path that only the counter can measure, and that has no points in this
+    /// kernel, that it is unsupported.
+    pub(crate) fn or_missing(&self, index: usize, outcome: PathOutcome) -> PathOutcome {
+        let sampled = outcome.runs.iter().any(|run| !run.is_empty());
+        match (&outcome.status, self.missing.get(&index)) {
+            (PathStatus::Ok, Some(why)) if !sampled => {
+                PathOutcome { status: PathStatus::Unsupported(why.clone()), ..outcome }
+            }
+            _ => outcome,
+        }
+    }
+}
+
+fn window(wait: &Wait) -> PointWindow {
+    let bit = |origin: &Origin| match origin {
+        Origin::Program => 1,
+        Origin::Call => 2,
+        Origin::Kernel => 4,
+        Origin::Idle => 8,
+    };
+    PointWindow {
+        name: wait.path.to_owned(),
+        origins: wait.origins.iter().map(bit).sum(),
+        from: points_of(wait.from),
+        to: points_of(wait.to),
+    }
+}
+
+fn points_of(points: &[WaitPoint]) -> Vec<Point> {
+    let point = |point: &WaitPoint| {
+        let callers: Vec<String> = point.callers.iter().map(|name| (*name).to_owned()).collect();
+        point.functions.iter().map(move |name| Point {
+            place: Place::Function((*name).to_owned(), 0),
+            callers: callers.clone(),
+        })
+    };
+    points.iter().flat_map(point).collect()
+}
