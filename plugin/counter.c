@@ -382,7 +382,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 	uintptr_t string = (uintptr_t)data;
 
 	(void)vcpu;
-	last_access = address;
+	points_access(address);
 	if (state != INSIDE)
 		return;
 	if (store) {
@@ -700,18 +700,6 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
-/* How many instructions there are up to the next point, or to the end, from number `first` on. */
-static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
-{
-	size_t count = qemu_plugin_tb_n_insns(tb), next = first + 1;
-
-	while (next < count &&
-	       !(point_count &&
-		 is_point(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, next)))))
-		next++;
-	return next - first;
-}
-
 static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struct block *block)
 {
 	bool after_path = false;
@@ -745,7 +733,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 	for (; first < count; first += size) {
 		struct block *block;
 
-		size = up_to_point(tb, first);
+		size = up_to_point(tb, first) - first;
 		block = block_of(tb, first, size);
 		if (!block) {
 			deaf = true;

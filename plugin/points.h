@@ -182,15 +182,17 @@ static bool is_within(uint64_t address, const struct range *ranges, size_t count
 static struct spot spot_of(uint64_t first, uint64_t last_address, const struct instruction *last)
 {
 	enum ending ending = ending_of(last);
-	struct spot spot = {
-		.first = first, .last = last_address,
-		.call = ending == CALL || ending == CALL_ANYWHERE,
-		.gate = ending == GATE, .interrupt_return = ending == INTERRUPT_RETURN,
-		.interrupt_entry = is_within(first, entry_code, entry_count),
-		.idle = is_within(first, idle_code, idle_count),
-	};
+	struct spot spot;
 	uint8_t opcode = last->bytes[prefixes(last->bytes, last->length)];
 
+	memset(&spot, 0, sizeof(spot));	/* with its padding: spots are compared as bytes */
+	spot.first = first;
+	spot.last = last_address;
+	spot.call = ending == CALL || ending == CALL_ANYWHERE;
+	spot.gate = ending == GATE;
+	spot.interrupt_return = ending == INTERRUPT_RETURN;
+	spot.interrupt_entry = is_within(first, entry_code, entry_count);
+	spot.idle = is_within(first, idle_code, idle_count);
 	spot.ret = opcode == 0xc3 || opcode == 0xc2;
 	spot.halt = opcode == 0xf4;
 	spot.point = first_point(first);
@@ -200,12 +202,24 @@ static struct spot spot_of(uint64_t first, uint64_t last_address, const struct i
 	return spot;
 }
 
+/* The number of the first instruction after number `first` that is a point, or that of the end. */
+static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb), next = first + 1;
+
+	if (!point_count)
+		return count;
+	while (next < count && !is_point(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, next))))
+		next++;
+	return next;
+}
+
 /* ---- Passing a point ------------------------------------------------------------------------- */
 
 static uint32_t chosen = NO_WINDOW;	/* the window of the path that is executed */
 static struct spot before_this;		/* the block executed last */
 static enum origin origin;		/* why the kernel executes, when it does */
-static uint64_t last_access;		/* the place in memory accessed last */
+static uint64_t last_access;	/* the place in memory accessed last */
 static uint64_t elsewhere;	/* begins of the chosen window that came for another reason */
 static uint64_t halts;		/* times that the CPU was told to wait */
 static uint64_t hidden;		/* points at which an interrupt hid where control came from */
@@ -215,6 +229,12 @@ static uint64_t hidden;		/* points at which an interrupt hid where control came 
 enum { MOST_CALLS = 256 };
 static struct { uint64_t slot; const struct point *point; } calls[MOST_CALLS];
 static size_t next_call;
+
+/* To be told each access to memory: a call's is the place of its return address. */
+static inline void points_access(uint64_t address)
+{
+	last_access = address;
+}
 
 enum { PASSES_BEGIN = 1, PASSES_END = 2 };
 

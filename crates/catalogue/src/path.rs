@@ -51,9 +51,8 @@ impl Kind {
     /// The reason, as half a sentence for the user.
     pub const fn recordable(self) -> Result<(), &'static str> {
         match self {
-            Self::Windows(_) => Ok(()),
+            Self::Windows(_) | Self::SoftirqWait(_) => Ok(()),
             Self::Check => Err("it is a check, which passes or fails and has none"),
-            Self::SoftirqWait(_) => Err("softirqs are measured by the kernel's own records"),
             Self::TwoCpus(_) => {
                 Err("its samples count what both CPUs executed, and a call tree shows one")
             }
@@ -92,7 +91,7 @@ mod tests {
     #[test]
     fn only_windows_on_one_cpu_can_be_recorded() {
         assert_eq!(Kind::Windows(51).recordable(), Ok(()));
-        for kind in [Kind::Check, Kind::SoftirqWait(1), Kind::TwoCpus(1), Kind::Batches(1)] {
+        for kind in [Kind::Check, Kind::TwoCpus(1), Kind::Batches(1)] {
             assert!(kind.recordable().is_err(), "{kind:?}");
         }
     }

@@ -258,7 +258,8 @@ impl Session {
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
         let limits =
             RecordingLimits { skip: u64::from(WARMUP), bytes: MOST_TRACED, most: LONGEST_WINDOW };
-        let recorded = self.with_request(image, progress, |request| {
+        let points = waits::points(self, image, progress)?;
+        let recorded = self.with_points(image, &points.table, progress, |request| {
             pathmeter_vm::record(request, paths, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));

@@ -113,6 +113,8 @@ pub enum Item {
     Instruction(Instruction),
     /// A window opens.
     Begin(u64),
+    /// A window begins that has no stamps: all of it counts. Its number.
+    BeginWhole(u64),
     /// The open window closes.
     End(u64),
     /// The instructions `first`, `first + 1`, … began to execute, `count` of them.
@@ -241,7 +243,8 @@ impl<R: Read> Reader<R> {
             5 => self.access().map(Item::Load),
             6 => self.access().map(Item::Store),
             1 => self.instruction(),
-            2 => self.begin(),
+            2 => self.begin().map(Item::Begin),
+            8 => self.begin().map(Item::BeginWhole),
             3 => self.end(),
             7 => self.stop(),
             _ => Err(Fault::What("an unknown record")),
@@ -264,7 +267,7 @@ impl<R: Read> Reader<R> {
         Ok(Item::Instruction(Instruction { address, physical, length, bytes }))
     }
 
-    fn begin(&mut self) -> Result<Item, Fault> {
+    fn begin(&mut self) -> Result<u64, Fault> {
         let window = self.source.unsigned()?;
         if self.open.is_some() {
             return Err(Fault::What("a window begins within a window"));
@@ -274,7 +277,7 @@ impl<R: Read> Reader<R> {
         }
         self.windows += 1;
         (self.open, self.next, self.executed, self.access) = (Some(window), 0, false, 0);
-        Ok(Item::Begin(window))
+        Ok(window)
     }
 
     fn end(&mut self) -> Result<Item, Fault> {

@@ -101,6 +101,7 @@ impl Decoder<'_> {
                 Item::Store(access) => self.window.store(&self.program, access),
                 Item::Instruction(instruction) => self.program.define(&instruction),
                 Item::Begin(_) => self.window.open(),
+                Item::BeginWhole(_) => self.window.open_whole(),
                 Item::End(window) => self.close(window),
                 Item::Stop(stop) => return Ok(Some(stop)),
             }
@@ -110,13 +111,15 @@ impl Decoder<'_> {
 
     fn close(&mut self, number: u64) {
         self.windows.recorded += 1;
+        self.window.end(&self.program);
         if self.window.stamps < 2 {
             self.windows.unstamped += 1;
             return;
         }
         let is_interrupted = self.window.interrupts > 0;
         self.windows.interrupted += u64::from(is_interrupted);
-        let tallied = if is_interrupted { &mut self.interrupted } else { &mut self.clean };
+        // Between two points of the kernel, interrupts belong to what is asked for.
+        let tallied = if is_interrupted && !self.window.whole { &mut self.interrupted } else { &mut self.clean };
         let total = self.window.total.instructions;
         if tallied.note(total, self.window.lines.together()) {
             tallied.trees.insert(total, finished(&self.window, &self.program, number));

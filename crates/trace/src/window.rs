@@ -60,6 +60,8 @@ pub(crate) struct Window {
     pub(crate) unmatched: u64,
     /// Stamps so far.
     pub(crate) stamps: u64,
+    /// Whether all of it counts, and not what is between its first stamp and its last.
+    pub(crate) whole: bool,
     pub(crate) tentative: Extent,
     /// What counts.
     pub(crate) total: Extent,
@@ -83,6 +85,7 @@ impl Window {
             interrupts: 0,
             unmatched: 0,
             stamps: 0,
+            whole: false,
             tentative: Extent::default(),
             total: Extent::default(),
             epoch: 0,
@@ -99,7 +102,29 @@ impl Window {
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
         (self.interrupts, self.unmatched, self.stamps) = (0, 0, 0);
         (self.tentative, self.total) = (Extent::default(), Extent::default());
+        self.whole = false;
         self.epoch += 1;
+    }
+
+    /// A new window opens that has no stamps.
+    pub(crate) fn open_whole(&mut self) {
+        self.open();
+        self.whole = true;
+        self.stamps = 1;
+    }
+
+    /// The window ends: of one that has no stamps everything counts.
+    pub(crate) fn end(&mut self, program: &Program<'_>) {
+        if !self.whole {
+            return;
+        }
+        if let Some(latest) = self.latest {
+            let last = program.instructions[latest.number as usize];
+            if last.code.rep {
+                self.retire(&last, self.counted);
+            }
+        }
+        self.stamp();
     }
 
     /// Instruction `number` begins to execute.

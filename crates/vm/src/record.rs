@@ -154,6 +154,7 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
         files.push((number, writer));
         traces.push(File::from(trace));
     }
+    files.push((fd::POINTS, OwnedFd::from(memory_file("pathmeter-points", request.points)?)));
     let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
     files.push((fd::ALARM, recorder));
     let arguments = plugin_arguments(job);
@@ -220,13 +221,13 @@ fn run_once<G: Guest, F>(
 fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     let RecordingLimits { skip, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
-    let mut plugin = format!("{file},skip={skip},bytes={bytes},most={most},alarm={}", fd::ALARM);
+    let (points, alarm) = (fd::POINTS, fd::ALARM);
+    let mut plugin =
+        format!("{file},points={points},skip={skip},bytes={bytes},most={most},alarm={alarm}");
     for (path, number) in job.paths.iter().zip(fd::TRACE..) {
-        // The recorder counts path markers, one an execution. A path that is left out has none.
-        let marker = job.plan.before(*path).unwrap_or(usize::MAX);
         let take = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
         // Writing to a String can't fail.
-        let _ = write!(plugin, ",path={marker},fd={number},take={take}");
+        let _ = write!(plugin, ",path={path},fd={number},take={take}");
     }
     vec!["-plugin".to_owned(), plugin]
 }
