@@ -7,8 +7,12 @@
  *   i FIRST END                code at which interrupts enter the kernel, at the first byte of
  *                              each of its entries
  *   d FIRST END                code in which the CPU idles
- *   w WINDOW ORIGINS           a window: why the kernel must be executing when it begins, a sum of
- *                              enum origin; 0 for any reason
+ *   s FIRST END                the code that goes from task to task: its instruction that loads the
+ *                              stack pointer names the next one by where it loads it from
+ *   w WINDOW ORIGINS TASK NTH  a window: why the kernel must be executing when it begins, a sum of
+ *                              enum origin, or 0 for any reason; 1 if it ends only in the task in
+ *                              which it began; which of the begins after a begin marker counts,
+ *                              or 0 for all
  *   b WINDOW ADDRESS FIRST END it begins when the instruction at ADDRESS is next, ...
  *   e WINDOW ADDRESS FIRST END ... and ends so, if control comes there from an instruction in the
  *                              code from FIRST to before END; or from anywhere, if END is 0
@@ -53,7 +57,11 @@ static struct point points[MOST_POINTS];	/* ascending by address */
 static size_t point_count;
 static struct range entry_code[MOST_RANGES], idle_code[MOST_RANGES];
 static size_t entry_count, idle_count;
-static struct { uint32_t origins; bool known, ends_in_program; } windows_asked[MOST_WINDOWS];
+static struct range switch_code;
+static struct {
+	uint32_t origins, nth;
+	bool same_task, ends_in_program;
+} windows_asked[MOST_WINDOWS];
 static uint8_t window_of[MOST_POINT_PATHS];	/* by the path's index, plus 1; 0: none */
 static bool returns_wanted;
 
@@ -95,15 +103,19 @@ static bool read_fact(const char *line)
 			   &numbers[2], &numbers[3]);
 
 	switch (count == 5 || count == 3 ? kind : 0) {
+	case 's':
+		switch_code = (struct range){ numbers[0], numbers[1] };
+		return true;
 	case 'i':
 		return add_range(entry_code, &entry_count, numbers);
 	case 'd':
 		return add_range(idle_code, &idle_count, numbers);
 	case 'w':
-		if (numbers[0] >= MOST_WINDOWS)
+		if (numbers[0] >= MOST_WINDOWS || count != 5)
 			return false;
 		windows_asked[numbers[0]].origins = numbers[1];
-		windows_asked[numbers[0]].known = true;
+		windows_asked[numbers[0]].same_task = numbers[2];
+		windows_asked[numbers[0]].nth = numbers[3];
 		return true;
 	case 'b': case 'e': case 'B': case 'E':
 		return count == 5 && add_point(kind, numbers);
@@ -144,6 +156,7 @@ struct spot {
 	uint64_t first, last;	/* its first and last instruction */
 	uint16_t point, points;	/* the points at its first instruction */
 	bool interrupt_entry, idle;
+	bool switches;		/* its last but one instruction loads the next task's stack */
 	bool call, ret, gate, interrupt_return, halt;	/* what its last instruction is */
 };
 
