@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Event, SlowInstruction};
+use pathmeter_trace::{Event, SlowInstruction, WindowTree, difference};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -543,6 +543,29 @@ fn the_footprint_is_the_median_of_the_windows_alike() {
     let footprint = tree.footprint;
     assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
     assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));
+    // So are the events, which a sample of `measure` has all together; what stands for the path is
+    // the median.
+    assert_eq!((tree.events[&Event::DataLines], tree.typical(Event::DataLines)), (9, 2));
+    assert_eq!((tree.events[&Event::Loads], tree.typical(Event::Loads)), (40, 40));
+}
+
+#[test]
+fn a_difference_is_that_of_the_medians_whichever_window_is_shown() {
+    let [base, new] = [[9, 2, 3], [3, 2, 9]].map(|windows| {
+        let mut writer = Writer::new();
+        for lines in windows {
+            writer.window(|w| {
+                for line in 0..12 {
+                    w.at(USER, LOAD_RAX).load(line % lines * 64, 3).jmp(USER + 3, USER);
+                }
+                w.nops(USER, 1).jmp(USER + 1, USER + 0x1000);
+            });
+        }
+        whole(&writer.stop(), &names()).representative.unwrap()
+    });
+    let lines = |tree: &WindowTree| (tree.events[&Event::DataLines], tree.footprint.data_lines);
+    assert_eq!((lines(&base), lines(&new)), ((9, 3), (3, 3)));
+    assert!(difference(&base, &new).events.is_empty());
 }
 
 #[test]
