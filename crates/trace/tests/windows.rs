@@ -474,6 +474,22 @@ fn a_rep_string_interrupted_between_iterations_counts_them_all() {
 }
 
 #[test]
+fn what_an_interrupt_pushes_is_not_moved_by_the_string_instruction_before() {
+    let tree = tree(Writer::new().window(|w| {
+        for index in 0..2 {
+            w.at(USER, REP_MOVSB).load(0x1000 + index, 0).store(0x2000 + index, 0);
+            for word in 0..5 {
+                w.store(STACK_A - 8 * word, 3);
+            }
+            w.nops(TIMER, 1).at(TIMER + 1, IRET);
+        }
+        w.at(USER, REP_MOVSB).load(0x1002, 0).store(0x2002, 0).jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((counts.stores, counts.rep_bytes), (13, 3));
+}
+
+#[test]
 fn a_branch_to_itself_that_was_interrupted_counts_each_time() {
     const SPIN: &[u8] = &[0x75, 0xfe];
     let mut writer = Writer::new();
