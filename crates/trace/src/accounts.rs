@@ -380,7 +380,7 @@ impl<R: Read> Reader<R> {
 
     fn row_key(&mut self) -> Result<(AccountKind, u32), &'static str> {
         let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
-        let kind = kind.ok_or("a row is of an unknown kind")?;
+        let kind = kind.ok_or("a row's kind is unknown")?;
         let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
         Ok((kind, id))
     }
@@ -401,7 +401,7 @@ impl<R: Read> Reader<R> {
     fn row(&mut self) -> Result<AccountRow, &'static str> {
         let (kind, id) = self.row_key()?;
         if kind == AccountKind::Region {
-            return Err("a row is of an unknown kind");
+            return Err("a row's kind is unknown");
         }
         let calls = self.number()?;
         let steps = self.number()?;
