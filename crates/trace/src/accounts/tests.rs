@@ -72,7 +72,7 @@ fn the_rows_of_two_runs_are_read_back() {
     let first = read.runs[0].as_ref().unwrap();
     assert_eq!(first.idled, 3);
     let row = AccountRow {
-        kind: AccountKind::Syscall,
+        kind: RowKind::Syscall,
         id: 7,
         calls: 2,
         steps: 100,
@@ -160,7 +160,7 @@ fn each_wrong_mark_is_told_by_its_names() {
 fn cells_are_read_back() {
     let address = 0xffff_ffff_8100_0040;
     let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
-    let kind = AccountKind::Region;
+    let kind = RowKind::Region;
     assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
 }
 
@@ -238,18 +238,18 @@ proptest! {
 fn rows_have_the_plugins_numbers() {
     let plugin = constants("account.h");
     for (kind, name) in [
-        (AccountKind::User, "USER"),
-        (AccountKind::Syscall, "SYSCALL"),
-        (AccountKind::Syscall32, "SYSCALL_32"),
-        (AccountKind::PageFault, "PAGE_FAULT"),
-        (AccountKind::Exception, "EXCEPTION"),
-        (AccountKind::Interrupt, "INTERRUPT"),
-        (AccountKind::Softirq, "SOFTIRQ"),
-        (AccountKind::NewTask, "NEW_TASK"),
-        (AccountKind::KernelThread, "KERNEL_THREAD"),
-        (AccountKind::Agent, "AGENT"),
-        (AccountKind::Other, "OTHER_PROCESS"),
-        (AccountKind::Region, "REGION_OF_PROGRAM"),
+        (RowKind::User, "USER"),
+        (RowKind::Syscall, "SYSCALL"),
+        (RowKind::Syscall32, "SYSCALL_32"),
+        (RowKind::PageFault, "PAGE_FAULT"),
+        (RowKind::Exception, "EXCEPTION"),
+        (RowKind::Interrupt, "INTERRUPT"),
+        (RowKind::Softirq, "SOFTIRQ"),
+        (RowKind::NewTask, "NEW_TASK"),
+        (RowKind::KernelThread, "KERNEL_THREAD"),
+        (RowKind::Agent, "AGENT"),
+        (RowKind::Other, "OTHER_PROCESS"),
+        (RowKind::Region, "REGION_OF_PROGRAM"),
     ] {
         let place = KINDS.iter().position(|other| *other == kind);
         assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
