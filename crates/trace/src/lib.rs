@@ -41,8 +41,8 @@ mod tree;
 mod window;
 
 pub use accounts::{
-    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS,
-    Misuse, RegionWindow, UNNAMED, USER_CODE, VECTOR, accounts,
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS, Misuse,
+    RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR, accounts,
 };
 pub use census::SlowInstruction;
 pub use counting::{
