@@ -325,6 +325,7 @@ static void at_point(unsigned int passes, bool called)
 		untold++;
 	} else {
 		begin_window();
+		points_opened();
 		stamp();
 		entered = called;
 	}
@@ -567,6 +568,7 @@ static void on_begin(unsigned int vcpu, void *data)
 		return;
 	}
 	begins_count = observed = true;
+	points_counted();
 	reserve(1);
 	put(BEGINS_COUNT);
 }
@@ -723,6 +725,8 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 						 CB_NO_REGS, MEM_RW,
 						 (void *)string_accesses(instruction));
 		after_path = mark == PATH_MARKER;
+		if (loads_stack(instruction->bytes, address - instruction->length))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
 	}
 }
 

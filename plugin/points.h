@@ -156,7 +156,6 @@ struct spot {
 	uint64_t first, last;	/* its first and last instruction */
 	uint16_t point, points;	/* the points at its first instruction */
 	bool interrupt_entry, idle;
-	bool switches;		/* its last but one instruction loads the next task's stack */
 	bool call, ret, gate, interrupt_return, halt;	/* what its last instruction is */
 };
 
@@ -227,13 +226,23 @@ static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
 	return next;
 }
 
+/* Whether the instruction loads the next task's stack pointer: mov disp(%rsi),%rsp. */
+static bool loads_stack(const uint8_t *bytes, uint64_t address)
+{
+	return address >= switch_code.first && address < switch_code.end && bytes[0] == 0x48 &&
+	       bytes[1] == 0x8b && (bytes[2] == 0xa6 || bytes[2] == 0x66);
+}
+
 /* ---- Passing a point ------------------------------------------------------------------------- */
 
 static uint32_t chosen = NO_WINDOW;	/* the window of the path that is executed */
 static struct spot before_this;		/* the block executed last */
 static enum origin origin;		/* why the kernel executes, when it does */
 static uint64_t last_access;	/* the place in memory accessed last */
-static uint64_t elsewhere;	/* begins of the chosen window that came for another reason */
+static uint64_t elsewhere;	/* points of it that came for another reason, or in another task */
+static uint64_t task;		/* the task that is executed, as loads_stack() sees it */
+static uint64_t task_at_begin;	/* of the window that is open */
+static uint32_t occurrences;	/* begins since the begin marker */
 static uint64_t halts;		/* times that the CPU was told to wait */
 static uint64_t hidden;		/* points at which an interrupt hid where control came from */
 
@@ -250,6 +259,27 @@ static inline void points_access(uint64_t address)
 }
 
 enum { PASSES_BEGIN = 1, PASSES_END = 2 };
+
+/* To be told the accesses of the instruction that loads_stack(). */
+static inline void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	task = address;
+}
+
+/* To be told that begins count from here on, ... */
+static inline void points_counted(void)
+{
+	occurrences = 0;
+}
+
+/* ... and that the chosen window was opened. */
+static inline void points_opened(void)
+{
+	task_at_begin = task;
+}
 
 static void choose_window(uint64_t path)
 {
@@ -272,13 +302,16 @@ static void find_origin(const struct spot *next)
 
 static unsigned int passed(const struct point *point)
 {
-	uint32_t origins = windows_asked[chosen].origins;
+	uint32_t origins = windows_asked[chosen].origins, nth = windows_asked[chosen].nth;
+	bool other_task = windows_asked[chosen].same_task && task != task_at_begin;
 
-	if (point->begins && origins && !(origins & origin)) {
+	if (point->begins ? origins && !(origins & origin) : other_task) {
 		elsewhere++;
 		return 0;
 	}
-	return point->begins ? PASSES_BEGIN : PASSES_END;
+	if (!point->begins)
+		return PASSES_END;
+	return nth && ++occurrences != nth ? 0 : PASSES_BEGIN;
 }
 
 /*

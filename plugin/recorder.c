@@ -27,6 +27,7 @@
  *                     in the order of their executions, followed by:
  *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record
+ *            warm=N   begin markers after which points count; 0 without it
  */
 #include "common.h"
 #include "points.h"
@@ -53,7 +54,7 @@ static struct known_spot *spots[BUCKETS];
 enum { LONGEST_RECORD = 64 };
 
 struct job {			/* a wanted path */
-	uint64_t path, take;
+	uint64_t path, take, warm;
 	int fd;
 };
 
@@ -71,6 +72,7 @@ static uint32_t code_count;
 static int alarm_fd = -1;
 static uint64_t windows_seen, windows_whole;
 static bool armed, inside, instrumented;
+static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
 
 static uint64_t executed;	/* in this window */
@@ -227,8 +229,10 @@ static void on_begin(unsigned int vcpu, void *data)
 	(void)data;
 	if (chosen == NO_WINDOW)
 		begin();
-	else
+	else if (++begin_markers > jobs[current].warm) {
 		begins_count = true;
+		points_counted();
+	}
 }
 
 static void on_end(unsigned int vcpu, void *data)
@@ -253,8 +257,10 @@ static void on_spot(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (passes & PASSES_END)
 		end();
-	if (passes & PASSES_BEGIN && begins_count && !inside)
+	if (passes & PASSES_BEGIN && begins_count && !inside) {
+		points_opened();
 		begin();
+	}
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -267,6 +273,7 @@ static void on_path(unsigned int vcpu, void *data)
 	if (armed)		/* its path ended before all windows came */
 		stop(ALL_RECORDED);
 	chosen = NO_WINDOW;
+	begin_markers = 0;
 	begins_count = false;
 }
 
@@ -394,6 +401,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 							       NULL);
 			continue;
 		}
+		if (loads_stack(bytes, qemu_plugin_insn_vaddr(insn)))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
 		code = intern(insn, bytes, length);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);
@@ -431,7 +440,8 @@ static bool argument(const char *text)
 		return value > 2;
 	}
 	return number(text, "skip", &limits.skip) || number(text, "bytes", &limits.bytes_limit) ||
-	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take);
+	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take) ||
+	       number(text, "warm", &job->warm);
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
