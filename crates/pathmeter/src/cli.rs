@@ -12,7 +12,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
-pub(crate) use self::own::{Checked, NewProbeArgs, ProbeArgs, RunArgs};
+pub(crate) use self::own::{Checked, NewProbeArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -467,6 +467,9 @@ pub(crate) struct ExplainArgs {
     /// The same for NEW
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
     pub(crate) new_vmlinux: Option<PathBuf>,
+    /// Windows that PATH may be of, as PATH/NAME.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: ExplainOutput,

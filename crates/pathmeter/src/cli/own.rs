@@ -7,6 +7,7 @@ use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValuePa
 use clap::{Args, ValueEnum, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Rows;
+use pathmeter_trace::PointWindow;
 
 use super::{DocumentArgs, GuestArgs, percent};
 use crate::{new_probe, program};
@@ -150,9 +151,13 @@ pub(crate) struct NewProbeArgs {
     pub(crate) name: String,
 }
 
-/// Programs of the user's that are probes.
+/// What else is measured than the built-in paths: programs of the user's, and windows between two
+/// points of the kernel.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
+    /// The windows.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     /// Measure the regions of a program too, as paths user.NAME; repeated (docs/own-programs.md)
     #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
     pub(crate) probe: Vec<PathBuf>,
@@ -165,6 +170,19 @@ pub(crate) struct ProbeArgs {
     /// Where modules are found; by default the kernel's own package
     #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
     pub(crate) modules: Option<PathBuf>,
+}
+
+/// Windows between two points of the kernel.
+#[derive(Debug, Args)]
+pub(crate) struct WindowArgs {
+    /// Measure what the kernel executes between two points too, as paths PATH/NAME; repeated
+    ///
+    /// Written NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch. A point is FUNCTION,
+    /// FUNCTION:return, FUNCTION+0xOFFSET, 0xADDRESS, or `user`, the next instruction of a program;
+    /// @CALLER after it says from which function control must come. Conditions follow after commas:
+    /// same-task, nth=N, from=user, call, kernel or idle (docs/waits.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = PointWindow::parse)]
+    pub(crate) window: Vec<PointWindow>,
 }
 
 impl ProbeArgs {
