@@ -16,8 +16,8 @@ use pathmeter_model::{
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
-    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
-    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, ProgramEnd, Progress,
+    Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 use serde::Serialize;
 
@@ -151,6 +151,20 @@ impl Session {
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::run_program(request, initramfs, asked, read)
+        })
+    }
+
+    /// How the runs of the program of `initramfs` end in Bochs.
+    pub(crate) fn witness_program(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        initramfs: &Initramfs,
+        runs: u32,
+        progress: Report<'_>,
+    ) -> Result<Vec<ProgramEnd>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::witness_program(bochs, request, initramfs, runs)
         })
     }
 
