@@ -16,8 +16,8 @@ use pathmeter_model::{
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
-    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, ProgramEnd, Progress,
-    Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
+    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 use serde::Serialize;
 
@@ -154,7 +154,7 @@ impl Session {
         })
     }
 
-    /// How the runs of the program of `initramfs` end in Bochs.
+    /// Runs the program of `initramfs` in Bochs, where only the guest's own clock is heard of.
     pub(crate) fn witness_program(
         &self,
         image: &Image,
@@ -162,7 +162,7 @@ impl Session {
         initramfs: &Initramfs,
         runs: u32,
         progress: Report<'_>,
-    ) -> Result<Vec<ProgramEnd>, Failure> {
+    ) -> Result<RanProgram<()>, Failure> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::witness_program(bochs, request, initramfs, runs)
         })

@@ -141,10 +141,12 @@ pub fn witness_program(
     request: &Request<'_>,
     initramfs: &Initramfs,
     runs: u32,
-) -> Result<Vec<ProgramEnd>, VmError> {
-    let (guest, _) =
+) -> Result<RanProgram<()>, VmError> {
+    let (guest, about) =
         boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, Extra::default())?;
-    Ok(all_runs(request, guest, runs)?.runs)
+    let Heard { runs, outputs, .. } = all_runs(request, guest, runs)?;
+    let (release, firmware) = (about.release, about.firmware);
+    Ok(RanProgram { release, firmware, runs, outputs, counts: () })
 }
 
 /// Lets the guest at READY run, and hears of all its runs.

@@ -3,7 +3,7 @@
 use pathmeter_pack::pack;
 use pathmeter_report::{Style, WitnessedRun, witnessed_runs_table};
 use pathmeter_trace::{Account, Accounts};
-use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram};
+use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
 
 use crate::cli::{GuestArgs, PackingArgs};
 use crate::failure::Failure;
@@ -61,15 +61,31 @@ impl Witnessing {
         let in_bochs =
             guests.witness_program(image, bochs, &initramfs, runs, &|progress| line.show(progress));
         line.clear();
-        let rows = witnessed(in_qemu, &in_bochs?).map_err(|what| Failure::Program {
+        let in_bochs = in_bochs?;
+        let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);
+        let rows = witnessed(in_qemu, &in_bochs.runs).map_err(|what| Failure::Program {
             subject: image.name().to_owned(),
             what,
             help: None,
             stderr: Vec::new(),
         })?;
         let agree = rows.iter().all(|row| row.difference() == 0);
-        Ok((witnessed_runs_table(&rows, style), agree))
+        Ok((witnessed_runs_table(&rows, style) + &remark, agree))
     }
+}
+
+/// If the program wrote something else in one of them, it did something else.
+fn outputs_remark([qemu, bochs]: [&[Written; 2]; 2]) -> String {
+    let names = ["standard output", "standard error"].iter();
+    let outputs = names.zip(qemu.iter().zip(bochs)).filter(|(_, (qemu, bochs))| qemu != bochs);
+    let told = |(name, (qemu, bochs)): (&&str, (&Written, &Written))| {
+        let (qemu, bochs) = (qemu.total, bochs.total);
+        format!(
+            "The program wrote other text to its {name} in Bochs ({bochs} bytes) than in QEMU \
+             ({qemu} bytes): it did not do the same in both.\n"
+        )
+    };
+    outputs.map(told).collect()
 }
 
 /// The runs of both, side by side.
@@ -115,5 +131,74 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
         checks: sum(|row| row.checks),
         faults: sum(|row| row.faults),
         bochs: bochs.clock,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use pathmeter_trace::{AccountKind, AccountRow, Lost};
+    use pathmeter_vm::{Firmware, ProgramEnded};
+
+    use super::*;
+
+    fn end(clock: u64, how: ProgramEnded) -> ProgramEnd {
+        ProgramEnd { run: 0, how, clock }
+    }
+
+    fn row(steps: u64, checks: u64, faults: u64) -> AccountRow {
+        AccountRow {
+            kind: AccountKind::User,
+            id: 0,
+            calls: 1,
+            steps,
+            instructions: steps - 2 * checks,
+            string_bytes: 8 * checks,
+            lines: 0,
+            checks,
+            faults,
+        }
+    }
+
+    fn in_qemu(run: Result<Vec<AccountRow>, Lost>) -> RanProgram<Accounts> {
+        let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
+        let run = run.map(|rows| Account { idled: 0, rows, regions, misuses, cells });
+        RanProgram {
+            release: None,
+            firmware: Firmware::Own,
+            runs: vec![end(150, ProgramEnded::Exit(0))],
+            outputs: Default::default(),
+            counts: Accounts { runs: vec![run], ..Accounts::default() },
+        }
+    }
+
+    #[test]
+    fn a_run_is_the_sum_of_its_rows_and_bochs_is_compared_with_what_follows() {
+        let ran = in_qemu(Ok(vec![row(100, 3, 1), row(50, 0, 1)]));
+        let rows = witnessed(ran, &[end(150, ProgramEnded::Exit(0))]).unwrap();
+        let [run] = rows[..] else { panic!("{rows:?}") };
+        assert_eq!((run.number, run.retired, run.string_bytes), (1, 144, 24));
+        assert_eq!((run.checks, run.faults, run.difference()), (3, 2, 1));
+    }
+
+    #[test]
+    fn what_can_t_be_compared_is_no_run() {
+        let refused = |ran, bochs: &[ProgramEnd]| witnessed(ran, bochs).unwrap_err();
+        let rows = || in_qemu(Ok(vec![row(150, 0, 0)]));
+        assert!(refused(rows(), &[]).contains("saw 1 runs"));
+        let killed = [end(150, ProgramEnded::Signal(9))];
+        assert!(refused(rows(), &killed).contains("ended differently"));
+        let lost = in_qemu(Err(Lost::Limit("too much")));
+        assert!(refused(lost, &killed).contains("run 1: too much"));
+    }
+
+    #[test]
+    fn other_output_is_told_and_the_same_is_not() {
+        let written = |text: &str| Written { bytes: text.into(), total: text.len() as u64 };
+        let one = [written("a"), written("")];
+        assert_eq!(outputs_remark([&one, &one.clone()]), "");
+        let remark = outputs_remark([&one, &[written("bc"), written("")]]);
+        assert!(remark.contains("standard output in Bochs (2 bytes)"), "{remark}");
+        assert!(!remark.contains("standard error"), "{remark}");
     }
 }
