@@ -35,7 +35,7 @@ Examples:
 /// A program of the user's, and what is packed with it.
 #[derive(Debug, Args)]
 pub(crate) struct PackingArgs {
-    /// The program and its arguments; results need none
+    /// The program and its arguments
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
     /// Pack this folder as the guest's root, and take the program from it
