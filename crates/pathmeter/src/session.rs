@@ -173,6 +173,20 @@ impl Session {
         })
     }
 
+    /// Runs the program of `initramfs` in Bochs, where only the guest's own clock is heard of.
+    pub(crate) fn witness_program(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        initramfs: &Initramfs,
+        runs: u32,
+        progress: Report<'_>,
+    ) -> Result<RanProgram<()>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::witness_program(bochs, request, initramfs, runs)
+        })
+    }
+
     /// The document with this key: from the cache, or made by `make` and kept.
     pub(crate) fn cached<D: Serialize>(
         &self,

@@ -33,18 +33,10 @@ Examples:
   make -C my-ioctl run KERNEL=bzImage
   make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
 
-/// Arguments of `run`.
+/// A program of the user's, and what is packed with it.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub(crate) struct RunArgs {
-    /// The kernel, or an earlier result of this program; what NEW is compared against
-    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
-    pub(crate) base: PathBuf,
-    /// Another kernel, or a result, to be compared
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) new: Option<PathBuf>,
-    /// The program and its arguments; results need none
+pub(crate) struct PackingArgs {
+    /// The program and its arguments
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
     /// Pack this folder as the guest's root, and take the program from it
@@ -67,6 +59,35 @@ pub(crate) struct RunArgs {
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
+}
+
+impl PackingArgs {
+    /// What is to be packed.
+    pub(crate) fn packing(&self) -> Packing<'_> {
+        Packing {
+            command: &self.command,
+            root: self.root.as_deref(),
+            files: &self.file,
+            env: &self.env,
+            stdin: self.stdin.as_deref(),
+        }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct RunArgs {
+    /// The kernel, or an earlier result of this program; what NEW is compared against
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
+    pub(crate) base: PathBuf,
+    /// Another kernel, or a result, to be compared
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// What is executed.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
     /// Load a module of the kernel's before, and all that it needs; repeated
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) module: Vec<String>,
@@ -123,17 +144,6 @@ pub(crate) enum Checked {
 }
 
 impl RunArgs {
-    /// What is to be packed.
-    pub(crate) fn packing(&self) -> Packing<'_> {
-        Packing {
-            command: &self.command,
-            root: self.root.as_deref(),
-            files: &self.file,
-            env: &self.env,
-            stdin: self.stdin.as_deref(),
-        }
-    }
-
     /// Which rows are shown.
     pub(crate) fn rows(&self) -> Rows {
         if self.all { Rows::All } else { Rows::Folded }
