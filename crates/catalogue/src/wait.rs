@@ -57,6 +57,7 @@ const RAISE_TIMER: &[WaitPoint] = &[WaitPoint {
         "raise_softirq",
         "raise_softirq_irqoff",
         "__raise_softirq_irqoff",
+        "raise_timer_softirq",
         "raise_ktimers_thread",
     ],
     callers: &["run_local_timers", "update_process_times", "raise_timer_softirq", "tick"],

@@ -10,7 +10,7 @@ use pathmeter_catalogue::WARMUP;
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
-use pathmeter_vm::{PathOutcome, PathStatus, Progress, Recorded};
+use pathmeter_vm::{PathStatus, Progress, Recorded};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -116,7 +116,9 @@ fn recorded_in_one(
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-        checked(window, &recorded.trace, &recorded.outcome)
+        // A window between two points has no stamps, and so no sample of the guest's own clock.
+        let clock = path.window.is_none().then_some(&recorded.outcome.runs);
+        checked(window, &recorded.trace, &recorded.outcome.status, clock)
             .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
     };
     Ok(paths.iter().zip(recorded).map(window).collect())
@@ -127,9 +129,10 @@ fn recorded_in_one(
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
-    outcome: &PathOutcome,
+    status: &PathStatus,
+    clock: Option<&Vec<Vec<u64>>>,
 ) -> Result<SubjectWindow, String> {
-    match &outcome.status {
+    match status {
         PathStatus::Ok => {}
         PathStatus::Unsupported(reason) | PathStatus::Failed(reason) => return Err(reason.clone()),
     }
@@ -138,7 +141,7 @@ fn checked(
     }
     let window = window.ok_or_else(|| why_none(recording))?;
     let steps = window.window.clock;
-    let samples = outcome.runs.iter().flatten();
+    let samples = clock.into_iter().flatten().flatten();
     if samples.clone().next().is_none() || samples.clone().any(|sample| *sample == steps) {
         return Ok(window);
     }
