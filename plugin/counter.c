@@ -319,7 +319,7 @@ static void at_point(unsigned int passes, bool called)
 	}
 	if (!(passes & PASSES_BEGIN) || !begins_count)
 		return;
-	if (state == INSIDE) {
+	if (state == INSIDE && !begins_anew()) {
 		overlapping++;
 	} else if (told_windows == MOST_TOLD) {
 		untold++;

@@ -83,7 +83,7 @@ static uint64_t last_address;
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE };
+enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE, DROP };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
 
 static void record(enum tag tag)
@@ -223,6 +223,15 @@ static void end(void)
 		stop(ALL_RECORDED);
 }
 
+/* The window that is open is none. */
+static void drop(void)
+{
+	inside = false;
+	windows_seen--;
+	put_run();
+	record(DROP);
+}
+
 static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
@@ -257,6 +266,8 @@ static void on_spot(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (passes & PASSES_END)
 		end();
+	if (passes & PASSES_BEGIN && begins_count && inside && begins_anew())
+		drop();
 	if (passes & PASSES_BEGIN && begins_count && !inside) {
 		points_opened();
 		begin();

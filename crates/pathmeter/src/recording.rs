@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_catalogue::WARMUP;
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
@@ -76,7 +76,8 @@ pub(crate) fn recorded(
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
-    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> = paths.iter().map(|_| None).collect();
+    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> =
+        paths.iter().map(|_| None).collect();
     // Each window is recorded in a guest of its own, as it is counted; all else in one.
     let mut left: Vec<usize> = (0..paths.len()).collect();
     while let Some(first) = left.first() {

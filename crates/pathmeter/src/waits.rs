@@ -96,9 +96,13 @@ fn window(wait: &Wait) -> PointWindow {
         name: wait.path.to_owned(),
         origins: wait.origins.iter().map(origin).fold(Origins::default(), Origins::or),
         same_task: false,
+        latest: wait.latest,
         nth: 0,
         from: points_of(wait.from),
-        to: points_of(wait.to),
+        to: match wait.to {
+            [] => vec![Point { place: Place::Program, callers: Vec::new() }],
+            to => points_of(to),
+        },
     }
 }
 

@@ -113,6 +113,8 @@ pub enum Item {
     Instruction(Instruction),
     /// A window opens.
     Begin(u64),
+    /// What was open is no window after all.
+    Dropped,
     /// A window begins that has no stamps: all of it counts. Its number.
     BeginWhole(u64),
     /// The open window closes.
@@ -247,6 +249,7 @@ impl<R: Read> Reader<R> {
             8 => self.begin().map(Item::BeginWhole),
             3 => self.end(),
             7 => self.stop(),
+            9 => self.dropped(),
             _ => Err(Fault::What("an unknown record")),
         }
     }
@@ -278,6 +281,13 @@ impl<R: Read> Reader<R> {
         self.windows += 1;
         (self.open, self.next, self.executed, self.access) = (Some(window), 0, false, 0);
         Ok(window)
+    }
+
+    fn dropped(&mut self) -> Result<Item, Fault> {
+        match self.open.take() {
+            Some(_) => Ok(Item::Dropped),
+            None => Err(Fault::What("a window is dropped that is not open")),
+        }
     }
 
     fn end(&mut self) -> Result<Item, Fault> {
