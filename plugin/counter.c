@@ -307,9 +307,9 @@ static void stamp(void)
 static void end_window(void);
 
 /* Control comes to a block at which the chosen window begins or ends. */
-static void at_point(unsigned int passes, bool called)
+static void at_point(struct passes passes, bool called)
 {
-	if (passes & PASSES_END) {
+	if (passes.ends) {
 		if (state == INSIDE) {
 			stamp();
 			end_window();
@@ -317,7 +317,7 @@ static void at_point(unsigned int passes, bool called)
 			loose_ends += observed;
 		}
 	}
-	if (!(passes & PASSES_BEGIN) || !begins_count)
+	if (!passes.begins || !begins_count)
 		return;
 	if (state == INSIDE) {
 		overlapping++;
@@ -338,7 +338,7 @@ static void on_block(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (state == INSIDE)
 		leave(now - before, next->start);
-	if (chosen == NO_WINDOW && state != OUTSIDE && current->stamp &&
+	if (!chosen && state != OUTSIDE && current->stamp &&
 	    now - before == current->size) {
 		if (state == BEGUN)
 			begin_window();
@@ -346,9 +346,9 @@ static void on_block(unsigned int vcpu, void *data)
 	}
 	if (point_count) {
 		bool called = before_this.call;
-		unsigned int passes = pass(&next->spot);
+		struct passes passes = pass(&next->spot);
 
-		if (passes)
+		if (passes.begins | passes.ends)
 			at_point(passes, called);
 	}
 	before = now;
@@ -538,7 +538,10 @@ static void end_window(void)
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
-	const uint64_t numbers[] = { overlapping, loose_ends, untold, elsewhere, hidden };
+	const struct missed *also = &missed[chosen ? __builtin_ctz(chosen) : 0];
+	const uint64_t numbers[] = {
+		overlapping, loose_ends, untold, also->elsewhere, also->hidden,
+	};
 
 	if (!observed)
 		return;
@@ -554,7 +557,8 @@ static void end_observation(void)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		put_unsigned(numbers[i]);
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = told_windows = elsewhere = hidden = 0;
+	overlapping = loose_ends = untold = told_windows = 0;
+	memset(missed, 0, sizeof(missed));
 	flush();
 }
 
@@ -562,7 +566,7 @@ static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen == NO_WINDOW) {
+	if (!chosen) {
 		state = BEGUN;
 		return;
 	}
@@ -575,7 +579,7 @@ static void on_end(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen != NO_WINDOW) {
+	if (chosen) {
 		if (begins_count)
 			begins_count = false;
 		else
@@ -595,7 +599,7 @@ static void on_path(unsigned int vcpu, void *data)
 	(void)vcpu;
 	(void)data;
 	end_observation();
-	chosen = NO_WINDOW;
+	choose_windows(0);
 	state = OUTSIDE;
 	told_windows = 0;
 	if (!instrumented) {
@@ -619,7 +623,7 @@ static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, v
 	put(PATH);
 	put_unsigned(path);
 	flush();
-	choose_window(path);
+	choose_windows(window_of_path(path));
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */

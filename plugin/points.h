@@ -17,8 +17,8 @@
  *   U WINDOW 0 0 0             it ends when the next instruction is a program's
  *   p PATH WINDOW              the path with this index is measured in this window
  *
- * Whoever includes this file calls pass() before each block of code, with its spot: a point is
- * always the first instruction of one.
+ * The plugin that includes this file chooses windows, and calls pass() before each block of code,
+ * with its spot: a point is always the first instruction of one.
  */
 #ifndef PLUGIN_POINTS_H
 #define PLUGIN_POINTS_H
@@ -47,7 +47,6 @@ struct point {
 };
 
 enum { MOST_POINTS = 256, MOST_RANGES = 512, MOST_WINDOWS = 32, MOST_POINT_PATHS = 1024 };
-enum { NO_WINDOW = MOST_WINDOWS };
 
 static struct point points[MOST_POINTS];	/* ascending by address */
 static size_t point_count;
@@ -216,13 +215,15 @@ static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
 
 /* ---- Passing a point ------------------------------------------------------------------------- */
 
-static uint32_t chosen = NO_WINDOW;	/* the window of the path that is executed */
+static uint32_t chosen;		/* the windows that are looked for, a bit each */
 static struct spot before_this;		/* the block executed last */
 static enum origin origin;		/* why the kernel executes, when it does */
 static uint64_t last_access;	/* the place in memory accessed last */
-static uint64_t elsewhere;	/* begins of the chosen window that came for another reason */
 static uint64_t halts;		/* times that the CPU was told to wait */
-static uint64_t hidden;		/* points at which an interrupt hid where control came from */
+static struct missed {		/* of each window */
+	uint64_t elsewhere;	/* begins that came for another reason */
+	uint64_t hidden;	/* points at which an interrupt hid where control came from */
+} missed[MOST_WINDOWS];
 
 /* Calls that have not returned, of functions whose return is a point: where in memory the address
  * to return to is. One that never returns is forgotten when others have taken all places. */
@@ -236,15 +237,29 @@ static inline void points_access(uint64_t address)
 	last_access = address;
 }
 
-enum { PASSES_BEGIN = 1, PASSES_END = 2 };
+/* The windows that begin, and those that end; a bit each. */
+struct passes {
+	uint32_t begins, ends;
+};
 
-static void choose_window(uint64_t path)
+static void choose_windows(uint32_t windows)
+{
+	chosen = windows;
+	memset(missed, 0, sizeof(missed));
+	memset(calls, 0, sizeof(calls));
+}
+
+/* The window of this path, if it has one. */
+static uint32_t window_of_path(uint64_t path)
 {
 	uint8_t window = path < MOST_POINT_PATHS ? window_of[path] : 0;
 
-	chosen = window ? window - 1u : NO_WINDOW;
-	elsewhere = hidden = 0;
-	memset(calls, 0, sizeof(calls));
+	return window ? 1u << (window - 1) : 0;
+}
+
+static bool is_chosen(const struct point *point)
+{
+	return chosen >> point->window & 1;
 }
 
 static void find_origin(const struct spot *next)
@@ -257,15 +272,16 @@ static void find_origin(const struct spot *next)
 		origin = before_this.idle ? FROM_IDLE : FROM_KERNEL;
 }
 
-static unsigned int passed(const struct point *point)
+static void passed(const struct point *point, struct passes *passes)
 {
-	uint32_t origins = windows_asked[chosen].origins;
+	uint32_t origins = windows_asked[point->window].origins;
 
-	if (point->begins && origins && !(origins & origin)) {
-		elsewhere++;
-		return 0;
-	}
-	return point->begins ? PASSES_BEGIN : PASSES_END;
+	if (!point->begins)
+		passes->ends |= 1u << point->window;
+	else if (origins && !(origins & origin))
+		missed[point->window].elsewhere++;
+	else
+		passes->begins |= 1u << point->window;
 }
 
 /*
@@ -276,7 +292,7 @@ static unsigned int passed(const struct point *point)
 static void expect_return(const struct point *point)
 {
 	if (!before_this.call && !before_this.ret) {
-		hidden++;
+		missed[point->window].hidden++;
 		return;
 	}
 	calls[next_call].slot = before_this.call ? last_access : last_access + 8;
@@ -284,7 +300,8 @@ static void expect_return(const struct point *point)
 	next_call = (next_call + 1) % MOST_CALLS;
 }
 
-static unsigned int returned(void)
+/* Control returns; several windows may have this function's return as a point. */
+static void returned(struct passes *passes)
 {
 	for (size_t i = 0; i < MOST_CALLS; i++) {
 		const struct point *point = calls[i].point;
@@ -292,44 +309,57 @@ static unsigned int returned(void)
 		if (!point || calls[i].slot != last_access)
 			continue;
 		calls[i].point = NULL;
-		return point->window == chosen ? passed(point) : 0;
+		if (is_chosen(point))
+			passed(point, passes);
 	}
-	return 0;
 }
 
-static bool comes_from(const struct range *from)
+static bool comes_from(const struct point *point)
 {
+	const struct range *from = &point->from;
+
 	if (!from->end || (before_this.last >= from->first && before_this.last < from->end))
 		return true;
-	hidden += before_this.interrupt_return;
+	missed[point->window].hidden += before_this.interrupt_return;
 	return false;
 }
 
-/* Control comes to `next`: which points of the chosen window that is, of enum PASSES_*. */
-static unsigned int pass(const struct spot *next)
+/* The chosen windows that end when control comes from the kernel to a program. */
+static uint32_t ends_in_program(void)
 {
-	unsigned int passes = 0;
+	uint32_t windows = 0;
+
+	for (uint32_t window = 0; window < MOST_WINDOWS; window++)
+		windows |= (uint32_t)windows_asked[window].ends_in_program << window;
+	return windows & chosen;
+}
+
+/* Control comes to `next`: which of the chosen windows begin there, and which end. */
+static struct passes pass(const struct spot *next)
+{
+	struct passes passes = { 0, 0 };
 
 	find_origin(next);
 	halts += before_this.halt;
-	if (chosen != NO_WINDOW) {
+	if (chosen) {
 		if (before_this.ret && returns_wanted)
-			passes |= returned();
-		if (windows_asked[chosen].ends_in_program && !is_kernel(next->first) &&
-		    is_kernel(before_this.last))
-			passes |= PASSES_END;
+			returned(&passes);
+		if (!is_kernel(next->first) && is_kernel(before_this.last))
+			passes.ends |= ends_in_program();
 		for (size_t i = next->point; i < (size_t)next->point + next->points; i++) {
 			const struct point *point = &points[i];
 
-			if (point->window != chosen || !comes_from(&point->from))
+			if (!is_chosen(point) || !comes_from(point))
 				continue;
 			if (point->at_return)
 				expect_return(point);
 			else
-				passes |= passed(point);
+				passed(point, &passes);
 		}
 	}
 	before_this = *next;
+	/* What is executed from here on may fault before it accesses anything. */
+	last_access = 0;
 	return passes;
 }
 
