@@ -28,7 +28,7 @@ VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	panics-in-stat hangs-in-stat bare lfence popf lock four-lines div moved-entry segment-load \
 	wrmsr split-line indirect-call clflush two-pages softirq-tick
 
-SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
+SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
 
 # Where the lab kernel's tests are built.

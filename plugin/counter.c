@@ -325,6 +325,7 @@ static void at_point(struct passes passes, bool called)
 		untold++;
 	} else {
 		begin_window();
+		points_opened(passes.begins);
 		stamp();
 		entered = called;
 	}
@@ -538,7 +539,7 @@ static void end_window(void)
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
-	const struct missed *also = &missed[chosen ? __builtin_ctz(chosen) : 0];
+	const struct watched *also = &watched[chosen ? __builtin_ctz(chosen) : 0];
 	const uint64_t numbers[] = {
 		overlapping, loose_ends, untold, also->elsewhere, also->hidden,
 	};
@@ -558,7 +559,7 @@ static void end_observation(void)
 		put_unsigned(numbers[i]);
 	observed = begins_count = false;
 	overlapping = loose_ends = untold = told_windows = 0;
-	memset(missed, 0, sizeof(missed));
+	memset(watched, 0, sizeof(watched));
 	flush();
 }
 
@@ -571,6 +572,7 @@ static void on_begin(unsigned int vcpu, void *data)
 		return;
 	}
 	begins_count = observed = true;
+	points_counted();
 	reserve(1);
 	put(BEGINS_COUNT);
 }
@@ -727,6 +729,9 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 						 CB_NO_REGS, MEM_RW,
 						 (void *)string_accesses(instruction));
 		after_path = mark == PATH_MARKER;
+		if (loads_stack(instruction->bytes, address - instruction->length))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 	}
 }
 

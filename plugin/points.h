@@ -7,8 +7,12 @@
  *   i FIRST END                code at which interrupts enter the kernel, at the first byte of
  *                              each of its entries
  *   d FIRST END                code in which the CPU idles
- *   w WINDOW ORIGINS           a window: why the kernel must be executing when it begins, a sum of
- *                              enum origin; 0 for any reason
+ *   s FIRST END                the code that goes from task to task: its instruction that loads the
+ *                              stack pointer names the next one by where it loads it from
+ *   w WINDOW ORIGINS TASK NTH  a window: why the kernel must be executing when it begins, a sum of
+ *                              enum origin, or 0 for any reason; 1 if it ends only in the task in
+ *                              which it began; which of the begins after a begin marker counts,
+ *                              or 0 for all
  *   b WINDOW ADDRESS FIRST END it begins when the instruction at ADDRESS is next, ...
  *   e WINDOW ADDRESS FIRST END ... and ends so, if control comes there from an instruction in the
  *                              code from FIRST to before END; or from anywhere, if END is 0
@@ -52,7 +56,11 @@ static struct point points[MOST_POINTS];	/* ascending by address */
 static size_t point_count;
 static struct range entry_code[MOST_RANGES], idle_code[MOST_RANGES];
 static size_t entry_count, idle_count;
-static struct { uint32_t origins; bool known, ends_in_program; } windows_asked[MOST_WINDOWS];
+static struct range switch_code;
+static struct {
+	uint32_t origins, nth;
+	bool same_task, ends_in_program;
+} windows_asked[MOST_WINDOWS];
 static uint8_t window_of[MOST_POINT_PATHS];	/* by the path's index, plus 1; 0: none */
 static bool returns_wanted;
 
@@ -94,15 +102,19 @@ static bool read_fact(const char *line)
 			   &numbers[2], &numbers[3]);
 
 	switch (count == 5 || count == 3 ? kind : 0) {
+	case 's':
+		switch_code = (struct range){ numbers[0], numbers[1] };
+		return true;
 	case 'i':
 		return add_range(entry_code, &entry_count, numbers);
 	case 'd':
 		return add_range(idle_code, &idle_count, numbers);
 	case 'w':
-		if (numbers[0] >= MOST_WINDOWS)
+		if (numbers[0] >= MOST_WINDOWS || count != 5)
 			return false;
 		windows_asked[numbers[0]].origins = numbers[1];
-		windows_asked[numbers[0]].known = true;
+		windows_asked[numbers[0]].same_task = numbers[2];
+		windows_asked[numbers[0]].nth = numbers[3];
 		return true;
 	case 'b': case 'e': case 'B': case 'E':
 		return count == 5 && add_point(kind, numbers);
@@ -213,17 +225,27 @@ static size_t up_to_point(struct qemu_plugin_tb *tb, size_t first)
 	return next;
 }
 
+/* Whether the instruction loads the next task's stack pointer: mov disp(%rsi),%rsp. */
+static bool loads_stack(const uint8_t *bytes, uint64_t address)
+{
+	return address >= switch_code.first && address < switch_code.end && bytes[0] == 0x48 &&
+	       bytes[1] == 0x8b && (bytes[2] == 0xa6 || bytes[2] == 0x66);
+}
+
 /* ---- Passing a point ------------------------------------------------------------------------- */
 
 static uint32_t chosen;		/* the windows that are looked for, a bit each */
 static struct spot before_this;		/* the block executed last */
 static enum origin origin;		/* why the kernel executes, when it does */
 static uint64_t last_access;	/* the place in memory accessed last */
+static uint64_t task;		/* the task that is executed, as loads_stack() sees it */
 static uint64_t halts;		/* times that the CPU was told to wait */
-static struct missed {		/* of each window */
-	uint64_t elsewhere;	/* begins that came for another reason */
+static struct watched {		/* of each window: */
+	uint64_t elsewhere;	/* points that came for another reason, or in another task */
 	uint64_t hidden;	/* points at which an interrupt hid where control came from */
-} missed[MOST_WINDOWS];
+	uint64_t task_at_begin;	/* if it is open */
+	uint32_t occurrences;	/* begins since begins count */
+} watched[MOST_WINDOWS];
 
 /* Calls that have not returned, of functions whose return is a point: where in memory the address
  * to return to is. One that never returns is forgotten when others have taken all places. */
@@ -245,8 +267,32 @@ struct passes {
 static void choose_windows(uint32_t windows)
 {
 	chosen = windows;
-	memset(missed, 0, sizeof(missed));
+	memset(watched, 0, sizeof(watched));
 	memset(calls, 0, sizeof(calls));
+}
+
+/* To be told the accesses of the instruction that loads_stack(). */
+static inline void on_task_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	task = address;
+}
+
+/* To be told that begins count from here on, ... */
+static inline void points_counted(void)
+{
+	for (size_t window = 0; window < MOST_WINDOWS; window++)
+		watched[window].occurrences = 0;
+}
+
+/* ... and that these windows were opened. */
+static inline void points_opened(uint32_t windows)
+{
+	for (size_t window = 0; windows >> window; window++)
+		if (windows >> window & 1)
+			watched[window].task_at_begin = task;
 }
 
 /* The window of this path, if it has one. */
@@ -274,14 +320,17 @@ static void find_origin(const struct spot *next)
 
 static void passed(const struct point *point, struct passes *passes)
 {
+	uint32_t bit = 1u << point->window, nth = windows_asked[point->window].nth;
 	uint32_t origins = windows_asked[point->window].origins;
+	struct watched *window = &watched[point->window];
+	bool other_task = windows_asked[point->window].same_task && task != window->task_at_begin;
 
-	if (!point->begins)
-		passes->ends |= 1u << point->window;
-	else if (origins && !(origins & origin))
-		missed[point->window].elsewhere++;
-	else
-		passes->begins |= 1u << point->window;
+	if (point->begins ? origins && !(origins & origin) : other_task)
+		window->elsewhere++;
+	else if (!point->begins)
+		passes->ends |= bit;
+	else if (!nth || ++window->occurrences == nth)
+		passes->begins |= bit;
 }
 
 /*
@@ -292,7 +341,7 @@ static void passed(const struct point *point, struct passes *passes)
 static void expect_return(const struct point *point)
 {
 	if (!before_this.call && !before_this.ret) {
-		missed[point->window].hidden++;
+		watched[point->window].hidden++;
 		return;
 	}
 	calls[next_call].slot = before_this.call ? last_access : last_access + 8;
@@ -320,7 +369,7 @@ static bool comes_from(const struct point *point)
 
 	if (!from->end || (before_this.last >= from->first && before_this.last < from->end))
 		return true;
-	missed[point->window].hidden += before_this.interrupt_return;
+	watched[point->window].hidden += before_this.interrupt_return;
 	return false;
 }
 

@@ -27,6 +27,7 @@
  *                     in the order of their executions, followed by:
  *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record
+ *            warm=N   begin markers after which points count; 0 without it
  */
 #include "common.h"
 #include "points.h"
@@ -48,7 +49,7 @@ enum { BUCKETS = 1 << 16 };
 enum { LONGEST_RECORD = 64 };
 
 struct job {			/* a wanted path */
-	uint64_t path, take;
+	uint64_t path, take, warm;
 	int fd;
 };
 
@@ -66,6 +67,7 @@ static uint32_t code_count;
 static int alarm_fd = -1;
 static uint64_t windows_seen, windows_whole;
 static bool armed, inside, instrumented;
+static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
 
 static uint64_t executed;	/* in this window */
@@ -220,10 +222,12 @@ static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen)
-		begins_count = true;
-	else
+	if (!chosen) {
 		begin();
+	} else if (++begin_markers > jobs[current].warm) {
+		begins_count = true;
+		points_counted();
+	}
 }
 
 static void on_end(unsigned int vcpu, void *data)
@@ -248,8 +252,10 @@ static void on_spot(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (passes.ends)
 		end();
-	if (passes.begins && begins_count && !inside)
+	if (passes.begins && begins_count && !inside) {
+		points_opened(passes.begins);
 		begin();
+	}
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -262,6 +268,7 @@ static void on_path(unsigned int vcpu, void *data)
 	if (armed)		/* its path ended before all windows came */
 		stop(ALL_RECORDED);
 	choose_windows(0);
+	begin_markers = 0;
 	begins_count = false;
 }
 
@@ -366,6 +373,9 @@ static void translate_all(struct qemu_plugin_tb *tb)
 							       NULL);
 			continue;
 		}
+		if (loads_stack(bytes, qemu_plugin_insn_vaddr(insn)))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 		code = intern(insn, bytes, length);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);
@@ -403,7 +413,8 @@ static bool argument(const char *text)
 		return value > 2;
 	}
 	return number(text, "skip", &limits.skip) || number(text, "bytes", &limits.bytes_limit) ||
-	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take);
+	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take) ||
+	       number(text, "warm", &job->warm);
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

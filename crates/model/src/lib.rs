@@ -35,8 +35,9 @@ pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
     MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
 };
+pub use pathmeter_trace::RowKind;
 pub use program::{
-    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
+    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
     command_line,
     compare::{LEAST_LATER_RUNS, compare_programs, program_differences},
     comparison::{

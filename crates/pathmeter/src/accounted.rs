@@ -7,8 +7,8 @@ use pathmeter_model::{
     Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, Unit,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, Resolve,
-    Symbols, UNNAMED, USER_CODE, VECTOR, folded,
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, KernelPlaces, Resolve, Symbols,
+    UNNAMED, USER_CODE, VECTOR, folded,
 };
 
 /// What a document has of the runs of a program.
@@ -110,8 +110,8 @@ fn functions(
 
 /// The row, or region, that a cell belongs to.
 fn row_of(cell: &AccountCell, names: &[String], places: &KernelPlaces) -> (RowKind, String) {
-    if cell.kind != AccountKind::Region {
-        return row_name(cell.kind, cell.id, places);
+    if cell.kind != RowKind::Region {
+        return (cell.kind, row_name(cell.kind, cell.id, places));
     }
     let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
     (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
@@ -217,11 +217,10 @@ fn join(to: &mut ProgramRow, more: &ProgramRow) {
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
-    let (kind, name) = row_name(row.kind, row.id, places);
-    let AccountRow { calls, steps, instructions, string_bytes, .. } = *row;
+    let AccountRow { kind, id, calls, steps, instructions, string_bytes, .. } = *row;
     ProgramRow {
         kind,
-        name,
+        name: row_name(kind, id, places),
         calls,
         instructions,
         steps,
@@ -230,25 +229,17 @@ fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
     }
 }
 
-fn row_name(kind: AccountKind, id: u32, places: &KernelPlaces) -> (RowKind, String) {
-    let known = || match id {
-        UNNAMED => "none entered".to_owned(),
-        id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
-    };
+/// Which row of its kind it is; empty if there is but one.
+fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
     match kind {
-        AccountKind::User => (RowKind::User, String::new()),
-        AccountKind::Syscall => (RowKind::Syscall, known()),
-        AccountKind::Syscall32 => (RowKind::Syscall32, known()),
-        AccountKind::PageFault => (RowKind::PageFault, fault(id)),
-        AccountKind::Exception => (RowKind::Exception, known()),
-        AccountKind::Interrupt if id & VECTOR != 0 => (RowKind::Interrupt, vector(id & !VECTOR)),
-        AccountKind::Interrupt => (RowKind::Interrupt, known()),
-        AccountKind::Softirq => (RowKind::Softirq, String::new()),
-        AccountKind::NewTask => (RowKind::NewTask, String::new()),
-        AccountKind::KernelThread => (RowKind::KernelThread, String::new()),
-        AccountKind::Agent => (RowKind::Agent, String::new()),
-        AccountKind::Other => (RowKind::Other, String::new()),
-        AccountKind::Region => (RowKind::Region, String::new()),
+        RowKind::PageFault => fault(id),
+        RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
+        RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
+        {
+            UNNAMED => "none entered".to_owned(),
+            id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
+        },
+        _ => String::new(),
     }
 }
 

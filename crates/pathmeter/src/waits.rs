@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
-use pathmeter_trace::{Place, Point, PointFinder, PointTable, PointWindow};
+use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow};
 use pathmeter_vm::{PathOutcome, PathStatus};
 
 use crate::failure::Failure;
@@ -62,15 +62,17 @@ impl Points {
 }
 
 fn window(wait: &Wait) -> PointWindow {
-    let bit = |origin: &Origin| match origin {
-        Origin::Program => 1,
-        Origin::Call => 2,
-        Origin::Kernel => 4,
-        Origin::Idle => 8,
+    let origin = |origin: &Origin| match origin {
+        Origin::Program => Origins::PROGRAM,
+        Origin::Call => Origins::CALL,
+        Origin::Kernel => Origins::KERNEL,
+        Origin::Idle => Origins::IDLE,
     };
     PointWindow {
         name: wait.path.to_owned(),
-        origins: wait.origins.iter().map(bit).sum(),
+        origins: wait.origins.iter().map(origin).fold(Origins::default(), Origins::or),
+        same_task: false,
+        nth: 0,
         from: points_of(wait.from),
         to: points_of(wait.to),
     }

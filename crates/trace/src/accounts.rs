@@ -1,7 +1,12 @@
 //! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
 
+mod kind;
+
 use std::io::Read;
 use std::mem::take;
+
+use kind::KINDS;
+pub use kind::RowKind;
 
 /// First bytes of the stream, with its version.
 const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
@@ -26,61 +31,19 @@ const MAX_MISUSES: usize = 16;
 /// Most rows of a run; `plugin/account.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
-/// What a row counts, by the numbers that `plugin/account.h` has for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccountKind {
-    /// The program's own code.
-    User,
-    /// A system call; the id is the number of its name.
-    Syscall,
-    /// One by a 32-bit entry.
-    Syscall32,
-    /// A page fault; the id is its error code's low five bits.
-    PageFault,
-    /// Another exception; the id is the number of its name.
-    Exception,
-    /// An interrupt; the id is the number of its name, or [`VECTOR`] and its vector.
-    Interrupt,
-    /// Softirqs.
-    Softirq,
-    /// The beginning of a new process or thread.
-    NewTask,
-    /// Kernel threads.
-    KernelThread,
-    /// The agent.
-    Agent,
-    /// Other processes' own code.
-    Other,
-    /// A region of the program's, of cells only; the id is the number of its name.
-    Region,
-}
-
 /// In the id of an interrupt: the rest is its vector.
 pub const VECTOR: u32 = 0x10000;
 /// An id that is not known.
 pub const UNNAMED: u32 = u32::MAX;
 
-const KINDS: [AccountKind; 12] = [
-    AccountKind::User,
-    AccountKind::Syscall,
-    AccountKind::Syscall32,
-    AccountKind::PageFault,
-    AccountKind::Exception,
-    AccountKind::Interrupt,
-    AccountKind::Softirq,
-    AccountKind::NewTask,
-    AccountKind::KernelThread,
-    AccountKind::Agent,
-    AccountKind::Other,
-    AccountKind::Region,
-];
-
 /// One row of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountRow {
     /// What it counts.
-    pub kind: AccountKind,
-    /// Which of that kind.
+    pub kind: RowKind,
+    /// Which of that kind: of system calls, exceptions and interrupts the number of the name, or of
+    /// an interrupt without a name [`VECTOR`] and its vector; of page faults the error code's low
+    /// five bits; 0 of kinds with one row.
     pub id: u32,
     /// How often.
     pub calls: u64,
@@ -113,8 +76,8 @@ pub struct Account {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountCell {
     /// The row's kind.
-    pub kind: AccountKind,
-    /// Which of that kind.
+    pub kind: RowKind,
+    /// Which of that kind, as in [`AccountRow`]; of a region the number of its name.
     pub id: u32,
     /// The block's first address; [`USER_CODE`] for all code of programs.
     pub address: u64,
@@ -378,9 +341,9 @@ impl<R: Read> Reader<R> {
         name.cloned().ok_or("it refers to a name that it has not told")
     }
 
-    fn row_key(&mut self) -> Result<(AccountKind, u32), &'static str> {
+    fn row_key(&mut self) -> Result<(RowKind, u32), &'static str> {
         let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
-        let kind = kind.ok_or("a row is of an unknown kind")?;
+        let kind = kind.ok_or("a row's kind is unknown")?;
         let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
         Ok((kind, id))
     }
@@ -400,8 +363,8 @@ impl<R: Read> Reader<R> {
 
     fn row(&mut self) -> Result<AccountRow, &'static str> {
         let (kind, id) = self.row_key()?;
-        if kind == AccountKind::Region {
-            return Err("a row is of an unknown kind");
+        if kind == RowKind::Region {
+            return Err("a row's kind is unknown");
         }
         let calls = self.number()?;
         let steps = self.number()?;

@@ -30,6 +30,7 @@ mod kernel_places;
 mod ledger;
 mod naming;
 mod places;
+mod point_window;
 mod points;
 mod program;
 pub mod reader;
@@ -40,8 +41,8 @@ mod tree;
 mod window;
 
 pub use accounts::{
-    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS,
-    Misuse, RegionWindow, UNNAMED, USER_CODE, VECTOR, accounts,
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS, Misuse,
+    RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR, accounts,
 };
 pub use census::SlowInstruction;
 pub use counting::{
@@ -56,7 +57,8 @@ pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
 pub use kernel_places::{KernelPlaces, PlacesError, ProgramFunction};
 pub use naming::folded;
-pub use points::{Place, Point, PointFinder, PointTable, PointWindow, PointsError};
+pub use point_window::{Origins, Place, Point, PointWindow};
+pub use points::{PointFinder, PointTable, PointsError};
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};

@@ -5,43 +5,8 @@ use std::fmt::Write as _;
 
 use crate::kernel_code::KernelCode;
 use crate::naming::folded;
+use crate::point_window::{Place, Point, PointWindow};
 use crate::symbols::SymbolsError;
-
-/// A window of the user's, or of a path that is a wait.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PointWindow {
-    /// What it is called.
-    pub name: String,
-    /// What the kernel may have been entered from when it begins, a sum of the numbers of `enum
-    /// origin` in `plugin/points.h`; 0 for anything.
-    pub origins: u32,
-    /// It begins at any of these, ...
-    pub from: Vec<Point>,
-    /// ... and ends at any of these.
-    pub to: Vec<Point>,
-}
-
-/// A place where control must come, and perhaps from where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Point {
-    /// The place.
-    pub place: Place,
-    /// Functions from one of which control must come; from anywhere, if there is none.
-    pub callers: Vec<String>,
-}
-
-/// A place in the kernel's code.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The first instruction of a function, or one so many bytes after it.
-    Function(String, u64),
-    /// Where a call of the function returns to.
-    Return(String),
-    /// An instruction at an address.
-    Address(u64),
-    /// The first instruction of a program's.
-    Program,
-}
 
 /// Why a window can't be looked for in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -98,6 +63,9 @@ const IDLE: [&str; 17] = [
 ];
 /// Tables with an entry for each interrupt, which go on in `asm_common_interrupt`.
 const ENTRY_TABLES: [&str; 2] = ["irq_entries_start", "spurious_entries_start"];
+/// Where the stack of the next task is loaded: Linux `arch/x86/entry/entry_64.S`, the lab kernel's
+/// `x86/switch.S`.
+const SWITCHES: [&str; 2] = ["__switch_to_asm", "switch_to"];
 /// What the names of other entries begin with: on Linux, and in the lab kernel.
 const ENTRY_PREFIXES: [&str; 6] = [
     "asm_exc_",
@@ -145,6 +113,9 @@ impl<'a> PointFinder<'a> {
                 entries += 1;
             }
         }
+        for first in SWITCHES.iter().filter_map(|name| self.code.by_name.get(name)) {
+            range('s', *first, self.code.end(*first));
+        }
         for first in ENTRY_TABLES.iter().filter_map(|name| self.code.by_name.get(name)) {
             range('i', *first, self.code.end(*first));
         }
@@ -165,7 +136,8 @@ impl<'a> PointFinder<'a> {
         paths: impl IntoIterator<Item = usize>,
     ) -> Result<(), PointsError> {
         let number = table.windows;
-        let mut text = format!("w {number:x} {:x}\n", window.origins);
+        let (origins, task) = (window.origins.bits(), u8::from(window.same_task));
+        let mut text = format!("w {number:x} {origins:x} {task:x} {:x}\n", window.nth);
         let mut points = 0;
         for (letters, asked) in [(['b', 'B'], &window.from), (['e', 'E'], &window.to)] {
             points += self.points(&mut text, number, letters, asked)?;
@@ -213,7 +185,7 @@ impl<'a> PointFinder<'a> {
             }
         }
         if lines.is_empty() {
-            return Err(PointsError::Missing { functions: points.iter().map(described).collect() });
+            return Err(PointsError::Missing { functions: points.iter().map(Point::to_string).collect() });
         }
         for line in &lines {
             let _ = writeln!(text, "{line}");
@@ -260,20 +232,5 @@ impl PointTable {
     /// Whether no window is in it.
     pub fn is_empty(&self) -> bool {
         self.windows == 0
-    }
-}
-
-/// As the user may write it.
-fn described(point: &Point) -> String {
-    let callers = match point.callers.is_empty() {
-        true => String::new(),
-        false => format!(" called by {}", point.callers.join(" or ")),
-    };
-    match &point.place {
-        Place::Function(name, 0) => format!("{name}{callers}"),
-        Place::Function(name, offset) => format!("{name}+{offset:#x}{callers}"),
-        Place::Return(name) => format!("{name}:return"),
-        Place::Address(address) => format!("{address:#x}"),
-        Place::Program => "user".to_owned(),
     }
 }

@@ -216,7 +216,9 @@ pub struct WindowTree {
     pub footprint: Footprint,
     /// The window's slow instructions.
     pub census: Census,
-    /// All that was counted, by the names of events, as `measure` and `compare` have them.
+    /// All that was counted in this window, by the names of events, as in one of the samples of
+    /// `measure`. Its lines and pages are its own, and so may differ from the median in
+    /// `footprint`.
     pub events: EventCounts,
 }
 
@@ -230,6 +232,18 @@ impl WindowTree {
             }
         }
         sums
+    }
+
+    /// How many of an event stand for all windows that have this total: of lines and pages the
+    /// median, of the others those of this window.
+    pub fn typical(&self, event: Event) -> u64 {
+        match event {
+            Event::DataLines => self.footprint.data_lines,
+            Event::DataPages => self.footprint.data_pages,
+            Event::CodeLines => self.footprint.code_lines,
+            Event::CodePages => self.footprint.code_pages,
+            other => self.events.get(&other).copied().unwrap_or_default(),
+        }
     }
 
     /// The name of a node's function.

@@ -29,6 +29,24 @@ pub(crate) struct Latest {
     pub(crate) number: u32,
     pub(crate) load: Option<u64>,
     pub(crate) store: Option<u64>,
+    /// It is a string instruction, and has accessed all that it does: more accesses are those of
+    /// an interrupt that comes after it.
+    moved: bool,
+}
+
+impl Latest {
+    pub(crate) fn new(number: u32, load: Option<u64>, store: Option<u64>) -> Self {
+        Self { number, load, store, moved: false }
+    }
+
+    /// The bytes that this access moves as the last one of a repeated string instruction's
+    /// iteration; 0 if it is another access.
+    #[inline]
+    fn moves(&mut self, is_last: bool, access: Access) -> u64 {
+        let moves = is_last && !self.moved;
+        self.moved |= is_last;
+        if moves { u64::from(access.bytes) } else { 0 }
+    }
 }
 
 /// How much was executed.
@@ -144,7 +162,7 @@ impl Window {
             }
             None => self.begin(program, number),
         }
-        self.latest = Some(Latest { number, load: None, store: None });
+        self.latest = Some(Latest::new(number, None, None));
         self.at = if now.inlined == 0 { self.current.node } else { self.inlined(program, &now) };
         self.counted = (self.stamps > 0).then(|| self.count(program, number, &now));
         if now.code.loads_stack_pointer {
@@ -206,8 +224,8 @@ impl Window {
             return;
         }
         let code = &program.instructions[latest.number as usize].code;
-        let moves = code.rep && !code.rep_stores && !(code.rep_loads_twice && again);
-        self.arena.load(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
+        let is_last = code.rep && !code.rep_stores && (again || !code.rep_loads_twice);
+        self.arena.load(self.at, access, latest.moves(is_last, access));
         self.ledger.count(self.account(), |line| line.loads += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, READ);
@@ -221,8 +239,8 @@ impl Window {
         if self.stamps == 0 {
             return;
         }
-        let moves = program.instructions[latest.number as usize].code.rep_stores;
-        self.arena.store(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
+        let is_last = program.instructions[latest.number as usize].code.rep_stores;
+        self.arena.store(self.at, access, latest.moves(is_last, access));
         self.ledger.count(self.account(), |line| line.stores += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, WRITTEN);

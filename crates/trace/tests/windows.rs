@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Event, SlowInstruction};
+use pathmeter_trace::{Event, SlowInstruction, WindowTree, difference};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -474,6 +474,22 @@ fn a_rep_string_interrupted_between_iterations_counts_them_all() {
 }
 
 #[test]
+fn what_an_interrupt_pushes_is_not_moved_by_the_string_instruction_before() {
+    let tree = tree(Writer::new().window(|w| {
+        for index in 0..2 {
+            w.at(USER, REP_MOVSB).load(0x1000 + index, 0).store(0x2000 + index, 0);
+            for word in 0..5 {
+                w.store(STACK_A - 8 * word, 3);
+            }
+            w.nops(TIMER, 1).at(TIMER + 1, IRET);
+        }
+        w.at(USER, REP_MOVSB).load(0x1002, 0).store(0x2002, 0).jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((counts.stores, counts.rep_bytes), (13, 3));
+}
+
+#[test]
 fn a_branch_to_itself_that_was_interrupted_counts_each_time() {
     const SPIN: &[u8] = &[0x75, 0xfe];
     let mut writer = Writer::new();
@@ -543,6 +559,29 @@ fn the_footprint_is_the_median_of_the_windows_alike() {
     let footprint = tree.footprint;
     assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
     assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));
+    // So are the events, which a sample of `measure` has all together; what stands for the path is
+    // the median.
+    assert_eq!((tree.events[&Event::DataLines], tree.typical(Event::DataLines)), (9, 2));
+    assert_eq!((tree.events[&Event::Loads], tree.typical(Event::Loads)), (40, 40));
+}
+
+#[test]
+fn a_difference_is_that_of_the_medians_whichever_window_is_shown() {
+    let [base, new] = [[9, 2, 3], [3, 2, 9]].map(|windows| {
+        let mut writer = Writer::new();
+        for lines in windows {
+            writer.window(|w| {
+                for line in 0..12 {
+                    w.at(USER, LOAD_RAX).load(line % lines * 64, 3).jmp(USER + 3, USER);
+                }
+                w.nops(USER, 1).jmp(USER + 1, USER + 0x1000);
+            });
+        }
+        whole(&writer.stop(), &names()).representative.unwrap()
+    });
+    let lines = |tree: &WindowTree| (tree.events[&Event::DataLines], tree.footprint.data_lines);
+    assert_eq!((lines(&base), lines(&new)), ((9, 3), (3, 3)));
+    assert!(difference(&base, &new).events.is_empty());
 }
 
 #[test]

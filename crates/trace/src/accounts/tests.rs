@@ -72,7 +72,7 @@ fn the_rows_of_two_runs_are_read_back() {
     let first = read.runs[0].as_ref().unwrap();
     assert_eq!(first.idled, 3);
     let row = AccountRow {
-        kind: AccountKind::Syscall,
+        kind: RowKind::Syscall,
         id: 7,
         calls: 2,
         steps: 100,
@@ -160,7 +160,7 @@ fn each_wrong_mark_is_told_by_its_names() {
 fn cells_are_read_back() {
     let address = 0xffff_ffff_8100_0040;
     let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
-    let kind = AccountKind::Region;
+    let kind = RowKind::Region;
     assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
 }
 
@@ -182,8 +182,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(9, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
-        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
+        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
         (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
         (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0]]), 0, "a row has less than no instruction"),
         (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
@@ -191,7 +191,7 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(4, &[0, 1, 2, 1, 0, 0, 0]), 0, "a region has less than no instruction"),
         (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
-        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row is of an unknown kind"),
+        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
         (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
         (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
@@ -238,18 +238,18 @@ proptest! {
 fn rows_have_the_plugins_numbers() {
     let plugin = constants("account.h");
     for (kind, name) in [
-        (AccountKind::User, "USER"),
-        (AccountKind::Syscall, "SYSCALL"),
-        (AccountKind::Syscall32, "SYSCALL_32"),
-        (AccountKind::PageFault, "PAGE_FAULT"),
-        (AccountKind::Exception, "EXCEPTION"),
-        (AccountKind::Interrupt, "INTERRUPT"),
-        (AccountKind::Softirq, "SOFTIRQ"),
-        (AccountKind::NewTask, "NEW_TASK"),
-        (AccountKind::KernelThread, "KERNEL_THREAD"),
-        (AccountKind::Agent, "AGENT"),
-        (AccountKind::Other, "OTHER_PROCESS"),
-        (AccountKind::Region, "REGION_OF_PROGRAM"),
+        (RowKind::User, "USER"),
+        (RowKind::Syscall, "SYSCALL"),
+        (RowKind::Syscall32, "SYSCALL_32"),
+        (RowKind::PageFault, "PAGE_FAULT"),
+        (RowKind::Exception, "EXCEPTION"),
+        (RowKind::Interrupt, "INTERRUPT"),
+        (RowKind::Softirq, "SOFTIRQ"),
+        (RowKind::NewTask, "NEW_TASK"),
+        (RowKind::KernelThread, "KERNEL_THREAD"),
+        (RowKind::Agent, "AGENT"),
+        (RowKind::Other, "OTHER_PROCESS"),
+        (RowKind::Region, "REGION_OF_PROGRAM"),
     ] {
         let place = KINDS.iter().position(|other| *other == kind);
         assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
