@@ -296,7 +296,7 @@ static inline void points_opened(uint32_t windows)
 }
 
 /* The window of this path, if it has one. */
-static uint32_t window_of_path(uint64_t path)
+static inline uint32_t window_of_path(uint64_t path)
 {
 	uint8_t window = path < MOST_POINT_PATHS ? window_of[path] : 0;
 
