@@ -38,7 +38,8 @@ static void write_rows(void)
 		const struct row *row = &account.rows[at];
 		const uint64_t numbers[] = {
 			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
-			row->counts.string_bytes, row->counts.lines,
+			row->counts.string_bytes, row->counts.lines, row->counts.checks,
+			row->counts.faults,
 		};
 
 		if (row->used)
@@ -425,7 +426,7 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMPR\1";
+	static const uint8_t HEADER[8] = "PMPR\2";
 	uint64_t fd = 0, table = 0, points_fd = 0;
 
 	if (asked(info, argc, argv))

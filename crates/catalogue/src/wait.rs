@@ -53,7 +53,12 @@ const fn entry(functions: &'static [&'static str]) -> WaitPoint {
 
 /// TIMER, raised by the tick.
 const RAISE_TIMER: &[WaitPoint] = &[WaitPoint {
-    functions: &["raise_softirq", "raise_softirq_irqoff", "__raise_softirq_irqoff"],
+    functions: &[
+        "raise_softirq",
+        "raise_softirq_irqoff",
+        "__raise_softirq_irqoff",
+        "raise_ktimers_thread",
+    ],
     callers: &["run_local_timers", "update_process_times", "raise_timer_softirq", "tick"],
 }];
 /// TIMER's handler.

@@ -12,7 +12,9 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
-pub(crate) use self::own::{Checked, NewProbeArgs, ProbeArgs, RunArgs};
+pub(crate) use self::own::{
+    Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs,
+};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -95,9 +97,10 @@ bochs-sdl, and takes about a minute a kernel.
 Examples:
   pathmeter witness bzImage
   pathmeter witness old.deb new.deb lab
+  pathmeter witness bzImage -- ls -R /                a program of yours
 
-Exit codes: 0 if the two agree on every path that both can run, 1 if not, 3 if a kernel could not \
-be run in one of them.";
+Exit codes: 0 if the two agree on every path that both can run, or in every run of the program, 1 \
+if not, 3 if a kernel could not be run in one of them.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -273,6 +276,9 @@ pub(crate) struct WitnessArgs {
     /// The Bochs to run; by default bochs on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) bochs: Option<PathBuf>,
+    /// What is executed instead of the paths.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
@@ -467,6 +473,9 @@ pub(crate) struct ExplainArgs {
     /// The same for NEW
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
     pub(crate) new_vmlinux: Option<PathBuf>,
+    /// Windows that PATH may be of, as PATH/NAME.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: ExplainOutput,

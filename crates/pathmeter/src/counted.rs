@@ -105,6 +105,12 @@ impl Counted {
         Ok(PathCounts { retired, lower_bounds, events: events_of(&windows) })
     }
 
+    /// The executions of the path with this index, run by run.
+    pub(crate) fn runs(&self, index: usize) -> Vec<&CountedPath> {
+        let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
+        executions.iter().filter_map(|place| self.counting.paths.get(*place)).collect()
+    }
+
     fn path(&self, execution: Option<usize>) -> Result<&CountedPath, String> {
         execution.and_then(|place| self.counting.paths.get(place)).ok_or_else(|| {
             match &self.counting.fault {
@@ -120,13 +126,18 @@ impl Counted {
         sampled.map(|window| self.events(window)).collect()
     }
 
-    fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
+    /// What was counted of this window.
+    ///
+    /// # Errors
+    /// It was too long.
+    pub(crate) fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
         let known = window.events.and_then(|place| self.counting.distinct.get(place as usize));
         known.ok_or_else(|| "a window was too long to count".to_owned())
     }
 }
 
-fn events_of(windows: &[&WindowEvents]) -> PathEvents {
+/// The events of these windows.
+pub(crate) fn events_of(windows: &[&WindowEvents]) -> PathEvents {
     let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
     PathEvents::new(windows.iter().map(|window| &window.events), placement)
 }

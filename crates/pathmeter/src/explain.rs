@@ -32,8 +32,9 @@ pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> 
 
 /// Where the path's instructions are, or the difference to another kernel or path.
 fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
-    let path = RecordablePath::find(&args.path)?;
-    let against = args.against.as_deref().map(RecordablePath::find).transpose()?;
+    let find = |name| RecordablePath::or_window(name, &args.windows.window);
+    let path = find(&args.path)?;
+    let against = args.against.as_deref().map(find).transpose()?;
     subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
     let (session, images) = prepared(args)?;
     let board = Board::new(screen);

@@ -3,7 +3,7 @@
 
 use pathmeter_model::{Comparison, Verdict};
 use pathmeter_report::comparison_table;
-use pathmeter_trace::Explain;
+use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ pub(crate) fn deliver(
         if args.output.document.json { Ok(()) } else { output::print(text.as_bytes()) }
     };
     print(comparison_table(&comparison, args.shown(), screen.style()))?;
-    let paths: Vec<_> = changed(&comparison).collect();
+    let paths: Vec<_> = changed(&comparison, &args.probes.windows.window).collect();
     let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
     let explained = if paths.is_empty() {
@@ -87,9 +87,12 @@ pub(crate) fn deliver(
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 
-fn changed(comparison: &Comparison) -> impl Iterator<Item = RecordablePath<'_>> {
+fn changed<'a>(
+    comparison: &'a Comparison,
+    windows: &'a [PointWindow],
+) -> impl Iterator<Item = RecordablePath<'a>> {
     let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    changed.filter_map(|path| RecordablePath::find(&path.path).ok())
+    changed.filter_map(|path| RecordablePath::or_window(&path.path, windows).ok())
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ mod setup;
 mod subject;
 mod threads;
 mod waits;
+mod windows;
 mod witness;
 
 use std::process::ExitCode;

@@ -1,4 +1,5 @@
-//! `--probe`: programs of the user's whose regions are measured beside the built-in paths.
+//! `--probe` and `--window`: what is measured beside the built-in paths, regions of programs of the
+//! user's and windows between two points of the kernel.
 
 use std::path::PathBuf;
 
@@ -11,6 +12,7 @@ use crate::image::Image;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::results::sha256;
 use crate::session::{Report, Session};
+use crate::windows;
 
 /// Probes, packed.
 pub(crate) struct Probes<'a> {
@@ -34,10 +36,14 @@ impl<'a> Probes<'a> {
     }
 
     /// Names that `--only` may have beside those of the built-in paths: what a probe's regions are
-    /// called is not known before it has run.
+    /// called, and in which paths a window is, is not known before it has run.
     pub(crate) fn names<'b>(&self, only: &'b [String]) -> impl Iterator<Item = &'b str> {
-        let any = !self.packed.is_empty();
-        only.iter().map(String::as_str).filter(move |name| any && name.starts_with("user."))
+        let probes = !self.packed.is_empty();
+        let windows = !self.args.windows.window.is_empty();
+        let may_be = move |name: &&str| {
+            (probes && name.starts_with("user.")) || (windows && name.contains('/'))
+        };
+        only.iter().map(String::as_str).filter(may_be)
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
@@ -49,6 +55,10 @@ impl<'a> Probes<'a> {
     ) -> Result<Measurement, Failure> {
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
+        for window in &self.args.windows.window {
+            result.paths.extend(windows::measure(session, image, window, progress)?);
+            hashes += &window.to_string();
+        }
         let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
             let asked =
@@ -67,10 +77,11 @@ impl<'a> Probes<'a> {
             }
             hashes += &ran.program.packed_sha256;
         }
-        if self.packed.is_empty() {
+        if self.packed.is_empty() && self.args.windows.window.is_empty() {
             return Ok(result);
         }
         // Other probes are other files in the guests: a result with them has another hash of those.
+        // So has one with other windows, so that a row's name says what it is.
         let configuration = result.configuration;
         let initramfs_sha256 = sha256(hashes.as_bytes());
         Ok(Measurement {

@@ -141,8 +141,13 @@ impl PackedProgram {
             && result.ended == Ended::Code(self.expected)
     }
 
+    /// Perturbed runs, the first one included.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+
     /// The guest's first files, with these kernel modules.
-    fn initramfs(&self, modules: &[Module]) -> Initramfs {
+    pub(crate) fn initramfs(&self, modules: &[Module]) -> Initramfs {
         let paths: Vec<String> =
             modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
         let folder = Entry::Directory { name: MODULES, mode: 0o755 };

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
+use pathmeter_catalogue::WARMUP;
 use pathmeter_trace::{
-    Location, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
+    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
 use pathmeter_vm::{PathOutcome, PathStatus, Progress, Recorded};
 
@@ -15,6 +16,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+use crate::waits;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]
@@ -22,13 +24,29 @@ pub(crate) struct RecordablePath<'a> {
     name: &'a str,
     /// In the exact suite.
     index: usize,
+    /// Of the path, instead of its own.
+    window: Option<&'a PointWindow>,
 }
 
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
     pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
-        Ok(Self { name, index: selection::one_path(name)? })
+        Ok(Self { name, index: selection::one_path(name)?, window: None })
+    }
+
+    /// The same, or one of these windows of a path: `PATH/NAME`.
+    ///
+    /// # Errors
+    /// As [`Self::find`]; or there is no such window.
+    pub(crate) fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
+        let Some((path, of_path)) = name.split_once('/') else { return Self::find(name) };
+        let window = windows.iter().find(|window| window.name == of_path);
+        let window = window.ok_or_else(|| Failure::Usage {
+            message: format!("{name}: there is no window {of_path}"),
+            help: format!("say what it is: --window {of_path}=FROM..TO"),
+        })?;
+        Ok(Self { name, index: selection::one_path(path)?, window: Some(window) })
     }
 
     /// As `pathmeter paths` lists it.
@@ -58,8 +76,42 @@ pub(crate) fn recorded(
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> = paths.iter().map(|_| None).collect();
+    // Each window is recorded in a guest of its own, as it is counted; all else in one.
+    let mut left: Vec<usize> = (0..paths.len()).collect();
+    while let Some(first) = left.first() {
+        let window = paths[*first].window;
+        let (now, later): (Vec<usize>, Vec<usize>) =
+            left.iter().partition(|place| paths[**place].window == window);
+        let of_guest: Vec<RecordablePath<'_>> = now.iter().map(|place| paths[*place]).collect();
+        let windows = recorded_in_one(session, image, &of_guest, names, progress)?;
+        for (place, window) in now.into_iter().zip(windows) {
+            results[place] = Some(window);
+        }
+        left = later;
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// The same of paths of which all or none have this window.
+fn recorded_in_one(
+    session: &Session,
+    image: &Image,
+    paths: &[RecordablePath<'_>],
+    names: &(impl Resolve + Sync),
+    progress: Report<'_>,
+) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
-    let recorded = session.record(image, &indexes, progress, |_, trace| decode(trace, names))?;
+    let (table, warm) = match paths.first().and_then(|path| path.window) {
+        Some(window) => {
+            let paths = indexes.iter().copied();
+            (waits::table_of(session, image, window, paths, progress)?, u64::from(WARMUP))
+        }
+        None => (waits::points(session, image, progress)?.table, 0),
+    };
+    let points = (&table, warm);
+    let recorded =
+        session.record(image, &indexes, points, progress, |_, trace| decode(trace, names))?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());

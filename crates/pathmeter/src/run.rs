@@ -107,14 +107,14 @@ fn measure_all(
     kernels: &[&Path],
     screen: &Screen,
 ) -> Result<Vec<ProgramResult>, Failure> {
-    if args.command.is_empty() {
+    if args.packing.command.is_empty() {
         return Err(Failure::Usage {
             message: "no program is named".to_owned(),
             help: "name it after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS"
                 .to_owned(),
         });
     }
-    let packed = pack(&args.packing()).map_err(Failure::Packing)?;
+    let packed = pack(&args.packing.packing()).map_err(Failure::Packing)?;
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), kernels)?;
     let memory = args.guest.memory.max(program::memory_for(packed.bytes));

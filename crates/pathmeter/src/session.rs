@@ -15,7 +15,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
+    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, Execution, FIRMWARE, Firmware, Initramfs,
     Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
     RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
@@ -104,6 +104,23 @@ impl Session {
         Ok(self.document(image, measured, &points))
     }
 
+    /// What is counted in a window between two points, in all executions of paths: from the cache,
+    /// or anew.
+    pub(crate) fn count_window(
+        &self,
+        image: &Image,
+        table: &PointTable,
+        progress: Report<'_>,
+    ) -> Result<(Vec<Execution>, Counting), Failure> {
+        let measured = self.with_points(image, table, progress, |request| {
+            pathmeter_vm::measure(request, &pathmeter_trace::count)
+        })?;
+        measured.counts.ok_or_else(|| Failure::Usage {
+            message: "this QEMU can't see windows between two points of the kernel".to_owned(),
+            help: "it takes one that takes plugins: `pathmeter doctor` tells".to_owned(),
+        })
+    }
+
     /// What came of the paths that a witness is asked about, and what was counted, run anew.
     pub(crate) fn count(
         &self,
@@ -153,6 +170,20 @@ impl Session {
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::run_program(request, initramfs, asked, read)
+        })
+    }
+
+    /// Runs the program of `initramfs` in Bochs, where only the guest's own clock is heard of.
+    pub(crate) fn witness_program(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        initramfs: &Initramfs,
+        runs: u32,
+        progress: Report<'_>,
+    ) -> Result<RanProgram<()>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::witness_program(bochs, request, initramfs, runs)
         })
     }
 
@@ -248,18 +279,19 @@ impl Session {
     }
 
     /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each
-    /// trace what it will.
+    /// trace what it will. Of paths that `table` has windows for, those are recorded that begin
+    /// after the first `warm` begin markers.
     pub(crate) fn record<R: Send>(
         &self,
         image: &Image,
         paths: &[usize],
+        (table, warm): (&PointTable, u64),
         progress: Report<'_>,
         read: impl Fn(usize, File) -> R + Sync,
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
-        let limits =
-            RecordingLimits { skip: u64::from(WARMUP), bytes: MOST_TRACED, most: LONGEST_WINDOW };
-        let points = waits::points(self, image, progress)?;
-        let recorded = self.with_points(image, &points.table, progress, |request| {
+        let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
+        let limits = RecordingLimits { skip, warm, bytes, most };
+        let recorded = self.with_points(image, table, progress, |request| {
             pathmeter_vm::record(request, paths, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));

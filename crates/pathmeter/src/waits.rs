@@ -47,6 +47,30 @@ pub(crate) fn points(
     Ok(Points { table, missing })
 }
 
+/// A table with this window alone, for the paths with these indices.
+///
+/// # Errors
+/// A point of it is not in the kernel.
+pub(crate) fn table_of(
+    session: &Session,
+    image: &Image,
+    window: &PointWindow,
+    paths: impl Iterator<Item = usize>,
+    progress: Report<'_>,
+) -> Result<PointTable, Failure> {
+    let text = session.symbols(image, progress)?;
+    let table = PointFinder::new(&text).and_then(|finder| {
+        let mut table = finder.table();
+        finder.add(&mut table, window, paths)?;
+        Ok(table)
+    });
+    table.map_err(|error| Failure::Usage {
+        message: format!("{}: --window {window}: {error}", image.name().display()),
+        help: "/proc/kallsyms of a running kernel, or System.map, lists a kernel's functions"
+            .to_owned(),
+    })
+}
+
 impl Points {
     /// The outcome; of a path that only the counter can measure, and that has no points in this
     /// kernel, that it is unsupported.

@@ -26,4 +26,6 @@ pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
 pub use style::Style;
-pub use witness::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
+pub use witness::{
+    WitnessRow, Witnessed, WitnessedCounts, WitnessedRun, witness_table, witnessed_runs_table,
+};

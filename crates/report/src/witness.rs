@@ -51,14 +51,74 @@ pub struct WitnessedCounts {
 impl WitnessedCounts {
     /// Steps that Bochs has more than it should.
     pub fn difference(&self) -> i64 {
-        let expected = i128::from(self.clock) - i128::from(self.checks) + i128::from(self.faults);
-        i64::try_from(i128::from(self.bochs) - expected).unwrap_or(i64::MAX)
+        difference(self.clock, self.checks, self.faults, self.bochs)
     }
 
     /// Whether the two agree: in some window at least.
     pub fn agree(&self) -> bool {
         self.shared > 0 && self.difference() == 0
     }
+}
+
+/// Steps that Bochs has more than follows from QEMU's.
+fn difference(clock: u64, checks: u64, faults: u64, bochs: u64) -> i64 {
+    let expected = i128::from(clock) - i128::from(checks) + i128::from(faults);
+    i64::try_from(i128::from(bochs) - expected).unwrap_or(i64::MAX)
+}
+
+/// A run of a program in two interpreters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WitnessedRun {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Retired instructions, from QEMU.
+    pub retired: u64,
+    /// Bytes of string instructions, from QEMU.
+    pub string_bytes: u64,
+    /// Steps of QEMU's clock.
+    pub clock: u64,
+    /// Of these, the steps in which a string instruction only saw that it was done.
+    pub checks: u64,
+    /// Exceptions, which are steps of Bochs' clock only.
+    pub faults: u64,
+    /// Steps of Bochs' clock.
+    pub bochs: u64,
+}
+
+impl WitnessedRun {
+    /// Steps that Bochs has more than it should.
+    pub fn difference(&self) -> i64 {
+        difference(self.clock, self.checks, self.faults, self.bochs)
+    }
+}
+
+/// A row for each run of a program, and what the columns are.
+pub fn witnessed_runs_table(runs: &[WitnessedRun], style: Style) -> String {
+    let numbers = [
+        "run",
+        "instructions",
+        "string bytes",
+        "QEMU",
+        "last checks",
+        "faults",
+        "Bochs",
+        "difference",
+    ];
+    let mut table = Table::new(&numbers.map(|name| (name, Align::Right)));
+    for run in runs {
+        let verdict = if run.difference() == 0 { Verdict::Same } else { Verdict::Broken };
+        table.row([
+            grouped(run.number).into(),
+            grouped(run.retired).into(),
+            grouped(run.string_bytes).into(),
+            grouped(run.clock).into(),
+            grouped(run.checks).into(),
+            grouped(run.faults).into(),
+            grouped(run.bochs).into(),
+            Cell::painted(&signed(run.difference()), of_verdict(verdict)),
+        ]);
+    }
+    with_legend(table, style)
 }
 
 /// A row for each path, and what the columns are.
@@ -79,6 +139,10 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
     for row in rows {
         table.row(cells(row));
     }
+    with_legend(table, style)
+}
+
+fn with_legend(table: Table, style: Style) -> String {
     let legend = "QEMU and Bochs: steps of each interpreter's clock, one for each instruction, and \
                   for each iteration of a string instruction. Last checks: the steps in which one \
                   only saw that it was done, which QEMU has and Bochs has not. Faults: \

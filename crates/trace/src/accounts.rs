@@ -9,7 +9,7 @@ use kind::KINDS;
 pub use kind::RowKind;
 
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x02\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -55,6 +55,10 @@ pub struct AccountRow {
     pub string_bytes: u64,
     /// Lines of data that the kernel touched, each once a call; 0 if they are not counted.
     pub lines: u64,
+    /// Of the steps, those in which a string instruction only saw that it was done.
+    pub checks: u64,
+    /// Instructions that were begun or fetched and not executed, for a fault: in none of the steps.
+    pub faults: u64,
 }
 
 /// A run, as the plugin saw it.
@@ -372,8 +376,8 @@ impl<R: Read> Reader<R> {
         let instructions =
             steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
         let string_bytes = self.number()?;
-        let lines = self.number()?;
-        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines })
+        let (lines, checks, faults) = (self.number()?, self.number()?, self.number()?);
+        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines, checks, faults })
     }
 
     /// The next byte; None at the end.

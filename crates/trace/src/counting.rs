@@ -135,7 +135,8 @@ pub fn count(input: impl Read) -> Counting {
 }
 
 impl LoosePoints {
-    fn add(&mut self, more: Self) {
+    /// Adds those of another execution.
+    pub fn add(&mut self, more: Self) {
         let Self { overlapping, ends, untold, elsewhere, hidden } = more;
         for (sum, more) in [
             (&mut self.overlapping, overlapping),

@@ -12,11 +12,12 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Firmware, Initramfs, Progress, Request, VmError,
+    Bochs, Firmware, Initramfs, Progress, Request, VmError,
+    bochs::BochsGuest,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     machine::fd,
-    measure::{AtReady, at_ready},
+    measure::{AtReady, at_ready, boot_guest},
     memory_file::memory_file,
     plugin::Plugin,
     qemu_guest::QemuGuest,
@@ -115,7 +116,7 @@ fn run_in<G: Guest>(
     runs: u32,
     mut extra: Extra,
 ) -> Result<(crate::snapshot::Description, Heard), VmError> {
-    let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
+    let (guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
         AtReady::Booted(guest, about) => (guest, about),
         AtReady::Saved(snapshot) => {
             let about = snapshot.about.clone();
@@ -128,6 +129,28 @@ fn run_in<G: Guest>(
             }
         }
     };
+    Ok((about, all_runs(request, guest, runs)?))
+}
+
+/// The same, by a Bochs that is booted anew; there nothing but the clock is counted.
+///
+/// # Errors
+/// As [`run_program`].
+pub fn witness_program(
+    bochs: &Bochs,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    runs: u32,
+) -> Result<RanProgram<()>, VmError> {
+    let (guest, about) =
+        boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, Extra::default())?;
+    let Heard { runs, outputs, .. } = all_runs(request, guest, runs)?;
+    let (release, firmware) = (about.release, about.firmware);
+    Ok(RanProgram { release, firmware, runs, outputs, counts: () })
+}
+
+/// Lets the guest at READY run, and hears of all its runs.
+fn all_runs<G: Guest>(request: &Request<'_>, mut guest: G, runs: u32) -> Result<Heard, VmError> {
     guest.begin(Step::Run);
     guest.resume()?;
     let mut heard = Heard::default();
@@ -140,7 +163,7 @@ fn run_in<G: Guest>(
             }
             Event::More => {}
             Event::End => guest.proceed(Step::Run),
-            Event::Done => return Ok((about, heard)),
+            Event::Done => return Ok(heard),
             Event::Abort(reason) => return Err(guest.failure(GuestCause::Abort { reason })),
             Event::Wrong(what) => return Err(guest.failure(GuestCause::Protocol { what })),
         }

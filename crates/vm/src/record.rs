@@ -35,6 +35,8 @@ use crate::{
 pub struct RecordingLimits {
     /// Windows that the probe runs before the first that it samples.
     pub skip: u64,
+    /// Begin markers after which windows count that lie between two points of the kernel.
+    pub warm: u64,
     /// Bytes after which recording stops.
     pub bytes: u64,
     /// Instructions after which a window counts as one that never ends.
@@ -219,7 +221,7 @@ fn run_once<G: Guest, F>(
 }
 
 fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
-    let RecordingLimits { skip, bytes, most } = job.limits;
+    let RecordingLimits { skip, warm, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
     let (points, alarm) = (fd::POINTS, fd::ALARM);
     let mut plugin =
@@ -227,7 +229,7 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     for (path, number) in job.paths.iter().zip(fd::TRACE..) {
         let take = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
         // Writing to a String can't fail.
-        let _ = write!(plugin, ",path={path},fd={number},take={take}");
+        let _ = write!(plugin, ",path={path},fd={number},take={take},warm={warm}");
     }
     vec!["-plugin".to_owned(), plugin]
 }
@@ -302,7 +304,7 @@ mod tests {
     type Traces = Vec<Result<Recorded<String>, VmError>>;
 
     fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
-        let limits = RecordingLimits { skip: 1, bytes: 1 << 20, most: 1 << 20 };
+        let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
         let plugin = memory_file("plugin", &[]).unwrap();
         let read = |_: usize, mut trace: File| {
             let mut text = String::new();

@@ -21,7 +21,7 @@ const PERTURB: &str = "2";
 const RUNS: usize = 3;
 
 /// The program of this name.
-fn program(name: &str) -> String {
+pub(crate) fn program(name: &str) -> String {
     static BUILT: LazyLock<PathBuf> = LazyLock::new(build);
     BUILT.join(name).into_os_string().into_string().unwrap()
 }

@@ -25,7 +25,17 @@ ffffffff82000900 T __entry_text_end
 
 fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
     let (calls, instructions, string_bytes) = (1, steps - 1, 8);
-    AccountRow { kind, id, calls, steps, instructions, string_bytes, lines: 0 }
+    AccountRow {
+        kind,
+        id,
+        calls,
+        steps,
+        instructions,
+        string_bytes,
+        lines: 0,
+        checks: 0,
+        faults: 0,
+    }
 }
 
 fn account(rows: Vec<AccountRow>) -> Account {

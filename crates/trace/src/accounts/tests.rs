@@ -34,7 +34,7 @@ impl Stream {
         named
     }
 
-    fn rows(self, idled: u64, rows: &[[u64; 7]]) -> Self {
+    fn rows(self, idled: u64, rows: &[[u64; 9]]) -> Self {
         self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
     }
 
@@ -63,10 +63,10 @@ const NONE: u64 = UNNAMED as u64;
 
 #[test]
 fn the_rows_of_two_runs_are_read_back() {
-    let big = u64::MAX;
+    let (big, timer) = (u64::MAX, u64::from(VECTOR | 0x30));
     let stream = Stream::new()
-        .rows(3, &[[1, 7, 2, 100, 10, 8, 5], [5, u64::from(VECTOR | 0x30), 1, big, 0, 0, 0]])
-        .rows(0, &[[0, 0, 0, 9, 0, 0, 0]]);
+        .rows(3, &[[1, 7, 2, 100, 10, 8, 5, 2, 1], [5, timer, 1, big, 0, 0, 0, 0, 0]])
+        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0]]);
     let read = stream.read();
     assert_eq!((read.fault, read.runs.len()), (None, 2));
     let first = read.runs[0].as_ref().unwrap();
@@ -79,6 +79,8 @@ fn the_rows_of_two_runs_are_read_back() {
         instructions: 90,
         string_bytes: 8,
         lines: 5,
+        checks: 2,
+        faults: 1,
     };
     assert_eq!(first.rows[0], row);
     assert_eq!((first.rows[1].id, first.rows[1].instructions), (VECTOR | 0x30, big));
@@ -175,17 +177,17 @@ fn a_lost_run_is_one_and_takes_its_regions_along() {
 #[test]
 fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let good = || Stream::new().name(b"a");
-    let row = [1, 7, 2, 100, 10, 8, 5];
+    let row = [1, 7, 2, 100, 10, 8, 5, 2, 1];
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x02\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (Stream(b"PMPR\x01\0\0\0".to_vec()), 0, "it does not begin as it should"),
         (good().record(9, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
-        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
-        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
-        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0]]), 0, "a row has less than no instruction"),
+        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
+        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0]]), 0, "a row has less than no instruction"),
         (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
         (good().record(4, &[1, 1, 0, 1, 0, 0, 0]), 0, "it refers to a name that it has not told"),
         (good().record(4, &[0, 1, 2, 1, 0, 0, 0]), 0, "a region has less than no instruction"),
@@ -210,8 +212,8 @@ fn neither_names_nor_runs_are_without_end() {
 
 #[test]
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
-    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 7]]);
-    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0]]);
+    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 9]]);
+    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0]]);
     let expected = whole.read().runs;
     for length in 0..whole.0.len() {
         let read = Stream(whole.0[..length].to_vec()).read();

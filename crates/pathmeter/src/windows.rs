@@ -1,0 +1,102 @@
+//! `--window`: what the kernel executes between two points of its code, in each path in which it
+//! comes there.
+//!
+//! A guest of its own counts each window, so that nothing else is counted differently because of
+//! it. A begin counts if it comes in a window of the path after the warm-up; the end may come later,
+//! until the path's execution has ended.
+
+use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
+use pathmeter_model::{Check, PathResult, Unit};
+use pathmeter_trace::{CountedPath, CountedWindow, Counting, LoosePoints, PointWindow};
+use pathmeter_vm::Execution;
+
+use crate::counted::{Counted, events_of};
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::session::{Report, Session};
+use crate::waits;
+
+/// Windows of each run that are samples: the first ones. How many more there were is said.
+const SAMPLES: usize = 64;
+
+/// A row `PATH/NAME` for each path in which the window began.
+///
+/// # Errors
+/// A point is not in this kernel, or the window began nowhere.
+pub(crate) fn measure(
+    session: &Session,
+    image: &Image,
+    window: &PointWindow,
+    progress: Report<'_>,
+) -> Result<Vec<PathResult>, Failure> {
+    let table = waits::table_of(session, image, window, windows_of_paths(), progress)?;
+    let (executions, counting) = session.count_window(image, &table, progress)?;
+    let rows = rows(window, &executions, counting);
+    if rows.is_empty() {
+        return Err(Failure::Usage {
+            message: format!("{}: the window {window} began in no path", image.name().display()),
+            help: "is that function executed, and called so? `pathmeter explain PATH` shows what a \
+                   path executes"
+                .to_owned(),
+        });
+    }
+    Ok(rows)
+}
+
+/// The paths that are executed in windows of their own.
+pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
+    let paths = Suite::Exact.paths().iter().enumerate();
+    paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_))).map(|(index, _)| index)
+}
+
+fn rows(window: &PointWindow, executions: &[Execution], counting: Counting) -> Vec<PathResult> {
+    let counted = Counted::new(executions, counting);
+    let paths = Suite::Exact.paths().iter().enumerate();
+    paths.filter_map(|(index, path)| row(window, path, &counted.runs(index), &counted)).collect()
+}
+
+/// None if no window that counts began in the path.
+fn row(
+    window: &PointWindow,
+    path: &Path,
+    runs: &[&CountedPath],
+    counted: &Counted,
+) -> Option<PathResult> {
+    let name = format!("{}/{}", path.name, window.name);
+    let after_warmup = |window: &&CountedWindow| window.marker > WARMUP;
+    let (mut samples, mut events, mut lower_bounds, mut more) = (vec![], vec![], vec![], 0);
+    let mut loose = LoosePoints::default();
+    for run in runs {
+        loose.add(run.loose);
+        let windows: Vec<&CountedWindow> = run.windows.iter().filter(after_warmup).collect();
+        more += windows.len().saturating_sub(SAMPLES) as u64;
+        let mut of_run = Vec::new();
+        for window in windows.into_iter().take(SAMPLES) {
+            let seen = match counted.events(window) {
+                Ok(seen) => seen,
+                Err(why) => return Some(PathResult::failed(&name, Unit::Instructions, &why)),
+            };
+            if !window.ended {
+                lower_bounds.push(u32::try_from(events.len()).unwrap_or(u32::MAX));
+            }
+            of_run.push(seen.events.retired());
+            events.push(seen);
+        }
+        samples.push(of_run);
+    }
+    if events.is_empty() {
+        return None;
+    }
+    more += loose.untold;
+    let notes = [
+        ("more windows", more),
+        ("overlapping", loose.overlapping),
+        ("loose ends", loose.ends),
+        ("elsewhere", loose.elsewhere),
+        ("hidden", loose.hidden),
+    ];
+    let checks = notes.into_iter().filter(|(_, count)| *count > 0);
+    let checks = checks.map(|(name, count)| Check { name: name.into(), value: count.to_string() });
+    let result = PathResult::ok(&name, Unit::Instructions, &samples, checks.collect());
+    Some(result.with_lower_bounds(lower_bounds).counting(events_of(&events)))
+}
