@@ -60,11 +60,7 @@ impl SharedReport {
 }
 
 /// The life of a probe's process; its exit code.
-fn fill(
-    mut place: NonNull<ProbeReport>,
-    (index, probe): (usize, Probe),
-    limit: usize,
-) -> usize {
+fn fill(mut place: NonNull<ProbeReport>, (index, probe): (usize, Probe), limit: usize) -> usize {
     // SAFETY: the waiting process, whose memory this one shares, has no reference to the report
     // until this one has ended.
     let report = unsafe { place.as_mut() };

@@ -34,7 +34,7 @@ fn find(text: &str) -> KernelPlaces {
 
 /// Letter, first, end and id of each line.
 fn lines(places: &KernelPlaces) -> Vec<(char, u64, u64, u64)> {
-    let table = String::from_utf8(places.table(&[])).unwrap();
+    let table = String::from_utf8(places.table(&[], &[])).unwrap();
     let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
     let line = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
