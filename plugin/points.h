@@ -251,7 +251,8 @@ static struct watched {		/* of each window: */
  * to return to is. One that never returns is forgotten when others have taken all places. */
 enum { MOST_CALLS = 256 };
 static struct { uint64_t slot; const struct point *point; } calls[MOST_CALLS];
-static size_t next_call;
+static size_t next_call, pending_calls;
+static uint64_t return_slot;	/* of the function that is entered now, if one is; 0: not known */
 
 /* To be told each access to memory: a call's is the place of its return address. */
 static inline void points_access(uint64_t address)
@@ -269,6 +270,7 @@ static void choose_windows(uint32_t windows)
 	chosen = windows;
 	memset(watched, 0, sizeof(watched));
 	memset(calls, 0, sizeof(calls));
+	pending_calls = 0;
 }
 
 /* To be told the accesses of the instruction that loads_stack(). */
@@ -313,7 +315,8 @@ static void find_origin(const struct spot *next)
 	if (!is_kernel(next->first))
 		return;
 	if (!is_kernel(before_this.last))
-		origin = before_this.gate ? FROM_CALL : FROM_PROGRAM;
+		/* A block that ends with a call may have faulted before. */
+		origin = before_this.gate && !next->interrupt_entry ? FROM_CALL : FROM_PROGRAM;
 	else if (next->interrupt_entry)
 		origin = before_this.idle ? FROM_IDLE : FROM_KERNEL;
 }
@@ -333,34 +336,56 @@ static void passed(const struct point *point, struct passes *passes)
 		passes->begins |= bit;
 }
 
+/* The calls whose return address is there are no more; they returned if `passes` is given. */
+static void end_calls(uint64_t slot, struct passes *passes)
+{
+	for (size_t i = 0; pending_calls && i < MOST_CALLS; i++) {
+		const struct point *point = calls[i].point;
+
+		if (!point || calls[i].slot != slot)
+			continue;
+		calls[i].point = NULL;
+		pending_calls--;
+		if (passes && is_chosen(point))
+			passed(point, passes);
+	}
+}
+
 /*
- * A function is entered whose return is a point. The place of its return address: the call has just
- * stored it; if control came by a `ret`, as from a retpoline, it is the next one on the stack. One
- * that was jumped to has nothing of the kind to be known by.
+ * If `next` is a function's entry, where is its return address? A call has just stored it. If
+ * control came by a `ret`, as from a retpoline, it is the next one on the stack. If it was jumped
+ * to, as in a tail call, it is that of the last call, unless something has returned since: how far
+ * the stack was taken back then is not known.
  */
+static void find_return_slot(const struct spot *next)
+{
+	static bool after_return;
+
+	if (next->interrupt_entry || before_this.interrupt_return) {
+		return_slot = 0;
+	} else if (before_this.call) {
+		return_slot = last_access;
+		/* A call that is still expected to return there never did. */
+		end_calls(return_slot, NULL);
+	} else if (before_this.ret) {
+		return_slot = last_access + 8;
+	} else if (after_return) {
+		return_slot = 0;
+	}
+	after_return = before_this.ret;
+}
+
+/* A function is entered whose return is a point. */
 static void expect_return(const struct point *point)
 {
-	if (!before_this.call && !before_this.ret) {
+	if (!return_slot) {
 		watched[point->window].hidden++;
 		return;
 	}
-	calls[next_call].slot = before_this.call ? last_access : last_access + 8;
+	pending_calls += !calls[next_call].point;
+	calls[next_call].slot = return_slot;
 	calls[next_call].point = point;
 	next_call = (next_call + 1) % MOST_CALLS;
-}
-
-/* Control returns; several windows may have this function's return as a point. */
-static void returned(struct passes *passes)
-{
-	for (size_t i = 0; i < MOST_CALLS; i++) {
-		const struct point *point = calls[i].point;
-
-		if (!point || calls[i].slot != last_access)
-			continue;
-		calls[i].point = NULL;
-		if (is_chosen(point))
-			passed(point, passes);
-	}
 }
 
 static bool comes_from(const struct point *point)
@@ -392,7 +417,9 @@ static struct passes pass(const struct spot *next)
 	halts += before_this.halt;
 	if (chosen) {
 		if (before_this.ret && returns_wanted)
-			returned(&passes);
+			end_calls(last_access, &passes);
+		if (returns_wanted)
+			find_return_slot(next);
 		if (!is_kernel(next->first) && is_kernel(before_this.last))
 			passes.ends |= ends_in_program();
 		for (size_t i = next->point; i < (size_t)next->point + next->points; i++) {
