@@ -319,7 +319,7 @@ static void at_point(struct passes passes, bool called)
 	}
 	if (!passes.begins || !begins_count)
 		return;
-	if (state == INSIDE) {
+	if (state == INSIDE && !begin_anew(passes.begins)) {
 		overlapping++;
 	} else if (told_windows == MOST_TOLD) {
 		untold++;

@@ -9,9 +9,11 @@
  *   d FIRST END                code in which the CPU idles
  *   s FIRST END                the code that goes from task to task: its instruction that loads the
  *                              stack pointer names the next one by where it loads it from
- *   w WINDOW ORIGINS TASK NTH  a window: why the kernel must be executing when it begins, a sum of
+ *   w WINDOW ORIGINS HOW NTH   a window: why the kernel must be executing when it begins, a sum of
  *                              enum origin, or 0 for any reason; 1 if it ends only in the task in
- *                              which it began; which of the begins after a begin marker counts,
+ *                              which it began, plus 2 if a begin while it is open begins it
+ *                              anew, plus 4 if what is recorded lasts from its first rdtsc to its
+ *                              last; which of the begins after a begin marker counts,
  *                              or 0 for all
  *   b WINDOW ADDRESS FIRST END it begins when the instruction at ADDRESS is next, ...
  *   e WINDOW ADDRESS FIRST END ... and ends so, if control comes there from an instruction in the
@@ -59,7 +61,7 @@ static size_t entry_count, idle_count;
 static struct range switch_code;
 static struct {
 	uint32_t origins, nth;
-	bool same_task, ends_in_program;
+	bool same_task, latest, stamped, ends_in_program;
 } windows_asked[MOST_WINDOWS];
 static uint8_t window_of[MOST_POINT_PATHS];	/* by the path's index, plus 1; 0: none */
 static bool returns_wanted;
@@ -113,7 +115,9 @@ static bool read_fact(const char *line)
 		if (numbers[0] >= MOST_WINDOWS || count != 5)
 			return false;
 		windows_asked[numbers[0]].origins = numbers[1];
-		windows_asked[numbers[0]].same_task = numbers[2];
+		windows_asked[numbers[0]].same_task = numbers[2] & 1;
+		windows_asked[numbers[0]].latest = numbers[2] & 2;
+		windows_asked[numbers[0]].stamped = numbers[2] & 4;
 		windows_asked[numbers[0]].nth = numbers[3];
 		return true;
 	case 'b': case 'e': case 'B': case 'E':
@@ -295,6 +299,16 @@ static inline void points_opened(uint32_t windows)
 	for (size_t window = 0; windows >> window; window++)
 		if (windows >> window & 1)
 			watched[window].task_at_begin = task;
+}
+
+/* Which of these windows a begin begins anew while they are open. */
+static inline uint32_t begin_anew(uint32_t windows)
+{
+	uint32_t anew = 0;
+
+	for (size_t window = 0; windows >> window; window++)
+		anew |= (uint32_t)windows_asked[window].latest << window;
+	return anew & windows;
 }
 
 /* The window of this path, if it has one. */

@@ -78,7 +78,7 @@ static uint64_t last_address;
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE };
+enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE, DROP, BEGIN_STAMPED };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
 
 static void record(enum tag tag)
@@ -201,7 +201,10 @@ static void begin(void)
 	inside = true;
 	executed = run_count = last_address = 0;
 	last_number = -1;
-	record(chosen ? BEGIN_WHOLE : BEGIN);
+	if (!chosen)
+		record(BEGIN);
+	else
+		record(windows_asked[__builtin_ctz(chosen)].stamped ? BEGIN_STAMPED : BEGIN_WHOLE);
 	put_unsigned(windows_seen - 1 - skipped());
 }
 
@@ -216,6 +219,15 @@ static void end(void)
 	put_unsigned(windows_seen - 1 - skipped());
 	if (windows_seen >= skipped() + jobs[current].take)
 		stop(ALL_RECORDED);
+}
+
+/* The window that is open is none. */
+static void drop(void)
+{
+	inside = false;
+	windows_seen--;
+	put_run();
+	record(DROP);
 }
 
 static void on_begin(unsigned int vcpu, void *data)
@@ -252,6 +264,8 @@ static void on_spot(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (passes.ends)
 		end();
+	if (begin_anew(passes.begins) && begins_count && inside)
+		drop();
 	if (passes.begins && begins_count && !inside) {
 		points_opened(passes.begins);
 		begin();

@@ -36,8 +36,10 @@ pub struct Wait {
     pub origins: &'static [Origin],
     /// It begins at any of these.
     pub from: &'static [WaitPoint],
-    /// It ends at any of these.
+    /// It ends at any of these, or where a program goes on if there is none here.
     pub to: &'static [WaitPoint],
+    /// Whether a begin while one is open begins it anew.
+    pub latest: bool,
 }
 
 impl Wait {
@@ -57,9 +59,10 @@ const RAISE_TIMER: &[WaitPoint] = &[WaitPoint {
         "raise_softirq",
         "raise_softirq_irqoff",
         "__raise_softirq_irqoff",
+        "raise_timer_softirq",
         "raise_ktimers_thread",
     ],
-    callers: &["run_local_timers", "update_process_times", "raise_timer_softirq", "tick"],
+    callers: &["run_local_timers", "update_process_times", "timer_interrupt"],
 }];
 /// TIMER's handler.
 const ENTER_TIMER: &[WaitPoint] = &[entry(&["run_timer_softirq", "nothing"])];
@@ -79,11 +82,23 @@ const RAISE_NET_RX: &[WaitPoint] = &[WaitPoint {
 const ENTER_NET_RX: &[WaitPoint] = &[entry(&["net_rx_action", "nothing", "receive"])];
 
 const fn timer(path: &'static str, origins: &'static [Origin]) -> Wait {
-    Wait { path, origins, from: RAISE_TIMER, to: ENTER_TIMER }
+    Wait { path, origins, from: RAISE_TIMER, to: ENTER_TIMER, latest: false }
 }
 
 const fn net_rx(path: &'static str, origins: &'static [Origin]) -> Wait {
-    Wait { path, origins, from: RAISE_NET_RX, to: ENTER_NET_RX }
+    Wait { path, origins, from: RAISE_NET_RX, to: ENTER_NET_RX, latest: false }
+}
+
+/// An interrupt's first instruction, of the devices that give the tick.
+const INTERRUPT: &[WaitPoint] =
+    &[entry(&["asm_common_interrupt", "asm_sysvec_apic_timer_interrupt", "entry_timer"])];
+
+/// HI on the lab kernel, raised by its own handler.
+const fn again(path: &'static str) -> Wait {
+    const RAISE: &[WaitPoint] =
+        &[WaitPoint { functions: &["raise_softirq"], callers: &["raise_again"] }];
+    const ENTER: &[WaitPoint] = &[entry(&["raise_again"])];
+    Wait { path, origins: &[], from: RAISE, to: ENTER, latest: false }
 }
 
 /// All paths that are waits.
@@ -95,6 +110,38 @@ pub const WAITS: &[Wait] = &[
     net_rx("softirq.net-rx+idle", &[Origin::Idle]),
     net_rx("softirq.net-rx+hlt", &[Origin::Idle]),
     net_rx("softirq.net-rx+calls", &[Origin::Program]),
+    again("softirq.again+user"),
+    again("softirq.again+idle"),
+    again("softirq.again+slice"),
+    Wait {
+        path: "wake.switch",
+        origins: &[],
+        from: &[entry(&["try_to_wake_up", "wake_up_task"])],
+        to: &[entry(&["finish_task_switch", "finish_switch"])],
+        latest: false,
+    },
+    Wait {
+        path: "irq.softirq",
+        origins: &[Origin::Program],
+        from: INTERRUPT,
+        to: &[entry(&["handle_softirqs", "__do_softirq", "softirq_run"])],
+        // Most interrupts have none.
+        latest: true,
+    },
+    Wait {
+        path: "timer.expire",
+        origins: &[],
+        from: INTERRUPT,
+        to: &[entry(&["hrtimer_wakeup", "wake_sleeper"])],
+        latest: true,
+    },
+    Wait {
+        path: "fault.return",
+        origins: &[Origin::Program],
+        from: &[entry(&["asm_exc_page_fault", "exception_14"])],
+        to: &[],
+        latest: false,
+    },
 ];
 
 #[cfg(test)]
@@ -106,7 +153,7 @@ mod tests {
     fn each_wait_is_of_a_path_that_is_one() {
         for wait in WAITS {
             let (_, path) = Suite::Exact.find(wait.path).expect("a path");
-            assert!(matches!(path.kind, Kind::SoftirqWait(_)), "{}", wait.path);
+            assert!(matches!(path.kind, Kind::Wait(_)), "{}", wait.path);
         }
     }
 }

@@ -12,9 +12,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
-pub(crate) use self::own::{
-    Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs,
-};
+pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};

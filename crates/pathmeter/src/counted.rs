@@ -49,10 +49,10 @@ impl Counted {
     ) -> Option<Result<PathCounts, String>> {
         match Suite::Exact.paths().get(index)?.kind {
             Kind::Windows(_) => Some(self.counts(index, outcome)),
-            Kind::SoftirqWait(samples) if outcome.runs.iter().all(Vec::is_empty) => {
+            Kind::Wait(samples) if outcome.runs.iter().all(Vec::is_empty) => {
                 Some(self.waits(index, outcome.runs.len(), samples as usize))
             }
-            Kind::Check | Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => None,
+            Kind::Check | Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => None,
         }
     }
 
@@ -89,7 +89,11 @@ impl Counted {
         let (mut retired, mut windows, mut lower_bounds) = (Vec::new(), Vec::new(), Vec::new());
         for run in 0..runs {
             let path = self.path(executions.get(run).copied())?;
-            let counted = path.windows.iter().take(samples);
+            // Of a path with a begin marker a window, the warm-up is left out.
+            let marked = path.windows.iter().map(|window| window.marker).max().unwrap_or(0);
+            let warm = if marked > WARMUP { WARMUP } else { 0 };
+            let after_warmup = path.windows.iter().filter(|window| window.marker > warm);
+            let counted = after_warmup.take(samples);
             let of_run: Vec<_> = counted
                 .map(|window| Ok((self.events(window)?, window.ended)))
                 .collect::<Result<_, String>>()?;
@@ -214,7 +218,8 @@ mod tests {
     }
 
     fn path(windows: &[Option<u32>]) -> CountedPath {
-        let window = |events: &Option<u32>| CountedWindow { events: *events, marker: 0, ended: true };
+        let window =
+            |events: &Option<u32>| CountedWindow { events: *events, marker: 0, ended: true };
         let windows = windows.iter().map(window).collect();
         CountedPath { windows, ..CountedPath::default() }
     }

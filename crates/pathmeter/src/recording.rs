@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use pathmeter_catalogue::{WARMUP, Wait};
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
-use pathmeter_catalogue::WARMUP;
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
-use pathmeter_vm::{PathOutcome, PathStatus, Progress, Recorded};
+use pathmeter_vm::{PathStatus, Progress, Recorded};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -76,7 +76,8 @@ pub(crate) fn recorded(
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
-    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> = paths.iter().map(|_| None).collect();
+    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> =
+        paths.iter().map(|_| None).collect();
     // Each window is recorded in a guest of its own, as it is counted; all else in one.
     let mut left: Vec<usize> = (0..paths.len()).collect();
     while let Some(first) = left.first() {
@@ -102,21 +103,28 @@ fn recorded_in_one(
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
+    let waits = waits::points(session, image, progress)?;
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
             let paths = indexes.iter().copied();
             (waits::table_of(session, image, window, paths, progress)?, u64::from(WARMUP))
         }
-        None => (waits::points(session, image, progress)?.table, 0),
+        None => (waits.table.clone(), 0),
     };
     let points = (&table, warm);
     let recorded =
         session.record(image, &indexes, points, progress, |_, trace| decode(trace, names))?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
+        if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
+            return Err(Failure::unexplained(image.name(), path.name, why));
+        }
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-        checked(window, &recorded.trace, &recorded.outcome)
+        // A window between two points has no stamps, and so no sample of the guest's own clock.
+        let clock = path.window.is_none().then_some(&recorded.outcome.runs);
+        let waits = Wait::of(path.name).is_some();
+        checked(window, &recorded.trace, (&recorded.outcome.status, waits), clock)
             .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
     };
     Ok(paths.iter().zip(recorded).map(window).collect())
@@ -127,9 +135,10 @@ fn recorded_in_one(
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
-    outcome: &PathOutcome,
+    (status, waits): (&PathStatus, bool),
+    clock: Option<&Vec<Vec<u64>>>,
 ) -> Result<SubjectWindow, String> {
-    match &outcome.status {
+    match status {
         PathStatus::Ok => {}
         PathStatus::Unsupported(reason) | PathStatus::Failed(reason) => return Err(reason.clone()),
     }
@@ -138,8 +147,10 @@ fn checked(
     }
     let window = window.ok_or_else(|| why_none(recording))?;
     let steps = window.window.clock;
-    let samples = outcome.runs.iter().flatten();
-    if samples.clone().next().is_none() || samples.clone().any(|sample| *sample == steps) {
+    let samples = clock.into_iter().flatten().flatten();
+    // In a wait the CPU may have idled: the clock went on, and nothing was executed.
+    let fits = |sample: &u64| *sample == steps || (waits && *sample > steps);
+    if samples.clone().next().is_none() || samples.clone().any(fits) {
         return Ok(window);
     }
     let clock: Vec<_> = samples.take(5).collect();

@@ -1,6 +1,6 @@
 //! `--only`: which paths are shown and written.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_catalogue::{Kind, Suite, Wait};
 use pathmeter_model::Measurement;
 use wildmatch::WildMatch;
 
@@ -53,7 +53,13 @@ pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         return Err(unknown(name, &names));
     };
-    path.kind.recordable().map(|()| index).map_err(|why| Failure::Usage {
+    let recordable = match path.kind {
+        Kind::Wait(_) if Wait::of(path.name).is_none() => {
+            Err("each of its samples is a mean of many requests")
+        }
+        kind => kind.recordable(),
+    };
+    recordable.map(|()| index).map_err(|why| Failure::Usage {
         message: format!("{name} has no window to record"),
         help: why.into(),
     })
@@ -109,7 +115,7 @@ mod tests {
         assert_eq!(one_path("syscall.getppid").ok(), Some(0));
         for (name, why) in [
             ("flags.isolation", "check"),
-            ("softirq.net-rx", "the kernel's own records"),
+            ("softirq.round-trip", "a mean of many requests"),
             ("ioctl.native+2cpu", "both CPUs"),
         ] {
             let failure = one_path(name).unwrap_err();

@@ -15,9 +15,9 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, Execution, FIRMWARE, Firmware, Initramfs,
-    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
-    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, Execution, FIRMWARE, Firmware,
+    Initramfs, Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress,
+    Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 use serde::Serialize;
 

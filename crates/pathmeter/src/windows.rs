@@ -35,9 +35,10 @@ pub(crate) fn measure(
     if rows.is_empty() {
         return Err(Failure::Usage {
             message: format!("{}: the window {window} began in no path", image.name().display()),
-            help: "is that function executed, and called so? `pathmeter explain PATH` shows what a \
+            help:
+                "is that function executed, and called so? `pathmeter explain PATH` shows what a \
                    path executes"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     Ok(rows)

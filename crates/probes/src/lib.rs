@@ -53,6 +53,7 @@ pub mod task;
 mod tcp;
 pub mod text;
 pub mod vdso;
+mod wait;
 
 use pathmeter_catalogue::Suite;
 use probe::{Probes, linked};
@@ -76,6 +77,7 @@ const GROUPS: &[Probes] = &[
     signal::PROBES,
     ipc::PROBES,
     tcp::PROBES,
+    wait::PROBES,
 ];
 
 /// The probes of a suite: one for each of its paths, in their order. That it is so, and that no

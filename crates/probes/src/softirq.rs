@@ -31,6 +31,11 @@ pub(crate) const PROBES: Probes = &[
     ("softirq.round-trip", round_trip),
 ];
 
+/// Has ticks come while a program computes, of which some raise TIMER.
+pub(crate) fn timer_over_program(report: &mut ProbeReport) -> Outcome {
+    timer_user(report)
+}
+
 fn timer_user(report: &mut ProbeReport) -> Outcome {
     if lab::records_softirqs() { ring::timer_user(report) } else { raises::timer_user(report) }
 }

@@ -483,7 +483,8 @@ mod tests {
     #[test]
     fn windows_alike_are_kept_once_and_one_that_was_not_told_has_its_place() {
         let piece = [[0, 1, 1, 1, 0, 0]];
-        let stream = path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2).numbers(&[7]);
+        let stream =
+            path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2).numbers(&[7]);
         let counting = stream.window([0; 8], &piece).count();
         assert_eq!(told(&counting), [vec![Some(0), Some(0), None], vec![Some(0)]]);
         assert_eq!(counting.paths[1].index, 7);

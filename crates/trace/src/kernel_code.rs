@@ -40,7 +40,10 @@ impl<'a> KernelCode<'a> {
     }
 
     /// Functions whose names begin so, by name.
-    pub(crate) fn starting_with(&self, prefix: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
+    pub(crate) fn starting_with(
+        &self,
+        prefix: &'static str,
+    ) -> impl Iterator<Item = (&'a str, u64)> {
         let from = self.by_name.range(prefix..).map(|(name, address)| (*name, *address));
         from.take_while(move |(name, _)| name.starts_with(prefix))
     }

@@ -12,6 +12,11 @@ pub struct PointWindow {
     pub origins: Origins,
     /// Whether it ends only in the task in which it began.
     pub same_task: bool,
+    /// Whether a begin while the window is open begins it anew.
+    pub latest: bool,
+    /// Whether it lasts from the first `rdtsc` in it to the last, where the kernel itself takes the
+    /// time of both points.
+    pub stamped: bool,
     /// Which of the begins after a path's begin marker counts, from 1; 0 for all.
     pub nth: u32,
     /// It begins at any of these, ...
@@ -88,14 +93,14 @@ impl PointWindow {
     /// FROM and TO are each `FUNCTION`, `FUNCTION:return`, `FUNCTION+0xOFFSET`, `0xADDRESS`, or
     /// `user`, the first instruction of a program; `@CALLER` after it says from which function
     /// control must come. Conditions are `from=ORIGIN` (`user`, `call`, `kernel` or `idle`, several
-    /// with `+` between), `same-task` and `nth=N`.
+    /// with `+` between), `same-task`, `latest` and `nth=N`.
     ///
     /// # Errors
     /// What of it can't be understood, as a sentence for the user.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let (name, rest) = text
-            .split_once('=')
-            .ok_or("it has no name: NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch")?;
+        let (name, rest) = text.split_once('=').ok_or(
+            "it has no name: NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch",
+        )?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
         if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
             return Err(format!(
@@ -115,6 +120,8 @@ impl PointWindow {
             name: name.to_owned(),
             origins: Origins::default(),
             same_task: false,
+            latest: false,
+            stamped: false,
             nth: 0,
             from: vec![from],
             to: vec![Point::parse(to)?],
@@ -124,14 +131,19 @@ impl PointWindow {
     }
 
     fn add(&mut self, condition: &str) -> Result<(), String> {
-        if condition == "same-task" {
-            self.same_task = true;
-            return Ok(());
+        match condition {
+            "same-task" => self.same_task = true,
+            "latest" => self.latest = true,
+            other => return self.add_value(other),
         }
+        Ok(())
+    }
+
+    fn add_value(&mut self, condition: &str) -> Result<(), String> {
         let unknown = || {
             format!(
-                "`{condition}` is no condition: there are same-task, nth=N, and from= user, call, \
-                 kernel or idle"
+                "`{condition}` is no condition: there are same-task, latest, nth=N, and from= user, \
+                 call, kernel or idle"
             )
         };
         match condition.split_once('=').ok_or_else(unknown)? {
@@ -182,8 +194,9 @@ impl Place {
         }
         match text.split_once('+') {
             Some((function, offset)) => {
-                let offset = hexadecimal(offset)
-                    .unwrap_or_else(|| Err(format!("`{offset}` is no offset: write 0x and digits")))?;
+                let offset = hexadecimal(offset).unwrap_or_else(|| {
+                    Err(format!("`{offset}` is no offset: write 0x and digits"))
+                })?;
                 Ok(Self::Function(symbol(function)?, offset))
             }
             None => Ok(Self::Function(symbol(text)?, 0)),
@@ -211,9 +224,8 @@ fn symbol(text: &str) -> Result<String, String> {
 /// As [`PointWindow::parse`] reads it.
 impl fmt::Display for PointWindow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let joined = |points: &[Point]| {
-            points.iter().map(Point::to_string).collect::<Vec<_>>().join("|")
-        };
+        let joined =
+            |points: &[Point]| points.iter().map(Point::to_string).collect::<Vec<_>>().join("|");
         write!(f, "{}={}..{}", self.name, joined(&self.from), joined(&self.to))?;
         let origins: Vec<_> = Origins::WORDS
             .iter()
@@ -225,6 +237,9 @@ impl fmt::Display for PointWindow {
         }
         if self.same_task {
             f.write_str(",same-task")?;
+        }
+        if self.latest {
+            f.write_str(",latest")?;
         }
         if self.nth > 0 {
             write!(f, ",nth={}", self.nth)?;
@@ -260,7 +275,7 @@ mod tests {
             "wake=try_to_wake_up..finish_task_switch",
             "a.b-c=ksys_read..ksys_read:return,same-task",
             "x=raise_softirq@run_local_timers..run_timer_softirq,from=user+idle",
-            "irq=asm_common_interrupt..user,nth=3",
+            "irq=asm_common_interrupt..user,latest,nth=3",
             "at=do_idle+0x1f..0xffffffff81000010",
         ] {
             assert_eq!(PointWindow::parse(text).unwrap().to_string(), text);

@@ -21,7 +21,9 @@ pub enum PointsError {
         functions: Vec<String>,
     },
     /// A name is that of several functions.
-    #[error("this kernel has {count} functions that are called {function}: name one by its address")]
+    #[error(
+        "this kernel has {count} functions that are called {function}: name one by its address"
+    )]
     Ambiguous {
         /// The name.
         function: String,
@@ -67,14 +69,8 @@ const ENTRY_TABLES: [&str; 2] = ["irq_entries_start", "spurious_entries_start"];
 /// `x86/switch.S`.
 const SWITCHES: [&str; 2] = ["__switch_to_asm", "switch_to"];
 /// What the names of other entries begin with: on Linux, and in the lab kernel.
-const ENTRY_PREFIXES: [&str; 6] = [
-    "asm_exc_",
-    "asm_sysvec_",
-    "entry_network",
-    "entry_reschedule",
-    "entry_test",
-    "entry_timer",
-];
+const ENTRY_PREFIXES: [&str; 6] =
+    ["asm_exc_", "asm_sysvec_", "entry_network", "entry_reschedule", "entry_test", "entry_timer"];
 
 /// The table of a kernel's points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,7 +107,8 @@ impl<'a> PointFinder<'a> {
             // Writing to a String can't fail, here and below.
             let _ = writeln!(table.text, "{letter} {first:x} {end:x}");
         };
-        for (name, address) in ENTRY_PREFIXES.iter().flat_map(|start| self.code.starting_with(start))
+        for (name, address) in
+            ENTRY_PREFIXES.iter().flat_map(|start| self.code.starting_with(start))
         {
             if entries < MAX_RANGES - ENTRY_TABLES.len() && !name.contains('.') {
                 range('i', address, address + 1);
@@ -141,8 +138,10 @@ impl<'a> PointFinder<'a> {
         paths: impl IntoIterator<Item = usize>,
     ) -> Result<(), PointsError> {
         let number = table.windows;
-        let (origins, task) = (window.origins.bits(), u8::from(window.same_task));
-        let mut text = format!("w {number:x} {origins:x} {task:x} {:x}\n", window.nth);
+        let flags = [window.same_task, window.latest, window.stamped].into_iter().enumerate();
+        let how: u8 = flags.map(|(bit, flag)| u8::from(flag) << bit).sum();
+        let origins = window.origins.bits();
+        let mut text = format!("w {number:x} {origins:x} {how:x} {:x}\n", window.nth);
         let mut points = 0;
         for (letters, asked) in [(['b', 'B'], &window.from), (['e', 'E'], &window.to)] {
             points += self.points(&mut text, number, letters, asked)?;
@@ -173,8 +172,7 @@ impl<'a> PointFinder<'a> {
                 lines.push(format!("U {window:x} 0 0 0"));
                 continue;
             }
-            let letter =
-                if matches!(point.place, Place::Return(_)) { at_return } else { at_entry };
+            let letter = if matches!(point.place, Place::Return(_)) { at_return } else { at_entry };
             let callers: Vec<(u64, u64)> =
                 point.callers.iter().flat_map(|caller| self.named(caller)).collect();
             let from = match (point.callers.is_empty(), callers.is_empty()) {
@@ -190,7 +188,9 @@ impl<'a> PointFinder<'a> {
             }
         }
         if lines.is_empty() {
-            return Err(PointsError::Missing { functions: points.iter().map(Point::to_string).collect() });
+            return Err(PointsError::Missing {
+                functions: points.iter().map(Point::to_string).collect(),
+            });
         }
         for line in &lines {
             let _ = writeln!(text, "{line}");

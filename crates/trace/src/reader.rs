@@ -113,8 +113,12 @@ pub enum Item {
     Instruction(Instruction),
     /// A window opens.
     Begin(u64),
-    /// A window begins that has no stamps: all of it counts. Its number.
+    /// What was open is no window after all.
+    Dropped,
+    /// A window between two points of the kernel opens: all of it counts. Its number.
     BeginWhole(u64),
+    /// The same of one that counts from its first stamp to its last.
+    BeginStamped(u64),
     /// The open window closes.
     End(u64),
     /// The instructions `first`, `first + 1`, … began to execute, `count` of them.
@@ -247,6 +251,8 @@ impl<R: Read> Reader<R> {
             8 => self.begin().map(Item::BeginWhole),
             3 => self.end(),
             7 => self.stop(),
+            9 => self.dropped(),
+            10 => self.begin().map(Item::BeginStamped),
             _ => Err(Fault::What("an unknown record")),
         }
     }
@@ -278,6 +284,13 @@ impl<R: Read> Reader<R> {
         self.windows += 1;
         (self.open, self.next, self.executed, self.access) = (Some(window), 0, false, 0);
         Ok(window)
+    }
+
+    fn dropped(&mut self) -> Result<Item, Fault> {
+        match self.open.take() {
+            Some(_) => Ok(Item::Dropped),
+            None => Err(Fault::What("a window is dropped that is not open")),
+        }
     }
 
     fn end(&mut self) -> Result<Item, Fault> {

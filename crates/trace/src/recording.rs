@@ -101,8 +101,11 @@ impl Decoder<'_> {
                 Item::Store(access) => self.window.store(&self.program, access),
                 Item::Instruction(instruction) => self.program.define(&instruction),
                 Item::Begin(_) => self.window.open(),
-                Item::BeginWhole(_) => self.window.open_whole(),
+                Item::BeginWhole(_) => self.window.open_wait(true),
+                Item::BeginStamped(_) => self.window.open_wait(false),
                 Item::End(window) => self.close(window),
+                // The next begin forgets all of it.
+                Item::Dropped => {}
                 Item::Stop(stop) => return Ok(Some(stop)),
             }
         }
@@ -119,7 +122,11 @@ impl Decoder<'_> {
         let is_interrupted = self.window.interrupts > 0;
         self.windows.interrupted += u64::from(is_interrupted);
         // Between two points of the kernel, interrupts belong to what is asked for.
-        let tallied = if is_interrupted && !self.window.whole { &mut self.interrupted } else { &mut self.clean };
+        let tallied = if is_interrupted && !self.window.waits {
+            &mut self.interrupted
+        } else {
+            &mut self.clean
+        };
         let total = self.window.total.instructions;
         let touched = self.window.lines.together();
         if tallied.note(total, touched) {

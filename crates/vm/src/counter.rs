@@ -4,7 +4,9 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
-use crate::{Progress, Request, VmError, guest::Extra, machine::fd, memory_file::memory_file, plugin::Plugin};
+use crate::{
+    Progress, Request, VmError, guest::Extra, machine::fd, memory_file::memory_file, plugin::Plugin,
+};
 
 /// What a guest's windows are counted with.
 pub(crate) struct Counter<'a, C> {

@@ -28,7 +28,7 @@ pub(crate) fn reason(path: &Path) -> Option<&'static str> {
     named.map(|(_, reason)| *reason).or_else(|| match path.kind {
         Kind::Check => Some(CHECK),
         // Beyond the named ones these need the lab's devices.
-        Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => Some(LAB),
+        Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => Some(LAB),
         // Linux lets no program at IOPL 3 keep interrupts out; a probe that tried would ask by a
         // number that a later Linux may use for a call of its own.
         Kind::Windows(_) if path.name.starts_with("switch.iopl") => Some(LAB),

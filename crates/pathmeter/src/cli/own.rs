@@ -199,7 +199,7 @@ pub(crate) struct WindowArgs {
     /// Written NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch. A point is FUNCTION,
     /// FUNCTION:return, FUNCTION+0xOFFSET, 0xADDRESS, or `user`, the next instruction of a program;
     /// @CALLER after it says from which function control must come. Conditions follow after commas:
-    /// same-task, nth=N, from=user, call, kernel or idle (docs/waits.md).
+    /// same-task, latest, nth=N, from=user, call, kernel or idle (docs/waits.md).
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = PointWindow::parse)]
     pub(crate) window: Vec<PointWindow>,
 }
