@@ -57,15 +57,17 @@ static void begin_window(uint32_t number, const struct counts *now)
 		window->outside++;
 		return;
 	}
-	if (window->open) {
+	if (window->open && !begin_anew(1u << number)) {
 		window->overlapping++;
 		return;
 	}
-	tell_window(number);
-	note_region(FIRST_WINDOW_NAME + number, true);
+	if (!window->open) {
+		tell_window(number);
+		note_region(FIRST_WINDOW_NAME + number, true);
+		window->open = true;
+		window->count++;
+	}
 	points_opened(1u << number);
-	window->open = true;
-	window->count++;
 	/* A number as a frame's, for its lines. */
 	window->begun_at = ++account.frames;
 	window->begin = *now;
