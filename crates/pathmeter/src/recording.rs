@@ -148,10 +148,15 @@ fn checked(
     let window = window.ok_or_else(|| why_none(recording))?;
     let steps = window.window.clock;
     let samples = clock.into_iter().flatten().flatten();
-    // In a wait the CPU may have idled: the clock went on, and nothing was executed.
-    let fits = |sample: &u64| *sample == steps || (waits && *sample > steps);
-    if samples.clone().next().is_none() || samples.clone().any(fits) {
+    if samples.clone().next().is_none() || samples.clone().any(|sample| *sample == steps) {
         return Ok(window);
+    }
+    // In a wait the CPU may have idled: the clock went on, and nothing was executed.
+    let number = usize::try_from(window.window.window).unwrap_or(usize::MAX);
+    if let Some(idle) = samples.clone().nth(number).and_then(|sample| sample.checked_sub(steps))
+        && waits
+    {
+        return Ok(SubjectWindow { idle, ..window });
     }
     let clock: Vec<_> = samples.take(5).collect();
     Err(format!("{steps} steps of the clock were recorded, but the clock counted {clock:?}"))
