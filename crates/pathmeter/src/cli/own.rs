@@ -103,8 +103,8 @@ pub(crate) struct RunArgs {
     pub(crate) region_function: Vec<String>,
     /// Measure what the kernel executes between two points while the program runs; repeated
     ///
-    /// Written as for `measure`, NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch or
-    /// read=ksys_read..ksys_read:return. One more condition, inside=REGION, counts only windows
+    /// Written as for `measure`, such as `wake=try_to_wake_up..finish_task_switch` or
+    /// `read=ksys_read..ksys_read:return`. One more condition, `inside=REGION`, counts only windows
     /// that begin while that region of the program is open (docs/own-programs.md).
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
     pub(crate) window: Vec<ProgramWindow>,

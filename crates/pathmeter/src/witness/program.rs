@@ -138,7 +138,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use pathmeter_trace::{AccountKind, AccountRow, Lost};
+    use pathmeter_trace::{AccountRow, Lost, RowKind};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;
@@ -149,7 +149,7 @@ mod tests {
 
     fn row(steps: u64, checks: u64, faults: u64) -> AccountRow {
         AccountRow {
-            kind: AccountKind::User,
+            kind: RowKind::User,
             id: 0,
             calls: 1,
             steps,
@@ -163,7 +163,10 @@ mod tests {
 
     fn in_qemu(run: Result<Vec<AccountRow>, Lost>) -> RanProgram<Accounts> {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let run = run.map(|rows| Account { idled: 0, rows, regions, misuses, cells });
+        let run = run.map(|rows| {
+            let windows = Vec::new();
+            Account { idled: 0, rows, regions, misuses, cells, windows }
+        });
         RanProgram {
             release: None,
             firmware: Firmware::Own,
