@@ -163,10 +163,10 @@ fn proposed(window: &PointWindow, finder: &PointFinder<'_>) -> String {
         .filter(|name| functions.binary_search(&name.as_str()).is_err())
         .flat_map(|name| close_to(name, &functions))
         .collect();
-    match close.is_empty() {
-        true => WHERE.to_owned(),
-        false => format!("did you mean {}? {WHERE}", close.join(", ")),
+    if close.is_empty() {
+        return WHERE.to_owned();
     }
+    format!("did you mean {}? {WHERE}", close.join(", "))
 }
 
 fn row(
@@ -177,10 +177,9 @@ fn row(
 ) -> PathResult {
     let checks = checks(all, lines);
     if sampled.iter().all(Vec::is_empty) {
-        let reason = match all.iter().any(|window| window.count > 0) {
-            true => "it began in the first run only, which is cold",
-            false => "it never began",
-        };
+        let ever = all.iter().any(|window| window.count > 0);
+        let only_cold = "it began in the first run only, which is cold";
+        let reason = if ever { only_cold } else { "it never began" };
         return PathResult::failed(name, Unit::Instructions, reason).noticing(checks);
     }
     let samples: Vec<Vec<u64>> = sampled
@@ -195,11 +194,11 @@ fn row(
 /// What else is known of a window: in all runs together, or the median of its executions.
 fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
     let windows = || all.iter().flat_map(|window| &window.windows);
-    let sum = |count: fn(&AccountWindow) -> u64| {
-        all.iter().map(count).fold(0_u64, |sum, count| sum.saturating_add(count))
-    };
+    let sum = |count: fn(&AccountWindow) -> u64| all.iter().map(count).fold(0, u64::saturating_add);
     let mut loose = LoosePoints::default();
-    all.iter().for_each(|window| loose.add(window.loose));
+    for window in all {
+        loose.add(window.loose);
+    }
     let always = [
         ("executions", sum(|window| window.count)),
         ("user code", median(windows().map(|window| window.counts.user))),
