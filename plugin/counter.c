@@ -314,9 +314,9 @@ static void stamp(void)
 static void end_window(void);
 
 /* Control comes to a block at which the chosen window begins or ends. */
-static void at_point(unsigned int passes, bool called)
+static void at_point(struct passes passes, bool called)
 {
-	if (passes & PASSES_END) {
+	if (passes.ends) {
 		if (state == INSIDE) {
 			stamp();
 			end_window();
@@ -324,15 +324,15 @@ static void at_point(unsigned int passes, bool called)
 			loose_ends += observed;
 		}
 	}
-	if (!(passes & PASSES_BEGIN) || !begins_count)
+	if (!passes.begins || !begins_count)
 		return;
-	if (state == INSIDE && !begins_anew()) {
+	if (state == INSIDE && !begin_anew(passes.begins)) {
 		overlapping++;
 	} else if (told_windows == MOST_TOLD) {
 		untold++;
 	} else {
 		begin_window();
-		points_opened();
+		points_opened(passes.begins);
 		stamp();
 		entered = called;
 	}
@@ -346,7 +346,7 @@ static void on_block(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (state == INSIDE)
 		leave(now - before, next->start);
-	if (chosen == NO_WINDOW && state != OUTSIDE && current->stamp &&
+	if (!chosen && state != OUTSIDE && current->stamp &&
 	    now - before == current->size) {
 		if (state == BEGUN)
 			begin_window();
@@ -356,9 +356,9 @@ static void on_block(unsigned int vcpu, void *data)
 		woke(now);
 	if (point_count) {
 		bool called = before_this.call;
-		unsigned int passes = pass(&next->spot);
+		struct passes passes = pass(&next->spot);
 
-		if (passes)
+		if (passes.begins | passes.ends)
 			at_point(passes, called);
 	}
 	before = now;
@@ -549,7 +549,10 @@ static void end_window(void)
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
-	const uint64_t numbers[] = { overlapping, loose_ends, untold, elsewhere, hidden };
+	const struct watched *also = &watched[chosen ? __builtin_ctz(chosen) : 0];
+	const uint64_t numbers[] = {
+		overlapping, loose_ends, untold, also->elsewhere, also->hidden,
+	};
 
 	if (!observed)
 		return;
@@ -565,7 +568,8 @@ static void end_observation(void)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		put_unsigned(numbers[i]);
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = told_windows = elsewhere = hidden = 0;
+	overlapping = loose_ends = untold = told_windows = 0;
+	memset(watched, 0, sizeof(watched));
 	flush();
 }
 
@@ -573,7 +577,7 @@ static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen == NO_WINDOW) {
+	if (!chosen) {
 		state = BEGUN;
 		return;
 	}
@@ -587,7 +591,7 @@ static void on_end(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen != NO_WINDOW) {
+	if (chosen) {
 		if (begins_count)
 			begins_count = false;
 		else
@@ -607,7 +611,7 @@ static void on_path(unsigned int vcpu, void *data)
 	(void)vcpu;
 	(void)data;
 	end_observation();
-	chosen = NO_WINDOW;
+	choose_windows(0);
 	state = OUTSIDE;
 	told_windows = 0;
 	if (!instrumented) {
@@ -631,7 +635,7 @@ static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, v
 	put(PATH);
 	put_unsigned(path);
 	flush();
-	choose_window(path);
+	choose_windows(window_of_path(path));
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -736,7 +740,8 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 						 (void *)string_accesses(instruction));
 		after_path = mark == PATH_MARKER;
 		if (loads_stack(instruction->bytes, address - instruction->length))
-			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 	}
 }
 

@@ -209,6 +209,7 @@ mod tests {
             open: 0,
             checks,
             faults: 0,
+            idle_unknown: false,
             entries: vec![],
         }
     }

@@ -38,7 +38,7 @@ pub enum PointsError {
 /// Most points of a table; `plugin/points.h` takes as many.
 const MAX_POINTS: usize = 256;
 /// Most windows, likewise.
-const MAX_WINDOWS: usize = 32;
+pub(crate) const MAX_WINDOWS: usize = 32;
 /// Most ranges of code of one kind, likewise.
 const MAX_RANGES: usize = 512;
 
@@ -94,6 +94,11 @@ impl<'a> PointFinder<'a> {
     /// It is no such text, or has no function.
     pub fn new(kallsyms: &'a [u8]) -> Result<Self, PointsError> {
         Ok(Self { code: KernelCode::read(kallsyms)? })
+    }
+
+    /// The names of all functions.
+    pub fn functions(&self) -> impl Iterator<Item = &'a str> {
+        self.code.by_name.keys().copied()
     }
 
     /// A table with no window yet.
