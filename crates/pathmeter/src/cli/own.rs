@@ -193,6 +193,7 @@ pub(crate) struct ProbeArgs {
 
 /// Windows between two points of the kernel.
 #[derive(Debug, Args)]
+#[allow(clippy::doc_markdown, reason = "help is plain text")]
 pub(crate) struct WindowArgs {
     /// Measure what the kernel executes between two points too, as paths PATH/NAME; repeated
     ///
