@@ -137,7 +137,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use pathmeter_trace::{AccountKind, AccountRow, Lost};
+    use pathmeter_trace::{RowKind, AccountRow, Lost};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
 
     fn row(steps: u64, checks: u64, faults: u64) -> AccountRow {
         AccountRow {
-            kind: AccountKind::User,
+            kind: RowKind::User,
             id: 0,
             calls: 1,
             steps,
