@@ -12,7 +12,8 @@
  *   w WINDOW ORIGINS HOW NTH   a window: why the kernel must be executing when it begins, a sum of
  *                              enum origin, or 0 for any reason; 1 if it ends only in the task in
  *                              which it began, plus 2 if a begin while it is open begins it
- *                              anew; which of the begins after a begin marker counts,
+ *                              anew, plus 4 if what is recorded lasts from its first rdtsc to its
+ *                              last; which of the begins after a begin marker counts,
  *                              or 0 for all
  *   b WINDOW ADDRESS FIRST END it begins when the instruction at ADDRESS is next, ...
  *   e WINDOW ADDRESS FIRST END ... and ends so, if control comes there from an instruction in the
@@ -61,7 +62,7 @@ static size_t entry_count, idle_count;
 static struct range switch_code;
 static struct {
 	uint32_t origins, nth;
-	bool same_task, latest, ends_in_program;
+	bool same_task, latest, stamped, ends_in_program;
 } windows_asked[MOST_WINDOWS];
 static uint8_t window_of[MOST_POINT_PATHS];	/* by the path's index, plus 1; 0: none */
 static bool returns_wanted;
@@ -117,6 +118,7 @@ static bool read_fact(const char *line)
 		windows_asked[numbers[0]].origins = numbers[1];
 		windows_asked[numbers[0]].same_task = numbers[2] & 1;
 		windows_asked[numbers[0]].latest = numbers[2] & 2;
+		windows_asked[numbers[0]].stamped = numbers[2] & 4;
 		windows_asked[numbers[0]].nth = numbers[3];
 		return true;
 	case 'b': case 'e': case 'B': case 'E':

@@ -83,7 +83,7 @@ static uint64_t last_address;
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE, DROP };
+enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE, DROP, BEGIN_STAMPED };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
 
 static void record(enum tag tag)
@@ -206,7 +206,10 @@ static void begin(void)
 	inside = true;
 	executed = run_count = last_address = 0;
 	last_number = -1;
-	record(chosen == NO_WINDOW ? BEGIN : BEGIN_WHOLE);
+	if (chosen == NO_WINDOW)
+		record(BEGIN);
+	else
+		record(windows_asked[chosen].stamped ? BEGIN_STAMPED : BEGIN_WHOLE);
 	put_unsigned(windows_seen - 1 - skipped());
 }
 

@@ -62,7 +62,7 @@ const RAISE_TIMER: &[WaitPoint] = &[WaitPoint {
         "raise_timer_softirq",
         "raise_ktimers_thread",
     ],
-    callers: &["run_local_timers", "update_process_times", "raise_timer_softirq", "tick"],
+    callers: &["run_local_timers", "update_process_times", "timer_interrupt"],
 }];
 /// TIMER's handler.
 const ENTER_TIMER: &[WaitPoint] = &[entry(&["run_timer_softirq", "nothing"])];

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use pathmeter_catalogue::WARMUP;
+use pathmeter_catalogue::{WARMUP, Wait};
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
@@ -103,23 +103,28 @@ fn recorded_in_one(
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
+    let waits = waits::points(session, image, progress)?;
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
             let paths = indexes.iter().copied();
             (waits::table_of(session, image, window, paths, progress)?, u64::from(WARMUP))
         }
-        None => (waits::points(session, image, progress)?.table, 0),
+        None => (waits.table.clone(), 0),
     };
     let points = (&table, warm);
     let recorded =
         session.record(image, &indexes, points, progress, |_, trace| decode(trace, names))?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
+        if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
+            return Err(Failure::unexplained(image.name(), path.name, why));
+        }
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
         // A window between two points has no stamps, and so no sample of the guest's own clock.
         let clock = path.window.is_none().then_some(&recorded.outcome.runs);
-        checked(window, &recorded.trace, &recorded.outcome.status, clock)
+        let waits = Wait::of(path.name).is_some();
+        checked(window, &recorded.trace, (&recorded.outcome.status, waits), clock)
             .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
     };
     Ok(paths.iter().zip(recorded).map(window).collect())
@@ -130,7 +135,7 @@ fn recorded_in_one(
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
-    status: &PathStatus,
+    (status, waits): (&PathStatus, bool),
     clock: Option<&Vec<Vec<u64>>>,
 ) -> Result<SubjectWindow, String> {
     match status {
@@ -145,6 +150,13 @@ fn checked(
     let samples = clock.into_iter().flatten().flatten();
     if samples.clone().next().is_none() || samples.clone().any(|sample| *sample == steps) {
         return Ok(window);
+    }
+    // In a wait the CPU may have idled: the clock went on, and nothing was executed.
+    let number = usize::try_from(window.window.window).unwrap_or(usize::MAX);
+    if let Some(idle) = samples.clone().nth(number).and_then(|sample| sample.checked_sub(steps))
+        && waits
+    {
+        return Ok(SubjectWindow { idle, ..window });
     }
     let clock: Vec<_> = samples.take(5).collect();
     Err(format!("{steps} steps of the clock were recorded, but the clock counted {clock:?}"))

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
+use pathmeter_model::SubjectKind;
 use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow};
 use pathmeter_vm::{PathOutcome, PathStatus};
 
@@ -37,7 +38,7 @@ pub(crate) fn points(
     for wait in WAITS {
         let Some((index, _)) = Suite::Exact.find(wait.path) else { continue };
         let added = match &finder {
-            Ok(finder) => finder.add(&mut table, &window(wait), [index]),
+            Ok(finder) => finder.add(&mut table, &window(wait, image), [index]),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = added {
@@ -72,6 +73,11 @@ pub(crate) fn table_of(
 }
 
 impl Points {
+    /// Why the path with this index has no windows, if so.
+    pub(crate) fn why_none(&self, index: usize) -> Option<&str> {
+        self.missing.get(&index).map(String::as_str)
+    }
+
     /// The outcome; of a path that only the counter can measure, and that has no points in this
     /// kernel, that it is unsupported.
     pub(crate) fn or_missing(&self, index: usize, outcome: PathOutcome) -> PathOutcome {
@@ -85,7 +91,10 @@ impl Points {
     }
 }
 
-fn window(wait: &Wait) -> PointWindow {
+/// The lab kernel stamps its softirqs' waits itself: they are recorded from stamp to stamp, so that
+/// they agree with its samples.
+fn window(wait: &Wait, image: &Image) -> PointWindow {
+    let stamps = image.subject().kind == SubjectKind::Lab && wait.path.starts_with("softirq.");
     let origin = |origin: &Origin| match origin {
         Origin::Program => Origins::PROGRAM,
         Origin::Call => Origins::CALL,
@@ -97,6 +106,7 @@ fn window(wait: &Wait) -> PointWindow {
         origins: wait.origins.iter().map(origin).fold(Origins::default(), Origins::or),
         same_task: false,
         latest: wait.latest,
+        stamped: stamps,
         nth: 0,
         from: points_of(wait.from),
         to: match wait.to {

@@ -33,7 +33,7 @@ pub(crate) const PROBES: Probes = &[
 
 /// Has ticks come while a program computes, of which some raise TIMER.
 pub(crate) fn timer_over_program(report: &mut ProbeReport) -> Outcome {
-    raises::timer_user(report)
+    timer_user(report)
 }
 
 fn timer_user(report: &mut ProbeReport) -> Outcome {

@@ -30,7 +30,9 @@ fn wake_switch(report: &mut ProbeReport) -> Outcome {
 }
 
 fn irq_softirq(report: &mut ProbeReport) -> Outcome {
-    softirq::timer_over_program(report)
+    softirq::timer_over_program(report)?;
+    report.forget_samples();
+    Ok(())
 }
 
 fn timer_expire(report: &mut ProbeReport) -> Outcome {

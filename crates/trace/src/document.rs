@@ -47,6 +47,10 @@ pub struct SubjectWindow {
     pub image_sha256: String,
     /// What was recorded.
     pub windows: RecordedWindows,
+    /// Steps of the guest's clock that passed in the window while the CPU waited in `hlt`, and so
+    /// were not executed. Known of waits that the kernel itself stamps; else 0.
+    #[serde(default)]
+    pub idle: u64,
     /// The window that stands for all: the first with the most frequent total.
     pub window: WindowTree,
 }
@@ -80,7 +84,7 @@ impl SubjectWindow {
             unstamped: recording.windows.unstamped,
             alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
         };
-        Some(Self { path, name, image_sha256, windows, window })
+        Some(Self { path, name, image_sha256, windows, idle: 0, window })
     }
 }
 

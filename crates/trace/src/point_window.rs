@@ -14,6 +14,9 @@ pub struct PointWindow {
     pub same_task: bool,
     /// Whether a begin while the window is open begins it anew.
     pub latest: bool,
+    /// Whether it lasts from the first `rdtsc` in it to the last, where the kernel itself takes the
+    /// time of both points.
+    pub stamped: bool,
     /// Which of the begins after a path's begin marker counts, from 1; 0 for all.
     pub nth: u32,
     /// It begins at any of these, ...
@@ -118,6 +121,7 @@ impl PointWindow {
             origins: Origins::default(),
             same_task: false,
             latest: false,
+            stamped: false,
             nth: 0,
             from: vec![from],
             to: vec![Point::parse(to)?],

@@ -133,9 +133,10 @@ impl<'a> PointFinder<'a> {
         paths: impl IntoIterator<Item = usize>,
     ) -> Result<(), PointsError> {
         let number = table.windows;
-        let (origins, task) =
-            (window.origins.bits(), u8::from(window.same_task) | u8::from(window.latest) << 1);
-        let mut text = format!("w {number:x} {origins:x} {task:x} {:x}\n", window.nth);
+        let flags = [window.same_task, window.latest, window.stamped].into_iter().enumerate();
+        let how: u8 = flags.map(|(bit, flag)| u8::from(flag) << bit).sum();
+        let origins = window.origins.bits();
+        let mut text = format!("w {number:x} {origins:x} {how:x} {:x}\n", window.nth);
         let mut points = 0;
         for (letters, asked) in [(['b', 'B'], &window.from), (['e', 'E'], &window.to)] {
             points += self.points(&mut text, number, letters, asked)?;

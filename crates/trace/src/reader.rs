@@ -115,8 +115,10 @@ pub enum Item {
     Begin(u64),
     /// What was open is no window after all.
     Dropped,
-    /// A window begins that has no stamps: all of it counts. Its number.
+    /// A window between two points of the kernel opens: all of it counts. Its number.
     BeginWhole(u64),
+    /// The same of one that counts from its first stamp to its last.
+    BeginStamped(u64),
     /// The open window closes.
     End(u64),
     /// The instructions `first`, `first + 1`, … began to execute, `count` of them.
@@ -250,6 +252,7 @@ impl<R: Read> Reader<R> {
             3 => self.end(),
             7 => self.stop(),
             9 => self.dropped(),
+            10 => self.begin().map(Item::BeginStamped),
             _ => Err(Fault::What("an unknown record")),
         }
     }

@@ -101,7 +101,8 @@ impl Decoder<'_> {
                 Item::Store(access) => self.window.store(&self.program, access),
                 Item::Instruction(instruction) => self.program.define(&instruction),
                 Item::Begin(_) => self.window.open(),
-                Item::BeginWhole(_) => self.window.open_whole(),
+                Item::BeginWhole(_) => self.window.open_wait(true),
+                Item::BeginStamped(_) => self.window.open_wait(false),
                 Item::End(window) => self.close(window),
                 // The next begin forgets all of it.
                 Item::Dropped => {}
@@ -121,7 +122,7 @@ impl Decoder<'_> {
         let is_interrupted = self.window.interrupts > 0;
         self.windows.interrupted += u64::from(is_interrupted);
         // Between two points of the kernel, interrupts belong to what is asked for.
-        let tallied = if is_interrupted && !self.window.whole {
+        let tallied = if is_interrupted && !self.window.waits {
             &mut self.interrupted
         } else {
             &mut self.clean

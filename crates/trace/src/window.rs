@@ -80,6 +80,8 @@ pub(crate) struct Window {
     pub(crate) stamps: u64,
     /// Whether all of it counts, and not what is between its first stamp and its last.
     pub(crate) whole: bool,
+    /// Whether it is one between two points of the kernel: interrupts belong to it.
+    pub(crate) waits: bool,
     pub(crate) tentative: Extent,
     /// What counts.
     pub(crate) total: Extent,
@@ -104,6 +106,7 @@ impl Window {
             unmatched: 0,
             stamps: 0,
             whole: false,
+            waits: false,
             tentative: Extent::default(),
             total: Extent::default(),
             epoch: 0,
@@ -120,15 +123,16 @@ impl Window {
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
         (self.interrupts, self.unmatched, self.stamps) = (0, 0, 0);
         (self.tentative, self.total) = (Extent::default(), Extent::default());
-        self.whole = false;
+        (self.whole, self.waits) = (false, false);
         self.epoch += 1;
     }
 
-    /// A new window opens that has no stamps.
-    pub(crate) fn open_whole(&mut self) {
+    /// A new window opens between two points of the kernel, of which the whole counts, or what is
+    /// between its stamps.
+    pub(crate) fn open_wait(&mut self, whole: bool) {
         self.open();
-        self.whole = true;
-        self.stamps = 1;
+        (self.whole, self.waits) = (whole, true);
+        self.stamps = u64::from(whole);
     }
 
     /// The window ends: of one that has no stamps everything counts.
