@@ -112,7 +112,14 @@ static bool observed;		/* ends are seen */
 static uint64_t overlapping;	/* begins while a window was open */
 static uint64_t loose_ends;	/* ends while none was */
 static uint64_t told_windows, untold;
-enum { MOST_TOLD = 4096 };	/* windows of an execution; others are only numbered */
+/* Windows of an execution, and of them those that began from one begin marker to the next; others
+ * are only numbered. The host looks at the first 64 after the third marker (crates/pathmeter,
+ * windows.rs). */
+enum { MOST_TOLD = 512, MOST_MARKED = 64 };
+static uint64_t marked_windows;		/* told since the marker told last */
+static uint64_t markers, told_markers;	/* begin markers of this execution */
+static uint64_t marker_of_window;	/* the number of the last one before it began */
+static bool misplaced[MOST_POINTS];	/* points in the middle of an instruction */
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
@@ -304,7 +311,7 @@ static void stamp(void)
 	halts_at_stamp = halts;
 }
 
-static void end_window(void);
+static bool end_window(void);
 
 /* Control comes to a block at which the chosen window begins or ends. */
 static void at_point(unsigned int passes, bool called)
@@ -321,11 +328,10 @@ static void at_point(unsigned int passes, bool called)
 		return;
 	if (state == INSIDE && !begins_anew()) {
 		overlapping++;
-	} else if (told_windows == MOST_TOLD) {
-		untold++;
 	} else {
 		begin_window();
 		points_opened();
+		marker_of_window = markers;
 		stamp();
 		entered = called;
 	}
@@ -520,42 +526,74 @@ static void write_window(void)
 	told = text;
 }
 
-/* Tells the window up to its last stamp. */
-static void end_window(void)
+/* The begin markers before the window between points that is told next; false if there were
+ * enough windows. */
+static bool tell_markers(void)
+{
+	for (; told_markers < marker_of_window; told_markers++) {
+		reserve(1);
+		put(BEGINS_COUNT);
+		marked_windows = 0;
+	}
+	if (told_windows < MOST_TOLD && marked_windows < MOST_MARKED)
+		return true;
+	untold++;
+	return false;
+}
+
+/* Tells the window up to its last stamp; false if it is not told. */
+static bool end_window(void)
 {
 	broken |= deaf || state != INSIDE;
+	state = OUTSIDE;
+	if (chosen != NO_WINDOW && !tell_markers())
+		return false;
 	if (!broken)
 		tell_window();
-	state = OUTSIDE;
 	told_windows++;
+	marked_windows++;
 	if (broken) {
 		reserve(1);
 		put(BROKEN);
 	} else {
 		write_window();
 	}
+	return true;
+}
+
+/* Those of the chosen window; whatever path they were seen in. */
+static uint64_t misplaced_points(void)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < point_count; i++)
+		count += misplaced[i] && points[i].window == chosen;
+	return count;
 }
 
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
-	const uint64_t numbers[] = { overlapping, loose_ends, untold, elsewhere, hidden };
+	const uint64_t numbers[] = {
+		overlapping, loose_ends, untold, elsewhere, hidden, misplaced_points(),
+	};
 
 	if (!observed)
 		return;
 	if (state == INSIDE) {
 		/* The current block is the one with the marker, of which nothing counts. */
 		stamp();
-		end_window();
-		reserve(1);
-		put(NO_END);
+		if (end_window()) {
+			reserve(1);
+			put(NO_END);
+		}
 	}
 	reserve(1 + sizeof(numbers) / sizeof(*numbers) * LONGEST_NUMBER);
 	put(LOOSE);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		put_unsigned(numbers[i]);
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = told_windows = elsewhere = hidden = 0;
+	overlapping = loose_ends = untold = elsewhere = hidden = 0;
 	flush();
 }
 
@@ -568,9 +606,8 @@ static void on_begin(unsigned int vcpu, void *data)
 		return;
 	}
 	begins_count = observed = true;
+	markers++;
 	points_counted();
-	reserve(1);
-	put(BEGINS_COUNT);
 }
 
 static void on_end(unsigned int vcpu, void *data)
@@ -599,7 +636,8 @@ static void on_path(unsigned int vcpu, void *data)
 	end_observation();
 	chosen = NO_WINDOW;
 	state = OUTSIDE;
-	told_windows = 0;
+	markers = told_markers = 0;
+	told_windows = marked_windows = 0;
 	if (!instrumented) {
 		find_counters();
 		api->reset();
@@ -702,6 +740,16 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
+/* Notes the points that are after the first byte of the instruction at `address`. */
+static void find_misplaced(uint64_t address, uint64_t length)
+{
+	for (size_t i = first_point(address + 1); i < point_count; i++) {
+		if (points[i].address >= address + length)
+			return;
+		misplaced[i] = true;
+	}
+}
+
 static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struct block *block)
 {
 	bool after_path = false;
@@ -713,6 +761,7 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 		enum marker mark = marker(instruction->bytes, instruction->length);
 
 		uncounted++;
+		find_misplaced(address, instruction->length);
 		address += instruction->length;
 		if (is_nop(instruction) && i + 1 < block->size && !may_be_taken_back(address))
 			continue;
@@ -762,7 +811,7 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMCT\3";
+	static const uint8_t HEADER[8] = "PMCT\4";
 	uint64_t fd = 0, table = 0;
 
 	if (asked(info, argc, argv))

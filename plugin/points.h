@@ -364,6 +364,8 @@ static bool comes_from(const struct range *from)
 static unsigned int pass(const struct spot *next)
 {
 	unsigned int passes = 0;
+	/* Control comes to a repeated string instruction once, not with each iteration. */
+	size_t count = next->first == before_this.last ? 0 : next->points;
 
 	find_origin(next);
 	halts += before_this.halt;
@@ -373,7 +375,7 @@ static unsigned int pass(const struct spot *next)
 		if (windows_asked[chosen].ends_in_program && !is_kernel(next->first) &&
 		    is_kernel(before_this.last))
 			passes |= PASSES_END;
-		for (size_t i = next->point; i < (size_t)next->point + next->points; i++) {
+		for (size_t i = next->point; i < next->point + count; i++) {
 			const struct point *point = &points[i];
 
 			if (point->window != chosen || !comes_from(&point->from))

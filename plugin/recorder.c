@@ -74,6 +74,7 @@ static uint64_t windows_seen, windows_whole;
 static bool armed, inside, instrumented;
 static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
+static bool passed_over;	/* a window is open that began after one of the first markers */
 
 static uint64_t executed;	/* in this window */
 static int64_t last_number;	/* of the last instruction written, -1 if none in this window */
@@ -241,7 +242,8 @@ static void on_begin(unsigned int vcpu, void *data)
 	(void)data;
 	if (chosen == NO_WINDOW)
 		begin();
-	else if (++begin_markers > jobs[current].warm) {
+	else {
+		begin_markers++;
 		begins_count = true;
 		points_counted();
 	}
@@ -256,8 +258,11 @@ static void on_end(unsigned int vcpu, void *data)
 		return;
 	}
 	/* The second in a row ends the observation: what is open has no end. */
-	if (!begins_count && inside)
-		stop(ALL_RECORDED);
+	if (!begins_count) {
+		passed_over = false;
+		if (inside)
+			stop(ALL_RECORDED);
+	}
 	begins_count = false;
 }
 
@@ -267,14 +272,23 @@ static void on_spot(unsigned int vcpu, void *data)
 	unsigned int passes = pass(data);
 
 	(void)vcpu;
-	if (passes & PASSES_END)
+	if (!armed)
+		return;
+	if (passes & PASSES_END) {
 		end();
-	if (passes & PASSES_BEGIN && begins_count && inside && begins_anew())
-		drop();
-	if (passes & PASSES_BEGIN && begins_count && !inside) {
-		points_opened();
-		begin();
+		passed_over = false;
 	}
+	/* Its stream may have ended with this window. */
+	if (!armed || !(passes & PASSES_BEGIN) || !begins_count)
+		return;
+	if ((inside || passed_over) && !begins_anew())
+		return;
+	if (inside)
+		drop();
+	points_opened();
+	passed_over = begin_markers <= jobs[current].warm;
+	if (!passed_over)
+		begin();
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -288,7 +302,7 @@ static void on_path(unsigned int vcpu, void *data)
 		stop(ALL_RECORDED);
 	chosen = NO_WINDOW;
 	begin_markers = 0;
-	begins_count = false;
+	begins_count = passed_over = false;
 }
 
 /* The instruction after a path marker loads from so many bytes into a page. */

@@ -76,7 +76,7 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
 }
 
 /// The names most like `pattern`, the closest first.
-fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
     let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
     let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
     scored.retain(|&(score, _)| score >= LEAST_ALIKE);
