@@ -141,6 +141,7 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
         name: name.into(),
         image_sha256: "a0".repeat(32),
         windows,
+        idle: 0,
         window: window(rows),
     }
 }
