@@ -36,6 +36,7 @@
  *            points=N  the inherited descriptor with the table of points; none without it
  */
 #include "common.h"
+#include "idle.h"
 #include "points.h"
 #include "set.h"
 #include "steps.h"
@@ -105,6 +106,8 @@ static bool repeating;		/* a string instruction is to be executed once more */
 static uint64_t checks, checks_at_stamp;	/* executions that only saw that it is done */
 static uint64_t faults, faults_at_stamp;	/* exceptions: instructions begun, not executed */
 static uint64_t halts_at_begin, halts_at_stamp;
+static uint64_t idle_at_begin, idle_at_stamp;
+static bool idle_unknown_at_stamp;
 
 /* Between points. */
 static bool begins_count;	/* between a begin marker and its end marker */
@@ -298,6 +301,8 @@ static void begin_window(void)
 	last_line = UINT64_MAX;
 	memset(&accesses, 0, sizeof(accesses));
 	halts_at_begin = halts;
+	idle_at_begin = idle_time;
+	idle_unknown = false;
 	state = INSIDE;
 }
 
@@ -309,6 +314,8 @@ static void stamp(void)
 	checks_at_stamp = checks;
 	faults_at_stamp = faults;
 	halts_at_stamp = halts;
+	idle_at_stamp = idle_time;
+	idle_unknown_at_stamp = idle_unknown;
 }
 
 static bool end_window(void);
@@ -351,6 +358,8 @@ static void on_block(unsigned int vcpu, void *data)
 			begin_window();
 		stamp();
 	}
+	if (point_count && before_this.halt)
+		woke(now);
 	if (point_count) {
 		bool called = before_this.call;
 		unsigned int passes = pass(&next->spot);
@@ -483,7 +492,8 @@ static void tell_window(void)
 		at_stamp.loads, at_stamp.stores, at_stamp.load_bytes, at_stamp.store_bytes,
 		at_stamp.splits, at_stamp.string_bytes, at_stamp.lines, at_stamp.pages,
 		unresolved_at_stamp, checks_at_stamp, faults_at_stamp,
-		halts_at_stamp - halts_at_begin,
+		halts_at_stamp - halts_at_begin, idle_at_stamp - idle_at_begin,
+		idle_unknown_at_stamp,
 	};
 	uint64_t pieces = 0;
 

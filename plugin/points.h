@@ -6,7 +6,7 @@
  *
  *   i FIRST END                code at which interrupts enter the kernel, at the first byte of
  *                              each of its entries
- *   d FIRST END                code in which the CPU idles
+ *   d FIRST END                code in which the CPU idles, beside `hlt`
  *   s FIRST END                the code that goes from task to task: its instruction that loads the
  *                              stack pointer names the next one by where it loads it from
  *   w WINDOW ORIGINS HOW NTH   a window: why the kernel must be executing when it begins, a sum of
@@ -208,9 +208,9 @@ static struct spot spot_of(uint64_t first, uint64_t last_address, const struct i
 	spot.gate = ending == GATE;
 	spot.interrupt_return = ending == INTERRUPT_RETURN;
 	spot.interrupt_entry = is_within(first, entry_code, entry_count);
-	spot.idle = is_within(first, idle_code, idle_count);
 	spot.ret = opcode == 0xc3 || opcode == 0xc2;
 	spot.halt = opcode == 0xf4;
+	spot.idle = spot.halt || is_within(first, idle_code, idle_count);
 	spot.point = first_point(first);
 	while (spot.point + spot.points < point_count &&
 	       points[spot.point + spot.points].address == first)

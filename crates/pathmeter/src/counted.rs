@@ -97,7 +97,10 @@ impl Counted {
             let after_warmup = path.windows.iter().filter(|window| window.marker > warm);
             let counted = after_warmup.take(samples);
             let of_run: Vec<_> = counted
-                .map(|window| Ok((self.events(window)?, window.ended)))
+                .map(|window| {
+                    let events = self.events(window)?;
+                    Ok((events, window.ended && !events.idle_unknown))
+                })
                 .collect::<Result<_, String>>()?;
             if of_run.len() < samples {
                 return Err(few(of_run.len(), samples, path));
@@ -210,6 +213,7 @@ mod tests {
                 open: 0,
                 checks: 0,
                 faults: 0,
+                idle_unknown: false,
                 entries: vec![16],
             }
         };

@@ -107,7 +107,7 @@ fn row(
                 Ok(seen) => seen,
                 Err(why) => return Some(PathResult::failed(&name, Unit::Instructions, &why)),
             };
-            if !window.ended {
+            if !window.ended || seen.idle_unknown {
                 lower_bounds.push(u32::try_from(events.len()).unwrap_or(u32::MAX));
             }
             of_run.push(seen.events.retired());

@@ -115,6 +115,8 @@ pub struct WindowEvents {
     /// Exceptions: instructions that were begun and not executed. They are no steps of the clock;
     /// another interpreter's may count them.
     pub faults: u64,
+    /// Whether the CPU waited for an interrupt and it is not known how long.
+    pub idle_unknown: bool,
     /// The kernel's functions that were entered, in the order of the first time: for each the
     /// place of its entry in its line of 64 bytes.
     pub entries: Vec<u8>,
@@ -310,8 +312,10 @@ impl<R: Read> Reader<R> {
             events.add(event, number);
         }
         let [open, checks, faults] = [self.number()?, self.number()?, self.number()?];
-        let halts = self.number()?;
+        let [halts, idle, unknown] = [self.number()?, self.number()?, self.number()?];
         events.add(Event::Halts, halts);
+        events.add(Event::Idle, idle);
+        let idle_unknown = unknown != 0;
         let pieces = self.number()?;
         if pieces > MAX_PIECES {
             return Err(Fault::What("a window of too many pieces"));
@@ -320,7 +324,7 @@ impl<R: Read> Reader<R> {
         for _ in 0..pieces {
             self.piece(&mut window)?;
         }
-        Ok(window.finish([open, checks, faults]))
+        Ok(WindowEvents { idle_unknown, ..window.finish([open, checks, faults]) })
     }
 
     fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
@@ -368,7 +372,8 @@ impl Gathering {
         }
         self.events.add(Event::Clock, self.clock);
         let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
-        WindowEvents { events: self.events, open, checks, faults, entries }
+        let events = self.events;
+        WindowEvents { events, open, checks, faults, idle_unknown: false, entries }
     }
 }
 
@@ -422,7 +427,7 @@ mod tests {
 
         /// A window of these pieces: block, executed, count, on, undone, entered.
         fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
-            let head = [0, 2, 1, 0, pieces.len() as u64];
+            let head = [0, 2, 1, 0, 0, 0, pieces.len() as u64];
             self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
         }
 

@@ -52,6 +52,9 @@ pub enum Event {
     Clock,
     /// Times that the CPU was told to wait for an interrupt. What time passes then is no work.
     Halts,
+    /// Steps of the guest's clock that passed while the CPU waited: with [`Self::Clock`] they are
+    /// the window's time.
+    Idle,
     /// Slow instructions of one class.
     Slow(SlowInstruction),
 }
@@ -70,7 +73,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 18] = [
+const PLAIN: [Event; 19] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -89,6 +92,7 @@ const PLAIN: [Event; 18] = [
     Event::CodePages,
     Event::Clock,
     Event::Halts,
+    Event::Idle,
 ];
 
 impl Event {
@@ -116,9 +120,11 @@ impl Event {
     /// What a change of it means.
     pub fn role(self) -> Role {
         match self {
-            Self::StringBytes | Self::SplitAccesses | Self::IndirectBranches | Self::Slow(_) => {
-                Role::Cost
-            }
+            Self::StringBytes
+            | Self::SplitAccesses
+            | Self::IndirectBranches
+            | Self::Idle
+            | Self::Slow(_) => Role::Cost,
             Self::DataLines | Self::DataPages => Role::Footprint,
             Self::CodeLines | Self::CodePages => Role::Placement,
             _ => Role::Detail,
@@ -161,6 +167,7 @@ impl Event {
             Self::CodePages => "code-pages",
             Self::Clock => "clock",
             Self::Halts => "halts",
+            Self::Idle => "idle",
             Self::Slow(slow) => slow.word(),
         }
     }

@@ -68,9 +68,10 @@ const MAX_RANGES: usize = 512;
 
 /// Functions in which the CPU idles. Linux `kernel/sched/idle.c`, `arch/x86/kernel/process.c`,
 /// `drivers/cpuidle`; the lab kernel's `kernel/sched.c`.
-const IDLE: [&str; 17] = [
+const IDLE: [&str; 19] = [
     "acpi_idle_do_entry",
     "acpi_safe_halt",
+    "amd_e400_idle",
     "arch_cpu_idle",
     "cpu_idle_poll",
     "cpuidle_enter_state",
@@ -81,6 +82,7 @@ const IDLE: [&str; 17] = [
     "idle_by_hlt_checked_early",
     "idle_by_poll",
     "idle_loop",
+    "intel_idle",
     "mwait_idle",
     "native_safe_halt",
     "poll_idle",

@@ -22,7 +22,7 @@ use crate::{
 
 /// Ticks in which raises count, for each window that is wanted: the partner's timer expires at
 /// every second one.
-const COUNTED: u64 = 3;
+const COUNTED: u64 = 5;
 /// Ticks for which it is observed after that: so a softirq that is left to the next tick is seen to
 /// run.
 const REST: u64 = 2;
