@@ -7,9 +7,7 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
-use pathmeter_trace::{
-    CountedPath, CountedWindow, Counting, CountingError, Event, WindowEvents,
-};
+use pathmeter_trace::{CountedPath, CountedWindow, Counting, CountingError, Event, WindowEvents};
 use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
@@ -298,6 +296,7 @@ mod tests {
             open: 0,
             checks: 0,
             faults: 0,
+            idle_unknown: 0,
             entries: vec![],
         });
         let counting = Counting {

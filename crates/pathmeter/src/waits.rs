@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_model::SubjectKind;
-use pathmeter_trace::{
-    Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError,
-};
+use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 use pathmeter_vm::{PathOutcome, PathStatus};
 
 use crate::failure::Failure;

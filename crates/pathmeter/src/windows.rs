@@ -43,12 +43,7 @@ pub(crate) fn measure(
 }
 
 /// Why there are no rows.
-fn none(
-    image: &Image,
-    window: &PointWindow,
-    loose: LoosePoints,
-    without_end: bool,
-) -> Failure {
+fn none(image: &Image, window: &PointWindow, loose: LoosePoints, without_end: bool) -> Failure {
     let about = |what: &str| format!("{}: the window {window} {what}", image.name().display());
     let called = "is that function executed, and called so? `pathmeter explain PATH` shows what a \
                   path executes";

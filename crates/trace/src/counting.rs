@@ -525,8 +525,7 @@ mod tests {
     #[test]
     fn loose_points_are_those_of_their_path_and_add_up() {
         let once = path().tag(8).numbers(&[1, 2, 3, 4, 5, 6]);
-        let counting =
-            once.tag(8).numbers(&[u64::MAX, 0, 0, 0, 0, 1]).tag(2).numbers(&[1]).count();
+        let counting = once.tag(8).numbers(&[u64::MAX, 0, 0, 0, 0, 1]).tag(2).numbers(&[1]).count();
         assert!(counting.fault.is_none());
         let loose = LoosePoints {
             overlapping: u64::MAX,

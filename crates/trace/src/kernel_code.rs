@@ -53,7 +53,8 @@ impl<'a> KernelCode<'a> {
         &self,
         prefix: &'static str,
     ) -> impl Iterator<Item = (&'a str, u64)> {
-        let from = self.by_name.range(prefix..).take_while(move |(name, _)| name.starts_with(prefix));
+        let from =
+            self.by_name.range(prefix..).take_while(move |(name, _)| name.starts_with(prefix));
         from.filter_map(|(name, addresses)| Some((*name, *addresses.first()?)))
     }
 }

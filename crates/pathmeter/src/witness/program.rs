@@ -137,7 +137,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
-    use pathmeter_trace::{RowKind, AccountRow, Lost};
+    use pathmeter_trace::{AccountRow, Lost, RowKind};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;
