@@ -115,7 +115,14 @@ static bool observed;		/* ends are seen */
 static uint64_t overlapping;	/* begins while a window was open */
 static uint64_t loose_ends;	/* ends while none was */
 static uint64_t told_windows, untold;
-enum { MOST_TOLD = 4096 };	/* windows of an execution; others are only numbered */
+/* Windows of an execution, and of them those that began from one begin marker to the next; others
+ * are only numbered. The host looks at the first 64 after the third marker (crates/pathmeter,
+ * windows.rs). */
+enum { MOST_TOLD = 512, MOST_MARKED = 64 };
+static uint64_t marked_windows;		/* told since the marker told last */
+static uint64_t markers, told_markers;	/* begin markers of this execution */
+static uint64_t marker_of_window;	/* the number of the last one before it began */
+static bool misplaced[MOST_POINTS];	/* points in the middle of an instruction */
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
@@ -311,7 +318,7 @@ static void stamp(void)
 	idle_unknown_at_stamp = idle_unknown;
 }
 
-static void end_window(void);
+static bool end_window(void);
 
 /* Control comes to a block at which the chosen window begins or ends. */
 static void at_point(struct passes passes, bool called)
@@ -328,11 +335,10 @@ static void at_point(struct passes passes, bool called)
 		return;
 	if (state == INSIDE && !begin_anew(passes.begins)) {
 		overlapping++;
-	} else if (told_windows == MOST_TOLD) {
-		untold++;
 	} else {
 		begin_window();
 		points_opened(passes.begins);
+		marker_of_window = markers;
 		stamp();
 		entered = called;
 	}
@@ -530,20 +536,49 @@ static void write_window(void)
 	told = text;
 }
 
-/* Tells the window up to its last stamp. */
-static void end_window(void)
+/* The begin markers before the window between points that is told next; false if there were
+ * enough windows. */
+static bool tell_markers(void)
+{
+	for (; told_markers < marker_of_window; told_markers++) {
+		reserve(1);
+		put(BEGINS_COUNT);
+		marked_windows = 0;
+	}
+	if (told_windows < MOST_TOLD && marked_windows < MOST_MARKED)
+		return true;
+	untold++;
+	return false;
+}
+
+/* Tells the window up to its last stamp; false if it is not told. */
+static bool end_window(void)
 {
 	broken |= deaf || state != INSIDE;
+	state = OUTSIDE;
+	if (chosen && !tell_markers())
+		return false;
 	if (!broken)
 		tell_window();
-	state = OUTSIDE;
 	told_windows++;
+	marked_windows++;
 	if (broken) {
 		reserve(1);
 		put(BROKEN);
 	} else {
 		write_window();
 	}
+	return true;
+}
+
+/* Those of the chosen window; whatever path they were seen in. */
+static uint64_t misplaced_points(void)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < point_count; i++)
+		count += misplaced[i] && points[i].window == chosen;
+	return count;
 }
 
 /* From here on nothing is seen of the chosen window. */
@@ -552,6 +587,7 @@ static void end_observation(void)
 	const struct watched *also = &watched[chosen ? __builtin_ctz(chosen) : 0];
 	const uint64_t numbers[] = {
 		overlapping, loose_ends, untold, also->elsewhere, also->hidden,
+		misplaced_points(),
 	};
 
 	if (!observed)
@@ -559,16 +595,17 @@ static void end_observation(void)
 	if (state == INSIDE) {
 		/* The current block is the one with the marker, of which nothing counts. */
 		stamp();
-		end_window();
-		reserve(1);
-		put(NO_END);
+		if (end_window()) {
+			reserve(1);
+			put(NO_END);
+		}
 	}
 	reserve(1 + sizeof(numbers) / sizeof(*numbers) * LONGEST_NUMBER);
 	put(LOOSE);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		put_unsigned(numbers[i]);
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = told_windows = 0;
+	overlapping = loose_ends = untold = 0;
 	memset(watched, 0, sizeof(watched));
 	flush();
 }
@@ -582,9 +619,8 @@ static void on_begin(unsigned int vcpu, void *data)
 		return;
 	}
 	begins_count = observed = true;
+	markers++;
 	points_counted();
-	reserve(1);
-	put(BEGINS_COUNT);
 }
 
 static void on_end(unsigned int vcpu, void *data)
@@ -613,7 +649,8 @@ static void on_path(unsigned int vcpu, void *data)
 	end_observation();
 	choose_windows(0);
 	state = OUTSIDE;
-	told_windows = 0;
+	markers = told_markers = 0;
+	told_windows = marked_windows = 0;
 	if (!instrumented) {
 		find_counters();
 		api->reset();
@@ -716,6 +753,16 @@ static void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
+/* Notes the points that are after the first byte of the instruction at `address`. */
+static void find_misplaced(uint64_t address, uint64_t length)
+{
+	for (size_t i = first_point(address + 1); i < point_count; i++) {
+		if (points[i].address >= address + length)
+			return;
+		misplaced[i] = true;
+	}
+}
+
 static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struct block *block)
 {
 	bool after_path = false;
@@ -727,6 +774,7 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 		enum marker mark = marker(instruction->bytes, instruction->length);
 
 		uncounted++;
+		find_misplaced(address, instruction->length);
 		address += instruction->length;
 		if (is_nop(instruction) && i + 1 < block->size && !may_be_taken_back(address))
 			continue;
@@ -777,7 +825,7 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMCT\3";
+	static const uint8_t HEADER[8] = "PMCT\4";
 	uint64_t fd = 0, table = 0;
 
 	if (asked(info, argc, argv))

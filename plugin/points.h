@@ -426,6 +426,8 @@ static uint32_t ends_in_program(void)
 static struct passes pass(const struct spot *next)
 {
 	struct passes passes = { 0, 0 };
+	/* Control comes to a repeated string instruction once, not with each iteration. */
+	size_t count = next->first == before_this.last ? 0 : next->points;
 
 	find_origin(next);
 	halts += before_this.halt;
@@ -436,7 +438,7 @@ static struct passes pass(const struct spot *next)
 			find_return_slot(next);
 		if (!is_kernel(next->first) && is_kernel(before_this.last))
 			passes.ends |= ends_in_program();
-		for (size_t i = next->point; i < (size_t)next->point + next->points; i++) {
+		for (size_t i = next->point; i < next->point + count; i++) {
 			const struct point *point = &points[i];
 
 			if (!is_chosen(point) || !comes_from(point))

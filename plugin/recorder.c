@@ -69,6 +69,7 @@ static uint64_t windows_seen, windows_whole;
 static bool armed, inside, instrumented;
 static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
+static bool passed_over;	/* a window is open that began after one of the first markers */
 
 static uint64_t executed;	/* in this window */
 static int64_t last_number;	/* of the last instruction written, -1 if none in this window */
@@ -236,7 +237,8 @@ static void on_begin(unsigned int vcpu, void *data)
 	(void)data;
 	if (!chosen) {
 		begin();
-	} else if (++begin_markers > jobs[current].warm) {
+	} else {
+		begin_markers++;
 		begins_count = true;
 		points_counted();
 	}
@@ -251,8 +253,11 @@ static void on_end(unsigned int vcpu, void *data)
 		return;
 	}
 	/* The second in a row ends the observation: what is open has no end. */
-	if (!begins_count && inside)
-		stop(ALL_RECORDED);
+	if (!begins_count) {
+		passed_over = false;
+		if (inside)
+			stop(ALL_RECORDED);
+	}
 	begins_count = false;
 }
 
@@ -262,14 +267,23 @@ static void on_spot(unsigned int vcpu, void *data)
 	struct passes passes = pass(data);
 
 	(void)vcpu;
-	if (passes.ends)
+	if (!armed)
+		return;
+	if (passes.ends) {
 		end();
-	if (begin_anew(passes.begins) && begins_count && inside)
-		drop();
-	if (passes.begins && begins_count && !inside) {
-		points_opened(passes.begins);
-		begin();
+		passed_over = false;
 	}
+	/* Its stream may have ended with this window. */
+	if (!armed || !passes.begins || !begins_count)
+		return;
+	if ((inside || passed_over) && !begin_anew(passes.begins))
+		return;
+	if (inside)
+		drop();
+	points_opened(passes.begins);
+	passed_over = begin_markers <= jobs[current].warm;
+	if (!passed_over)
+		begin();
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -283,7 +297,7 @@ static void on_path(unsigned int vcpu, void *data)
 		stop(ALL_RECORDED);
 	choose_windows(0);
 	begin_markers = 0;
-	begins_count = false;
+	begins_count = passed_over = false;
 }
 
 /* The instruction after a path marker loads from so many bytes into a page. */

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
-use pathmeter_trace::{CountedPath, CountedWindow, Counting, Event, WindowEvents};
+use pathmeter_trace::{CountedPath, CountedWindow, Counting, CountingError, Event, WindowEvents};
 use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
@@ -118,6 +118,16 @@ impl Counted {
         executions.iter().filter_map(|place| self.counting.paths.get(*place)).collect()
     }
 
+    /// Why the counter's stream ends where it does, if it is damaged.
+    pub(crate) fn fault(&self) -> Option<&CountingError> {
+        self.counting.fault.as_ref()
+    }
+
+    /// Whether a window was still open when its path's execution ended.
+    pub(crate) fn any_without_end(&self) -> bool {
+        self.counting.paths.iter().flat_map(|path| &path.windows).any(|window| !window.ended)
+    }
+
     fn path(&self, execution: Option<usize>) -> Result<&CountedPath, String> {
         execution.and_then(|place| self.counting.paths.get(place)).ok_or_else(|| {
             match &self.counting.fault {
@@ -184,6 +194,7 @@ fn check(window: &WindowEvents, clock: u64) -> Result<(), String> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use pathmeter_trace::LoosePoints;
     use pathmeter_vm::PathStatus;
 
     fn index(name: &str) -> usize {
@@ -264,6 +275,76 @@ mod tests {
         assert_eq!(told, "a window was too long to count");
         let told = refused(|counting| counting.paths.truncate(1));
         assert_eq!(told, "the counter did not see it");
+    }
+
+    /// Runs of a path without samples of its own, between two points: the marker of each window
+    /// and whether it has an end.
+    fn waits(name: &str, runs: &[&[(u32, bool)]]) -> Result<PathCounts, String> {
+        let window = |(place, (marker, ended)): (usize, &(u32, bool))| {
+            let events = Some(u32::try_from(place).unwrap());
+            CountedWindow { events, marker: *marker, ended: *ended }
+        };
+        let loose = LoosePoints { elsewhere: 3, hidden: 1, ..LoosePoints::default() };
+        let run = |windows: &&[(u32, bool)]| CountedPath {
+            windows: windows.iter().enumerate().map(window).collect(),
+            loose,
+            ..CountedPath::default()
+        };
+        // The window with the place N has 100 + N instructions.
+        let distinct = (100..200).map(|kernel| WindowEvents {
+            events: [(Event::Kernel, kernel), (Event::Clock, kernel)].into_iter().collect(),
+            open: 0,
+            checks: 0,
+            faults: 0,
+            idle_unknown: 0,
+            entries: vec![],
+        });
+        let counting = Counting {
+            paths: runs.iter().map(run).collect(),
+            distinct: distinct.collect(),
+            fault: None,
+        };
+        let path = index(name);
+        let order: Vec<_> =
+            (0..runs.len()).map(|run| Execution { run: run.try_into().unwrap(), path }).collect();
+        let outcome = PathOutcome {
+            status: PathStatus::Ok,
+            checks: vec![],
+            runs: vec![vec![]; runs.len()],
+            lower_bounds: vec![],
+        };
+        Counted::new(&order, counting).of(path, &outcome).unwrap()
+    }
+
+    #[test]
+    fn of_a_wait_in_one_long_window_the_first_ones_are_the_samples() {
+        let all: Vec<_> = (0..6).map(|place| (1, place != 2)).collect();
+        let counts = waits("softirq.timer+user", &[&all, &all[..4]]).unwrap();
+        assert_eq!(counts.retired, [[100, 101, 102, 103]; 2]);
+        assert_eq!(counts.lower_bounds, [2, 6], "positions over all runs");
+        assert_eq!(counts.events.of_samples.len(), 8);
+    }
+
+    #[test]
+    fn of_a_wait_with_a_window_a_time_the_warm_up_is_left_out() {
+        let all: Vec<_> = (1..=8).flat_map(|marker| [(marker, true), (marker, true)]).collect();
+        let counts = waits("timer.expire", &[&all]).unwrap();
+        assert_eq!(counts.retired, [[106, 107, 108, 109, 110, 111, 112, 113]]);
+        assert_eq!(counts.lower_bounds, [0_u32; 0]);
+    }
+
+    #[test]
+    fn too_few_waits_fail_their_path_and_say_what_came_instead() {
+        let one = [(1, true); 4];
+        let also = "(3 began in another context, 1 began or ended where an interrupt hid its \
+                    caller)";
+        for (runs, told) in [
+            (&[&one[..], &one[..3]][..], "only 3 of 4 windows came"),
+            (&[&[]], "only 0 of 4 windows came"),
+        ] {
+            let error = waits("softirq.timer+user", runs).err().unwrap();
+            assert_eq!(error, format!("{told} {also}"));
+        }
     }
 
     #[test]

@@ -421,7 +421,9 @@ fn path_result(
         PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
         PathStatus::Ok
-            if matches!(path.kind, Kind::Wait(_)) && counted.is_none() && runs.concat().is_empty() =>
+            if matches!(path.kind, Kind::Wait(_))
+                && counted.is_none()
+                && runs.concat().is_empty() =>
         {
             PathResult::unsupported(name, unit, "it takes a QEMU that takes plugins")
         }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_model::SubjectKind;
-use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow};
+use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 use pathmeter_vm::{PathOutcome, PathStatus};
 
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::selection::close_to;
 use crate::session::{Report, Session};
 
 /// The points of one kernel's waits.
@@ -38,7 +39,7 @@ pub(crate) fn points(
     for wait in WAITS {
         let Some((index, _)) = Suite::Exact.find(wait.path) else { continue };
         let added = match &finder {
-            Ok(finder) => finder.add(&mut table, &window(wait, image), [index]),
+            Ok(finder) => finder.add_any(&mut table, &window(wait, image), [index]),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = added {
@@ -60,16 +61,34 @@ pub(crate) fn table_of(
     progress: Report<'_>,
 ) -> Result<PointTable, Failure> {
     let text = session.symbols(image, progress)?;
-    let table = PointFinder::new(&text).and_then(|finder| {
-        let mut table = finder.table();
-        finder.add(&mut table, window, paths)?;
-        Ok(table)
-    });
-    table.map_err(|error| Failure::Usage {
+    let refused = |error: PointsError, help: String| Failure::Usage {
         message: format!("{}: --window {window}: {error}", image.name().display()),
-        help: "/proc/kallsyms of a running kernel, or System.map, lists a kernel's functions"
-            .to_owned(),
-    })
+        help,
+    };
+    let finder = PointFinder::new(&text).map_err(|error| refused(error, WHERE.to_owned()))?;
+    let mut table = finder.table();
+    match finder.add(&mut table, window, paths) {
+        Ok(()) => Ok(table),
+        Err(error) => {
+            let help = proposed(&error, &finder);
+            Err(refused(error, help))
+        }
+    }
+}
+
+/// Where a kernel's functions are listed.
+const WHERE: &str = "/proc/kallsyms of a running kernel, or System.map, lists its functions; those \
+                     of modules that the guest does not load are not in it";
+
+/// The functions most like those that the kernel does not have.
+fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
+    let PointsError::Missing { functions: missing } = error else { return WHERE.to_owned() };
+    let functions: Vec<&str> = finder.functions().collect();
+    let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
+    if close.is_empty() {
+        return WHERE.to_owned();
+    }
+    format!("did you mean {}? {WHERE}", close.join(", "))
 }
 
 impl Points {

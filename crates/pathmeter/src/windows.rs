@@ -7,8 +7,7 @@
 
 use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};
-use pathmeter_trace::{CountedPath, CountedWindow, Counting, LoosePoints, PointWindow};
-use pathmeter_vm::Execution;
+use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
 
 use crate::counted::{Counted, events_of};
 use crate::failure::Failure;
@@ -31,17 +30,37 @@ pub(crate) fn measure(
 ) -> Result<Vec<PathResult>, Failure> {
     let table = waits::table_of(session, image, window, windows_of_paths(), progress)?;
     let (executions, counting) = session.count_window(image, &table, progress)?;
-    let rows = rows(window, &executions, counting);
-    if rows.is_empty() {
-        return Err(Failure::Usage {
-            message: format!("{}: the window {window} began in no path", image.name().display()),
-            help:
-                "is that function executed, and called so? `pathmeter explain PATH` shows what a \
-                   path executes"
-                    .to_owned(),
-        });
+    let counted = Counted::new(&executions, counting);
+    if let Some(fault) = counted.fault() {
+        let error = std::io::Error::other(format!("{window}: {fault}"));
+        return Err(Failure::System { doing: "counting a window", error });
+    }
+    let (rows, loose) = rows(window, &counted);
+    if loose.misplaced > 0 || rows.is_empty() {
+        return Err(none(image, window, loose, counted.any_without_end()));
     }
     Ok(rows)
+}
+
+/// Why there are no rows.
+fn none(image: &Image, window: &PointWindow, loose: LoosePoints, without_end: bool) -> Failure {
+    let about = |what: &str| format!("{}: the window {window} {what}", image.name().display());
+    let called = "is that function executed, and called so? `pathmeter explain PATH` shows what a \
+                  path executes";
+    let (what, help) = if loose.misplaced > 0 {
+        let what = "has a point in the middle of an instruction, where control never comes";
+        (what.to_owned(), "`objdump -d` of the kernel shows where instructions begin")
+    } else if without_end {
+        let what = "began in the warm-up of paths and did not end, so it never began again";
+        (what.to_owned(), "does control come to its end?")
+    } else if loose.elsewhere > 0 {
+        let times = loose.elsewhere;
+        let what = format!("began in no path; {times} times its points came for another reason");
+        (what, "from= and same-task decide which count")
+    } else {
+        ("began in no path".to_owned(), called)
+    };
+    Failure::Usage { message: about(&what), help: help.to_owned() }
 }
 
 /// The paths that are executed in windows of their own.
@@ -50,13 +69,19 @@ pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
     paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_))).map(|(index, _)| index)
 }
 
-fn rows(window: &PointWindow, executions: &[Execution], counting: Counting) -> Vec<PathResult> {
-    let counted = Counted::new(executions, counting);
-    let paths = Suite::Exact.paths().iter().enumerate();
-    paths.filter_map(|(index, path)| row(window, path, &counted.runs(index), &counted)).collect()
+/// The rows, and what was seen beside the windows in all paths.
+fn rows(window: &PointWindow, counted: &Counted) -> (Vec<PathResult>, LoosePoints) {
+    let mut loose = LoosePoints::default();
+    let mut rows = Vec::new();
+    for (index, path) in Suite::Exact.paths().iter().enumerate() {
+        let runs = counted.runs(index);
+        runs.iter().for_each(|run| loose.add(run.loose));
+        rows.extend(row(window, path, &runs, counted));
+    }
+    (rows, loose)
 }
 
-/// None if no window that counts began in the path.
+/// None if no window began in the path after the warm-up.
 fn row(
     window: &PointWindow,
     path: &Path,

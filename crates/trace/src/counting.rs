@@ -15,7 +15,7 @@ use crate::{
     source::{Fault, Source},
 };
 
-const HEADER: [u8; 8] = *b"PMCT\x03\0\0\0";
+const HEADER: [u8; 8] = *b"PMCT\x04\0\0\0";
 /// Most distinct blocks. A kernel's text has fewer.
 const MAX_BLOCKS: usize = 1 << 20;
 /// Most instructions of a block: QEMU's own limit.
@@ -78,7 +78,7 @@ pub struct CountedPath {
 pub struct CountedWindow {
     /// What was counted, as a place in [`Counting::distinct`]; None if the counter could not tell.
     pub events: Option<u32>,
-    /// The begin markers before it, of a path that is measured between two points.
+    /// The begin markers before it began, of a path that is measured between two points.
     pub marker: u32,
     /// Whether its end was seen; else it has at least what was counted.
     pub ended: bool,
@@ -91,12 +91,14 @@ pub struct LoosePoints {
     pub overlapping: u64,
     /// Ends while none was.
     pub ends: u64,
-    /// Begins after the most windows that the counter tells.
+    /// Windows more than the counter tells.
     pub untold: u64,
     /// Begins that came for another reason than the one asked for.
     pub elsewhere: u64,
     /// Points of which an interrupt hid where control came from.
     pub hidden: u64,
+    /// Points of the window that are in the middle of an instruction: control never comes there.
+    pub misplaced: u64,
 }
 
 /// What was counted in one window, from stamp to stamp.
@@ -139,13 +141,14 @@ pub fn count(input: impl Read) -> Counting {
 impl LoosePoints {
     /// Adds those of another execution.
     pub fn add(&mut self, more: Self) {
-        let Self { overlapping, ends, untold, elsewhere, hidden } = more;
+        let Self { overlapping, ends, untold, elsewhere, hidden, misplaced } = more;
         for (sum, more) in [
             (&mut self.overlapping, overlapping),
             (&mut self.ends, ends),
             (&mut self.untold, untold),
             (&mut self.elsewhere, elsewhere),
             (&mut self.hidden, hidden),
+            (&mut self.misplaced, misplaced),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -238,10 +241,16 @@ impl<R: Read> Reader<R> {
     }
 
     fn loose(&mut self) -> Result<(), Fault> {
-        let [overlapping, ends, untold, elsewhere, hidden] =
-            [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
+        let loose = LoosePoints {
+            overlapping: self.number()?,
+            ends: self.number()?,
+            untold: self.number()?,
+            elsewhere: self.number()?,
+            hidden: self.number()?,
+            misplaced: self.number()?,
+        };
         let path = self.counting.paths.last_mut().ok_or(Fault::What("points of no path"))?;
-        path.loose.add(LoosePoints { overlapping, ends, untold, elsewhere, hidden });
+        path.loose.add(loose);
         Ok(())
     }
 
@@ -494,6 +503,56 @@ mod tests {
         assert_eq!(told(&counting), [vec![Some(0), Some(0), None], vec![Some(0)]]);
         assert_eq!(counting.paths[1].index, 7);
         assert_eq!(counting.distinct.len(), 1);
+    }
+
+    #[test]
+    fn a_window_between_points_has_its_marker_and_perhaps_no_end() {
+        let piece = [[0, 1, 1, 1, 0, 0]];
+        let first = path().block(0x1000, &[NOP]).tag(6).tag(6).window([0; 8], &piece).tag(4);
+        let second = first.tag(6).tag(5).tag(7).tag(2).numbers(&[7]).tag(4).tag(7);
+        let counting = second.tag(2).numbers(&[8]).tag(6).tag(4).count();
+        assert!(counting.fault.is_none());
+        let windows = |path: usize| {
+            let windows = counting.paths[path].windows.iter();
+            windows.map(|window| (window.marker, window.ended)).collect::<Vec<_>>()
+        };
+        assert_eq!(windows(0), [(2, true), (2, true), (3, false)]);
+        assert_eq!(windows(1), [(0, false)], "markers are of one execution");
+        assert_eq!(windows(2), [(1, true)]);
+        assert_eq!(counting.paths[0].windows[2].events, None);
+    }
+
+    #[test]
+    fn loose_points_are_those_of_their_path_and_add_up() {
+        let once = path().tag(8).numbers(&[1, 2, 3, 4, 5, 6]);
+        let counting = once.tag(8).numbers(&[u64::MAX, 0, 0, 0, 0, 1]).tag(2).numbers(&[1]).count();
+        assert!(counting.fault.is_none());
+        let loose = LoosePoints {
+            overlapping: u64::MAX,
+            ends: 2,
+            untold: 3,
+            elsewhere: 4,
+            hidden: 5,
+            misplaced: 7,
+        };
+        assert_eq!(counting.paths[0].loose, loose);
+        assert_eq!(counting.paths[1].loose, LoosePoints::default());
+    }
+
+    #[test]
+    fn points_without_a_path_or_a_window_are_damage() {
+        for (stream, what) in [
+            (path().tag(7), "no window that could have no end"),
+            (Stream::new().tag(7), "no window that could have no end"),
+            (Stream::new().tag(8).numbers(&[0; 6]), "points of no path"),
+            (path().tag(8).numbers(&[0; 5]), "cut short"),
+            (path().tag(6).tag(4), "a window like none before"),
+        ] {
+            let fault = stream.count().fault.unwrap().to_string();
+            assert!(fault.contains(what), "{fault}");
+        }
+        // Before the first path nothing belongs to any.
+        assert!(Stream::new().tag(6).tag(5).count().fault.is_none());
     }
 
     #[test]

@@ -8,8 +8,8 @@ use crate::symbols::{MAX_KALLSYMS_BYTES, SymbolsError};
 /// Symbols of the kernel's own code: names by address, addresses by name.
 pub(crate) struct KernelCode<'a> {
     pub(crate) by_address: BTreeMap<u64, Vec<&'a str>>,
-    /// Of several functions of one name the one that the table has first.
-    pub(crate) by_name: BTreeMap<&'a str, u64>,
+    /// Of each name all addresses, in the table's order.
+    pub(crate) by_name: BTreeMap<&'a str, Vec<u64>>,
 }
 
 impl<'a> KernelCode<'a> {
@@ -27,10 +27,18 @@ impl<'a> KernelCode<'a> {
             let (address, kind, name) = parse(line).ok_or(SymbolsError::Line(index + 1))?;
             if matches!(kind, b't' | b'T' | b'w' | b'W') && address >> 63 == 1 {
                 code.by_address.entry(address).or_default().push(name);
-                code.by_name.entry(name).or_insert(address);
+                let named = code.by_name.entry(name).or_default();
+                if !named.contains(&address) {
+                    named.push(address);
+                }
             }
         }
         if code.by_address.is_empty() { Err(SymbolsError::Empty) } else { Ok(code) }
+    }
+
+    /// Where the function with this name is; of several the one that the table has first.
+    pub(crate) fn first(&self, name: &str) -> Option<u64> {
+        self.by_name.get(name)?.first().copied()
     }
 
     /// Where the code at `address` ends at the latest: at the next symbol.
@@ -39,13 +47,15 @@ impl<'a> KernelCode<'a> {
         next.map_or(address.saturating_add(1), |(next, _)| *next)
     }
 
-    /// Functions whose names begin so, by name.
+    /// Functions whose names begin so, by name; of several with one name the one that the table
+    /// has first.
     pub(crate) fn starting_with(
         &self,
         prefix: &'static str,
     ) -> impl Iterator<Item = (&'a str, u64)> {
-        let from = self.by_name.range(prefix..).map(|(name, address)| (*name, *address));
-        from.take_while(move |(name, _)| name.starts_with(prefix))
+        let from =
+            self.by_name.range(prefix..).take_while(move |(name, _)| name.starts_with(prefix));
+        from.filter_map(|(name, addresses)| Some((*name, *addresses.first()?)))
     }
 }
 

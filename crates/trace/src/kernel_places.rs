@@ -154,7 +154,7 @@ impl Finder<'_> {
     }
 
     fn required(&self, what: &'static str) -> Result<u64, PlacesError> {
-        self.code.by_name.get(what).copied().ok_or(PlacesError::Missing { what })
+        self.code.first(what).ok_or(PlacesError::Missing { what })
     }
 
     fn entries(&mut self) -> Result<(), PlacesError> {
@@ -168,8 +168,8 @@ impl Finder<'_> {
             "entry_SYSCALL_compat",
             "asm_int80_emulation",
         ] {
-            if let Some(address) = self.code.by_name.get(name) {
-                self.add(*address, letter::SYSCALL_ENTRY, 1);
+            if let Some(address) = self.code.first(name) {
+                self.add(address, letter::SYSCALL_ENTRY, 1);
             }
         }
         self.add(self.required("asm_exc_page_fault")?, letter::PAGE_FAULT_ENTRY, 0);
@@ -194,7 +194,7 @@ impl Finder<'_> {
         }
         let switch = self.required("__switch_to_asm")?;
         self.add(switch, letter::SWITCH, 0);
-        let new = self.code.by_name.get("ret_from_fork_asm").copied();
+        let new = self.code.first("ret_from_fork_asm");
         self.add(new.map_or_else(|| self.required("ret_from_fork"), Ok)?, letter::NEW_TASK, 0);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Windows between two points of the kernel: what a user or the catalogue asks for, and the table
 //! that tells the plugins where that is in one kernel (`plugin/points.h`).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::kernel_code::KernelCode;
@@ -22,17 +23,40 @@ pub enum PointsError {
     },
     /// A name is that of several functions.
     #[error(
-        "this kernel has {count} functions that are called {function}: name one by its address"
+        "this kernel has {} functions that are called {function}: name one by its address, of {}",
+        .addresses.len(), hexadecimal(.addresses)
     )]
     Ambiguous {
         /// The name.
         function: String,
-        /// How many.
-        count: usize,
+        /// Where they are.
+        addresses: Vec<u64>,
     },
+    /// A place is not in the function that it counts from.
+    #[error("{function}+{offset:#x} is not in {function}, which has {size:#x} bytes")]
+    Beyond {
+        /// The function.
+        function: String,
+        /// Bytes from its beginning.
+        offset: u64,
+        /// Its bytes, at most.
+        size: u64,
+    },
+    /// An address is not one of the kernel's.
+    #[error("{0:#x} is an address of programs: the kernel's have the highest bit set")]
+    NotKernel(u64),
     /// There are more points than the plugins take.
     #[error("these windows have more points than a table holds")]
     TooMany,
+}
+
+/// Addresses that an error shows.
+const MOST_SHOWN: usize = 8;
+
+fn hexadecimal(addresses: &[u64]) -> String {
+    let shown = addresses.iter().take(MOST_SHOWN).map(|address| format!("{address:#x}"));
+    let more = (addresses.len() > MOST_SHOWN).then(|| "…".to_owned());
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// Most points of a table; `plugin/points.h` takes as many.
@@ -87,6 +111,15 @@ pub struct PointFinder<'a> {
     code: KernelCode<'a>,
 }
 
+/// What a name of a point stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// One function, which there must be.
+    One,
+    /// All functions of that name that there are, of several names.
+    All,
+}
+
 impl<'a> PointFinder<'a> {
     /// For the kernel with this text of `/proc/kallsyms`.
     ///
@@ -96,7 +129,7 @@ impl<'a> PointFinder<'a> {
         Ok(Self { code: KernelCode::read(kallsyms)? })
     }
 
-    /// The names of all functions.
+    /// The names of all functions, ascending.
     pub fn functions(&self) -> impl Iterator<Item = &'a str> {
         self.code.by_name.keys().copied()
     }
@@ -117,11 +150,11 @@ impl<'a> PointFinder<'a> {
                 entries += 1;
             }
         }
-        for first in SWITCHES.iter().filter_map(|name| self.code.by_name.get(name)) {
-            range('s', *first, self.code.end(*first));
+        for first in SWITCHES.iter().filter_map(|name| self.code.first(name)) {
+            range('s', first, self.code.end(first));
         }
-        for first in ENTRY_TABLES.iter().filter_map(|name| self.code.by_name.get(name)) {
-            range('i', *first, self.code.end(*first));
+        for first in ENTRY_TABLES.iter().filter_map(|name| self.code.first(name)) {
+            range('i', first, self.code.end(first));
         }
         for (first, end) in IDLE.iter().flat_map(|name| self.named(name)).take(MAX_RANGES) {
             range('d', first, end);
@@ -129,15 +162,40 @@ impl<'a> PointFinder<'a> {
         table
     }
 
-    /// Adds a window to the table, for the paths with these indices.
+    /// Adds a window to the table, for the paths with these indices. Each of its names must be
+    /// that of one function; the copies that a compiler made of it count as one.
     ///
     /// # Errors
-    /// A place is not in this kernel. The table is as it was.
+    /// A place is not in this kernel, or may be any of several. The table is as it was.
     pub fn add(
         &self,
         table: &mut PointTable,
         window: &PointWindow,
         paths: impl IntoIterator<Item = usize>,
+    ) -> Result<(), PointsError> {
+        self.add_named(table, window, paths, Names::One)
+    }
+
+    /// The same of a window that names what its points are called in any kernel: those that this
+    /// one has count, all of them.
+    ///
+    /// # Errors
+    /// This kernel has no begin or no end of it. The table is as it was.
+    pub fn add_any(
+        &self,
+        table: &mut PointTable,
+        window: &PointWindow,
+        paths: impl IntoIterator<Item = usize>,
+    ) -> Result<(), PointsError> {
+        self.add_named(table, window, paths, Names::All)
+    }
+
+    fn add_named(
+        &self,
+        table: &mut PointTable,
+        window: &PointWindow,
+        paths: impl IntoIterator<Item = usize>,
+        names: Names,
     ) -> Result<(), PointsError> {
         let number = table.windows;
         let flags = [window.same_task, window.latest, window.stamped].into_iter().enumerate();
@@ -146,7 +204,7 @@ impl<'a> PointFinder<'a> {
         let mut text = format!("w {number:x} {origins:x} {how:x} {:x}\n", window.nth);
         let mut points = 0;
         for (letters, asked) in [(['b', 'B'], &window.from), (['e', 'E'], &window.to)] {
-            points += self.points(&mut text, number, letters, asked)?;
+            points += self.points(&mut text, number, (letters, names), asked)?;
         }
         if number == MAX_WINDOWS || table.points + points > MAX_POINTS {
             return Err(PointsError::TooMany);
@@ -165,7 +223,7 @@ impl<'a> PointFinder<'a> {
         &self,
         text: &mut String,
         window: usize,
-        [at_entry, at_return]: [char; 2],
+        ([at_entry, at_return], names): ([char; 2], Names),
         points: &[Point],
     ) -> Result<usize, PointsError> {
         let mut lines: Vec<String> = Vec::new();
@@ -175,14 +233,11 @@ impl<'a> PointFinder<'a> {
                 continue;
             }
             let letter = if matches!(point.place, Place::Return(_)) { at_return } else { at_entry };
-            let callers: Vec<(u64, u64)> =
-                point.callers.iter().flat_map(|caller| self.named(caller)).collect();
-            let from = match (point.callers.is_empty(), callers.is_empty()) {
-                (true, _) => vec![(0, 0)],
-                (false, true) => continue,
-                (false, false) => callers,
+            let from = match point.callers[..] {
+                [] => vec![(0, 0)],
+                [..] => self.callers(point, names)?,
             };
-            for address in self.addresses(&point.place)? {
+            for address in self.addresses(&point.place, names)? {
                 let line = |(first, end): &(u64, u64)| {
                     format!("{letter} {window:x} {address:x} {first:x} {end:x}")
                 };
@@ -200,33 +255,70 @@ impl<'a> PointFinder<'a> {
         Ok(lines.len())
     }
 
-    fn addresses(&self, place: &Place) -> Result<Vec<u64>, PointsError> {
-        Ok(match place {
-            Place::Program => Vec::new(),
-            Place::Address(address) => vec![*address],
+    /// The code that control may come from.
+    fn callers(&self, point: &Point, names: Names) -> Result<Vec<(u64, u64)>, PointsError> {
+        let each = point.callers.iter().map(|caller| self.functions_of(caller, names));
+        Ok(each.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    fn addresses(&self, place: &Place, names: Names) -> Result<Vec<u64>, PointsError> {
+        match place {
+            Place::Program => Ok(Vec::new()),
+            Place::Address(address) if address >> 63 == 0 => Err(PointsError::NotKernel(*address)),
+            Place::Address(address) => Ok(vec![*address]),
             Place::Return(name) | Place::Function(name, 0) => {
-                self.named(name).into_iter().map(|(first, _)| first).collect()
+                let found = self.functions_of(name, names)?;
+                Ok(found.into_iter().map(|(first, _)| first).collect())
             }
-            Place::Function(name, offset) => {
-                let found = self.named(name);
-                if let [_, _, ..] = found[..] {
-                    let (function, count) = (name.clone(), found.len());
-                    return Err(PointsError::Ambiguous { function, count });
-                }
-                found.into_iter().map(|(first, _)| first.wrapping_add(*offset)).collect()
+            Place::Function(name, offset) => self.within(name, *offset),
+        }
+    }
+
+    /// The address so many bytes after the beginning of a function, of which there must be one and
+    /// no copies.
+    fn within(&self, name: &str, offset: u64) -> Result<Vec<u64>, PointsError> {
+        let function = name.to_owned();
+        match self.functions_of(name, Names::One)?[..] {
+            [(first, end)] if offset < end - first => Ok(vec![first + offset]),
+            [(first, end)] => Err(PointsError::Beyond { function, offset, size: end - first }),
+            ref several => {
+                let addresses = several.iter().map(|(first, _)| *first).collect();
+                Err(PointsError::Ambiguous { function, addresses })
             }
-        })
+        }
+    }
+
+    fn functions_of(&self, name: &str, names: Names) -> Result<Vec<(u64, u64)>, PointsError> {
+        let found = self.named(name);
+        if names == Names::One {
+            if found.is_empty() {
+                return Err(PointsError::Missing { functions: vec![name.to_owned()] });
+            }
+            if let Some(addresses) = self.symbols(name).find(|all| all.len() > 1) {
+                let (function, addresses) = (name.to_owned(), addresses.clone());
+                return Err(PointsError::Ambiguous { function, addresses });
+            }
+        }
+        Ok(found)
     }
 
     /// The code of the functions with this name, with or without what compilers append to it; not
-    /// the parts that they moved elsewhere.
+    /// the parts that they moved elsewhere, unless it is the name of one.
     fn named(&self, name: &str) -> Vec<(u64, u64)> {
-        let names = self.code.by_name.range(name..);
-        let like = names.take_while(|(symbol, _)| symbol.starts_with(name));
-        let same = like.filter(|(symbol, _)| {
-            folded(symbol) == name && !symbol.contains(".cold") && !symbol.contains(".part")
+        let all = self.symbols(name).flatten();
+        all.map(|first| (*first, self.code.end(*first))).collect()
+    }
+
+    /// The addresses of each symbol of these functions.
+    fn symbols<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Vec<u64>> {
+        let all: &BTreeMap<&'s str, Vec<u64>> = &self.code.by_name;
+        let names = all.range(name..);
+        let like = names.take_while(move |(symbol, _)| symbol.starts_with(name));
+        let same = like.filter(move |(symbol, _)| {
+            let moved = symbol.contains(".cold") || symbol.contains(".part");
+            **symbol == name || folded(symbol) == name && !moved
         });
-        same.map(|(_, first)| (*first, self.code.end(*first))).collect()
+        same.map(|(_, addresses)| addresses)
     }
 }
 
@@ -241,3 +333,6 @@ impl PointTable {
         self.windows == 0
     }
 }
+
+#[cfg(test)]
+mod tests;

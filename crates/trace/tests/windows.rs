@@ -33,6 +33,52 @@ fn what_follows_the_last_stamp_does_not_count() {
 }
 
 #[test]
+fn between_two_points_everything_counts_and_stamps_are_like_any_instruction() {
+    let tree = tree(Writer::new().begin_whole().nops(A, 2).at(A + 2, RDTSC).nops(A + 4, 3).end());
+    assert_eq!((tree.total, tree.clock), (6, 6));
+    assert_eq!(drawn(&tree), ["[task 1] task 0", " a call 6"]);
+}
+
+#[test]
+fn a_window_between_two_points_may_end_after_a_string_instruction() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 1);
+    (0..3).for_each(|_| {
+        writer.at(A + 1, REP_MOVSB);
+    });
+    let tree = tree(writer.end());
+    assert_eq!((tree.total, tree.clock), (2, 4), "retired once, and each iteration a step");
+}
+
+#[test]
+fn a_window_that_is_dropped_leaves_nothing() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 7).at(A + 7, LOAD_RAX).load(STACK_A, 3).drop_window();
+    let tree = tree(writer.begin_whole().nops(B, 2).end());
+    assert_eq!((tree.total, tree.footprint.data_lines), (2, 0));
+    assert_eq!(drawn(&tree), ["[task 1] task 0", " b call 2"]);
+}
+
+#[test]
+fn of_a_stamped_window_between_two_points_what_is_between_the_stamps_counts() {
+    let mut writer = Writer::new();
+    writer.begin_stamped().nops(A, 2).at(A + 2, RDTSC).nops(A + 4, 3).at(A + 7, RDTSC);
+    let tree = tree(writer.nops(A + 9, 5).end());
+    assert_eq!((tree.total, tree.clock), (4, 4));
+}
+
+#[test]
+fn an_interrupt_belongs_to_a_window_between_two_points() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 2);
+    writer.nops(TIMER, 3).at(TIMER + 3, IRET).nops(A + 2, 1).end();
+    let recording = whole(&writer.stop(), &names());
+    let tree = recording.representative.unwrap();
+    assert_eq!((tree.total, tree.interrupts), (7, 1));
+    assert!(recording.interrupted.is_none());
+}
+
+#[test]
 fn calls_and_returns_make_the_tree() {
     let tree = tree(Writer::new().syscall(|w| {
         w.call(ENTRY + 1, A, SLOT).nops(A, 2);

@@ -60,7 +60,7 @@ impl<R: Read> Reader<R> {
         let untold = count.saturating_sub(window.windows.len() as u64);
         window.count = count;
         window.outside = outside;
-        window.loose = LoosePoints { overlapping, ends, untold, elsewhere, hidden };
+        window.loose = LoosePoints { overlapping, ends, untold, elsewhere, hidden, misplaced: 0 };
         Ok(())
     }
 

@@ -1,0 +1,189 @@
+//! `--window`: what the kernel executes between two points of its code, on real kernels; and what
+//! is said to a user whose points are none.
+
+use std::time::{Duration, Instant};
+
+use pathmeter_e2e::{Scene, assert_identical, built, debian, path, paths, rows};
+use serde_json::Value;
+
+/// From the wake of a task until the CPU has been switched to it.
+const WAKE: &str = "wake=try_to_wake_up..finish_task_switch";
+/// So long may a measurement take whose points come millions of times.
+const LIMIT: Duration = Duration::from_secs(300);
+
+fn measured(scene: &Scene, kernel: &str, window: &str) -> Value {
+    scene.run(&["measure", kernel, "--window", window, "--json", "--perturb", "2"]).json()
+}
+
+fn samples<'a>(result: &'a Value, name: &str) -> &'a Vec<Value> {
+    path(result, name)["samples"].as_array().unwrap()
+}
+
+/// The result without its rows of windows.
+fn without_windows(mut result: Value) -> Value {
+    let rows = result["paths"].as_array_mut().unwrap();
+    rows.retain(|row| !row["path"].as_str().unwrap().contains('/'));
+    result
+}
+
+#[test]
+fn a_window_that_is_explained_is_one_that_was_measured() {
+    let scene = Scene::warm();
+    for kernel in [built("base"), debian("cloud")] {
+        let result = measured(&scene, &kernel, WAKE);
+        for name in ["switch.pipe/wake", "unix.round-trip/wake"] {
+            let arguments = ["explain", name, &kernel, "--window", WAKE, "--json"];
+            let explain = scene.run(&[&arguments[..], &["--perturb", "2"]].concat()).json();
+            let total = &explain["base"]["window"]["total"];
+            let samples = samples(&result, name);
+            assert!(samples.contains(total), "{kernel}, {name}: {total} in {samples:?}");
+        }
+    }
+}
+
+#[test]
+fn the_built_in_wake_is_the_window_that_a_user_writes() {
+    let scene = Scene::warm();
+    for kernel in [built("base"), debian("cloud")] {
+        let result = measured(&scene, &kernel, WAKE);
+        let built_in: Vec<_> = samples(&result, "wake.switch").iter().collect();
+        let written = samples(&result, "switch.pipe/wake");
+        assert!(!built_in.is_empty() && !written.is_empty());
+        assert_eq!(path(&result, "wake.switch")["estimate"]["value"], *most_frequent(written));
+    }
+}
+
+/// Of several equally frequent ones the lowest.
+fn most_frequent(samples: &[Value]) -> &Value {
+    let count = |value: &Value| samples.iter().filter(|sample| *sample == value).count();
+    let rank = |value: &&Value| (count(value), std::cmp::Reverse(value.as_u64()));
+    samples.iter().max_by_key(rank).unwrap()
+}
+
+#[test]
+fn a_window_changes_nothing_else_and_is_the_same_again() {
+    let kernel = built("base");
+    let once = Scene::warm();
+    let plain = once.run(&["measure", &kernel, "--json", "--perturb", "2"]).json();
+    let arguments = ["measure", &kernel, "--window", WAKE, "--json", "--perturb", "2"];
+    let with_window = once.run(&arguments);
+    assert_identical(&without_windows(with_window.json()), &plain);
+    let again = Scene::cold().run(&arguments);
+    assert_eq!(with_window.stdout, again.stdout, "byte for byte");
+}
+
+#[test]
+fn where_only_the_layout_differs_no_window_does() {
+    let (base, reordered) = (built("base"), built("reordered"));
+    for verdict in verdicts(&base, &reordered) {
+        assert_eq!(verdict.1, "same", "{}", verdict.0);
+    }
+}
+
+/// How many system calls each sample has.
+fn system_calls(row: &Value) -> Vec<u64> {
+    let events = &row["events"];
+    let names = events["names"].as_array().unwrap();
+    let place = names.iter().position(|name| name == "syscall");
+    let of_sample = |number: &Value| {
+        let numbers = &events["distinct"][usize::try_from(number.as_u64().unwrap()).unwrap()];
+        place.map_or(0, |place| numbers[place].as_u64().unwrap())
+    };
+    events["of_samples"].as_array().unwrap().iter().map(of_sample).collect()
+}
+
+#[test]
+fn a_nop_more_in_system_calls_is_in_a_window_as_often_as_it_has_one() {
+    let scene = Scene::warm();
+    let [of_base, of_nop] = ["base", "nop"].map(|kernel| measured(&scene, &built(kernel), WAKE));
+    let mut seen = [false; 3];
+    for name in ["switch.pipe", "switch.futex", "process.fork-exit", "unix.round-trip"] {
+        let row = path(&of_base, &format!("{name}/wake"));
+        let calls = system_calls(row);
+        let numbers = row["samples"].as_array().unwrap().iter().zip(&calls);
+        let expected: Vec<_> =
+            numbers.map(|(sample, calls)| sample.as_u64().unwrap() + calls).collect();
+        assert_eq!(*samples(&of_nop, &format!("{name}/wake")), expected, "{name}");
+        for count in &calls {
+            seen[usize::try_from(*count).unwrap()] = true;
+        }
+    }
+    assert_eq!(seen, [true; 3], "windows with none, one and two system calls");
+}
+
+/// The paths with a wake in it, and what their comparison says.
+fn verdicts(base: &str, new: &str) -> Vec<(String, String)> {
+    let arguments = ["compare", base, new, "--window", WAKE, "--only", "*/wake", "--json"];
+    let comparison = Scene::warm().run(&arguments).json();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let of_row = |row: &Value| (text(&row["path"]), text(&row["verdict"]));
+    let verdicts: Vec<_> = rows(&comparison).iter().map(of_row).collect();
+    assert!(verdicts.len() > 3, "{verdicts:?}");
+    verdicts
+}
+
+#[test]
+fn points_that_are_none_are_refused_and_why() {
+    let scene = Scene::warm();
+    let base = built("base");
+    for (window, words) in [
+        (
+            "w=try_to_wakeup..finish_task_switch",
+            &["this kernel has no function try_to_wakeup", "did you mean try_to_wake_up"][..],
+        ),
+        ("w=schedule..ext4_readdir:return", &["no function ext4_readdir", "modules"]),
+        ("w=schedule@shedule..do_exit", &["no function shedule", "did you mean schedule"]),
+        ("w=0x401000..schedule", &["0x401000 is an address of programs"]),
+        ("w=schedule+0xfffff..do_exit", &["is not in schedule, which has 0x"]),
+        ("w=start_kernel..do_exit", &["began in no path", "explain"]),
+        ("w=vfs_read..start_kernel", &["began in the warm-up", "did not end"]),
+        ("w=vfs_read,from=idle..schedule", &["no two points"]),
+        ("w=vfs_read..schedule,from=idle", &["began in no path", "for another reason"]),
+        // The second instruction of do_syscall_64 begins after its first byte, and has three.
+        ("w=do_syscall_64+0x2..schedule", &["in the middle of an instruction"]),
+        ("w=schedule..do_syscall_64+0x2", &["in the middle of an instruction"]),
+    ] {
+        let run = scene.run(&["measure", &base, "--window", window, "--perturb", "1"]);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{window}: {}", run.stderr);
+        run.assert_printed(words);
+    }
+}
+
+#[test]
+fn a_name_of_several_functions_is_refused_with_their_addresses() {
+    let scene = Scene::warm();
+    let cloud = debian("cloud");
+    let arguments = ["measure", &cloud, "--perturb", "1", "--json", "--window"];
+    let of = |window: &str| scene.run(&[&arguments[..], &[window]].concat());
+    let run = of("w=dump_mapping..type_show");
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    run.assert_printed(&["functions that are called type_show", "by its address, of 0xffffffff"]);
+}
+
+#[test]
+fn a_page_is_cleared_in_one_string_instruction() {
+    let scene = Scene::warm();
+    let result = measured(&scene, &built("base"), "clear=clear_page_erms..clear_page_erms:return");
+    let row = path(&result, "memory.fault-anon/clear");
+    let samples = row["samples"].as_array().unwrap();
+    assert!(samples.iter().all(|sample| sample == &samples[0]), "{samples:?}");
+    let names = row["events"]["names"].as_array().unwrap();
+    let bytes = names.iter().position(|name| name == "string-bytes").unwrap();
+    assert_eq!(row["events"]["distinct"][0][bytes], 4096);
+    assert!(paths(&result).contains(&"process.fork-exit/clear"));
+}
+
+#[test]
+fn points_that_come_all_the_time_end_in_time() {
+    let scene = Scene::warm();
+    let began = Instant::now();
+    let result = measured(&scene, &debian("rt"), "read=__rcu_read_lock..__rcu_read_unlock");
+    let took = began.elapsed();
+    assert!(took < LIMIT, "{took:?}");
+    let name = "process.fork-exit/read";
+    let per_run = path(&result, name)["samples_per_run"].as_array().unwrap();
+    assert_eq!(*per_run, [64, 64], "the first ones of each run");
+    let checks = path(&result, name)["checks"].as_array().unwrap();
+    let more = checks.iter().find(|check| check["name"] == "more windows").unwrap();
+    assert!(more["value"].as_str().unwrap().parse::<u64>().unwrap() > 1000, "{more}");
+}
