@@ -75,7 +75,9 @@ fn rows(window: &PointWindow, counted: &Counted) -> (Vec<PathResult>, LoosePoint
     let mut rows = Vec::new();
     for (index, path) in Suite::Exact.paths().iter().enumerate() {
         let runs = counted.runs(index);
-        runs.iter().for_each(|run| loose.add(run.loose));
+        for run in &runs {
+            loose.add(run.loose);
+        }
         rows.extend(row(window, path, &runs, counted));
     }
     (rows, loose)
