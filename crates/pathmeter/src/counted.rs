@@ -296,7 +296,7 @@ mod tests {
             open: 0,
             checks: 0,
             faults: 0,
-            idle_unknown: 0,
+            idle_unknown: false,
             entries: vec![],
         });
         let counting = Counting {
