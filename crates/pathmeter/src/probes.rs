@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use pathmeter_model::{Configuration, Measurement};
+use pathmeter_model::{Configuration, MAX_SAMPLES, Measurement};
 use pathmeter_pack::{Packing, pack};
 
 use crate::cli::{GuestArgs, ProbeArgs};
@@ -55,10 +55,18 @@ impl<'a> Probes<'a> {
     ) -> Result<Measurement, Failure> {
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
-        for window in &self.args.windows.window {
+        let windows = &self.args.windows.window;
+        for (number, window) in windows.iter().enumerate() {
+            if windows[..number].iter().any(|other| other.name == window.name) {
+                return Err(Failure::Usage {
+                    message: format!("--window: two windows are called {}", window.name),
+                    help: "give each window a name of its own".to_owned(),
+                });
+            }
             result.paths.extend(windows::measure(session, image, window, progress)?);
             hashes += &window.to_string();
         }
+        bounded(&result)?;
         let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
             let asked = Asked {
@@ -95,4 +103,16 @@ impl<'a> Probes<'a> {
             ..result
         })
     }
+}
+
+/// A document has no more samples than its readers take.
+fn bounded(result: &Measurement) -> Result<(), Failure> {
+    let samples: usize = result.paths.iter().map(|path| path.samples.len()).sum();
+    if samples <= MAX_SAMPLES {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("with these windows there are {samples} samples, over {MAX_SAMPLES}"),
+        help: "take fewer runs (--perturb), or fewer windows at a time".to_owned(),
+    })
 }

@@ -208,6 +208,7 @@ mod tests {
             events: events.into_iter().collect(),
             open: 0,
             checks,
+            idle_unknown: false,
             faults: 0,
             idle_unknown: false,
             entries: vec![],

@@ -58,6 +58,7 @@ fn sorting(openat: u64, fault: u64, ticks: u64) -> ProgramRun {
 fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramResult {
     let configuration = configuration(release, runs.len());
     let program = Program {
+        windows: vec![],
         command: ["/usr/bin/sort", "-k", "2 3", "words"].map(str::to_owned).to_vec(),
         environment: vec!["LANG=C".into()],
         packed_sha256: "d3".repeat(32),
