@@ -71,13 +71,13 @@ struct frame {
 	struct cell early[MOST_EARLY];	/* until the frame has a name */
 };
 
-enum origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
+enum task_origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
 
 enum { MOST_FRAMES = 16, MOST_TASKS = 1 << 15, MOST_ROWS = 1 << 12 };
 
 struct task {
 	uint64_t id;		/* where the kernel keeps its stack pointer */
-	enum origin origin;
+	enum task_origin origin;
 	bool in_user;		/* its own code is a program's */
 	unsigned int depth;
 	struct counts user, kernel;	/* of its own code */
@@ -123,6 +123,7 @@ static void lose(enum lost why)
 		account.lost = why;
 }
 
+#include "kernel_windows.h"
 #include "cells.h"
 
 static void add(struct counts *to, const struct counts *more)
@@ -362,6 +363,11 @@ static void undo(void)
 	struct task *task = account.current;
 	struct frame *frame = &task->frames[task->depth - 1];
 	struct counts *below = below_top(task);
+	bool user = task->depth == 1 && task->in_user;
+	const struct counts undone = {
+		.steps = 1, .surplus = frame->repeating, .user = user && !frame->repeating,
+		.string_bytes = frame->repeating ? frame->repeat.bytes : 0,
+	};
 
 	below->steps--;
 	below->faults++;
@@ -373,10 +379,11 @@ static void undo(void)
 	undo_block(task, frame);
 	account.faults++;
 	account.undone_surplus += frame->repeating;
-	if (task->depth == 1 && task->in_user) {
+	if (user) {
 		account.user_faults++;
 		account.undone_user_surplus += frame->repeating;
 	}
+	undo_in_windows(frame->number, &undone);
 }
 
 /* Ends the frame on top; a string instruction below goes on in `repeat`. */

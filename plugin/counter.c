@@ -321,9 +321,9 @@ static void stamp(void)
 static bool end_window(void);
 
 /* Control comes to a block at which the chosen window begins or ends. */
-static void at_point(unsigned int passes, bool called)
+static void at_point(struct passes passes, bool called)
 {
-	if (passes & PASSES_END) {
+	if (passes.ends) {
 		if (state == INSIDE) {
 			stamp();
 			end_window();
@@ -331,13 +331,13 @@ static void at_point(unsigned int passes, bool called)
 			loose_ends += observed;
 		}
 	}
-	if (!(passes & PASSES_BEGIN) || !begins_count)
+	if (!passes.begins || !begins_count)
 		return;
-	if (state == INSIDE && !begins_anew()) {
+	if (state == INSIDE && !begin_anew(passes.begins)) {
 		overlapping++;
 	} else {
 		begin_window();
-		points_opened();
+		points_opened(passes.begins);
 		marker_of_window = markers;
 		stamp();
 		entered = called;
@@ -352,7 +352,7 @@ static void on_block(unsigned int vcpu, void *data)
 	(void)vcpu;
 	if (state == INSIDE)
 		leave(now - before, next->start);
-	if (chosen == NO_WINDOW && state != OUTSIDE && current->stamp &&
+	if (!chosen && state != OUTSIDE && current->stamp &&
 	    now - before == current->size) {
 		if (state == BEGUN)
 			begin_window();
@@ -362,9 +362,9 @@ static void on_block(unsigned int vcpu, void *data)
 		woke(now);
 	if (point_count) {
 		bool called = before_this.call;
-		unsigned int passes = pass(&next->spot);
+		struct passes passes = pass(&next->spot);
 
-		if (passes)
+		if (passes.begins | passes.ends)
 			at_point(passes, called);
 	}
 	before = now;
@@ -556,7 +556,7 @@ static bool end_window(void)
 {
 	broken |= deaf || state != INSIDE;
 	state = OUTSIDE;
-	if (chosen != NO_WINDOW && !tell_markers())
+	if (chosen && !tell_markers())
 		return false;
 	if (!broken)
 		tell_window();
@@ -577,16 +577,22 @@ static uint64_t misplaced_points(void)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < point_count; i++)
-		count += misplaced[i] && points[i].window == chosen;
+		count += misplaced[i] && is_chosen(&points[i]);
 	return count;
+}
+
+static void tell_loose(const uint64_t numbers[6])
+{
+	reserve(1 + 6 * LONGEST_NUMBER);
+	put(LOOSE);
+	for (size_t i = 0; i < 6; i++)
+		put_unsigned(numbers[i]);
 }
 
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
-	const uint64_t numbers[] = {
-		overlapping, loose_ends, untold, elsewhere, hidden, misplaced_points(),
-	};
+	const struct watched *also = &watched[chosen ? __builtin_ctz(chosen) : 0];
 
 	if (!observed)
 		return;
@@ -598,12 +604,11 @@ static void end_observation(void)
 			put(NO_END);
 		}
 	}
-	reserve(1 + sizeof(numbers) / sizeof(*numbers) * LONGEST_NUMBER);
-	put(LOOSE);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		put_unsigned(numbers[i]);
+	tell_loose((const uint64_t[]){ overlapping, loose_ends, untold, also->elsewhere,
+				       also->hidden, misplaced_points() });
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = elsewhere = hidden = 0;
+	overlapping = loose_ends = untold = 0;
+	memset(watched, 0, sizeof(watched));
 	flush();
 }
 
@@ -611,7 +616,7 @@ static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen == NO_WINDOW) {
+	if (!chosen) {
 		state = BEGUN;
 		return;
 	}
@@ -624,7 +629,7 @@ static void on_end(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen != NO_WINDOW) {
+	if (chosen) {
 		if (begins_count)
 			begins_count = false;
 		else
@@ -644,7 +649,7 @@ static void on_path(unsigned int vcpu, void *data)
 	(void)vcpu;
 	(void)data;
 	end_observation();
-	chosen = NO_WINDOW;
+	choose_windows(0);
 	state = OUTSIDE;
 	markers = told_markers = 0;
 	told_windows = marked_windows = 0;
@@ -669,7 +674,7 @@ static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, v
 	put(PATH);
 	put_unsigned(path);
 	flush();
-	choose_window(path);
+	choose_windows(window_of_path(path));
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
@@ -785,7 +790,8 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 						 (void *)string_accesses(instruction));
 		after_path = mark == PATH_MARKER;
 		if (loads_stack(instruction->bytes, address - instruction->length))
-			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 	}
 }
 

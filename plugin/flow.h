@@ -255,6 +255,24 @@ static void on_string(unsigned int vcpu, void *data)
 	halfway = false;
 }
 
+/* The kernel accesses the bytes from `first` to `last`, in one line or two. */
+static void touch_lines(uint64_t first, uint64_t last)
+{
+	uint64_t lines = 1 + (last >> 6 != first >> 6);
+
+	for (uint64_t line = 0; line < lines; line++) {
+		uint64_t address = line ? last : first;
+
+		seen.lines += is_new_line(address, current_number());
+		for (uint32_t left = chosen; left; left &= left - 1) {
+			struct kernel_window *window = &kernel_windows[__builtin_ctz(left)];
+
+			if (window->open)
+				window->lines += is_new_line(address, window->begun_at);
+		}
+	}
+}
+
 /* Of each instruction of the kernel's, if lines are counted. */
 static void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
@@ -264,9 +282,7 @@ static void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address,
 	(void)data;
 	if (!account.open)
 		return;
-	seen.lines += is_new_line(address, current_number());
-	if (last >> 6 != address >> 6)
-		seen.lines += is_new_line(last, current_number());
+	touch_lines(address, last);
 }
 
 /* Of one that may end by what it compares: it has moved what it did access. */

@@ -23,8 +23,8 @@
  *   U WINDOW 0 0 0             it ends when the next instruction is a program's
  *   p PATH WINDOW              the path with this index is measured in this window
  *
- * Whoever includes this file calls pass() before each block of code, with its spot: a point is
- * always the first instruction of one.
+ * The plugin that includes this file chooses windows, and calls pass() before each block of code,
+ * with its spot: a point is always the first instruction of one.
  */
 #ifndef PLUGIN_POINTS_H
 #define PLUGIN_POINTS_H
@@ -53,7 +53,6 @@ struct point {
 };
 
 enum { MOST_POINTS = 256, MOST_RANGES = 512, MOST_WINDOWS = 32, MOST_POINT_PATHS = 1024 };
-enum { NO_WINDOW = MOST_WINDOWS };
 
 static struct point points[MOST_POINTS];	/* ascending by address */
 static size_t point_count;
@@ -239,22 +238,25 @@ static bool loads_stack(const uint8_t *bytes, uint64_t address)
 
 /* ---- Passing a point ------------------------------------------------------------------------- */
 
-static uint32_t chosen = NO_WINDOW;	/* the window of the path that is executed */
+static uint32_t chosen;		/* the windows that are looked for, a bit each */
 static struct spot before_this;		/* the block executed last */
 static enum origin origin;		/* why the kernel executes, when it does */
 static uint64_t last_access;	/* the place in memory accessed last */
-static uint64_t elsewhere;	/* points of it that came for another reason, or in another task */
 static uint64_t task;		/* the task that is executed, as loads_stack() sees it */
-static uint64_t task_at_begin;	/* of the window that is open */
-static uint32_t occurrences;	/* begins since the begin marker */
 static uint64_t halts;		/* times that the CPU was told to wait */
-static uint64_t hidden;		/* points at which an interrupt hid where control came from */
+static struct watched {		/* of each window: */
+	uint64_t elsewhere;	/* points that came for another reason, or in another task */
+	uint64_t hidden;	/* points at which an interrupt hid where control came from */
+	uint64_t task_at_begin;	/* if it is open */
+	uint32_t occurrences;	/* begins since begins count */
+} watched[MOST_WINDOWS];
 
 /* Calls that have not returned, of functions whose return is a point: where in memory the address
  * to return to is. One that never returns is forgotten when others have taken all places. */
 enum { MOST_CALLS = 256 };
 static struct { uint64_t slot; const struct point *point; } calls[MOST_CALLS];
-static size_t next_call;
+static size_t next_call, pending_calls;
+static uint64_t return_slot;	/* of the function that is entered now, if one is; 0: not known */
 
 /* To be told each access to memory: a call's is the place of its return address. */
 static inline void points_access(uint64_t address)
@@ -262,10 +264,21 @@ static inline void points_access(uint64_t address)
 	last_access = address;
 }
 
-enum { PASSES_BEGIN = 1, PASSES_END = 2 };
+/* The windows that begin, and those that end; a bit each. */
+struct passes {
+	uint32_t begins, ends;
+};
+
+static void choose_windows(uint32_t windows)
+{
+	chosen = windows;
+	memset(watched, 0, sizeof(watched));
+	memset(calls, 0, sizeof(calls));
+	pending_calls = 0;
+}
 
 /* To be told the accesses of the instruction that loads_stack(). */
-static inline void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+static inline void on_task_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
 	(void)vcpu;
 	(void)info;
@@ -276,27 +289,39 @@ static inline void on_switch(unsigned int vcpu, uint32_t info, uint64_t address,
 /* To be told that begins count from here on, ... */
 static inline void points_counted(void)
 {
-	occurrences = 0;
+	for (size_t window = 0; window < MOST_WINDOWS; window++)
+		watched[window].occurrences = 0;
 }
 
-/* ... and that the chosen window was opened. */
-static inline void points_opened(void)
+/* ... and that these windows were opened. */
+static inline void points_opened(uint32_t windows)
 {
-	task_at_begin = task;
+	for (size_t window = 0; windows >> window; window++)
+		if (windows >> window & 1)
+			watched[window].task_at_begin = task;
 }
 
-static inline bool begins_anew(void)
+/* Which of these windows a begin begins anew while they are open. */
+static inline uint32_t begin_anew(uint32_t windows)
 {
-	return windows_asked[chosen].latest;
+	uint32_t anew = 0;
+
+	for (size_t window = 0; windows >> window; window++)
+		anew |= (uint32_t)windows_asked[window].latest << window;
+	return anew & windows;
 }
 
-static void choose_window(uint64_t path)
+/* The window of this path, if it has one. */
+static inline uint32_t window_of_path(uint64_t path)
 {
 	uint8_t window = path < MOST_POINT_PATHS ? window_of[path] : 0;
 
-	chosen = window ? window - 1u : NO_WINDOW;
-	elsewhere = hidden = 0;
-	memset(calls, 0, sizeof(calls));
+	return window ? 1u << (window - 1) : 0;
+}
+
+static bool is_chosen(const struct point *point)
+{
+	return chosen >> point->window & 1;
 }
 
 static void find_origin(const struct spot *next)
@@ -304,89 +329,129 @@ static void find_origin(const struct spot *next)
 	if (!is_kernel(next->first))
 		return;
 	if (!is_kernel(before_this.last))
-		origin = before_this.gate ? FROM_CALL : FROM_PROGRAM;
+		/* A block that ends with a call may have faulted before. */
+		origin = before_this.gate && !next->interrupt_entry ? FROM_CALL : FROM_PROGRAM;
 	else if (next->interrupt_entry)
 		origin = before_this.idle ? FROM_IDLE : FROM_KERNEL;
 }
 
-static unsigned int passed(const struct point *point)
+static void passed(const struct point *point, struct passes *passes)
 {
-	uint32_t origins = windows_asked[chosen].origins, nth = windows_asked[chosen].nth;
-	bool other_task = windows_asked[chosen].same_task && task != task_at_begin;
+	uint32_t bit = 1u << point->window, nth = windows_asked[point->window].nth;
+	uint32_t origins = windows_asked[point->window].origins;
+	struct watched *window = &watched[point->window];
+	bool other_task = windows_asked[point->window].same_task && task != window->task_at_begin;
 
-	if (point->begins ? origins && !(origins & origin) : other_task) {
-		elsewhere++;
-		return 0;
+	if (point->begins ? origins && !(origins & origin) : other_task)
+		window->elsewhere++;
+	else if (!point->begins)
+		passes->ends |= bit;
+	else if (!nth || ++window->occurrences == nth)
+		passes->begins |= bit;
+}
+
+/* The calls whose return address is there are no more; they returned if `passes` is given. */
+static void end_calls(uint64_t slot, struct passes *passes)
+{
+	for (size_t i = 0; pending_calls && i < MOST_CALLS; i++) {
+		const struct point *point = calls[i].point;
+
+		if (!point || calls[i].slot != slot)
+			continue;
+		calls[i].point = NULL;
+		pending_calls--;
+		if (passes && is_chosen(point))
+			passed(point, passes);
 	}
-	if (!point->begins)
-		return PASSES_END;
-	return nth && ++occurrences != nth ? 0 : PASSES_BEGIN;
 }
 
 /*
- * A function is entered whose return is a point. The place of its return address: the call has just
- * stored it; if control came by a `ret`, as from a retpoline, it is the next one on the stack. One
- * that was jumped to has nothing of the kind to be known by.
+ * If `next` is a function's entry, where is its return address? A call has just stored it. If
+ * control came by a `ret`, as from a retpoline, it is the next one on the stack. If it was jumped
+ * to, as in a tail call, it is that of the last call, unless something has returned since: how far
+ * the stack was taken back then is not known.
  */
+static void find_return_slot(const struct spot *next)
+{
+	static bool after_return;
+
+	if (next->interrupt_entry || before_this.interrupt_return) {
+		return_slot = 0;
+	} else if (before_this.call) {
+		return_slot = last_access;
+		/* A call that is still expected to return there never did. */
+		end_calls(return_slot, NULL);
+	} else if (before_this.ret) {
+		return_slot = last_access + 8;
+	} else if (after_return) {
+		return_slot = 0;
+	}
+	after_return = before_this.ret;
+}
+
+/* A function is entered whose return is a point. */
 static void expect_return(const struct point *point)
 {
-	if (!before_this.call && !before_this.ret) {
-		hidden++;
+	if (!return_slot) {
+		watched[point->window].hidden++;
 		return;
 	}
-	calls[next_call].slot = before_this.call ? last_access : last_access + 8;
+	pending_calls += !calls[next_call].point;
+	calls[next_call].slot = return_slot;
 	calls[next_call].point = point;
 	next_call = (next_call + 1) % MOST_CALLS;
 }
 
-static unsigned int returned(void)
+static bool comes_from(const struct point *point)
 {
-	for (size_t i = 0; i < MOST_CALLS; i++) {
-		const struct point *point = calls[i].point;
+	const struct range *from = &point->from;
 
-		if (!point || calls[i].slot != last_access)
-			continue;
-		calls[i].point = NULL;
-		return point->window == chosen ? passed(point) : 0;
-	}
-	return 0;
-}
-
-static bool comes_from(const struct range *from)
-{
 	if (!from->end || (before_this.last >= from->first && before_this.last < from->end))
 		return true;
-	hidden += before_this.interrupt_return;
+	watched[point->window].hidden += before_this.interrupt_return;
 	return false;
 }
 
-/* Control comes to `next`: which points of the chosen window that is, of enum PASSES_*. */
-static unsigned int pass(const struct spot *next)
+/* The chosen windows that end when control comes from the kernel to a program. */
+static uint32_t ends_in_program(void)
 {
-	unsigned int passes = 0;
+	uint32_t windows = 0;
+
+	for (uint32_t window = 0; window < MOST_WINDOWS; window++)
+		windows |= (uint32_t)windows_asked[window].ends_in_program << window;
+	return windows & chosen;
+}
+
+/* Control comes to `next`: which of the chosen windows begin there, and which end. */
+static struct passes pass(const struct spot *next)
+{
+	struct passes passes = { 0, 0 };
 	/* Control comes to a repeated string instruction once, not with each iteration. */
 	size_t count = next->first == before_this.last ? 0 : next->points;
 
 	find_origin(next);
 	halts += before_this.halt;
-	if (chosen != NO_WINDOW) {
+	if (chosen) {
 		if (before_this.ret && returns_wanted)
-			passes |= returned();
-		if (windows_asked[chosen].ends_in_program && !is_kernel(next->first) &&
-		    is_kernel(before_this.last))
-			passes |= PASSES_END;
+			end_calls(last_access, &passes);
+		if (returns_wanted)
+			find_return_slot(next);
+		if (!is_kernel(next->first) && is_kernel(before_this.last))
+			passes.ends |= ends_in_program();
 		for (size_t i = next->point; i < next->point + count; i++) {
 			const struct point *point = &points[i];
 
-			if (point->window != chosen || !comes_from(&point->from))
+			if (!is_chosen(point) || !comes_from(point))
 				continue;
 			if (point->at_return)
 				expect_return(point);
 			else
-				passes |= passed(point);
+				passed(point, &passes);
 		}
 	}
 	before_this = *next;
+	/* What is executed from here on may fault before it accesses anything. */
+	last_access = 0;
 	return passes;
 }
 

@@ -31,6 +31,7 @@
  */
 #include "common.h"
 #include "points.h"
+#include "spots.h"
 
 /* ---- State; under the exact clock, all vCPUs take turns on one thread ----------------------- */
 
@@ -44,13 +45,7 @@ struct code {			/* an instruction as it was when translated */
 	struct code *next;	/* in its bucket */
 };
 
-struct known_spot {
-	struct spot spot;
-	struct known_spot *next;	/* in its bucket */
-};
-
 enum { BUCKETS = 1 << 16 };
-static struct known_spot *spots[BUCKETS];
 enum { LONGEST_RECORD = 64 };
 
 struct job {			/* a wanted path */
@@ -197,7 +192,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 /* Windows of this path to pass over: of one that has its windows between markers. */
 static uint64_t skipped(void)
 {
-	return chosen == NO_WINDOW ? limits.skip : 0;
+	return chosen ? 0 : limits.skip;
 }
 
 static void begin(void)
@@ -207,10 +202,10 @@ static void begin(void)
 	inside = true;
 	executed = run_count = last_address = 0;
 	last_number = -1;
-	if (chosen == NO_WINDOW)
+	if (!chosen)
 		record(BEGIN);
 	else
-		record(windows_asked[chosen].stamped ? BEGIN_STAMPED : BEGIN_WHOLE);
+		record(windows_asked[__builtin_ctz(chosen)].stamped ? BEGIN_STAMPED : BEGIN_WHOLE);
 	put_unsigned(windows_seen - 1 - skipped());
 }
 
@@ -240,9 +235,9 @@ static void on_begin(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen == NO_WINDOW)
+	if (!chosen) {
 		begin();
-	else {
+	} else {
 		begin_markers++;
 		begins_count = true;
 		points_counted();
@@ -253,7 +248,7 @@ static void on_end(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (chosen == NO_WINDOW) {
+	if (!chosen) {
 		end();
 		return;
 	}
@@ -269,23 +264,23 @@ static void on_end(unsigned int vcpu, void *data)
 /* Control comes to a block of code. */
 static void on_spot(unsigned int vcpu, void *data)
 {
-	unsigned int passes = pass(data);
+	struct passes passes = pass(data);
 
 	(void)vcpu;
 	if (!armed)
 		return;
-	if (passes & PASSES_END) {
+	if (passes.ends) {
 		end();
 		passed_over = false;
 	}
 	/* Its stream may have ended with this window. */
-	if (!armed || !(passes & PASSES_BEGIN) || !begins_count)
+	if (!armed || !passes.begins || !begins_count)
 		return;
-	if ((inside || passed_over) && !begins_anew())
+	if ((inside || passed_over) && !begin_anew(passes.begins))
 		return;
 	if (inside)
 		drop();
-	points_opened();
+	points_opened(passes.begins);
 	passed_over = begin_markers <= jobs[current].warm;
 	if (!passed_over)
 		begin();
@@ -300,7 +295,7 @@ static void on_path(unsigned int vcpu, void *data)
 	(void)data;
 	if (armed)		/* its path ended before all windows came */
 		stop(ALL_RECORDED);
-	chosen = NO_WINDOW;
+	choose_windows(0);
 	begin_markers = 0;
 	begins_count = passed_over = false;
 }
@@ -316,7 +311,7 @@ static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, v
 	if (current == job_count || path != jobs[current].path)
 		return;
 	arm();
-	choose_window(path);
+	choose_windows(window_of_path(path));
 	if (!instrumented)
 		api->reset();
 	instrumented = true;
@@ -350,24 +345,6 @@ static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *b
 	return code;
 }
 
-/* The spot's entry, made when it is new. Lives as long as QEMU. */
-static struct spot *intern_spot(struct spot like)
-{
-	struct known_spot **bucket = &spots[(like.first * 0x9e3779b97f4a7c15u) >> 48];
-	struct known_spot *known;
-
-	for (known = *bucket; known; known = known->next)
-		if (!memcmp(&known->spot, &like, sizeof(like)))
-			return &known->spot;
-	known = calloc(1, sizeof(*known));
-	if (!known)
-		abort();
-	known->spot = like;
-	known->next = *bucket;
-	*bucket = known;
-	return &known->spot;
-}
-
 static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
@@ -393,16 +370,11 @@ static void translate_spots(struct qemu_plugin_tb *tb)
 	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, next;
 
 	for (; point_count && first < count; first = next) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first), *last;
-		struct instruction code;
-		struct spot *spot;
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first);
 
 		next = up_to_point(tb, first);
-		last = qemu_plugin_tb_get_insn(tb, next - 1);
-		code.length = bytes_of(last, code.bytes);
-		spot = intern_spot(spot_of(qemu_plugin_insn_vaddr(insn),
-					   qemu_plugin_insn_vaddr(last), &code));
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_spot, CB_NO_REGS, spot);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_spot, CB_NO_REGS,
+						       spot_between(tb, first, next));
 	}
 }
 
@@ -430,7 +402,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			continue;
 		}
 		if (loads_stack(bytes, qemu_plugin_insn_vaddr(insn)))
-			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 		code = intern(insn, bytes, length);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);

@@ -115,7 +115,9 @@ fn a_nop_more_in_system_calls_is_in_a_window_as_often_as_it_has_one() {
         // The tick comes elsewhere.
         let of_nop = samples(&of_nop, &format!("{name}/wake"));
         assert_eq!(most_frequent(of_nop), most_frequent(&expected), "{name}");
-        calls.iter().for_each(|count| seen[usize::try_from(*count).unwrap()] = true);
+        for count in &calls {
+            seen[usize::try_from(*count).unwrap()] = true;
+        }
     }
     assert_eq!(seen, [true; 3], "windows with none, one and two system calls");
 }

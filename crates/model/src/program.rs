@@ -45,7 +45,8 @@ pub struct ProgramResult {
     pub output: Output,
     /// What each run cost: the first run, then the later ones. At least one.
     pub runs: Vec<ProgramRun>,
-    /// The program's own regions, as paths named `user.NAME`; names are unique.
+    /// The program's own regions, as paths named `user.NAME`, and the windows of
+    /// `program.windows`, by their names; names are unique.
     #[serde(default)]
     pub regions: Vec<PathResult>,
     /// Which functions of the kernel the rows' instructions are in; absent if that was not asked
@@ -77,6 +78,10 @@ pub struct Program {
     /// The kernel modules loaded before it, in this order.
     #[serde(default)]
     pub modules: Vec<String>,
+    /// The windows between two points of the kernel that were measured in it, as `NAME=FROM..TO`
+    /// and conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<String>,
 }
 
 /// Words as one would type them in a shell: in single quotes where they would be read differently.

@@ -19,6 +19,7 @@ mod gate;
 mod gated;
 mod image;
 mod interrupt;
+mod kernel_windows;
 mod lab;
 mod manual;
 mod measure;

@@ -69,9 +69,15 @@ impl<'a> Probes<'a> {
         bounded(&result)?;
         let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
-            let asked =
-                Asked { packed, modules: &modules, functions: false, lines: false, regions: &[] };
-            let names = || program::kernel_names(session, image, progress);
+            let asked = Asked {
+                packed,
+                modules: &modules,
+                functions: false,
+                lines: false,
+                regions: &[],
+                windows: &[],
+            };
+            let names = || program::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
             let ran = program::measure(&guests, image, &asked, names, progress)?;
             for region in ran.regions {

@@ -13,6 +13,7 @@ use crate::cli::{Checked, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
+use crate::kernel_windows;
 use crate::output::Screen;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
@@ -122,12 +123,14 @@ fn measure_all(
     packed.check()?;
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
     let regions = packed.regions(&args.region_function)?;
+    kernel_windows::refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
         modules: &modules,
         functions: args.explain,
         lines: args.lines,
         regions: &regions,
+        windows: &args.window,
     };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
@@ -154,7 +157,7 @@ fn one_of(
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let names = || program::kernel_names(session, image, &report);
+    let names = || program::kernel_names(session, image, asked.windows, &report);
     let result = program::measure(guests, image, asked, names, &report);
     line.clear();
     result

@@ -420,6 +420,13 @@ fn path_result(
     match &status {
         PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
+        PathStatus::Ok
+            if matches!(path.kind, Kind::Wait(_))
+                && counted.is_none()
+                && runs.concat().is_empty() =>
+        {
+            PathResult::unsupported(name, unit, "it takes a QEMU that takes plugins")
+        }
         PathStatus::Ok if unit != Unit::Check && samples().next().is_none() && counts.is_none() => {
             PathResult::failed(name, unit, "the agent reported ok and sent no samples")
         }

@@ -2,8 +2,8 @@
 //! comes there.
 //!
 //! A guest of its own counts each window, so that nothing else is counted differently because of
-//! it. A begin counts if it comes in a window of the path after the warm-up; the end may come later,
-//! until the path's execution has ended.
+//! it. A begin counts if it comes in a window of the path after the warm-up; the end may come
+//! later, until the path's execution has ended.
 
 use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};

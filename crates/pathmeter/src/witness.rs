@@ -210,6 +210,7 @@ mod tests {
             checks,
             idle_unknown: false,
             faults: 0,
+            idle_unknown: false,
             entries: vec![],
         }
     }

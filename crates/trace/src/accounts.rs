@@ -1,10 +1,12 @@
 //! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
 
+mod kernel_window;
 mod kind;
 
 use std::io::Read;
 use std::mem::take;
 
+pub use kernel_window::{AccountWindow, KernelWindow};
 use kind::KINDS;
 pub use kind::RowKind;
 
@@ -31,6 +33,8 @@ const MAX_MISUSES: usize = 16;
 /// Most rows of a run; `plugin/account.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
+/// In the id of a region's cell: the rest is the number of a window between two points.
+pub const FIRST_WINDOW: u32 = 1 << 16;
 /// In the id of an interrupt: the rest is its vector.
 pub const VECTOR: u32 = 0x10000;
 /// An id that is not known.
@@ -74,6 +78,8 @@ pub struct Account {
     pub misuses: Vec<Misuse>,
     /// What each row executed where in the kernel's code, if that was asked for.
     pub cells: Vec<AccountCell>,
+    /// The windows between two points of the kernel that were asked for.
+    pub windows: Vec<AccountWindow>,
 }
 
 /// What a row executed in a block of the kernel's code.
@@ -81,7 +87,8 @@ pub struct Account {
 pub struct AccountCell {
     /// The row's kind.
     pub kind: RowKind,
-    /// Which of that kind, as in [`AccountRow`]; of a region the number of its name.
+    /// Which of that kind, as in [`AccountRow`]; of a region the number of its name, or
+    /// [`FIRST_WINDOW`] and the number of a window between two points of the kernel.
     pub id: u32,
     /// The block's first address; [`USER_CODE`] for all code of programs.
     pub address: u64,
@@ -195,6 +202,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         windows: 0,
         misuses: Vec::new(),
         cells: Vec::new(),
+        kernel_windows: Vec::new(),
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
@@ -214,6 +222,7 @@ struct Reader<R> {
     windows: usize,
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
+    kernel_windows: Vec<AccountWindow>,
 }
 
 impl<R: Read> Reader<R> {
@@ -236,6 +245,7 @@ impl<R: Read> Reader<R> {
             self.windows = 0;
             self.misuses.clear();
             self.cells.clear();
+            self.kernel_windows.clear();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -252,10 +262,11 @@ impl<R: Read> Reader<R> {
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
-        Ok(Account { idled, rows, regions, misuses, cells: take(&mut self.cells) })
+        let (cells, windows) = (take(&mut self.cells), take(&mut self.kernel_windows));
+        Ok(Account { idled, rows, regions, misuses, cells, windows })
     }
 
-    /// A record about regions.
+    /// A record about regions, windows or cells.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -271,6 +282,8 @@ impl<R: Read> Reader<R> {
             }
             6 => self.misuse(),
             7 => self.cell(),
+            8 => self.kernel_window(),
+            9 => self.passed(),
             _ => Err("it has a record of an unknown kind"),
         }
     }

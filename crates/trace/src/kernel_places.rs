@@ -109,8 +109,9 @@ impl KernelPlaces {
         Ok(finder.finish())
     }
 
-    /// The table, as the plugin reads it, with these functions of the program's.
-    pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
+    /// The table, as the plugin reads it, with these functions of the program's, and the regions
+    /// that windows between two points of the kernel must begin in, each after the window's number.
+    pub fn table(&self, functions: &[ProgramFunction], inside: &[(usize, &str)]) -> Vec<u8> {
         let mut table = self.table.clone();
         for function in functions {
             // Writing to a String can't fail, here and below.
@@ -119,6 +120,9 @@ impl KernelPlaces {
                 let _ = write!(table, "{byte:02x}");
             }
             let _ = writeln!(table, " {}", function.name);
+        }
+        for (window, region) in inside {
+            let _ = writeln!(table, "r {window:x} {region}");
         }
         table.into_bytes()
     }

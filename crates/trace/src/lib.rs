@@ -41,8 +41,9 @@ mod tree;
 mod window;
 
 pub use accounts::{
-    Account, AccountCell, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS, Misuse,
-    RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR, accounts,
+    Account, AccountCell, AccountRegion, AccountRow, AccountWindow, Accounts, FIRST_WINDOW,
+    KernelWindow, Lost, MAX_WINDOWS, Misuse, RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR,
+    accounts,
 };
 pub use census::SlowInstruction;
 pub use counting::{

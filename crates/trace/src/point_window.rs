@@ -142,8 +142,8 @@ impl PointWindow {
     fn add_value(&mut self, condition: &str) -> Result<(), String> {
         let unknown = || {
             format!(
-                "`{condition}` is no condition: there are same-task, latest, nth=N, and from= user, \
-                 call, kernel or idle"
+                "`{condition}` is no condition: there are same-task, latest, nth=N, and from= \
+                 user, call, kernel or idle"
             )
         };
         match condition.split_once('=').ok_or_else(unknown)? {

@@ -62,7 +62,7 @@ fn hexadecimal(addresses: &[u64]) -> String {
 /// Most points of a table; `plugin/points.h` takes as many.
 const MAX_POINTS: usize = 256;
 /// Most windows, likewise.
-const MAX_WINDOWS: usize = 32;
+pub(crate) const MAX_WINDOWS: usize = 32;
 /// Most ranges of code of one kind, likewise.
 const MAX_RANGES: usize = 512;
 

@@ -7,6 +7,7 @@ mod kernels;
 mod regions;
 mod repeats;
 mod sums;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -20,7 +20,8 @@ ffffffff820008c0 T ret_from_fork
 ffffffff82000900 T __entry_text_end
 ";
     let places = KernelPlaces::find(text.as_bytes()).unwrap();
-    KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap() }
+    let windows = KernelWindows::default();
+    KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap(), windows }
 }
 
 fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
@@ -40,7 +41,7 @@ fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
 
 fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-    Account { idled: 0, rows, regions, misuses, cells }
+    Account { idled: 0, rows, regions, misuses, cells, windows: Vec::new() }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {

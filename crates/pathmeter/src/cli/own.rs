@@ -10,6 +10,7 @@ use pathmeter_report::Rows;
 use pathmeter_trace::PointWindow;
 
 use super::{DocumentArgs, GuestArgs, percent};
+use crate::kernel_windows::ProgramWindow;
 use crate::{new_probe, program};
 
 const RUN_EXAMPLES: &str = "\
@@ -22,6 +23,7 @@ Examples:
   pathmeter run bzImage -- ls -R /
   pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
+  pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
 
 const NEW_PROBE_EXAMPLES: &str = "\
@@ -99,6 +101,13 @@ pub(crate) struct RunArgs {
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) region_function: Vec<String>,
+    /// Measure what the kernel executes between two points while the program runs; repeated
+    ///
+    /// Written as for `measure`, such as `wake=try_to_wake_up..finish_task_switch` or
+    /// `read=ksys_read..ksys_read:return`. One more condition, `inside=REGION`, counts only windows
+    /// that begin while that region of the program is open (docs/own-programs.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
+    pub(crate) window: Vec<ProgramWindow>,
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,
@@ -184,6 +193,7 @@ pub(crate) struct ProbeArgs {
 
 /// Windows between two points of the kernel.
 #[derive(Debug, Args)]
+#[allow(clippy::doc_markdown, reason = "help is plain text")]
 pub(crate) struct WindowArgs {
     /// Measure what the kernel executes between two points too, as paths PATH/NAME; repeated
     ///

@@ -48,12 +48,13 @@ impl Witnessing {
         let board = Board::new(screen);
         let line = board.line(format!("{} in QEMU", image.subject().name));
         let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-        let kernel = program::kernel_names(session, image, &report)?;
+        let kernel = program::kernel_names(session, image, &[], &report)?;
         let guests = session.with_memory(self.memory_mib);
         let initramfs = self.packed.initramfs(&[]);
-        let places = kernel.places.table(&[]);
+        let places = kernel.places.table(&[], &[]);
         let runs = self.packed.runs();
-        let asked = Accounting { places: &places, runs, functions: false, lines: false };
+        let asked =
+            Accounting { places: &places, points: &[], runs, functions: false, lines: false };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let in_qemu = guests.run_program(image, &initramfs, asked, read, &report)?;
         line.clear();
@@ -162,7 +163,10 @@ mod tests {
 
     fn in_qemu(run: Result<Vec<AccountRow>, Lost>) -> RanProgram<Accounts> {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let run = run.map(|rows| Account { idled: 0, rows, regions, misuses, cells });
+        let run = run.map(|rows| {
+            let windows = Vec::new();
+            Account { idled: 0, rows, regions, misuses, cells, windows }
+        });
         RanProgram {
             release: None,
             firmware: Firmware::Own,

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::LoosePoints;
 use crate::c_header::{constants, header};
 
 /// A stream, as the plugin writes it.
@@ -159,6 +160,35 @@ fn each_wrong_mark_is_told_by_its_names() {
 }
 
 #[test]
+fn windows_between_two_points_are_read_back() {
+    let run = Stream::new()
+        .record(8, &[3, 50, 5, 40, 3, 7, 1])
+        .record(8, &[3, 20, 0, 0, 0, 0, 0])
+        .record(9, &[3, 6, 10, 11, 12, 13, 14])
+        .record(9, &[0, 0, 0, 1, 0, 0, 0])
+        .rows(0, &[])
+        .run();
+    let [seen, never] = &run.windows[..] else { panic!("{:?}", run.windows) };
+    let counts = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
+    assert_eq!(seen.windows[0], KernelWindow { counts, lines: 7, ended: true });
+    assert_eq!((seen.number, seen.count, seen.windows[1].ended), (3, 6, false));
+    let loose = LoosePoints { overlapping: 10, ends: 11, untold: 4, elsewhere: 13, hidden: 14 };
+    assert_eq!((seen.loose, seen.outside), (loose, 12));
+    assert_eq!((never.number, never.count, never.loose.ends), (0, 0, 1));
+}
+
+#[test]
+fn no_more_windows_are_taken_than_the_plugin_tells() {
+    let plugin = constants("kernel_marks.h");
+    assert_eq!(plugin["MOST_TOLD"], MAX_WINDOWS as u64);
+    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 1]);
+    let most = (0..=MAX_WINDOWS).fold(Stream::new(), |stream, _| one(stream));
+    let run = most.clone().rows(0, &[]).run();
+    assert_eq!(run.windows[0].windows.len(), MAX_WINDOWS + 1);
+    assert_eq!(one(most).fault(0), "a window comes too often");
+}
+
+#[test]
 fn cells_are_read_back() {
     let address = 0xffff_ffff_8100_0040;
     let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
@@ -181,7 +211,7 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
         (Stream(b"PMPR\x01\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(9, &[]), 0, "it has a record of an unknown kind"),
+        (good().record(10, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -195,6 +225,9 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
         (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
+        (good().record(8, &[0, 1, 2, 1, 0, 0, 1]), 0, "a window has less than no instruction"),
+        (good().record(8, &[32, 1, 0, 1, 0, 0, 1]), 0, "a window's number is out of range"),
+        (good().record(9, &[32, 0, 0, 0, 0, 0, 0]), 0, "a window's number is out of range"),
         (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
         (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
     ] {
@@ -297,8 +330,8 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(misuse("TOO_MANY_OPEN"), Misuse::TooDeep(a.clone()));
     assert_eq!(misuse("NO_NAME"), Misuse::NoName);
     assert_eq!(misuse("OUTSIDE_REGION"), Misuse::Outside(a));
-    let tags = ["NAME", "REGION", "FAILED", "MISUSE"].map(|name| plugin[name]);
-    assert_eq!(tags, [3, 4, 5, 6]);
+    let tags = ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED"];
+    assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9]);
     let program = constants("program.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
@@ -308,6 +341,10 @@ fn what_the_plugin_may_write_is_read() {
     let (account, regions, cells) =
         (constants("account.h"), constants("regions.h"), constants("cells.h"));
     assert_eq!((MAX_NAME, MAX_NAMES as u64), (regions["LONGEST_NAME"], regions["MOST_NAMES"]));
+    let windows = constants("kernel_windows.h");
+    assert_eq!(windows["FIRST_WINDOW_NAME"], u64::from(FIRST_WINDOW));
+    assert!(u64::from(FIRST_WINDOW) > regions["MOST_NAMES"]);
+    assert_eq!(constants("points.h")["MOST_WINDOWS"], crate::points::MAX_WINDOWS as u64);
     assert!(account["MOST_ROWS"] <= MAX_ROWS);
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
     // The numbers in the texts.

@@ -34,7 +34,7 @@ fn find(text: &str) -> KernelPlaces {
 
 /// Letter, first, end and id of each line.
 fn lines(places: &KernelPlaces) -> Vec<(char, u64, u64, u64)> {
-    let table = String::from_utf8(places.table(&[])).unwrap();
+    let table = String::from_utf8(places.table(&[], &[])).unwrap();
     let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
     let line = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -164,7 +164,7 @@ fn more_places_than_the_plugin_takes_are_refused() {
 fn functions_of_the_program_follow() {
     let function =
         ProgramFunction { name: "work".to_owned(), in_page: 0xff0, bytes: vec![0xf3, 0x0f] };
-    let table = String::from_utf8(find(KERNEL).table(&[function])).unwrap();
+    let table = String::from_utf8(find(KERNEL).table(&[function], &[])).unwrap();
     assert_eq!(table.lines().last(), Some("u ff0 f30f work"));
 }
 
@@ -207,4 +207,10 @@ proptest! {
             prop_assert!(lines(&places)[1..].windows(2).all(|pair| pair[0].1 < pair[1].1));
         }
     }
+}
+
+#[test]
+fn regions_that_windows_must_begin_in_come_last() {
+    let table = String::from_utf8(find(KERNEL).table(&[], &[(11, "my-read")])).unwrap();
+    assert_eq!(table.lines().last(), Some("r b my-read"));
 }
