@@ -577,18 +577,22 @@ static uint64_t misplaced_points(void)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < point_count; i++)
-		count += misplaced[i] && points[i].window == chosen;
+		count += misplaced[i] && is_chosen(&points[i]);
 	return count;
+}
+
+static void tell_loose(const uint64_t numbers[6])
+{
+	reserve(1 + 6 * LONGEST_NUMBER);
+	put(LOOSE);
+	for (size_t i = 0; i < 6; i++)
+		put_unsigned(numbers[i]);
 }
 
 /* From here on nothing is seen of the chosen window. */
 static void end_observation(void)
 {
 	const struct watched *also = &watched[chosen ? __builtin_ctz(chosen) : 0];
-	const uint64_t numbers[] = {
-		overlapping, loose_ends, untold, also->elsewhere, also->hidden,
-		misplaced_points(),
-	};
 
 	if (!observed)
 		return;
@@ -600,10 +604,8 @@ static void end_observation(void)
 			put(NO_END);
 		}
 	}
-	reserve(1 + sizeof(numbers) / sizeof(*numbers) * LONGEST_NUMBER);
-	put(LOOSE);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		put_unsigned(numbers[i]);
+	tell_loose((const uint64_t[]){ overlapping, loose_ends, untold, also->elsewhere,
+				       also->hidden, misplaced_points() });
 	observed = begins_count = false;
 	overlapping = loose_ends = untold = 0;
 	memset(watched, 0, sizeof(watched));

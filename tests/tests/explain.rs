@@ -258,7 +258,7 @@ fn a_vmlinux_of_another_kernel_is_refused() {
 #[test]
 fn a_path_without_windows_is_refused_before_anything_runs() {
     let scene = Scene::cold();
-    for path in ["flags.isolation", "softirq.net-rx"] {
+    for path in ["flags.isolation", "softirq.round-trip"] {
         let run = scene.run(&["explain", path, &debian("cloud")]);
         assert_eq!(run.code, 2, "{}", run.stderr);
         run.assert_printed(&["has no window to record"]);

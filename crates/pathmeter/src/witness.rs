@@ -210,7 +210,6 @@ mod tests {
             checks,
             idle_unknown: false,
             faults: 0,
-            idle_unknown: false,
             entries: vec![],
         }
     }

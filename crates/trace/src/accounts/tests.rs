@@ -172,7 +172,14 @@ fn windows_between_two_points_are_read_back() {
     let counts = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
     assert_eq!(seen.windows[0], KernelWindow { counts, lines: 7, ended: true });
     assert_eq!((seen.number, seen.count, seen.windows[1].ended), (3, 6, false));
-    let loose = LoosePoints { overlapping: 10, ends: 11, untold: 4, elsewhere: 13, hidden: 14 };
+    let loose = LoosePoints {
+        overlapping: 10,
+        ends: 11,
+        untold: 4,
+        elsewhere: 13,
+        hidden: 14,
+        misplaced: 0,
+    };
     assert_eq!((seen.loose, seen.outside), (loose, 12));
     assert_eq!((never.number, never.count, never.loose.ends), (0, 0, 1));
 }
