@@ -33,9 +33,9 @@ impl SharedReport {
     }
 
     /// Runs the probe of the path with this index, which shall record so many samples, in a child
-    /// that leads a process group of its own and is killed `limit` seconds later at the latest; the
-    /// group is killed afterwards. How the child ended, and what it left in the report; or the error
-    /// number of fork or wait.
+    /// that leads a process group of its own and is killed `limit` seconds later at the latest;
+    /// the group is killed afterwards. How the child ended, and what it left in the report; or the
+    /// error number of fork or wait.
     pub(crate) fn run(
         &mut self,
         (index, probe): (usize, Probe),
