@@ -26,9 +26,8 @@ use crate::{
 const MODE_PART: u64 = 20;
 
 /// The fewest later runs of each side that a verdict can rest on. Where layout alone decides, all
-/// pairs of differences have one sign by chance in one comparison of 2 with two pairs (7 of 32 of a
-/// program with 30 rows, on kernels that differ in layout only), of 16 with five; none of those 32
-/// with six.
+/// differences of a row have one sign by chance: in 1 case of 2 if there are two pairs of runs, in
+/// 1 of 16 if there are five (docs/own-programs.md has what was measured).
 pub const LEAST_LATER_RUNS: usize = 5;
 
 /// Compares `new` against `base`, row by row. Which verdicts can be believed, with fewer than
