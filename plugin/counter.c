@@ -11,10 +11,11 @@
  *  - at the address after the last instruction: that one was executed;
  *  - at the target of the last instruction, a jump: likewise;
  *  - anywhere else: an interrupt or an exception came. In the middle of a block it is an exception,
- *    and the last instruction was not executed, though it advanced the counter. At the block's end
- *    it may be either; that shows when the handler returns: to the instruction itself after an
- *    exception, to the next one after an interrupt. A handler that does not return within the
- *    window leaves the question open, and the window says how many are.
+ *    and the last instruction was not executed, though it advanced the counter; but one that has
+ *    made its only access to memory was. At the block's end it may be either; that shows when the
+ *    handler returns: to the instruction itself after an exception, to the next one after an
+ *    interrupt. A handler that does not return within the window leaves the question open, and the
+ *    window says how many are.
  *
  * A repeated string instruction ends its block and is executed once an iteration, and once more to
  * see that nothing is left to do. It is retired when control goes on to the address after it.
@@ -90,8 +91,9 @@ static uint32_t window;
 static struct block *current;	/* is being executed */
 static uint64_t before;		/* the step counter when it was begun */
 static bool entered;		/* how it was come to, see struct piece */
-static bool moved;		/* it is a string instruction, and has accessed all that it does */
+static bool moved;		/* its last instruction has made all accesses that it makes */
 static bool halfway;		/* it accesses two places, and has accessed one */
+static uint64_t accessed_at;	/* the step counter at the last access */
 
 static struct piece **touched;	/* in this window, in the order of the first execution */
 static size_t touched_count, touched_room;
@@ -248,6 +250,14 @@ static bool leads_to(const struct block *block, uint64_t last, uint64_t address)
 	return false;
 }
 
+/* Whether the last of the first `executed` instructions was executed, though the block was left
+ * with it: a `mov` that has made its access to a device. QEMU executes that outside of the block,
+ * and an interrupt or the other CPU's turn may follow. */
+static bool was_executed(const struct block *block, uint64_t executed)
+{
+	return accessed_at == before + executed && is_mov(&block->instructions[executed - 1]);
+}
+
 /* Control left the current block after `executed` instructions; the next block is at `address`. */
 static void leave(uint64_t executed, uint64_t address)
 {
@@ -269,6 +279,7 @@ static void leave(uint64_t executed, uint64_t address)
 			end += block->instructions[i].length;
 		}
 	}
+	moved |= executed < block->size && was_executed(block, executed);
 	touch(piece);
 	counts = change(piece);
 	counts->count++;
@@ -279,7 +290,7 @@ static void leave(uint64_t executed, uint64_t address)
 	repeating = block->ending == REPEAT && executed == block->size && address == last;
 	if (address == end)
 		counts->on++;
-	else if (executed < block->size) {
+	else if (executed < block->size && !moved) {
 		counts->undone++;
 		/* One that is executed once more at once did input or output. */
 		faults += address != last;
@@ -401,6 +412,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 	points_access(address);
 	if (state != INSIDE)
 		return;
+	accessed_at = steps();
 	if (store) {
 		accesses.stores++;
 		accesses.store_bytes += bytes;

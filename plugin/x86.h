@@ -91,6 +91,18 @@ static inline enum ending ending_of(const struct instruction *last)
 	}
 }
 
+/* Whether it is a plain `mov`: one that accesses memory does so once. Intel SDM volume 2, "MOV". */
+static inline bool is_mov(const struct instruction *instruction)
+{
+	size_t before = prefixes(instruction->bytes, instruction->length);
+
+	switch (instruction->bytes[before]) {
+	case 0x88 ... 0x8b: case 0xa0 ... 0xa3: case 0xc6: case 0xc7:
+		return true;
+	}
+	return false;
+}
+
 /* Of a direct jump or call: its displacement stands at its end, in one byte or in four. */
 static inline uint64_t target_of(const struct instruction *last, uint64_t end)
 {
