@@ -13,7 +13,7 @@ struct accesses {
 	uint64_t loads, stores, load_bytes, store_bytes, splits, string_bytes, lines, pages;
 };
 static struct accesses accesses, at_stamp;
-static bool halfway;		/* the string instruction accesses two places, and has accessed one */
+static bool halfway;		/* it accesses two places, and has accessed one */
 static struct set lines, pages;	/* of data */
 static uint64_t last_line;	/* the one accessed last; at first a number that no line has */
 
