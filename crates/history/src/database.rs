@@ -260,12 +260,11 @@ mod tests {
     /// were: a change is one more migration.
     #[test]
     fn migrations_are_only_ever_added() {
-        let known = ["b1ed"];
-        let hashes = MIGRATIONS.map(|sql| format!("{:x}", Sha256::digest(sql)));
-        for (hash, known) in hashes.iter().zip(known) {
-            assert_eq!(&hash[..known.len()], known);
-        }
-        assert_eq!(hashes.len(), known.len());
+        let known = ["a161a46fed92ec80"];
+        let hash = |sql: &str| -> String {
+            Sha256::digest(sql)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        assert_eq!(MIGRATIONS.map(hash), known);
     }
 
     #[test]
@@ -298,7 +297,7 @@ mod tests {
             "CREATE TRIGGER t AFTER INSERT ON result BEGIN DELETE FROM result; END",
             "CREATE VIEW v AS SELECT 1",
             "CREATE TABLE x (y)",
-            "ALTER TABLE result ADD COLUMN z",
+            "ALTER TABLE result ADD COLUMN z TEXT",
             "DROP INDEX result_by_date",
         ] {
             let folder = tempfile::tempdir().unwrap();

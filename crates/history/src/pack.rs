@@ -36,7 +36,7 @@ pub(crate) fn unpack(packed: &[u8], dictionary: &[u8], length: usize) -> Option<
     // A length that is not true costs no more than what is really there.
     while bytes.len() <= length {
         let done = usize::try_from(decompress.total_in()).ok()?;
-        let room = (bytes.capacity() * 2).max(packed.len() * 4).clamp(64, length + 1);
+        let room = (bytes.capacity() * 2).max(packed.len() * 4).max(64).min(length + 1);
         bytes.reserve_exact(room.saturating_sub(bytes.len()));
         let (input, before) = (packed.get(done..)?, bytes.len());
         match decompress.decompress_vec(input, &mut bytes, FlushDecompress::Finish).ok()? {

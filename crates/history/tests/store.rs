@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
@@ -189,9 +190,14 @@ fn results_measured_differently_are_compared_only_if_asked_for() {
 }
 
 #[test]
+fn a_history_that_is_not_there_is_not_made_by_looking_for_it() {
+    let scene = Scene::new();
+    assert!(matches!(Store::open(&scene.file()), Err(HistoryError::Missing { .. })));
+    assert!(!scene.file().exists());
+}
+
+#[test]
 fn a_path_that_no_result_has_is_named() {
-    let store = Store::open(&Scene::with(&[result("a", &[1])]).file()).map(drop);
-    assert!(matches!(store, Err(HistoryError::Missing { .. })), "the folder is gone");
     let scene = Scene::with(&[result("a", &[1])]);
     let store = Store::open(&scene.file()).unwrap();
     let error = blame(&store, "no.such", None, false).unwrap_err();
@@ -267,17 +273,32 @@ fn change_everything(file: &Path) {
     }
 }
 
+/// A part of the usual cases: each waits for the disk.
+fn few() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.div_ceil(8), failure_persistence: None, ..usual }
+}
+
+/// The bytes of a history that holds three results.
+fn some_history() -> &'static [u8] {
+    static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let scene = Scene::with(&[result("a", &[10; 9]), failing("b"), result("c", &[12; 9])]);
+        fs::read(scene.file()).unwrap()
+    });
+    &BYTES
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 50, ..ProptestConfig::default() })]
+    #![proptest_config(few())]
 
     #[test]
     fn a_damaged_file_gives_errors_and_is_not_changed_by_looking(
         places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
         cut in proptest::option::of(any::<prop::sample::Index>()),
     ) {
-        let scene = Scene::with(&[result("a", &[10; 9]), failing("b"), result("c", &[12; 9])]);
+        let scene = Scene::new();
         let file = scene.file();
-        let mut damaged = fs::read(&file).unwrap();
+        let mut damaged = some_history().to_vec();
         for (place, byte) in places {
             let at = place.index(damaged.len());
             damaged[at] = byte;
