@@ -10,7 +10,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use pathmeter_history::{Date, NewResult, Store, blame};
+use pathmeter_history::{Date, HistoryError, NewResult, Store, blame};
 use pathmeter_model::{Estimate, Measurement, PathResult, Status, parse_measurement};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -52,8 +52,8 @@ fn measure(
     adding.sort_unstable();
     let path = result(0).paths.iter().find(|it| costs(it)).map(|it| it.path.clone());
     let path = path.ok_or("RESULT has no path with a cost")?;
-    let show = median(|| Ok(drop(Store::open(file)?.history(None, &[&path])?)))?;
-    let blamed = median(|| Ok(drop(blame(&Store::open(file)?, &path, None, false)?)))?;
+    let show = median(|| Store::open(file)?.history(None, &[&path]))?;
+    let blamed = median(|| blame(&Store::open(file)?, &path, None, false))?;
     println!(
         "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {show:.1?} | {blamed:.1?} |",
         result(0).paths.len(),
@@ -64,7 +64,7 @@ fn measure(
     Ok(())
 }
 
-fn median(act: impl Fn() -> Result<(), Box<dyn Error>>) -> Result<Duration, Box<dyn Error>> {
+fn median<T>(act: impl Fn() -> Result<T, HistoryError>) -> Result<Duration, HistoryError> {
     let mut times = Vec::new();
     for _ in 0..9 {
         let begun = Instant::now();

@@ -176,17 +176,14 @@ fn compared(
     parts.sort_unstable();
     parts.dedup();
     let parts = RawParts::read(store, &parts)?;
-    let one = |candidate: &Candidate| {
+    let one = |candidate: &Candidate| -> Result<Option<PathComparison>, String> {
         if !candidate.comparable {
             return Ok(None);
         }
         let (base, new) = (&rows[candidate.base], &rows[candidate.new]);
-        let (one, two) =
-            match (configurations.get(&base.configuration), configurations.get(&new.configuration))
-            {
-                (Some(one), Some(two)) => (one, two),
-                _ => return Err("its configuration is missing".to_owned()),
-            };
+        let both =
+            configurations.get(&base.configuration).zip(configurations.get(&new.configuration));
+        let (one, two) = both.ok_or_else(|| "a configuration is missing".to_owned())?;
         let parse = |row: &PathRow, clock| {
             let damaged = || format!("part {} is not whole", row.part);
             let bytes = parts.unpacked(row.part).ok_or_else(damaged)?;

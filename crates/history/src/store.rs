@@ -539,7 +539,8 @@ fn worded<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> 
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |four: u8| char::from_digit(four.into(), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Sizes here are bounded far below.

@@ -85,12 +85,11 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
     for step in &blame.steps {
         table.row(step_row(step, marked));
     }
-    let steps = match blame.steps.len() {
-        0 => String::new(),
-        _ => {
-            let all: Vec<PathComparison> = compared().cloned().collect();
-            table.render(style) + "\n" + &legend(&all, false, marked, style)
-        }
+    let steps = if blame.steps.is_empty() {
+        String::new()
+    } else {
+        let all: Vec<PathComparison> = compared().cloned().collect();
+        table.render(style) + "\n" + &legend(&all, false, marked, style)
     };
     let found = plural(blame.steps.len(), "step");
     let sum = format!("{found} in {}\n", plural(usize_of(blame.results), "result"));

@@ -17,7 +17,7 @@ fn history(results: &[Measurement]) -> Scene {
         let name = format!("{number}.json");
         scene.write(&name, serde_json::to_vec(result).unwrap());
         let date = format!("2026-01-{number:02}");
-        let commit = format!("{number:040x}");
+        let commit = number.to_string().repeat(40);
         let ran = on(&scene, &["add", &name, "--date", &date, "--commit", &commit]);
         assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
     }
@@ -119,7 +119,6 @@ fn without_a_name_the_history_is_in_the_users_data_folder() {
     assert!(ran.stderr.contains("data/pathmeter/history.sqlite: there is no history yet"));
     assert_eq!(run(&["history", "add", "1.json"]).code, Some(0));
     assert_eq!(scene.files("data/pathmeter"), ["history.sqlite"]);
-    // It may hold nothing that others should not see of it, and it is in no other place.
     assert!(run(&["history", "show"]).stdout.ends_with("\n1 result\n"));
 }
 

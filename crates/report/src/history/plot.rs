@@ -55,12 +55,12 @@ fn drawing(history: &History, path: &PathHistory, style: Style) -> String {
         let value = scale.label(line).map_or_else(String::new, grouped);
         let marks: String = marks.iter().collect();
         let axis = style.paint(&format!("{value:>margin$} ┤"), QUIET);
-        text += &format!("{axis}{}\n", marks.trim_end());
+        text.extend([&axis, marks.trim_end(), "\n"]);
     }
     if missing.contains(&NO_VALUE) {
         let marks: String = missing.iter().collect();
         let marks = style.paint(marks.trim_end(), of_verdict(Verdict::Broken));
-        text += &format!("{} {marks}\n", " ".repeat(margin + 1));
+        text.extend([" ".repeat(margin + 2), marks, "\n".to_owned()]);
     }
     text + &dates(history, margin + 2, columns, style)
 }
@@ -71,7 +71,7 @@ fn dates(history: &History, indent: usize, columns: usize, style: Style) -> Stri
         return String::new();
     };
     let (first, last) = (day(first), day(last));
-    let line = if columns >= first.len() + last.len() + 1 {
+    let line = if columns > first.len() + last.len() {
         format!("{first}{last:>width$}", width = columns - first.len())
     } else {
         format!("{first} … {last}")
