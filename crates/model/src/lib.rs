@@ -7,6 +7,7 @@
 //!   row by row; read back by [`parse_program`].
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
+//! - [`History`], `pathmeter.history/1`, and [`Blame`], `pathmeter.blame/1`: results over time.
 //! - [`ProgramComparison`], `pathmeter.program-comparison/1`: a program on two subjects, compared
 //!   row by row; made by [`compare_programs`].
 //!
@@ -18,22 +19,26 @@ mod compare;
 mod comparison;
 mod configuration;
 mod events;
+mod history;
 mod measurement;
 mod parse;
 mod program;
 mod schema;
 
-pub use compare::{Threshold, compare, differences};
+pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use history::{
+    Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
+};
 pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,
 };
 pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
-    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
+    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement, parse_path,
 };
 pub use pathmeter_trace::RowKind;
 pub use program::{
@@ -48,4 +53,7 @@ pub use program::{
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
-pub use schema::{comparison_schema, program_comparison_schema, program_schema, result_schema};
+pub use schema::{
+    blame_schema, comparison_schema, history_schema, program_comparison_schema, program_schema,
+    result_schema,
+};

@@ -175,6 +175,17 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     Ok(measurement)
 }
 
+/// Reads one path of a result that was measured by `clock`, as it stands in the document.
+///
+/// # Errors
+/// As [`parse_measurement`].
+pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
+    let path: PathResult =
+        serde_json::from_slice(bytes).map_err(|e| unreadable(&e, Document::Result))?;
+    check_paths(std::slice::from_ref(&path), clock)?;
+    Ok(path)
+}
+
 /// Reads a document of the kind `wanted`; nothing of what it contains has been checked.
 pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Document) -> Result<T, ParseError> {
     bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;

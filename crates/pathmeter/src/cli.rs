@@ -1,5 +1,6 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod history;
 mod own;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,10 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::history::{
+    AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
+    ShowArgs,
+};
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
@@ -170,6 +175,8 @@ pub(crate) enum Verb {
     Run(RunArgs),
     /// Write a small program to begin one of your own from, for `run`
     NewProbe(NewProbeArgs),
+    /// Keep results, and show how paths changed over them
+    History(HistoryArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
     /// Check what this machine can measure

@@ -83,6 +83,9 @@ pub(crate) enum Failure {
         /// Why.
         error: ParseError,
     },
+    /// A history can't be used.
+    #[error(transparent)]
+    History(#[from] pathmeter_history::HistoryError),
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
@@ -218,6 +221,7 @@ impl Failure {
                 "measure both sides anew, with one version of pathmeter, or choose paths that both \
                  can run with --only",
             ),
+            Self::History(error) => error.help(),
             Self::Packing(error) => error.help(),
             Self::Program { help, .. } => help.as_deref(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),

@@ -17,6 +17,7 @@ mod explained;
 mod failure;
 mod gate;
 mod gated;
+mod history;
 mod image;
 mod interrupt;
 mod kernel_windows;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
+        Verb::History(args) => history::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),

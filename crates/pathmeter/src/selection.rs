@@ -36,6 +36,11 @@ impl Selection {
         measurement
     }
 
+    /// Those of `names` that are selected.
+    pub(crate) fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+        names.iter().copied().filter(|name| self.holds(name)).collect()
+    }
+
     /// Whether the user named this path in full.
     pub(crate) fn names(&self, name: &str) -> bool {
         let pattern = |matcher: &WildMatch| matcher.pattern();

@@ -90,7 +90,8 @@ pub(crate) fn fact(heading: &str, text: &str, paint: Paint, style: Style) -> Str
     format!("{}  {about}\n", style.paint(heading, QUIET))
 }
 
-fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
+/// Path, base, new, difference, percent, functions that moved, verdict, remark.
+pub(crate) fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
     let paint = of_verdict(path.verdict);
     let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
@@ -144,7 +145,7 @@ fn remark(path: &PathComparison) -> String {
 }
 
 /// What the numbers count, and what the marker means if it is there.
-fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
+pub(crate) fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
     let mut units: Vec<String> = Vec::new();
     for path in paths.iter().filter(|path| path.unit != Unit::Check) {
         let unit = path.unit.to_string();
@@ -194,7 +195,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
 }
 
 /// The beginning of a long value; the document has all of it.
-fn shortened(value: &str) -> String {
+pub(crate) fn shortened(value: &str) -> String {
     match value.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),

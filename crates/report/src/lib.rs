@@ -9,6 +9,7 @@
 mod comparison;
 mod experiment;
 mod explain;
+mod history;
 mod measurement;
 mod number;
 mod paths;
@@ -22,6 +23,7 @@ pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
+pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};

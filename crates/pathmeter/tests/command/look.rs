@@ -68,6 +68,7 @@ fn manual_pages_are_written_one_a_verb() {
         "doctor",
         "experiment",
         "explain",
+        "history",
         "man",
         "measure",
         "new-probe",

@@ -10,6 +10,7 @@ mod check;
 mod compare;
 mod documents;
 mod guests;
+mod history;
 mod limits;
 mod look;
 mod new_probe;
