@@ -1,6 +1,7 @@
 //! Paths that are measured between two points of the kernel: where these are in one kernel.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_model::SubjectKind;
@@ -61,18 +62,35 @@ pub(crate) fn table_of(
     progress: Report<'_>,
 ) -> Result<PointTable, Failure> {
     let text = session.symbols(image, progress)?;
-    let refused = |error: PointsError, help: String| Failure::Usage {
-        message: format!("{}: --window {window}: {error}", image.name().display()),
-        help,
-    };
-    let finder = PointFinder::new(&text).map_err(|error| refused(error, WHERE.to_owned()))?;
+    let finder = finder(image, &text)?;
     let mut table = finder.table();
     match finder.add(&mut table, window, paths) {
         Ok(()) => Ok(table),
-        Err(error) => {
-            let help = proposed(&error, &finder);
-            Err(refused(error, help))
-        }
+        Err(error) => Err(refused(image, window, &error, &finder)),
+    }
+}
+
+/// What finds the points of the kernel in `image`, whose `/proc/kallsyms` has this text.
+///
+/// # Errors
+/// The text names no functions.
+pub(crate) fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, Failure> {
+    PointFinder::new(kallsyms).map_err(|error| Failure::Usage {
+        message: format!("{}: {error}", image.name().display()),
+        help: WHERE.to_owned(),
+    })
+}
+
+/// Why a window can't be looked for in the kernel in `image`.
+pub(crate) fn refused(
+    image: &Image,
+    window: &dyn Display,
+    error: &PointsError,
+    finder: &PointFinder<'_>,
+) -> Failure {
+    Failure::Usage {
+        message: format!("{}: --window {window}: {error}", image.name().display()),
+        help: proposed(error, finder),
     }
 }
 
@@ -144,4 +162,21 @@ fn points_of(points: &[WaitPoint]) -> Vec<Point> {
         })
     };
     points.iter().flat_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &[u8] = b"ffffffff81000000 T ksys_read\nffffffff81000100 T ksys_write\n";
+
+    #[test]
+    fn a_function_that_a_kernel_lacks_is_answered_with_close_ones() {
+        let finder = PointFinder::new(KERNEL).unwrap();
+        let missing = |name: &str| PointsError::Missing { functions: vec![name.to_owned()] };
+        let help = proposed(&missing("ksys_raed"), &finder);
+        assert!(help.starts_with("did you mean ksys_read, ksys_write? "), "{help}");
+        assert_eq!(proposed(&missing("zzz"), &finder), WHERE);
+        assert_eq!(proposed(&PointsError::NotKernel(0x12), &finder), WHERE);
+    }
 }
