@@ -1,6 +1,7 @@
 //! The command line, as data. Its comments are the help text that users read.
 
 mod own;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::symbols::SymbolsArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -172,6 +174,8 @@ pub(crate) enum Verb {
     NewProbe(NewProbeArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
+    /// List a kernel's functions, which can be points of a window
+    Symbols(SymbolsArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell

@@ -37,6 +37,7 @@ mod selftest;
 mod session;
 mod setup;
 mod subject;
+mod symbols;
 mod threads;
 mod waits;
 mod windows;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
         Verb::Witness(args) => witness::run(args, &screen),
+        Verb::Symbols(args) => symbols::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
+use pathmeter_debuginfo::DebugInfo;
 use pathmeter_model::SubjectKind;
 use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 use pathmeter_vm::{PathOutcome, PathStatus};
@@ -95,19 +96,52 @@ pub(crate) fn refused(
 }
 
 /// Where a kernel's functions are listed.
-const WHERE: &str = "/proc/kallsyms of a running kernel, or System.map, lists its functions; those \
-                     of modules that the guest does not load are not in it";
+const WHERE: &str = "`pathmeter symbols KERNEL` lists its functions; those of modules are not among \
+                     them";
 
-/// The functions most like those that the kernel does not have.
+/// What to try instead of the point that the kernel does not have.
 fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
     let PointsError::Missing { functions: missing } = error else { return WHERE.to_owned() };
+    let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+    close_functions(&missing, finder, false)
+}
+
+/// The functions most like those that the kernel does not have; and what may have become of them,
+/// unless that was `looked_up` in debug information.
+pub(crate) fn close_functions(
+    missing: &[&str],
+    finder: &PointFinder<'_>,
+    looked_up: bool,
+) -> String {
     let functions: Vec<&str> = finder.functions().collect();
     let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
-    if close.is_empty() {
-        return WHERE.to_owned();
+    let mut words = String::new();
+    if !close.is_empty() {
+        words = format!("did you mean {}? ", close.join(", "));
     }
-    format!("did you mean {}? {WHERE}", close.join(", "))
+    if let (Some(name), false) = (missing.first(), looked_up) {
+        words += &format!(
+            "if the compiler inlined it, `pathmeter symbols KERNEL {name} --vmlinux FILE` names \
+             the functions that hold it; "
+        );
+    }
+    words + "`pathmeter symbols KERNEL` lists all; those of modules are not among them"
 }
+
+/// Which functions hold the one with this name, if it was inlined and `debug` knows.
+pub(crate) fn holders(name: &str, debug: Option<&DebugInfo>) -> Option<String> {
+    let holders = debug?.holders(name);
+    let shown = holders.iter().take(MOST_HOLDERS).map(String::as_str).collect::<Vec<_>>();
+    let more = holders.len() - shown.len();
+    match more {
+        _ if holders.is_empty() => None,
+        0 => Some(format!("the compiler inlined it into {}", shown.join(", "))),
+        more => Some(format!("the compiler inlined it into {} and {more} more", shown.join(", "))),
+    }
+}
+
+/// Functions that hold an inlined one, as many as an error names.
+const MOST_HOLDERS: usize = 12;
 
 impl Points {
     /// Why the path with this index has no windows, if so.
@@ -175,8 +209,9 @@ mod tests {
         let finder = PointFinder::new(KERNEL).unwrap();
         let missing = |name: &str| PointsError::Missing { functions: vec![name.to_owned()] };
         let help = proposed(&missing("ksys_raed"), &finder);
-        assert!(help.starts_with("did you mean ksys_read, ksys_write? "), "{help}");
-        assert_eq!(proposed(&missing("zzz"), &finder), WHERE);
+        assert!(help.starts_with("did you mean ksys_read, ksys_write? if the"), "{help}");
+        assert!(help.contains("`pathmeter symbols KERNEL ksys_raed --vmlinux FILE`"), "{help}");
+        assert!(proposed(&missing("zzz"), &finder).starts_with("if the compiler inlined it"));
         assert_eq!(proposed(&PointsError::NotKernel(0x12), &finder), WHERE);
     }
 }
