@@ -135,17 +135,102 @@ fn points_that_are_none_are_refused_and_why() {
         ("w=schedule@shedule..do_exit", &["no function shedule", "did you mean schedule"]),
         ("w=0x401000..schedule", &["0x401000 is an address of programs"]),
         ("w=schedule+0xfffff..do_exit", &["is not in schedule, which has 0x"]),
-        ("w=start_kernel..do_exit", &["began in no path", "explain"]),
-        ("w=vfs_read..start_kernel", &["began in the warm-up", "did not end"]),
         ("w=vfs_read,from=idle..schedule", &["no two points"]),
-        ("w=vfs_read..schedule,from=idle", &["began in no path", "for another reason"]),
-        // The second instruction of do_syscall_64 begins after its first byte, and has three.
-        ("w=do_syscall_64+0x2..schedule", &["in the middle of an instruction"]),
-        ("w=schedule..do_syscall_64+0x2", &["in the middle of an instruction"]),
     ] {
         let run = scene.run(&["measure", &base, "--window", window, "--perturb", "1"]);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{window}: {}", run.stderr);
         run.assert_printed(words);
+    }
+}
+
+/// The row of the window in no path, and the exit code.
+fn row_of_none(scene: &Scene, window: &str) -> (i32, Value) {
+    let kernel = built("base");
+    let run = scene.run(&["measure", &kernel, "--window", window, "--perturb", "1", "--json"]);
+    (run.code, path(&serde_json::from_str(&run.stdout).unwrap(), "*/w").clone())
+}
+
+#[test]
+fn a_window_that_begins_in_no_path_has_a_row_that_says_why() {
+    let scene = Scene::warm();
+    for (window, words) in [
+        ("w=start_kernel..do_exit", &["began in no path", "explain"][..]),
+        ("w=vfs_read..start_kernel", &["began in the warm-up", "did not end"]),
+        ("w=vfs_read..schedule,from=idle", &["began in no path", "for another reason"]),
+        // The second instruction of do_syscall_64 begins after its first byte, and has three.
+        ("w=do_syscall_64+0x2..schedule", &["in the middle of an instruction"]),
+        ("w=schedule..do_syscall_64+0x2", &["in the middle of an instruction"]),
+        // What never returns begins nothing, ...
+        ("w=do_exit:return..schedule", &["began in no path"]),
+        // ... and ends nothing.
+        ("w=do_exit..do_exit:return", &["began in the warm-up", "did not end"]),
+    ] {
+        let (code, row) = row_of_none(&scene, window);
+        assert_eq!((code, row["status"].as_str()), (3, Some("failed")), "{window}: {row}");
+        let reason = row["reason"].as_str().unwrap();
+        assert!(words.iter().all(|word| reason.contains(word)), "{window}: {reason}");
+    }
+}
+
+#[test]
+fn one_window_in_no_path_costs_nothing_of_another() {
+    let kernel = built("base");
+    let arguments = ["measure", &kernel, "--window", "w=start_kernel..do_exit", "--window", WAKE];
+    let only = ["--perturb", "1", "--only", "*/wake,switch.pipe/w,file.stat/wake,*.getppid"];
+    let run = Scene::warm().run(&[&arguments[..], &only, &["--json"]].concat());
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let result: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(path(&result, "switch.pipe/wake")["status"], "ok");
+    assert_eq!(path(&result, "syscall.getppid")["status"], "ok");
+    // What is named in full is not left out.
+    for (name, why) in [("switch.pipe/w", "began in no path"), ("file.stat/wake", "in this path")] {
+        let row = path(&result, name);
+        let reason = row["reason"].as_str().unwrap();
+        assert!(row["status"] == "failed" && reason.contains(why), "{row}");
+    }
+    let misspelt = [&arguments[..], &["--only", "switch.pip/wake"]].concat();
+    let run = Scene::warm().run(&misspelt);
+    assert_eq!(run.code, 2);
+    run.assert_printed(&["switch.pip/wake: no path has this name", "did you mean switch.pipe/w"]);
+}
+
+/// A number of those that a row tells beside its samples; 0 without it.
+fn noticed(row: &Value, name: &str) -> u64 {
+    let checks = row["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["name"] == name);
+    check.map_or(0, |check| check["value"].as_str().unwrap().parse().unwrap())
+}
+
+#[test]
+fn what_never_returns_is_a_lower_bound_from_its_last_call_on() {
+    let window = "end=do_exit..do_exit:return,latest";
+    let result = measured(&Scene::warm(), &built("base"), window);
+    let row = path(&result, "process.fork-exit/end");
+    let bounds = row["lower_bounds"].as_array().unwrap();
+    assert_eq!(bounds.len(), row["samples"].as_array().unwrap().len());
+    assert!(!bounds.is_empty(), "{row}");
+}
+
+#[test]
+fn a_function_that_recurses_has_one_window_from_the_first_call_to_the_first_return() {
+    let name = "softirqs=__local_bh_enable_ip..__local_bh_enable_ip:return";
+    let result = measured(&Scene::warm(), &built("base"), name);
+    // It runs softirqs, in which packets are sent, which enables softirqs again.
+    let row = path(&result, "tcp.round-trip/softirqs");
+    assert!(noticed(row, "overlapping") > 0 && noticed(row, "loose ends") > 0, "{row}");
+    let alone = path(&result, "process.thread/softirqs");
+    assert_eq!((noticed(alone, "overlapping"), noticed(alone, "loose ends")), (0, 0), "{alone}");
+    assert!(most_frequent(samples(&result, "tcp.round-trip/softirqs")).as_u64().unwrap() > 1000);
+}
+
+#[test]
+fn a_second_cpu_changes_no_window() {
+    let scene = Scene::warm();
+    let read = "read=sys_read..sys_read:return";
+    let [one, two] = ["lab", "lab:cpus=2"].map(|lab| measured(&scene, lab, read));
+    for name in ["file.read-zero/read", "switch.pipe/read", "pipe.write-read/read"] {
+        assert_identical(path(&one, name), path(&two, name));
+        assert!(!samples(&one, name).is_empty());
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod history;
 mod own;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,6 +19,7 @@ pub(crate) use self::history::{
     ShowArgs,
 };
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::symbols::SymbolsArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -179,6 +181,8 @@ pub(crate) enum Verb {
     History(HistoryArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
+    /// List a kernel's functions, which can be points of a window
+    Symbols(SymbolsArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell

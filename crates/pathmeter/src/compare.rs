@@ -30,9 +30,10 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [base, new] = names;
     let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
-    let probes = Probes::new(&args.probes, &args.guest)?;
+    let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
     let mut named = [base.paths(), new.paths()].concat();
-    named.extend(probes.names(&args.output.only));
+    let more = probes.names();
+    named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.output.only, &named)?;
     let inputs = names.map(PathBuf::as_path);
     let [file] = args.output.document.named(&inputs).open(screen)?;

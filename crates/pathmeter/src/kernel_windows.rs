@@ -4,14 +4,12 @@
 use std::fmt;
 
 use pathmeter_model::{Check, PathResult, Unit};
-use pathmeter_trace::{
-    AccountWindow, KernelWindow, LoosePoints, Place, PointFinder, PointTable, PointWindow,
-};
+use pathmeter_trace::{AccountWindow, KernelWindow, LoosePoints, PointTable, PointWindow};
 
 use crate::accounted::median;
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::selection::close_to;
+use crate::waits;
 
 /// Longest name of a region, in bytes; `plugin/kernel_windows.h` takes longer ones.
 const LONGEST_REGION: usize = 63;
@@ -102,17 +100,11 @@ impl KernelWindows {
         if windows.is_empty() {
             return Ok(Self::default());
         }
-        let refused = |about: String, help: String| Failure::Usage {
-            message: format!("{}: {about}", image.name().display()),
-            help,
-        };
-        let finder = PointFinder::new(kallsyms);
-        let finder = finder.map_err(|error| refused(error.to_string(), WHERE.to_owned()))?;
+        let finder = waits::finder(image, kallsyms)?;
         let mut table = finder.table();
         for asked in windows {
-            finder.add(&mut table, &asked.window, []).map_err(|error| {
-                refused(format!("--window {asked}: {error}"), proposed(&asked.window, &finder))
-            })?;
+            let added = finder.add(&mut table, &asked.window, []);
+            added.map_err(|error| waits::refused(image, asked, &error, &finder))?;
         }
         Ok(Self { table, windows: windows.to_vec() })
     }
@@ -143,30 +135,6 @@ impl KernelWindows {
         };
         self.windows.iter().enumerate().map(row).collect()
     }
-}
-
-/// Where a kernel's functions are listed.
-const WHERE: &str = "/proc/kallsyms of a running kernel, or System.map, lists its functions";
-
-/// The functions most like those of the window that the kernel does not have.
-fn proposed(window: &PointWindow, finder: &PointFinder<'_>) -> String {
-    let functions: Vec<&str> = finder.functions().collect();
-    let points = window.from.iter().chain(&window.to);
-    let named = points.flat_map(|point| {
-        let place = match &point.place {
-            Place::Function(name, _) | Place::Return(name) => Some(name),
-            Place::Address(_) | Place::Program => None,
-        };
-        place.into_iter().chain(&point.callers)
-    });
-    let close: Vec<&str> = named
-        .filter(|name| functions.binary_search(&name.as_str()).is_err())
-        .flat_map(|name| close_to(name, &functions))
-        .collect();
-    if close.is_empty() {
-        return WHERE.to_owned();
-    }
-    format!("did you mean {}? {WHERE}", close.join(", "))
 }
 
 fn row(
@@ -226,8 +194,6 @@ mod tests {
 
     use super::*;
 
-    const KERNEL: &[u8] = b"ffffffff81000000 T ksys_read\nffffffff81000100 T ksys_write\n";
-
     fn asked(text: &str) -> ProgramWindow {
         ProgramWindow::parse(text).unwrap()
     }
@@ -271,14 +237,6 @@ mod tests {
         }
         assert!(refuse_twice(&[asked("a=f..g"), asked("b=f..g")]).is_ok());
         assert!(refuse_twice(&[asked("a=f..g"), asked("a=g..f")]).is_err());
-    }
-
-    #[test]
-    fn a_function_that_a_kernel_lacks_is_answered_with_close_ones() {
-        let finder = PointFinder::new(KERNEL).unwrap();
-        let help = proposed(&asked("a=ksys_raed..ksys_write:return").window, &finder);
-        assert!(help.starts_with("did you mean ksys_read, ksys_write? "), "{help}");
-        assert_eq!(proposed(&asked("a=zzz..0x12").window, &finder), WHERE);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod selftest;
 mod session;
 mod setup;
 mod subject;
+mod symbols;
 mod threads;
 mod waits;
 mod windows;
@@ -70,6 +71,7 @@ fn main() -> ExitCode {
         Verb::NewProbe(args) => new_probe::run(args),
         Verb::History(args) => history::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),
+        Verb::Symbols(args) => symbols::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

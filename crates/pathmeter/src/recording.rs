@@ -218,7 +218,7 @@ impl Names {
 }
 
 /// Reads a vmlinux, which must be of the kernel in `image`.
-fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
+pub(crate) fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
     let debug = DebugInfo::open(vmlinux)?;
     let release = image.load().ok().and_then(|kernel| kernel.release);
     release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;

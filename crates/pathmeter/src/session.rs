@@ -303,6 +303,14 @@ impl Session {
         self.with_request(image, progress, pathmeter_vm::symbols)
     }
 
+    /// The same if the cache has them.
+    ///
+    /// # Errors
+    /// None; a request can't be made without a way to fail.
+    pub(crate) fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
+        self.with_request(image, &|_| {}, |request| Ok(pathmeter_vm::cached_symbols(request)))
+    }
+
     fn with_request<R>(
         &self,
         image: &Image,

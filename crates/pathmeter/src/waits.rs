@@ -1,8 +1,10 @@
 //! Paths that are measured between two points of the kernel: where these are in one kernel.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
+use pathmeter_debuginfo::DebugInfo;
 use pathmeter_model::SubjectKind;
 use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 use pathmeter_vm::{PathOutcome, PathStatus};
@@ -61,35 +63,85 @@ pub(crate) fn table_of(
     progress: Report<'_>,
 ) -> Result<PointTable, Failure> {
     let text = session.symbols(image, progress)?;
-    let refused = |error: PointsError, help: String| Failure::Usage {
-        message: format!("{}: --window {window}: {error}", image.name().display()),
-        help,
-    };
-    let finder = PointFinder::new(&text).map_err(|error| refused(error, WHERE.to_owned()))?;
+    let finder = finder(image, &text)?;
     let mut table = finder.table();
     match finder.add(&mut table, window, paths) {
         Ok(()) => Ok(table),
-        Err(error) => {
-            let help = proposed(&error, &finder);
-            Err(refused(error, help))
-        }
+        Err(error) => Err(refused(image, window, &error, &finder)),
+    }
+}
+
+/// What finds the points of the kernel in `image`, whose `/proc/kallsyms` has this text.
+///
+/// # Errors
+/// The text names no functions.
+pub(crate) fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, Failure> {
+    PointFinder::new(kallsyms).map_err(|error| Failure::Usage {
+        message: format!("{}: {error}", image.name().display()),
+        help: WHERE.to_owned(),
+    })
+}
+
+/// Why a window can't be looked for in the kernel in `image`.
+pub(crate) fn refused(
+    image: &Image,
+    window: &dyn Display,
+    error: &PointsError,
+    finder: &PointFinder<'_>,
+) -> Failure {
+    Failure::Usage {
+        message: format!("{}: --window {window}: {error}", image.name().display()),
+        help: proposed(error, finder),
     }
 }
 
 /// Where a kernel's functions are listed.
-const WHERE: &str = "/proc/kallsyms of a running kernel, or System.map, lists its functions; those \
-                     of modules that the guest does not load are not in it";
+const WHERE: &str = "`pathmeter symbols KERNEL` lists its functions; those of modules are not among \
+                     them";
 
-/// The functions most like those that the kernel does not have.
+/// What to try instead of the point that the kernel does not have.
 fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
     let PointsError::Missing { functions: missing } = error else { return WHERE.to_owned() };
+    let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+    close_functions(&missing, finder, false)
+}
+
+/// The functions most like those that the kernel does not have; and what may have become of them,
+/// unless that was `looked_up` in debug information.
+pub(crate) fn close_functions(
+    missing: &[&str],
+    finder: &PointFinder<'_>,
+    looked_up: bool,
+) -> String {
     let functions: Vec<&str> = finder.functions().collect();
     let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
-    if close.is_empty() {
-        return WHERE.to_owned();
+    let mut words = String::new();
+    if !close.is_empty() {
+        words = format!("did you mean {}? ", close.join(", "));
     }
-    format!("did you mean {}? {WHERE}", close.join(", "))
+    if let (Some(name), false) = (missing.first(), looked_up) {
+        words += &format!(
+            "if the compiler inlined it, `pathmeter symbols KERNEL {name} --vmlinux FILE` names \
+             the functions that hold it; "
+        );
+    }
+    words + "`pathmeter symbols KERNEL` lists all; those of modules are not among them"
 }
+
+/// Which functions hold the one with this name, if it was inlined and `debug` knows.
+pub(crate) fn holders(name: &str, debug: Option<&DebugInfo>) -> Option<String> {
+    let holders = debug?.holders(name);
+    let shown = holders.iter().take(MOST_HOLDERS).map(String::as_str).collect::<Vec<_>>();
+    let more = holders.len() - shown.len();
+    match more {
+        _ if holders.is_empty() => None,
+        0 => Some(format!("the compiler inlined it into {}", shown.join(", "))),
+        more => Some(format!("the compiler inlined it into {} and {more} more", shown.join(", "))),
+    }
+}
+
+/// Functions that hold an inlined one, as many as an error names.
+const MOST_HOLDERS: usize = 12;
 
 impl Points {
     /// Why the path with this index has no windows, if so.
@@ -144,4 +196,22 @@ fn points_of(points: &[WaitPoint]) -> Vec<Point> {
         })
     };
     points.iter().flat_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KERNEL: &[u8] = b"ffffffff81000000 T ksys_read\nffffffff81000100 T ksys_write\n";
+
+    #[test]
+    fn a_function_that_a_kernel_lacks_is_answered_with_close_ones() {
+        let finder = PointFinder::new(KERNEL).unwrap();
+        let missing = |name: &str| PointsError::Missing { functions: vec![name.to_owned()] };
+        let help = proposed(&missing("ksys_raed"), &finder);
+        assert!(help.starts_with("did you mean ksys_read, ksys_write? if the"), "{help}");
+        assert!(help.contains("`pathmeter symbols KERNEL ksys_raed --vmlinux FILE`"), "{help}");
+        assert!(proposed(&missing("zzz"), &finder).starts_with("if the compiler inlined it"));
+        assert_eq!(proposed(&PointsError::NotKernel(0x12), &finder), WHERE);
+    }
 }

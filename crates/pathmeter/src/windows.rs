@@ -18,10 +18,11 @@ use crate::waits;
 /// Windows of each run that are samples: the first ones. How many more there were is said.
 const SAMPLES: usize = 64;
 
-/// A row `PATH/NAME` for each path in which the window began.
+/// A row `PATH/NAME` for each path in which the window began; if it began in none, a row `*/NAME`
+/// that says why.
 ///
 /// # Errors
-/// A point is not in this kernel, or the window began nowhere.
+/// A point is not in this kernel.
 pub(crate) fn measure(
     session: &Session,
     image: &Image,
@@ -37,30 +38,44 @@ pub(crate) fn measure(
     }
     let (rows, loose) = rows(window, &counted);
     if loose.misplaced > 0 || rows.is_empty() {
-        return Err(none(image, window, loose, counted.any_without_end()));
+        let why = why_none(loose, counted.any_without_end());
+        return Ok(vec![PathResult::failed(&in_no_path(window), Unit::Instructions, &why)]);
     }
     Ok(rows)
 }
 
-/// Why there are no rows.
-fn none(image: &Image, window: &PointWindow, loose: LoosePoints, without_end: bool) -> Failure {
-    let about = |what: &str| format!("{}: the window {window} {what}", image.name().display());
-    let called = "is that function executed, and called so? `pathmeter explain PATH` shows what a \
-                  path executes";
-    let (what, help) = if loose.misplaced > 0 {
-        let what = "has a point in the middle of an instruction, where control never comes";
-        (what.to_owned(), "`objdump -d` of the kernel shows where instructions begin")
-    } else if without_end {
-        let what = "began in the warm-up of paths and did not end, so it never began again";
-        (what.to_owned(), "does control come to its end?")
-    } else if loose.elsewhere > 0 {
-        let times = loose.elsewhere;
-        let what = format!("began in no path; {times} times its points came for another reason");
-        (what, "from= and same-task decide which count")
-    } else {
-        ("began in no path".to_owned(), called)
-    };
-    Failure::Usage { message: about(&what), help: help.to_owned() }
+/// The name of the row of a window that began in no path.
+pub(crate) fn in_no_path(window: &PointWindow) -> String {
+    format!("*/{}", window.name)
+}
+
+/// What its rows may be called.
+pub(crate) fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
+    let paths = windows_of_paths().filter_map(|index| Suite::Exact.paths().get(index));
+    paths.map(|path| format!("{}/{}", path.name, window.name)).chain([in_no_path(window)])
+}
+
+/// Why there are no rows, and what to look at.
+fn why_none(loose: LoosePoints, without_end: bool) -> String {
+    if loose.misplaced > 0 {
+        return "it has a point in the middle of an instruction, where control never comes: \
+                `objdump -d` of the kernel shows where instructions begin"
+            .to_owned();
+    }
+    if without_end {
+        return "it began in the warm-up of paths and did not end, so it never began again: does \
+                control come to its end?"
+            .to_owned();
+    }
+    match loose.elsewhere {
+        0 => "it began in no path: is that function executed, and called so? `pathmeter explain \
+              PATH` shows what a path executes"
+            .to_owned(),
+        times => format!(
+            "it began in no path; {times} times its points came for another reason: from= and \
+             same-task decide which count"
+        ),
+    }
 }
 
 /// The paths that are executed in windows of their own.

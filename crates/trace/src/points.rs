@@ -134,6 +134,11 @@ impl<'a> PointFinder<'a> {
         self.code.by_name.keys().copied()
     }
 
+    /// Where the functions with exactly this name are, in the symbol table's order.
+    pub fn addresses_of(&self, name: &str) -> &[u64] {
+        self.code.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
     /// A table with no window yet.
     pub fn table(&self) -> PointTable {
         let mut table = PointTable::default();

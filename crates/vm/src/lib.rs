@@ -62,5 +62,5 @@ pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use process::{Interrupt, host_cpus};
 pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witness_program};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
-pub use record::{Recorded, RecordingLimits, record, symbols};
+pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};
 pub use request::{Kernel, Progress, Request};

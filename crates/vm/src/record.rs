@@ -16,7 +16,7 @@ use crate::{
     agent_run::{AgentEvent, AgentRun},
     alarm::Alarm,
     cache::Sought,
-    entry::{EntryKind, Key, sha256},
+    entry::{Entry, EntryKind, Key, sha256},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::{AGENT, may_lose},
@@ -240,8 +240,17 @@ pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     symbols_in::<QemuGuest>(request.qemu, request)
 }
 
-fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
-    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
+/// The same if the cache has them; no guest is started, and nobody else's is waited for.
+pub fn cached_symbols(request: &Request<'_>) -> Option<Vec<u8>> {
+    let caller = request.caller("asking the kernel again");
+    request.cache?.find(&symbols_key(request), caller, &|entry: Entry| entry.bytes(most_symbols()))
+}
+
+fn most_symbols() -> usize {
+    usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX)
+}
+
+fn symbols_key(request: &Request<'_>) -> Key {
     let parts = [
         ("pathmeter", env!("CARGO_PKG_VERSION")),
         ("agent_sha256", &sha256(AGENT)),
@@ -249,10 +258,14 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
         ("qemu", &request.qemu.version),
         ("guest", &request.settings.fingerprint()),
     ];
+    Key::new(EntryKind::Symbols, &parts)
+}
+
+fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
     let caller = request.caller("asking the kernel again");
-    let most = usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX);
-    let key = Key::new(EntryKind::Symbols, &parts);
-    let slot = match cache.seek(key, caller, |entry| entry.bytes(most))? {
+    let sought = cache.seek(symbols_key(request), caller, |entry| entry.bytes(most_symbols()))?;
+    let slot = match sought {
         Sought::Found(bytes) => return Ok(bytes),
         Sought::Missing(slot) => slot,
     };

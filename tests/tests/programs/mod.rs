@@ -33,7 +33,7 @@ fn build() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).unwrap();
-    for name in ["compat32", "faults", "hostile", "processes", "regions", "threads"] {
+    for name in ["compat32", "faults", "hostile", "patched", "processes", "regions", "threads"] {
         let flags: &[&str] = match name {
             "compat32" => &["-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie"],
             _ => &["-static", "-pthread"],

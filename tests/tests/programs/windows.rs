@@ -1,6 +1,6 @@
 //! `run --window`: what the kernel executes between two of its points while a program runs.
 
-use pathmeter_e2e::{Run, Scene, built, path};
+use pathmeter_e2e::{Run, Scene, built, debian, path};
 use serde_json::Value;
 
 use super::{assert_adds_up, calls, compared, program, rows, run};
@@ -103,6 +103,26 @@ fn a_window_that_the_run_ends_in_is_a_lower_bound() {
     assert_eq!(late["lower_bounds"], serde_json::json!([0, 1]));
     assert_eq!(check(&late, "no end"), 3);
     assert!(check(&late, "overlapping") > 3, "{late}");
+}
+
+#[test]
+fn a_function_that_is_patched_is_seen_as_often_as_before() {
+    let window = "number=__task_pid_nr_ns..__task_pid_nr_ns:return";
+    let options = ["--json", "--window", window];
+    let result = run(&Scene::warm(), &[&debian("cloud")], &options, &[&program("patched"), "5"]);
+    let row = path(&serde_json::json!({ "paths": result.json()["regions"] }), "number").clone();
+    for trouble in ["overlapping", "loose ends", "hidden", "no end"] {
+        assert_eq!(check(&row, trouble), 0, "{row}");
+    }
+    // Ten calls while it is traced, and while it is probed in three places.
+    let samples = samples(&row);
+    for of_run in samples.chunks(samples.len() / 2) {
+        let patched: Vec<u64> = of_run.iter().copied().filter(|sample| *sample > 100).collect();
+        assert_eq!(patched.len(), 40, "{row}");
+        let first = of_run.iter().position(|sample| *sample > 100).unwrap();
+        assert_eq!(patched, of_run[first..first + 40], "and as it was built before and after");
+        assert!(first >= 10 && of_run.len() >= first + 50, "{row}");
+    }
 }
 
 #[test]
