@@ -413,7 +413,7 @@ impl Stopped for BochsGuest {
         Ok(())
     }
 
-    fn too_many(&self, what: &str) -> VmError {
+    fn refused(&self, what: &str) -> VmError {
         self.protocol(what.to_owned())
     }
 }

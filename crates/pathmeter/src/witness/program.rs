@@ -68,7 +68,7 @@ impl Witnessing {
             .witness_program(image, bochs, &initramfs, asked, &|progress| line.show(progress));
         line.clear();
         let in_bochs = in_bochs?;
-        let by_row = map.rows(&in_qemu.counts, &in_bochs.counts, &kernel.places);
+        let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);
         let rows = witnessed(in_qemu, &in_bochs.runs).map_err(|what| Failure::Program {
             subject: image.name().to_owned(),

@@ -23,6 +23,10 @@ const SYSEXIT: [u8; 2] = [0x0f, 0x35];
 const WIDE: u8 = 0x48;
 /// `mov disp32(%rsi),%rsp`: the next task's stack.
 const LOAD_OF_STACK: [u8; 3] = [0x48, 0x8b, 0xa6];
+/// What an interrupt's entry begins with, and how many bytes that has: `endbr64`, or a push of the
+/// vector (Linux `arch/x86/include/asm/idtentry.h`, `irq_entries_start`).
+const FIRST_OF_INTERRUPT: [(&[u8], u64); 3] =
+    [(&[0xf3, 0x0f, 0x1e, 0xfa], 4), (&[0x6a], 2), (&[0x68], 5)];
 /// Places beside the kernel's entries: both markers, the task switch, returns, and where softirqs
 /// return to.
 const MOST_OTHERS: usize = 14;
@@ -57,6 +61,9 @@ pub enum Look {
     Top,
     /// The same, which is where it returns to. That is a place to stop at, too.
     ReturnAddress,
+    /// Nothing; an interrupt's entry, at whose first instruction Bochs does not stop, since it looks
+    /// for breakpoints after instructions and exceptions only. So it stops at the second.
+    Interrupt,
 }
 
 /// A stop in a run of a program.
@@ -101,6 +108,8 @@ enum Place {
     Begin,
     End,
     Entry(Look),
+    /// The second instruction of the entry at this address.
+    Interrupt(u64),
     Return,
     Back,
     Switch,
@@ -128,8 +137,8 @@ pub(super) trait Stopped {
     fn stop_at(&mut self, address: u64) -> Result<(), Self::Error>;
     /// Has it stop at all places but the markers, or not.
     fn heed(&mut self, on: bool) -> Result<(), Self::Error>;
-    /// There is no place left, or too much was seen.
-    fn too_many(&self, what: &str) -> Self::Error;
+    /// This kernel can't be watched, or not any longer.
+    fn refused(&self, what: &str) -> Self::Error;
 }
 
 /// A system call's function is looked for.
@@ -216,6 +225,10 @@ impl Watch {
                 self.note(at, StopPlace::Switch { from, to }, bochs)?;
             }
             Some(Place::Entry(look)) => self.enter(at, look, bochs)?,
+            Some(Place::Interrupt(address)) => {
+                let before = Halt { clock: at.clock.saturating_sub(1), address };
+                self.note(before, StopPlace::Entry { address, seen: 0 }, bochs)?;
+            }
             // A program's own code may stand where the agent's does.
             Some(Place::Begin | Place::End) | None => {}
         }
@@ -234,10 +247,15 @@ impl Watch {
         let returns = returns(&bochs.bytes(entry_text.clone())?, entry_text.start);
         let loads = bochs.bytes(switch.clone())?;
         let load = loads.windows(LOAD_OF_STACK.len()).position(|bytes| bytes == LOAD_OF_STACK);
-        let load = load.ok_or_else(|| bochs.too_many("no instruction that switches tasks"))?;
+        let load = load.ok_or_else(|| bochs.refused("no instruction that switches tasks"))?;
         let entries = self.landmarks.entries.clone().into_iter();
-        let mut places: Vec<_> =
-            entries.map(|(address, look)| (address, Place::Entry(look))).collect();
+        let mut places = Vec::new();
+        for (address, look) in entries {
+            places.push(match look {
+                Look::Interrupt => (second(address, bochs)?, Place::Interrupt(address)),
+                look => (address, Place::Entry(look)),
+            });
+        }
         places.push((switch.start + load as u64, Place::Switch));
         places.extend(returns.into_iter().map(|address| (address, Place::Return)));
         places.into_iter().try_for_each(|(address, place)| self.add(address, place, bochs))
@@ -253,7 +271,7 @@ impl Watch {
             return Ok(());
         }
         if self.places.len() == MOST_PLACES {
-            return Err(bochs.too_many("more places to stop at than Bochs has room for"));
+            return Err(bochs.refused("more places to stop at than Bochs has room for"));
         }
         bochs.stop_at(address)?;
         self.places.insert(address, place);
@@ -262,7 +280,7 @@ impl Watch {
 
     fn note<S: Stopped>(&mut self, at: Halt, place: StopPlace, bochs: &S) -> Result<(), S::Error> {
         if self.stops.len() == MOST_STOPS {
-            return Err(bochs.too_many("a run with more stops than are kept"));
+            return Err(bochs.refused("a run with more stops than are kept"));
         }
         self.stops.push(Stop { clock: at.clock, place });
         Ok(())
@@ -272,7 +290,7 @@ impl Watch {
         let address = at.address;
         let mut seen = 0;
         match look {
-            Look::Nothing => {}
+            Look::Nothing | Look::Interrupt => {}
             Look::Top => seen = bochs.top()?,
             Look::ReturnAddress => {
                 let back = bochs.top()?;
@@ -312,6 +330,14 @@ impl Watch {
         }
         Next::Step
     }
+}
+
+/// The address of the second instruction of an interrupt's entry.
+fn second<S: Stopped>(entry: u64, bochs: &mut S) -> Result<u64, S::Error> {
+    let code = bochs.bytes(entry..entry + 4)?;
+    let first = FIRST_OF_INTERRUPT.iter().find(|(bytes, _)| code.starts_with(bytes));
+    let (_, length) = first.ok_or_else(|| bochs.refused("an interrupt's entry that is unknown"))?;
+    Ok(entry + length)
 }
 
 /// Where in the program's memory the only such bytes of its file are.

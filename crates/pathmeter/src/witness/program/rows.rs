@@ -7,9 +7,9 @@ use pathmeter_model::RowKind;
 use pathmeter_report::{WitnessedProgramRow, WitnessedRow};
 use pathmeter_trace::{
     Account, AccountRow, Accounts, Crossed, Crossing, KernelPlaces, Landmark, SteppedRow, UNNAMED,
-    stepped_rows,
+    VECTOR, stepped_rows,
 };
-use pathmeter_vm::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
+use pathmeter_vm::{Landmarks, Look, MOST_ENTRIES, ProgramEnd, Stop, StopPlace};
 
 use crate::accounted::row_name;
 
@@ -36,6 +36,8 @@ impl Map {
         let mut entries = Vec::new();
         for (range, what) in places.landmarks() {
             match what {
+                // The machine has no APIC's timer and no other CPU: such interrupts don't come.
+                Landmark::Entry { kind: RowKind::Interrupt, id } if id & VECTOR == 0 => {}
                 Landmark::Entry { kind, id } => {
                     entries.push((importance(kind, id, places), range.start, kind, id));
                 }
@@ -65,15 +67,21 @@ impl Map {
     pub(super) fn rows(
         &self,
         in_qemu: &Accounts,
-        in_bochs: &[Vec<Stop>],
+        (in_bochs, ends): (&[Vec<Stop>], &[ProgramEnd]),
         places: &KernelPlaces,
     ) -> Result<Vec<WitnessedProgramRow>, String> {
         let mut rows: BTreeMap<Id, Vec<WitnessedRow>> = BTreeMap::new();
         let runs = in_qemu.runs.len().min(in_bochs.len());
-        for (number, (account, stops)) in in_qemu.runs.iter().zip(in_bochs).enumerate() {
+        let all = in_qemu.runs.iter().zip(in_bochs).zip(ends);
+        for (number, ((account, stops), end)) in all.enumerate() {
             let in_run = |what: &dyn ToString| format!("run {}: {}", number + 1, what.to_string());
             let account = account.as_ref().map_err(|lost| in_run(lost))?;
             let stepped = stepped_rows(&self.crossings(stops)).map_err(|why| in_run(&why))?;
+            let sum: u64 = stepped.iter().map(|row| row.steps).fold(0, u64::saturating_add);
+            if sum != end.clock {
+                let clock = end.clock;
+                return Err(in_run(&format!("the rows add up to {sum}, the clock says {clock}")));
+            }
             for (id, row) in both(account, &stepped) {
                 let of_runs = rows.entry(id).or_insert_with(|| vec![WitnessedRow::default(); runs]);
                 of_runs[number] = row;
@@ -125,8 +133,6 @@ fn importance(kind: RowKind, id: u32, places: &KernelPlaces) -> usize {
             let place = EXCEPTIONS.iter().position(|exception| Some(*exception) == name);
             place.map_or(100, |place| 10 + place)
         }
-        RowKind::Interrupt if name == Some("apic_timer_interrupt") => 1,
-        RowKind::Interrupt if name.is_some() => 50,
         _ => 0,
     }
 }
@@ -136,6 +142,7 @@ fn look(kind: RowKind) -> Look {
         RowKind::Syscall | RowKind::Syscall32 => Look::Function,
         RowKind::PageFault => Look::Top,
         RowKind::Softirq => Look::ReturnAddress,
+        RowKind::Interrupt => Look::Interrupt,
         _ => Look::Nothing,
     }
 }
@@ -164,6 +171,8 @@ fn expected(row: &AccountRow) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use pathmeter_vm::ProgramEnded;
+
     use super::*;
 
     const KERNEL: &str = "\
@@ -209,6 +218,10 @@ ffffffff82000900 T __entry_text_end
         of.iter().map(|(clock, place)| Stop { clock: *clock, place: *place }).collect()
     }
 
+    fn end(clock: u64) -> ProgramEnd {
+        ProgramEnd { run: 0, how: ProgramEnded::Exit(0), clock }
+    }
+
     fn entry(offset: u64, seen: u64) -> StopPlace {
         StopPlace::Entry { address: ENTRY + offset, seen }
     }
@@ -235,7 +248,7 @@ ffffffff82000900 T __entry_text_end
             account_row(RowKind::Syscall, read, 70),
             account_row(RowKind::PageFault, 6, 29),
         ]);
-        let rows = map.rows(&in_qemu, &[in_bochs], &places).unwrap();
+        let rows = map.rows(&in_qemu, (&[in_bochs], &[end(120)]), &places).unwrap();
         let seen = |row: &WitnessedProgramRow| {
             let run = row.runs[0];
             (row.name.clone(), run.calls, run.expected, run.bochs)
@@ -254,8 +267,13 @@ ffffffff82000900 T __entry_text_end
     fn a_run_that_was_not_seen_whole_has_no_rows() {
         let places = KernelPlaces::find(KERNEL.as_bytes()).unwrap();
         let map = Map::new(&places);
-        let told = map.rows(&account(vec![]), &[stops(&[(0, StopPlace::Begin)])], &places);
-        assert!(told.unwrap_err().starts_with("run 1: it has no begin"));
+        let told = |of: &[(u64, StopPlace)]| {
+            let in_bochs = [stops(of)];
+            map.rows(&account(vec![]), (&in_bochs, &[end(9)]), &places).unwrap_err()
+        };
+        assert!(told(&[(0, StopPlace::Begin)]).starts_with("run 1: it has no begin"));
+        let other = told(&[(0, StopPlace::Begin), (8, StopPlace::End)]);
+        assert_eq!(other, "run 1: the rows add up to 8, the clock says 9");
     }
 
     #[test]

@@ -8,6 +8,7 @@ const FAULT: u64 = 0xffff_ffff_8100_0200;
 const SOFTIRQS: u64 = 0xffff_ffff_8100_0300;
 const FUNCTION: u64 = 0xffff_ffff_8100_0400;
 const SWITCH: u64 = 0xffff_ffff_8100_0500;
+const TICK: u64 = 0xffff_ffff_8100_0600;
 const TEXT: u64 = 0xffff_ffff_8100_0000;
 
 /// A Bochs with these registers and this on top of the stack.
@@ -34,6 +35,7 @@ impl Stopped for Fake {
     fn bytes(&mut self, range: Range<u64>) -> Result<Vec<u8>, String> {
         let code: &[u8] = match range.start {
             SWITCH if self.no_switch => &[0x90; 8],
+            TICK => &[0x6a, 0x30, 0xe9, 0],
             SWITCH => &[0x90, 0x48, 0x8b, 0xa6, 0, 0, 0, 0],
             _ => &[0x48, 0xcf, 0x90, 0x0f, 0x07, 0x48, 0x0f, 0x35],
         };
@@ -50,7 +52,7 @@ impl Stopped for Fake {
         Ok(())
     }
 
-    fn too_many(&self, what: &str) -> String {
+    fn refused(&self, what: &str) -> String {
         what.to_owned()
     }
 }
@@ -91,7 +93,7 @@ fn at_the_first_begin_bochs_is_told_where_to_stop() {
     let mut bochs = Fake::default();
     let (mut watch, end) = begun(&mut bochs);
     let returns = [TEXT, TEXT + 3, TEXT + 5];
-    let expected = [&[ENTRY, FAULT, SOFTIRQS, SWITCH + 1][..], &returns].concat();
+    let expected = [&[ENTRY, FAULT, SOFTIRQS, TICK + 2, SWITCH + 1][..], &returns].concat();
     assert_eq!(bochs.stops, expected);
     assert!(bochs.heeded.is_empty());
     assert_eq!(stopped(&mut watch, &mut bochs, (90, end)), Next::Go);
@@ -145,13 +147,18 @@ fn what_lies_on_the_stack_is_looked_at() {
     assert_eq!(bochs.stops.last(), Some(&(FUNCTION + 9)));
     stopped(&mut watch, &mut bochs, (40, FUNCTION + 9));
     stopped(&mut watch, &mut bochs, (50, SWITCH + 1));
-    let places: Vec<_> = watch.take().iter().map(|stop| stop.place).collect();
+    stopped(&mut watch, &mut bochs, (61, TICK + 2));
+    let stops = watch.take();
+    // The instruction before was the interrupt's first.
+    assert_eq!(stops[5].clock, 60);
+    let places: Vec<_> = stops.iter().map(|stop| stop.place).collect();
     let expected = [
         StopPlace::Begin,
         StopPlace::Entry { address: FAULT, seen: 6 },
         StopPlace::Entry { address: SOFTIRQS, seen: 0 },
         StopPlace::Back,
         StopPlace::Switch { from: 1, to: 2 },
+        StopPlace::Entry { address: TICK, seen: 0 },
     ];
     assert_eq!(places, expected);
 }
