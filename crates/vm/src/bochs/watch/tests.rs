@@ -59,7 +59,12 @@ impl Stopped for Fake {
 
 fn landmarks() -> Landmarks {
     Landmarks {
-        entries: vec![(ENTRY, Look::Function), (FAULT, Look::Top), (SOFTIRQS, Look::ReturnAddress)],
+        entries: vec![
+            (ENTRY, Look::Function),
+            (FAULT, Look::Top),
+            (SOFTIRQS, Look::ReturnAddress),
+            (TICK, Look::Interrupt),
+        ],
         entry_text: TEXT..TEXT + 8,
         switch: SWITCH..SWITCH + 8,
         functions: [FUNCTION].into(),
