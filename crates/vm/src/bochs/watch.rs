@@ -298,12 +298,10 @@ impl Watch {
             }
             Look::Function => {
                 let key = (address, bochs.register("rax")?);
-                match self.known.get(&key) {
-                    Some(function) => seen = *function,
-                    None => {
-                        let stop = self.stops.len();
-                        self.search = Some(Search { stop, key, left: FARTHEST });
-                    }
+                if let Some(function) = self.known.get(&key) {
+                    seen = *function;
+                } else {
+                    self.search = Some(Search { stop: self.stops.len(), key, left: FARTHEST });
                 }
             }
         }
