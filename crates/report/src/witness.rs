@@ -267,3 +267,31 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kind: RowKind, runs: &[([u64; 2], u64, u64)]) -> WitnessedProgramRow {
+        let run = |&(calls, expected, bochs)| WitnessedRow { calls, expected, bochs };
+        WitnessedProgramRow { kind, name: String::new(), runs: runs.iter().map(run).collect() }
+    }
+
+    #[test]
+    fn rows_are_equal_by_calls_and_steps_and_counted_where_there_are_any() {
+        let rows = [
+            row(RowKind::User, &[([0, 0], 1000, 1000), ([0, 0], 1000, 1001)]),
+            row(RowKind::PageFault, &[([3, 2], 50, 50), ([2, 2], 50, 50)]),
+            row(RowKind::Softirq, &[([0, 1], 0, 7), ([0, 0], 0, 0)]),
+        ];
+        let table = witnessed_rows_table(&rows, Style::default());
+        let line = |name: &str| {
+            let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line("user code"), "user code 1,000 1,000 0 1 of 2");
+        assert_eq!(line("page faults"), "page faults 3, 2 50 50 0 1 of 2");
+        assert_eq!(line("softirqs"), "softirqs 0, 1 0 7 +7 1 of 2");
+        assert!(table.contains("1 of 3, 1 of 2."), "{table}");
+    }
+}

@@ -169,8 +169,9 @@ impl Run {
     }
 
     fn cross(&mut self, crossing: &Crossing) -> Result<(), Uncrossed> {
-        // The instruction that returns is the kernel's.
-        let after = u64::from(crossing.what == Crossed::Return);
+        // The instruction that returns, or loads the next task's stack, belongs to what it leaves.
+        let leaves = matches!(crossing.what, Crossed::Return | Crossed::Switch { .. });
+        let after = u64::from(leaves);
         self.settle(crossing.clock + after);
         match crossing.what {
             Crossed::Begin | Crossed::End => return Err(Uncrossed::NoRun),

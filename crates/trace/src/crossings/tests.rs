@@ -40,7 +40,7 @@ fn the_task_at_the_end_is_the_agent() {
     let rows = rows_of(&[
         (0, Crossed::Begin),
         (10, CALL),
-        (30, Crossed::Switch { from: 1, to: 2 }),
+        (29, Crossed::Switch { from: 1, to: 2 }),
         (49, Crossed::Return),
         (60, Crossed::End),
     ]);
@@ -54,21 +54,21 @@ fn interrupts_and_softirqs_are_rows_of_their_own_in_each_task() {
     let rows = rows_of(&[
         (0, Crossed::Begin),
         (10, CALL),
-        (20, Crossed::Switch { from: 1, to: 3 }),
+        (19, Crossed::Switch { from: 1, to: 3 }),
         (25, TICK),
         (30, SOFTIRQ),
         (42, Crossed::SoftirqsEnd),
         // Passed again without softirqs.
         (43, Crossed::SoftirqsEnd),
         (49, Crossed::Return),
-        (55, Crossed::Switch { from: 3, to: 1 }),
-        (59, Crossed::Return),
-        (60, Crossed::Switch { from: 1, to: 2 }),
+        (54, Crossed::Switch { from: 3, to: 1 }),
+        (58, Crossed::Return),
+        (59, Crossed::Switch { from: 1, to: 2 }),
         (70, Crossed::End),
     ]);
     let expected = [
-        (RowKind::User, 0, 0, 10),
-        (RowKind::Syscall, 7, 1, 10 + 5),
+        (RowKind::User, 0, 0, 10 + 1),
+        (RowKind::Syscall, 7, 1, 10 + 4),
         (RowKind::Interrupt, 0, 1, 5 + 8),
         (RowKind::Softirq, 0, 1, 12),
         (RowKind::KernelThread, 0, 0, 5 + 5),
@@ -82,11 +82,11 @@ fn a_new_task_begins_with_the_switch_to_it() {
     let rows = rows_of(&[
         (0, Crossed::Begin),
         (10, CALL),
-        (20, Crossed::Switch { from: 1, to: 5 }),
+        (19, Crossed::Switch { from: 1, to: 5 }),
         (26, Crossed::NewTask),
         (39, Crossed::Return),
         (45, CALL),
-        (50, Crossed::Switch { from: 5, to: 2 }),
+        (49, Crossed::Switch { from: 5, to: 2 }),
         (70, Crossed::End),
     ]);
     let expected = [
