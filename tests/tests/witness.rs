@@ -65,6 +65,13 @@ fn runs_of_a_program_of_ones_own_are_compared_by_their_sums() {
     assert!(rows.iter().any(|row| row[7] == 0), "{}", ran.stdout);
     let other = |text: &str| ran.stdout.contains(text);
     assert!(!other("wrote other text"), "{}", ran.stdout);
+    // By row: what depends on no list of the kernel's is equal in each run.
+    for row in ["user code", "write (32-bit)"] {
+        let line = ran.stdout.lines().find(|line| line.starts_with(row));
+        let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+        let [.., difference, "7", "of", "7"] = words[..] else { panic!("{}", ran.stdout) };
+        assert_eq!(difference, "0", "{row}");
+    }
 }
 
 /// The numbers of a line that has nothing else.

@@ -240,7 +240,7 @@ fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
 }
 
 /// Which row of its kind it is; empty if there is but one.
-fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
+pub(crate) fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
     match kind {
         RowKind::PageFault => fault(id),
         RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),

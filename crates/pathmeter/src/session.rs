@@ -16,8 +16,9 @@ use pathmeter_model::{
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, Execution, FIRMWARE, Firmware,
-    Initramfs, Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress,
-    Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome, PathStatus, Plan,
+    Progress, Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, Stop,
+    VmError,
 };
 use serde::Serialize;
 
@@ -173,17 +174,17 @@ impl Session {
         })
     }
 
-    /// Runs the program of `initramfs` in Bochs, where only the guest's own clock is heard of.
+    /// Runs the program of `initramfs` in Bochs, which stops at the landmarks.
     pub(crate) fn witness_program(
         &self,
         image: &Image,
         bochs: &Bochs,
         initramfs: &Initramfs,
-        runs: u32,
+        (runs, landmarks): (u32, &Landmarks),
         progress: Report<'_>,
-    ) -> Result<RanProgram<()>, Failure> {
+    ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::witness_program(bochs, request, initramfs, runs)
+            pathmeter_vm::witness_program(bochs, request, initramfs, runs, landmarks.clone())
         })
     }
 

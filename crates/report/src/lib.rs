@@ -29,5 +29,6 @@ pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
 pub use style::Style;
 pub use witness::{
-    WitnessRow, Witnessed, WitnessedCounts, WitnessedRun, witness_table, witnessed_runs_table,
+    WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,
+    witness_table, witnessed_rows_table, witnessed_runs_table,
 };

@@ -6,8 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::Range;
 
-use crate::{kernel_code::KernelCode, symbols::SymbolsError};
+use crate::{
+    accounts::{RowKind, UNNAMED, VECTOR},
+    kernel_code::KernelCode,
+    symbols::SymbolsError,
+};
 
 /// What the plugin is told, and what its numbers mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +30,27 @@ pub struct ProgramFunction {
     pub in_page: u64,
     /// Its first bytes, at most 32.
     pub bytes: Vec<u8>,
+}
+
+/// A place of the kernel that a debugger can stop at, or look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landmark {
+    /// Where it is entered.
+    Entry {
+        /// What for.
+        kind: RowKind,
+        /// Which of that kind, as in [`crate::AccountRow`]; of system calls and page faults it is
+        /// not known yet.
+        id: u32,
+    },
+    /// A system call's function, with the number of its name.
+    Function(u32),
+    /// Where a new task begins.
+    NewTask,
+    /// What switches from task to task.
+    Switch,
+    /// All code that enters it or leaves it.
+    EntryText,
 }
 
 /// Why a kernel's programs can't be measured.
@@ -85,6 +111,9 @@ const TRAPS: [&str; 7] =
 const MOST_VECTORS: u64 = 224;
 /// Most places of a kernel; `plugin/places.h` takes as many.
 const MAX_PLACES: usize = 1 << 13;
+/// The vectors of a PC's timer, keyboard and clock (Linux `arch/x86/include/asm/irq_vectors.h`,
+/// `ISA_IRQ_VECTOR`).
+const PC_VECTORS: [u64; 3] = [0x30, 0x31, 0x38];
 /// The first vector that is not an exception's.
 const FIRST_VECTOR: u64 = 0x20;
 
@@ -127,9 +156,52 @@ impl KernelPlaces {
         table.into_bytes()
     }
 
+    /// The places that a debugger has to know, with their first address and the one after the last.
+    /// Of a table of interrupts, the entries of the PC's own lines.
+    pub fn landmarks(&self) -> Vec<(Range<u64>, Landmark)> {
+        self.table.lines().filter_map(place).flat_map(landmarks).collect()
+    }
+
     /// The name with this number: of a system call, an exception or an interrupt.
     pub fn name(&self, number: u32) -> Option<&str> {
         self.names.get(usize::try_from(number).ok()?).map(String::as_str)
+    }
+}
+
+/// A line of the table: letter, first address, the one after the last, id.
+fn place(line: &str) -> Option<(char, Range<u64>, u64)> {
+    let mut words = line.split(' ');
+    let letter = words.next()?.chars().next()?;
+    let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+    let (first, end) = (number()?, number()?);
+    Some((letter, first..end, number()?))
+}
+
+fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, Landmark)> {
+    let number = u32::try_from(id).unwrap_or(UNNAMED);
+    let entry = |kind, id| vec![(range.clone(), Landmark::Entry { kind, id })];
+    match letter {
+        letter::SYSCALL_ENTRY if id == 0 => entry(RowKind::Syscall, UNNAMED),
+        letter::SYSCALL_ENTRY => entry(RowKind::Syscall32, UNNAMED),
+        letter::PAGE_FAULT_ENTRY => entry(RowKind::PageFault, UNNAMED),
+        letter::FAULT_ENTRY | letter::TRAP_ENTRY => entry(RowKind::Exception, number),
+        letter::INTERRUPT_ENTRY => entry(RowKind::Interrupt, number),
+        letter::SOFTIRQS if id == 0 => entry(RowKind::Softirq, 0),
+        letter::SYSCALL_FUNCTION => vec![(range, Landmark::Function(number))],
+        letter::NEW_TASK => vec![(range, Landmark::NewTask)],
+        letter::SWITCH => vec![(range, Landmark::Switch)],
+        letter::ENTRY_TEXT => vec![(range, Landmark::EntryText)],
+        letter::INTERRUPT_TABLE => {
+            let (size, vector) = (id & 0xff, id >> 8);
+            let lines = PC_VECTORS.map(|line| {
+                let first = range.start + line.checked_sub(vector)? * size;
+                let id = VECTOR | u32::try_from(line).ok()?;
+                let entry = Landmark::Entry { kind: RowKind::Interrupt, id };
+                (first < range.end).then_some((first..first + size, entry))
+            });
+            lines.into_iter().flatten().collect()
+        }
+        _ => Vec::new(),
     }
 }
 

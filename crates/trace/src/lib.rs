@@ -20,6 +20,7 @@ mod census;
 mod chain;
 mod code;
 mod counting;
+mod crossings;
 mod difference;
 mod document;
 mod event;
@@ -49,6 +50,7 @@ pub use census::SlowInstruction;
 pub use counting::{
     CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
 };
+pub use crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
 pub use difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
@@ -56,7 +58,7 @@ pub use difference::{
 pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
-pub use kernel_places::{KernelPlaces, PlacesError, ProgramFunction};
+pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
 pub use naming::folded;
 pub use point_window::{Origins, Place, Point, PointWindow};
 pub use points::{PointFinder, PointTable, PointsError};

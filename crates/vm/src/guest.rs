@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
-    Request, Settings, VmError,
+    Landmarks, Request, Settings, VmError,
     alarm::Alarm,
     arch_capabilities::Supply,
     error::{GuestCause, Step},
@@ -27,6 +27,8 @@ pub(crate) struct Extra {
     pub(crate) alarm: Option<Alarm>,
     /// What answers a booting kernel's reads of an MSR that QEMU lacks.
     pub(crate) supply: Option<Supply>,
+    /// Where Bochs stops while a program runs.
+    pub(crate) landmarks: Option<Landmarks>,
 }
 
 /// A guest, paused or running. Dropping it ends it.

@@ -48,7 +48,10 @@ mod snapshot;
 mod stream;
 
 pub use ask::AskError;
-pub use bochs::{Bochs, Unplaceable, WITNESS_CPU, witness, witness_plan};
+pub use bochs::{
+    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, Unplaceable, WITNESS_CPU, witness,
+    witness_plan,
+};
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
 pub use entry::{Entry, EntryKind, Key};

@@ -12,7 +12,7 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Bochs, Firmware, Initramfs, Progress, Request, VmError,
+    Bochs, Firmware, Initramfs, Landmarks, Progress, Request, Stop, VmError,
     bochs::BochsGuest,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
@@ -120,7 +120,7 @@ fn run_in<G: Guest>(
     runs: u32,
     mut extra: Extra,
 ) -> Result<(crate::snapshot::Description, Heard), VmError> {
-    let (guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
+    let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
         AtReady::Booted(guest, about) => (guest, about),
         AtReady::Saved(snapshot) => {
             let about = snapshot.about.clone();
@@ -133,10 +133,11 @@ fn run_in<G: Guest>(
             }
         }
     };
-    Ok((about, all_runs(request, guest, runs)?))
+    Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
 }
 
-/// The same, by a Bochs that is booted anew; there nothing but the clock is counted.
+/// The same, by a Bochs that is booted anew, and stops at the landmarks: its stops in each run are
+/// what was counted.
 ///
 /// # Errors
 /// As [`run_program`].
@@ -145,16 +146,25 @@ pub fn witness_program(
     request: &Request<'_>,
     initramfs: &Initramfs,
     runs: u32,
-) -> Result<RanProgram<()>, VmError> {
-    let (guest, about) =
-        boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, Extra::default())?;
-    let Heard { runs, outputs, .. } = all_runs(request, guest, runs)?;
+    landmarks: Landmarks,
+) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
+    let extra = Extra { landmarks: Some(landmarks), ..Extra::default() };
+    let (mut guest, about) =
+        boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, extra)?;
+    let mut stops = Vec::new();
+    let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
+    let Heard { runs, outputs, .. } = all_runs(request, &mut guest, runs, ended)?;
     let (release, firmware) = (about.release, about.firmware);
-    Ok(RanProgram { release, firmware, runs, outputs, counts: () })
+    Ok(RanProgram { release, firmware, runs, outputs, counts: stops })
 }
 
-/// Lets the guest at READY run, and hears of all its runs.
-fn all_runs<G: Guest>(request: &Request<'_>, mut guest: G, runs: u32) -> Result<Heard, VmError> {
+/// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.
+fn all_runs<G: Guest>(
+    request: &Request<'_>,
+    guest: &mut G,
+    runs: u32,
+    ended: &mut dyn FnMut(&mut G),
+) -> Result<Heard, VmError> {
     guest.begin(Step::Run);
     guest.resume()?;
     let mut heard = Heard::default();
@@ -166,7 +176,10 @@ fn all_runs<G: Guest>(request: &Request<'_>, mut guest: G, runs: u32) -> Result<
                 guest.begin(Step::Program { run: run + 1 });
             }
             Event::More => {}
-            Event::End => guest.proceed(Step::Run),
+            Event::End => {
+                ended(guest);
+                guest.proceed(Step::Run);
+            }
             Event::Done => return Ok(heard),
             Event::Abort(reason) => return Err(guest.failure(GuestCause::Abort { reason })),
             Event::Wrong(what) => return Err(guest.failure(GuestCause::Protocol { what })),

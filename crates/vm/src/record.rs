@@ -160,7 +160,7 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
     files.push((fd::ALARM, recorder));
     let arguments = plugin_arguments(job);
-    let extra = Extra { files, arguments, alarm: Some(alarm), supply: None };
+    let extra = Extra { files, arguments, alarm: Some(alarm), ..Extra::default() };
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
         let reader = |(path, trace): (&usize, File)| {

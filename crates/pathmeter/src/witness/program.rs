@@ -1,7 +1,10 @@
-//! A program of the user's in QEMU and in Bochs: what each run of it takes in both.
+//! A program of the user's in QEMU and in Bochs: what each run of it takes in both, and what each
+//! row of it.
+
+mod rows;
 
 use pathmeter_pack::pack;
-use pathmeter_report::{Style, WitnessedRun, witnessed_runs_table};
+use pathmeter_report::{Style, WitnessedRun, witnessed_rows_table, witnessed_runs_table};
 use pathmeter_trace::{Account, Accounts};
 use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
 
@@ -59,10 +62,13 @@ impl Witnessing {
         let in_qemu = guests.run_program(image, &initramfs, asked, read, &report)?;
         line.clear();
         let line = board.line(format!("{} in Bochs", image.subject().name));
-        let in_bochs =
-            guests.witness_program(image, bochs, &initramfs, runs, &|progress| line.show(progress));
+        let map = rows::Map::new(&kernel.places);
+        let asked = (runs, &map.landmarks);
+        let in_bochs = guests
+            .witness_program(image, bochs, &initramfs, asked, &|progress| line.show(progress));
         line.clear();
         let in_bochs = in_bochs?;
+        let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);
         let rows = witnessed(in_qemu, &in_bochs.runs).map_err(|what| Failure::Program {
             subject: image.name().to_owned(),
@@ -71,7 +77,11 @@ impl Witnessing {
             stderr: Vec::new(),
         })?;
         let agree = rows.iter().all(|row| row.difference() == 0);
-        Ok((witnessed_runs_table(&rows, style) + &remark, agree))
+        let by_row = match by_row {
+            Ok(rows) => witnessed_rows_table(&rows, style),
+            Err(why) => format!("There is no table by row: {why}.\n"),
+        };
+        Ok((witnessed_runs_table(&rows, style) + "\n" + &by_row + &remark, agree))
     }
 }
 
