@@ -31,7 +31,7 @@ pub enum Cpu {
 pub struct Profile {
     /// What the user calls it by.
     pub name: &'static str,
-    /// The machine that it stands for.
+    /// The machine that it stands for, or on which it is a guest.
     pub machine: &'static str,
     /// What that has and the profile has not, since the interpreter can't execute it.
     pub lacks: &'static [Lack],
@@ -64,6 +64,10 @@ pub(crate) struct RealCpu {
     pub(crate) address_bits: u32,
     /// QEMU's names of its features.
     pub(crate) features: &'static [&'static [&'static str]],
+    /// Those among them that it has not.
+    pub(crate) without: &'static [&'static str],
+    /// Whether it says that a hypervisor is below it.
+    pub(crate) hypervisor: bool,
     /// What MSR 0x10a (`IA32_ARCH_CAPABILITIES`) reads, if the CPU has it. The interpreter's reads
     /// 0, so whoever boots a kernel on it has to supply the value.
     pub(crate) arch_capabilities: Option<u64>,
@@ -91,9 +95,11 @@ fn corrections(version: (u32, u32)) -> impl Iterator<Item = &'static str> {
 }
 
 impl Cpu {
-    /// The profile of this name; any other text is QEMU's own.
+    /// The profile of this name, which may have `-server` in it, as QEMU's models do; any other
+    /// text is QEMU's own.
     pub fn named(text: &str) -> Self {
-        let profile = PROFILES.iter().find(|profile| profile.name == text);
+        let called = |name: &str| PROFILES.iter().find(|profile| profile.name == name);
+        let profile = called(text).or_else(|| called(&text.replacen("-server", "", 1)));
         profile.map_or_else(|| Self::Qemu(text.to_owned()), Self::Profile)
     }
 
@@ -182,6 +188,11 @@ impl Profile {
         }
     }
 
+    /// Whether it is what a guest on the machine sees.
+    pub fn is_guest(&self) -> bool {
+        self.model().is_some_and(|model| model.hypervisor)
+    }
+
     /// Whether QEMU itself defines it, so that it is another CPU in another version.
     pub fn is_qemus_own(&self) -> bool {
         matches!(self.definition, Definition::Text(text) if text != CPU)
@@ -206,7 +217,9 @@ impl Profile {
 
 impl RealCpu {
     fn features(&self) -> impl Iterator<Item = &'static str> {
-        self.features.iter().copied().flatten().copied()
+        let has = |feature: &&str| !self.without.contains(feature);
+        let hypervisor = self.hypervisor.then_some("hypervisor");
+        self.features.iter().copied().flatten().copied().filter(has).chain(hypervisor)
     }
 
     /// `check=off`: that the interpreter lacks features is known, and not worth a warning each.
@@ -223,7 +236,8 @@ impl RealCpu {
 }
 
 /// The profiles' names, for those who look for one: a test compares it with the table.
-pub const NAMES: &str = "plain, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, max";
+pub const NAMES: &str = "plain, haswell, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, \
+    each of these but plain as a guest sees it (skylake-guest), max";
 
 #[cfg(test)]
 mod tests {
@@ -238,9 +252,11 @@ mod tests {
     #[test]
     fn names_are_unique_plain_words_and_listed() {
         let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
-        assert_eq!(names.join(", "), NAMES);
+        let bare = || names.iter().filter(|name| !name.ends_with("-guest"));
+        let listed = NAMES.split(", ").filter(|name| !name.contains(' '));
+        assert!(bare().copied().eq(listed), "{names:?}");
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
-        for name in names {
+        for name in bare() {
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{name}");
         }
     }
@@ -275,12 +291,35 @@ mod tests {
             "rdseed",
             "x2apic",
             "tsc-deadline",
-            "hypervisor",
         ];
         for (profile, model) in machines() {
             for feature in model.features() {
                 assert!(!KILLERS.contains(&feature), "{}: {feature}", profile.name);
                 assert!(!feature.starts_with("avx512"), "{}: {feature}", profile.name);
+            }
+        }
+    }
+
+    #[test]
+    fn each_machine_is_there_as_a_guest_too_which_differs_in_the_hypervisor_alone() {
+        let mut guests = 0;
+        for (guest, _) in machines() {
+            let Some(name) = guest.name.strip_suffix("-guest") else { continue };
+            let (bare, _) = machines().find(|(bare, _)| bare.name == name).unwrap();
+            assert_eq!(guest.text(), bare.text() + ",hypervisor=on");
+            assert_eq!(guest.lacks, bare.lacks);
+            guests += 1;
+        }
+        assert_eq!(guests * 2, machines().count());
+    }
+
+    #[test]
+    fn what_a_profile_is_without_is_in_what_it_is_built_of() {
+        for (profile, model) in machines() {
+            for feature in model.without {
+                let all = model.features.concat();
+                assert!(all.contains(feature), "{}: {feature}", profile.name);
+                assert!(model.features().all(|one| one != *feature), "{}", profile.name);
             }
         }
     }
@@ -298,6 +337,9 @@ mod tests {
         assert_eq!(Cpu::named("plain").text(), CPU);
         assert_eq!(Cpu::named("plain").description(), CPU);
         assert_eq!(Cpu::named("qemu64"), Cpu::Qemu("qemu64".to_owned()));
+        assert_eq!(Cpu::named("skylake-server"), Cpu::named("skylake"));
+        assert_eq!(Cpu::named("icelake-server-guest"), Cpu::named("icelake-guest"));
+        assert_eq!(Cpu::named("Skylake-Server").name(), "Skylake-Server");
         assert_eq!(Cpu::named("qemu64").description(), "qemu64");
         let icelake = Cpu::named("icelake");
         assert!(icelake.description().starts_with("icelake: base,check=off,"));

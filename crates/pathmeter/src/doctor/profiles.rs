@@ -8,8 +8,10 @@ use serde::Serialize;
 #[derive(Serialize)]
 pub(super) struct ProfileReport {
     name: &'static str,
-    /// The machine that it stands for.
+    /// The machine that it stands for, or on which it is a guest.
     machine: &'static str,
+    /// Whether it is what a guest on the machine sees.
+    guest: bool,
     /// Whether this QEMU can have it.
     available: bool,
     /// What this QEMU has no name for.
@@ -32,7 +34,8 @@ impl ProfileReport {
         let lack = |&Lack { name, means }: &Lack| LackReport { name, means };
         let (name, machine) = (profile.name, profile.machine);
         let lacks = profile.lacks.iter().map(lack).collect();
-        Self { name, machine, available: missing.is_empty(), missing, lacks }
+        let (guest, available) = (profile.is_guest(), missing.is_empty());
+        Self { name, machine, guest, available, missing, lacks }
     }
 }
 
@@ -57,7 +60,12 @@ pub(super) fn text(profiles: &[ProfileReport]) -> String {
 }
 
 fn lines(profile: &ProfileReport, width: usize) -> String {
-    let first = format!("  {:width$}  {}\n", profile.name, profile.machine);
+    let as_guest = if profile.guest { ", as a guest sees it" } else { "" };
+    let first = format!("  {:width$}  {}{as_guest}\n", profile.name, profile.machine);
+    if profile.guest {
+        // What stands in its way and what it is without, its machine's own lines say.
+        return first;
+    }
     let indent = width + 4;
     let missing = (!profile.available)
         .then(|| line(indent, "not with this QEMU, which lacks", &profile.missing.join(", ")));
@@ -78,8 +86,8 @@ mod tests {
     fn a_profile_says_what_it_is_without_and_what_stands_in_its_way() {
         let lack = LackReport { name: "rdpid", means: "slower" };
         let (name, machine, lacks) = ("zen3", "AMD", vec![lack]);
-        let zen3 =
-            ProfileReport { name, machine, available: false, missing: vec!["a", "b"], lacks };
+        let (guest, missing) = (false, vec!["a", "b"]);
+        let zen3 = ProfileReport { name, machine, guest, available: false, missing, lacks };
         let lines = text(&[zen3]);
         assert!(lines.contains("\n  zen3  AMD\n"), "{lines}");
         assert!(lines.contains("\n        not with this QEMU, which lacks: a, b\n"), "{lines}");
