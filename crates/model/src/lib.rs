@@ -18,6 +18,7 @@ mod compare;
 mod comparison;
 mod configuration;
 mod events;
+mod guest;
 mod measurement;
 mod parse;
 mod program;
@@ -27,6 +28,7 @@ pub use compare::{Threshold, compare, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,

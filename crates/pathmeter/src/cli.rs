@@ -323,8 +323,8 @@ pub(crate) struct GuestArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
     /// The guest's CPU: plain (the default), haswell, skylake, cascadelake, icelake, zen1, zen2,
-    /// zen3, zen4, each of these but plain as a guest sees it (skylake-guest), max, or QEMU's own
-    /// text
+    /// zen3, zen4, each of these but plain as a guest sees it (skylake-guest), max, a FILE.toml
+    /// that `pathmeter cpu capture` wrote, or QEMU's own text
     ///
     /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
     /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
@@ -374,7 +374,7 @@ fn cpu_model(text: &str) -> Result<Cpu, String> {
             "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
              lists those"
         )),
-        text => Ok(Cpu::named(text)),
+        text => Cpu::read(text).map_err(|error| error.to_string()),
     }
 }
 
@@ -620,6 +620,7 @@ mod tests {
     fn a_list_of_models_is_no_model() {
         assert!(cpu_model("help").unwrap_err().contains(NAMES));
         assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 
     #[test]

@@ -10,11 +10,19 @@
 //! decides by, QEMU `target/i386/cpu.c` for the features' names.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::machine::CPU;
 
+mod features;
+mod file;
+mod states;
 mod table;
 
+pub use features::{CpuidRegister, FEATURES, FeatureWord};
+pub use file::{CPU_SCHEMA, CpuFile, CpuFileError, ValueFrom};
+pub use states::KnownStates;
 pub use table::PROFILES;
 
 /// The guest's CPU, as the user named it.
@@ -22,6 +30,8 @@ pub use table::PROFILES;
 pub enum Cpu {
     /// One that is tested.
     Profile(&'static Profile),
+    /// One that a file describes.
+    File(Arc<CpuFile>),
     /// QEMU's own text for one, passed on as it is.
     Qemu(String),
 }
@@ -82,6 +92,9 @@ pub struct Lack {
     pub means: &'static str,
 }
 
+/// Most characters of a name in CPUID.
+pub(crate) const MOST_NAME: usize = 47;
+
 /// What newer versions of QEMU report differently unless it is turned off: caches, and leaves of
 /// another vendor's CPUs. Each with the first version that has it.
 const CORRECTIONS: &[((u32, u32), &str)] = &[
@@ -94,7 +107,25 @@ fn corrections(version: (u32, u32)) -> impl Iterator<Item = &'static str> {
     CORRECTIONS.iter().filter(move |(since, _)| version >= *since).map(|(_, word)| *word)
 }
 
+impl From<CpuFile> for Cpu {
+    fn from(file: CpuFile) -> Self {
+        Self::File(Arc::new(file))
+    }
+}
+
 impl Cpu {
+    /// The profile in a file, if the text names one, by a slash or the end `.toml`; or else as
+    /// [`Cpu::named`].
+    ///
+    /// # Errors
+    /// [`CpuFileError`]: the file can't be read, or is no profile.
+    pub fn read(text: &str) -> Result<Self, CpuFileError> {
+        if text.contains('/') || text.ends_with(".toml") {
+            return CpuFile::read(Path::new(text)).map(Self::from);
+        }
+        Ok(Self::named(text))
+    }
+
     /// The profile of this name, which may have `-server` in it, as QEMU's models do; any other
     /// text is QEMU's own.
     pub fn named(text: &str) -> Self {
@@ -107,6 +138,7 @@ impl Cpu {
     pub fn text(&self) -> String {
         match self {
             Self::Profile(profile) => profile.text(),
+            Self::File(file) => file.cpu.text(&file.machine, file.features.iter().copied()),
             Self::Qemu(text) => text.clone(),
         }
     }
@@ -121,19 +153,21 @@ impl Cpu {
     pub fn name(&self) -> &str {
         match self {
             Self::Profile(profile) => profile.name,
+            Self::File(file) => &file.path,
             Self::Qemu(text) => text,
         }
     }
 
     /// All that it is, for a result's configuration. The usual CPU is its text alone, and so is
-    /// one that QEMU knows by that name.
+    /// one that QEMU knows by that name; a file is known by its contents.
     pub fn description(&self) -> String {
         let mut text = self.text();
-        let Self::Profile(Profile { name, definition: Definition::Machine(model), .. }) = self
-        else {
-            return text;
+        let name = match self {
+            Self::Profile(profile) if profile.model().is_some() => profile.name.to_owned(),
+            Self::File(file) => format!("file {}", file.sha256),
+            _ => return text,
         };
-        if let Some(value) = model.arch_capabilities {
+        if let Some(value) = self.arch_capabilities() {
             // Writing to a string can't fail.
             let _ = write!(text, ",msr-0x10a={value:#x}");
         }
@@ -143,12 +177,27 @@ impl Cpu {
     /// The instruction that the machine has and the profile lacks, if `reason` says that this CPU
     /// has none.
     pub fn lack_behind(&self, reason: &str) -> Option<&'static str> {
-        let Self::Profile(profile) = self else { return None };
-        let names = profile.lacks.iter().flat_map(|lack| lack.name.split(", "));
+        let names: Vec<&str> = match self {
+            Self::Profile(profile) => {
+                profile.lacks.iter().flat_map(|lack| lack.name.split(", ")).collect()
+            }
+            Self::File(file) => file.left_out.clone(),
+            Self::Qemu(_) => return None,
+        };
         names.into_iter().find(|name| {
             let rest = reason.strip_prefix("this CPU has no ").and_then(|r| r.strip_prefix(name));
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
         })
+    }
+
+    /// What the guest's files on vulnerabilities must read under a kernel of this release, if that
+    /// is known.
+    pub fn states(&self, release: &str) -> Option<KnownStates> {
+        match self {
+            Self::Profile(profile) => states::of(profile, release),
+            Self::File(file) => file.states(release),
+            Self::Qemu(_) => None,
+        }
     }
 
     /// Whether every tested QEMU that can have it gives the same samples on it.
@@ -158,6 +207,8 @@ impl Cpu {
                 Definition::Text(text) => *text == CPU,
                 Definition::Machine(_) => true,
             },
+            // What it has was never tried with every one.
+            Self::File(_) => false,
             Self::Qemu(text) => text == CPU,
         }
     }
@@ -165,7 +216,11 @@ impl Cpu {
     /// Whether it has a second thread, which stays offline: as on a machine whose CPUs have two,
     /// where Linux chooses its mitigations by that.
     pub(crate) fn has_two_threads(&self) -> bool {
-        self.model().is_some()
+        match self {
+            Self::Profile(profile) => profile.model().is_some(),
+            Self::File(file) => file.two_threads,
+            Self::Qemu(_) => false,
+        }
     }
 
     /// What MSR 0x10a has to read, if the interpreter's does not.
@@ -173,9 +228,24 @@ impl Cpu {
         self.model()?.arch_capabilities
     }
 
-    fn model(&self) -> Option<&'static RealCpu> {
-        let Self::Profile(profile) = self else { return None };
-        profile.model()
+    /// What QEMU of this version needs a name for; nothing if the text is not ours.
+    pub(crate) fn properties(&self, version: (u32, u32)) -> Vec<&'static str> {
+        match self {
+            Self::Profile(profile) => profile.properties(version).collect(),
+            Self::File(file) => {
+                let own = ["x-force-features"].into_iter().chain(corrections(version));
+                own.chain(file.features.iter().copied()).collect()
+            }
+            Self::Qemu(_) => Vec::new(),
+        }
+    }
+
+    fn model(&self) -> Option<&RealCpu> {
+        match self {
+            Self::Profile(profile) => profile.model(),
+            Self::File(file) => Some(&file.cpu),
+            Self::Qemu(_) => None,
+        }
     }
 }
 
@@ -184,8 +254,19 @@ impl Profile {
     fn text(&self) -> String {
         match &self.definition {
             Definition::Text(text) => (*text).to_owned(),
-            Definition::Machine(model) => model.text(self.machine),
+            Definition::Machine(model) => model.text(self.machine, model.features()),
         }
+    }
+
+    /// QEMU's names of its features; nothing if the text is not ours.
+    pub fn features(&self) -> impl Iterator<Item = &'static str> {
+        self.model().into_iter().flat_map(RealCpu::features)
+    }
+
+    /// Each kernel on which its files on vulnerabilities were looked at; of each line but "Not
+    /// affected" the file, and where a real machine printed it.
+    pub fn sources(&self) -> Vec<(&'static str, Vec<(&'static str, &'static str, &'static str)>)> {
+        states::sources(self)
     }
 
     /// Whether it is what a guest on the machine sees.
@@ -223,7 +304,7 @@ impl RealCpu {
     }
 
     /// `check=off`: that the interpreter lacks features is known, and not worth a warning each.
-    fn text(&self, machine: &str) -> String {
+    fn text<'a>(&self, machine: &str, features: impl Iterator<Item = &'a str>) -> String {
         let Self { vendor, family, model, stepping, microcode, .. } = self;
         let (last, bits) = (self.last_extended, self.address_bits);
         let head = format!(
@@ -231,7 +312,7 @@ impl RealCpu {
              stepping={stepping},model-id={machine},ucode-rev={microcode:#x},level=13,\
              xlevel={last:#x},phys-bits={bits}"
         );
-        self.features().fold(head, |text, feature| text + "," + feature + "=on")
+        features.fold(head, |text, feature| text + "," + feature + "=on")
     }
 }
 
@@ -274,7 +355,7 @@ mod tests {
                 assert!(!value.is_empty() && !key.contains(char::is_whitespace), "{word}");
             }
             let machine = profile.machine;
-            assert!(machine.len() < 48, "CPUID has 47 characters for a name: {machine}");
+            assert!(machine.len() <= MOST_NAME, "CPUID has 47 characters for a name: {machine}");
         }
     }
 

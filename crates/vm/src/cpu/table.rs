@@ -50,8 +50,7 @@ const EPYC_9004: &str = "AMD EPYC 9004 (Zen 4)";
 
 const HASWELL_LACKS: &[Lack] = &[PCID, CHANCE, X2APIC, DEADLINE];
 const SKYLAKE_LACKS: &[Lack] = &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
-const ICE_LAKE_LACKS: &[Lack] =
-    &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE];
+const ICE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE];
 const ZEN_1_LACKS: &[Lack] = &[XSAVES, VECTOR, CHANCE];
 const ZEN_2_LACKS: &[Lack] = &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
 const ZEN_3_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
@@ -113,24 +112,12 @@ const ICE_LAKE: RealCpu = RealCpu {
         &["clwb", "pku", "md-clear", "arch-capabilities", "fsrm", "umip", "la57"],
     ],
     arch_capabilities: Some(
-        RDCL_NO
-            | IBRS_ALL
-            | SKIP_L1DFL
-            | MDS_NO
-            | PSCHANGE_MC_NO
-            | TAA_NO
-            | FB_CLEAR
-            | GDS_CTRL,
+        RDCL_NO | IBRS_ALL | SKIP_L1DFL | MDS_NO | PSCHANGE_MC_NO | TAA_NO | FB_CLEAR | GDS_CTRL,
     ),
     ..XEON
 };
-const ZEN_1: RealCpu = RealCpu {
-    model: 1,
-    stepping: 2,
-    microcode: 0x0800_126f,
-    features: &[COMMON, AMD],
-    ..EPYC
-};
+const ZEN_1: RealCpu =
+    RealCpu { model: 1, stepping: 2, microcode: 0x0800_126f, features: &[COMMON, AMD], ..EPYC };
 const ZEN_2: RealCpu = RealCpu {
     model: 49,
     stepping: 0,
