@@ -1,5 +1,6 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod cpu;
 mod own;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuVerb, ShowArgs};
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
@@ -172,6 +174,8 @@ pub(crate) enum Verb {
     NewProbe(NewProbeArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
+    /// Show the CPUs that a guest can have, or write this machine's as one
+    Cpu(CpuArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell

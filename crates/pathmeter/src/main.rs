@@ -8,6 +8,7 @@ mod accounted;
 mod cli;
 mod compare;
 mod counted;
+mod cpu;
 mod destination;
 mod doctor;
 mod elapsed;
@@ -68,6 +69,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
         Verb::Witness(args) => witness::run(args, &screen),
+        Verb::Cpu(args) => cpu::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),
