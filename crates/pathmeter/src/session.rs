@@ -417,7 +417,7 @@ fn note_of(guest: &GuestReport, cpu: &str) -> Option<String> {
     let first = unexpected.first()?;
     let more = match unexpected.len() {
         1 => String::new(),
-        all => format!("; so do {} more (`guest.unexpected` in the document)", all - 1),
+        all => format!("; {} more differ (`guest.unexpected` in the document)", all - 1),
     };
     Some(format!(
         "on {cpu} this kernel's file vulnerabilities/{} reads {:?}, where {kernel} reads \

@@ -154,7 +154,7 @@ impl QemuError {
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {
                 "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
-                 those that a QEMU can have"
+                 those that a QEMU can have. In a profile of your own, take them out of `features`"
             }
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
