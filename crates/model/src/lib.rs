@@ -19,6 +19,7 @@ mod compare;
 mod comparison;
 mod configuration;
 mod events;
+mod guest;
 mod history;
 mod measurement;
 mod parse;
@@ -29,6 +30,7 @@ pub use compare::{Threshold, compare, compare_path, configuration_differences, d
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
 };

@@ -10,7 +10,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 use thiserror::Error;
 
-use crate::{Estimate, Measurement, PathResult, RunInconsistency, Status, Unit};
+use crate::{Estimate, GuestReport, Measurement, PathResult, RunInconsistency, Status, Unit};
 
 /// Largest result file read, in bytes. A full result of all paths takes about half a mebibyte.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
@@ -86,7 +86,7 @@ pub enum ParseError {
         /// What contradicts what.
         what: Inconsistency,
     },
-    /// A program's field can't be what a measurement gave.
+    /// A field can't be what a measurement gave.
     #[error("{field}: {what}; the file was changed after it was written, measure again")]
     Field {
         /// The field, as a path from the document's root.
@@ -172,6 +172,10 @@ pub enum Inconsistency {
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     let measurement: Measurement = read(bytes, Document::Result)?;
     check_paths(&measurement.paths, measurement.configuration.clock)?;
+    if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
+        let what = "a text has control characters".to_owned();
+        return Err(ParseError::Field { field: "guest".to_owned(), what });
+    }
     Ok(measurement)
 }
 

@@ -135,6 +135,10 @@ fn the_schemas_name_every_field_written() {
     assert_eq!(required(&schema), fields(&result));
     assert_eq!(required(&schema["$defs"]["Configuration"]), fields(&result["configuration"]));
     assert_eq!(required(&schema["$defs"]["PathResult"]), fields(&result["paths"][0]));
+    let guest = serde_json::to_value(pathmeter_model::GuestReport::default()).unwrap();
+    // What may be null need not be there.
+    let named = schema["$defs"]["GuestReport"]["properties"].as_object().unwrap();
+    assert!(fields(&guest).iter().all(|field| named.contains_key(*field)));
     let estimate = &result["paths"][0]["estimate"];
     assert_eq!(required(&schema["$defs"]["Estimate"]), fields(estimate));
 }

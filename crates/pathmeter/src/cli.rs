@@ -1,5 +1,6 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod cpu;
 mod history;
 mod own;
 mod symbols;
@@ -14,6 +15,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     ShowArgs,
@@ -183,6 +185,8 @@ pub(crate) enum Verb {
     Witness(WitnessArgs),
     /// List a kernel's functions, which can be points of a window
     Symbols(SymbolsArgs),
+    /// Show the CPUs that a guest can have, or write this machine's as one
+    Cpu(CpuArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell
@@ -333,8 +337,9 @@ pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU: plain (the default), skylake, cascadelake, icelake, zen1, zen2, zen3, zen4,
-    /// max, or QEMU's own text
+    /// The guest's CPU: plain (the default), haswell, skylake, cascadelake, icelake, zen1, zen2,
+    /// zen3, zen4, each of these but plain as a guest sees it (skylake-guest), max, a FILE.toml
+    /// that `pathmeter cpu capture` wrote, or QEMU's own text
     ///
     /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
     /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
@@ -384,7 +389,7 @@ fn cpu_model(text: &str) -> Result<Cpu, String> {
             "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
              lists those"
         )),
-        text => Ok(Cpu::named(text)),
+        text => Cpu::read(text).map_err(|error| error.to_string()),
     }
 }
 
@@ -630,6 +635,7 @@ mod tests {
     fn a_list_of_models_is_no_model() {
         assert!(cpu_model("help").unwrap_err().contains(NAMES));
         assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 
     #[test]

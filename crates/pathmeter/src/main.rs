@@ -8,6 +8,7 @@ mod accounted;
 mod cli;
 mod compare;
 mod counted;
+mod cpu;
 mod destination;
 mod doctor;
 mod elapsed;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         Verb::History(args) => history::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),
         Verb::Symbols(args) => symbols::run(args, &screen),
+        Verb::Cpu(args) => cpu::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),

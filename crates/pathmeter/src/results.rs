@@ -91,7 +91,14 @@ mod tests {
         };
         let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
         let subject = Subject::kernel_image("vmlinuz");
-        Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+        Measurement {
+            schema: ResultSchema::V1,
+            subject,
+            configuration,
+            guest: None,
+            paths,
+            notes: vec![],
+        }
     }
 
     fn key() -> Key {

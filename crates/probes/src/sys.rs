@@ -69,6 +69,7 @@ pub mod nr {
     pub const IOPERM: usize = 173;
     pub const FUTEX: usize = 202;
     pub const SCHED_SETAFFINITY: usize = 203;
+    pub const GETDENTS64: usize = 217;
     pub const CLOCK_GETTIME: usize = 228;
     pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
@@ -272,6 +273,12 @@ pub fn write(fd: usize, bytes: &[u8]) -> Ret {
 pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
     // SAFETY: as `write`.
     unsafe { checked(nr::PWRITE64, [fd, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) }
+}
+
+/// getdents64(2): the next entries of an open folder, each a `struct linux_dirent64`.
+pub fn entries(fd: usize, buffer: &mut [u8]) -> Ret {
+    // SAFETY: as `read`.
+    unsafe { checked(nr::GETDENTS64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
 }
 
 /// pread64(2) into `buffer` from `offset`.

@@ -35,7 +35,14 @@ fn isolation() -> PathResult {
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
     let configuration = configuration(release, 2);
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
 }
 
 fn cloud() -> Measurement {

@@ -263,7 +263,8 @@ impl BochsGuest {
         if self.begun {
             return Ok(true);
         }
-        let first = [Kind::Ready, Kind::Abort].map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
+        let first =
+            [Kind::Fact, Kind::Ready, Kind::Abort].map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
         let place = self.frames.windows(4).position(|bytes| first.iter().any(|it| bytes == it));
         if let Some(place) = place {
             self.frames.drain(..place);

@@ -27,6 +27,7 @@ mod cpu;
 mod deadline;
 mod entry;
 mod error;
+mod facts;
 #[cfg(test)]
 mod fake;
 mod gdb;
@@ -53,9 +54,13 @@ pub use bochs::{
     witness_plan,
 };
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
-pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
+pub use cpu::{
+    CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
+    Lack, NAMES, PROFILES, Profile, ValueFrom,
+};
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
+pub use facts::Facts;
 pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};

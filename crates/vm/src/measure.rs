@@ -9,7 +9,7 @@ use pathmeter_image::Boot;
 use pathmeter_wire::{Kind, message, plan::Execution};
 
 use crate::{
-    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    Facts, Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
     agent_run::{AgentEvent, AgentRun},
     arch_capabilities::{self, Supply},
     cache::Sought,
@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "3";
+const SNAPSHOT_FORMAT: &str = "4";
 
 /// A measured kernel.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub struct MeasuredKernel<C> {
     pub release: Option<String>,
     /// What started it.
     pub firmware: Firmware,
+    /// What it printed about its CPU.
+    pub facts: Facts,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
     /// The executions of paths in their order, and what was made of the counter's stream; None if
@@ -116,6 +118,7 @@ fn conclude<C>(
     MeasuredKernel {
         release: about.release,
         firmware: about.firmware,
+        facts: about.facts,
         paths: gathered.finish(),
         counts,
         notes,
@@ -277,12 +280,12 @@ pub(crate) fn boot_guest<G: Guest>(
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ]);
-    let about = Description { release: image.release.clone(), firmware };
+    let release = image.release.clone();
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    await_ready(&mut guest)?;
-    Ok((guest, about))
+    let facts = await_ready(&mut guest)?;
+    Ok((guest, Description { release, firmware, facts }))
 }
 
 /// Has the kernel read this value from the MSR, if it reads it at all.
@@ -301,17 +304,45 @@ fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Resul
     Ok(())
 }
 
-/// The agent says READY and pauses the guest.
-fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
-    let heard =
-        guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
-    let what = match heard {
-        (Kind::Ready, Ok(_)) => return guest.await_pause(),
-        (Kind::Abort, Ok(reason)) => return Err(guest.failure(GuestCause::Abort { reason })),
-        (kind, Ok(_)) => format!("a frame {kind:?} before READY"),
-        (_, Err(error)) => error.to_string(),
-    };
-    Err(guest.failure(GuestCause::Protocol { what }))
+/// What a frame before READY means.
+enum BeforeReady {
+    Fact { one_too_many: bool },
+    Ready,
+    Fails(GuestCause),
+}
+
+/// The agent tells what the kernel prints about its CPU, says READY and pauses the guest.
+fn await_ready(guest: &mut impl Guest) -> Result<Facts, VmError> {
+    let mut facts = Facts::default();
+    let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
+    loop {
+        let heard = guest.next_frame(|frame| match frame.kind {
+            Kind::Fact => match message::read_fact(frame) {
+                Ok((name, text)) => BeforeReady::Fact { one_too_many: !facts.take(name, text) },
+                Err(error) => protocol(error.to_string()),
+            },
+            kind => match (kind, message::read_plain(frame)) {
+                (Kind::Ready, Ok(_)) => BeforeReady::Ready,
+                (Kind::Abort, Ok(reason)) => {
+                    BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
+                }
+                (_, Ok(_)) => protocol(format!("a frame {kind:?} before READY")),
+                (_, Err(error)) => protocol(error.to_string()),
+            },
+        })?;
+        match heard {
+            BeforeReady::Fact { one_too_many: false } => {}
+            BeforeReady::Fact { one_too_many: true } => {
+                let what = "more files about the CPU than there are".to_owned();
+                return Err(guest.failure(GuestCause::Protocol { what }));
+            }
+            BeforeReady::Ready => {
+                guest.await_pause()?;
+                return Ok(facts);
+            }
+            BeforeReady::Fails(cause) => return Err(guest.failure(cause)),
+        }
+    }
 }
 
 /// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.

@@ -56,12 +56,14 @@ pub enum Kind {
     ProgramEnd = 8,
     /// Bytes that the user's program wrote.
     ProgramOutput = 9,
+    /// What one of the kernel's own files about its CPU holds; before Ready.
+    Fact = 10,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 9] = [
+        const KINDS: [Kind; 10] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -71,6 +73,7 @@ impl Kind {
             Kind::ProgramBegin,
             Kind::ProgramEnd,
             Kind::ProgramOutput,
+            Kind::Fact,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

@@ -39,6 +39,7 @@ fn exact(folder: &TempDir) -> PathBuf {
         schema: ResultSchema::V1,
         subject: Subject::kernel_image("vmlinuz"),
         configuration,
+        guest: None,
         paths: vec![getppid.counting(events)],
         notes: vec![],
     };

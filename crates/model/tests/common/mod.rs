@@ -41,6 +41,7 @@ pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
         schema,
         subject: Subject::kernel_image(name),
         configuration,
+        guest: None,
         paths,
         notes: vec![],
     }

@@ -102,6 +102,7 @@ fn manual_pages_are_written_one_a_verb() {
     let verbs = [
         "compare",
         "completions",
+        "cpu",
         "doctor",
         "experiment",
         "explain",

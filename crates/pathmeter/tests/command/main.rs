@@ -8,6 +8,7 @@
 
 mod check;
 mod compare;
+mod cpu;
 mod documents;
 mod guests;
 mod history;

@@ -26,7 +26,14 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         cpus: 1,
     };
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
 }
 
 /// What the others differ from.

@@ -39,6 +39,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         schema: ResultSchema::V1,
         subject: Subject::kernel_image("vmlinuz-6.1.0-18-amd64"),
         configuration,
+        guest: None,
         paths: paths.chain([unsupported]).collect(),
         notes: vec![],
     }
