@@ -32,6 +32,7 @@ mod progress;
 mod recording;
 mod results;
 mod run;
+mod seccomp;
 mod selection;
 mod selftest;
 mod session;

@@ -6,13 +6,18 @@ use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_image::Boot;
-use pathmeter_wire::{Kind, message, plan::Execution};
+use pathmeter_wire::{
+    Kind, RawFrame,
+    message::{self, UnmetCause},
+    plan::Execution,
+};
 
 use crate::{
-    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    Condition, Initramfs, PathOutcome, Plan, Progress, Request, Settings, Unmet, VmError,
     agent_run::{AgentEvent, AgentRun},
     arch_capabilities::{self, Supply},
     cache::Sought,
+    console::Tail,
     counter::Counter,
     entry::{EntryKind, Key, sha256},
     error::{GuestCause, Step},
@@ -20,7 +25,7 @@ use crate::{
     initramfs::may_lose,
     machine::{Clock, Firmware, Origin, fd},
     memory_file::memory_file,
-    outcome::Gathered,
+    outcome::{Gathered, printable},
     qemu_guest::QemuGuest,
     request::path_name,
     snapshot::{Description, Snapshot},
@@ -72,7 +77,7 @@ fn measure_in<G: Guest, C: Send>(
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
-        let initramfs = Initramfs::new(&plan);
+        let initramfs = Initramfs::new(&plan, &request.settings.condition);
         let (Attempt { collected, about, snapshot }, counts) =
             counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
         match collected {
@@ -137,8 +142,8 @@ fn measure_elapsed_in<G: Guest>(
 ) -> Result<Vec<PathOutcome>, VmError> {
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
-    let (guest, _) =
-        boot_guest::<G>(host, request, &settings, &Initramfs::new(&plan), Extra::default())?;
+    let initramfs = Initramfs::new(&plan, &settings.condition);
+    let (guest, _) = boot_guest::<G>(host, request, &settings, &initramfs, Extra::default())?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
@@ -281,7 +286,7 @@ pub(crate) fn boot_guest<G: Guest>(
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    await_ready(&mut guest)?;
+    await_ready(&mut guest, &settings.condition)?;
     Ok((guest, about))
 }
 
@@ -301,17 +306,62 @@ fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Resul
     Ok(())
 }
 
-/// The agent says READY and pauses the guest.
-fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
-    let heard =
-        guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
-    let what = match heard {
-        (Kind::Ready, Ok(_)) => return guest.await_pause(),
-        (Kind::Abort, Ok(reason)) => return Err(guest.failure(GuestCause::Abort { reason })),
-        (kind, Ok(_)) => format!("a frame {kind:?} before READY"),
-        (_, Err(error)) => error.to_string(),
+/// The agent says READY and pauses the guest, which is under its condition.
+fn await_ready(guest: &mut impl Guest, condition: &Condition) -> Result<(), VmError> {
+    let heard = guest.next_frame(|frame| match frame.kind {
+        Kind::Unmet => unmet(frame, condition),
+        kind => message::read_plain(frame)
+            .map_or_else(|error| First::Wrong(error.to_string()), |text| First::of(kind, text)),
+    })?;
+    let cause = match heard {
+        First::Ready => {
+            guest.await_pause()?;
+            return taken(&guest.printed(), condition);
+        }
+        First::Unmet(unmet) => return Err(VmError::Unmet(unmet)),
+        First::Abort(reason) => GuestCause::Abort { reason },
+        First::Wrong(what) => GuestCause::Protocol { what },
     };
-    Err(guest.failure(GuestCause::Protocol { what }))
+    Err(guest.failure(cause))
+}
+
+/// The first frame of an agent.
+enum First {
+    Ready,
+    Unmet(Unmet),
+    Abort(String),
+    Wrong(String),
+}
+
+impl First {
+    fn of(kind: Kind, text: &str) -> Self {
+        match kind {
+            Kind::Ready => Self::Ready,
+            Kind::Abort => Self::Abort(text.to_owned()),
+            kind => Self::Wrong(format!("a frame {kind:?} before READY")),
+        }
+    }
+}
+
+/// Which setting the agent could not have.
+fn unmet(frame: &RawFrame<'_>, condition: &Condition) -> First {
+    let message::Unmet { setting, cause, what } = match message::read_unmet(frame) {
+        Ok(unmet) => unmet,
+        Err(error) => return First::Wrong(error.to_string()),
+    };
+    let named = usize::try_from(setting).ok().and_then(|at| condition.settings().get(at));
+    let what = printable(&String::from_utf8_lossy(what));
+    named.map_or_else(
+        || First::Wrong("a setting that was not asked for".to_owned()),
+        |setting| First::Unmet(Unmet { setting: setting.to_string(), cause, what }),
+    )
+}
+
+/// Whether the kernel took the values of its words, as far as it printed anything about them.
+fn taken(printed: &Tail, condition: &Condition) -> Result<(), VmError> {
+    let Some((setting, line)) = condition.complaint(printed) else { return Ok(()) };
+    let (setting, cause) = (setting.to_string(), UnmetCause::Refused);
+    Err(VmError::Unmet(Unmet { setting, cause, what: format!("the kernel printed: {line}") }))
 }
 
 /// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.

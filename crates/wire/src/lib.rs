@@ -20,6 +20,7 @@
 //! it decodes as hostile: every length is checked against the bytes that are there.
 #![cfg_attr(not(test), no_std)]
 
+pub mod condition;
 mod crc32;
 mod frame;
 pub mod job;
@@ -56,12 +57,14 @@ pub enum Kind {
     ProgramEnd = 8,
     /// Bytes that the user's program wrote.
     ProgramOutput = 9,
+    /// The guest can't be put under its condition: which setting, and why.
+    Unmet = 10,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 9] = [
+        const KINDS: [Kind; 10] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -71,6 +74,7 @@ impl Kind {
             Kind::ProgramBegin,
             Kind::ProgramEnd,
             Kind::ProgramOutput,
+            Kind::Unmet,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }
