@@ -245,10 +245,12 @@ fn try_filter() -> Result<(), Refusal> {
         Ok(None) => return Err(refused(format_args!("/filter is missing"))),
         Err(trouble) => return Err((UnmetCause::Refused, trouble)),
     };
-    let ended = task::in_child(|| filter.install().err().map_or(0, |error| error as usize));
+    let ended = task::in_child(|| {
+        filter.install().err().map_or(0, |error| usize::try_from(error).unwrap_or(usize::MAX))
+    });
     match ended {
         Ok((_, Ended::Exit(0))) => Ok(()),
-        Ok((_, Ended::Exit(error))) if error == errno::ENOSYS as u32 => {
+        Ok((_, Ended::Exit(error))) if error == errno::ENOSYS.cast_unsigned() => {
             Err(unknown("this kernel has no system-call filters"))
         }
         Ok((_, Ended::Exit(error))) => {

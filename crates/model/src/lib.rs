@@ -22,6 +22,7 @@ mod measurement;
 mod parse;
 mod program;
 mod schema;
+mod settings;
 
 pub use compare::{Threshold, compare, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
@@ -48,4 +49,10 @@ pub use program::{
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
-pub use schema::{comparison_schema, program_comparison_schema, program_schema, result_schema};
+pub use schema::{
+    comparison_schema, program_comparison_schema, program_schema, result_schema, settings_schema,
+};
+pub use settings::{
+    EventSpread, FunctionShare, PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, layout_of,
+};

@@ -4,7 +4,7 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{Comparison, Measurement, ProgramComparison, ProgramResult};
+use crate::{Comparison, Measurement, ProgramComparison, ProgramResult, SettingsResult};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -25,6 +25,11 @@ pub fn program_schema() -> Schema {
 /// `docs/schemas/pathmeter.program-comparison-1.json`.
 pub fn program_comparison_schema() -> Schema {
     schema_of::<ProgramComparison>()
+}
+
+/// The schema of a kernel's settings, published as `docs/schemas/pathmeter.settings-1.json`.
+pub fn settings_schema() -> Schema {
+    schema_of::<SettingsResult>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

@@ -1,6 +1,7 @@
 //! The command line, as data. Its comments are the help text that users read.
 
 mod own;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::settings::SettingsArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -172,6 +174,8 @@ pub(crate) enum Verb {
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?
     Run(RunArgs),
+    /// What each setting of a kernel costs: mitigations, hardening, debugging aids
+    Settings(SettingsArgs),
     /// Write a small program to begin one of your own from, for `run`
     NewProbe(NewProbeArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction

@@ -36,6 +36,7 @@ mod seccomp;
 mod selection;
 mod selftest;
 mod session;
+mod settings;
 mod setup;
 mod subject;
 mod threads;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
+        Verb::Settings(args) => settings::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
         Verb::Witness(args) => witness::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),

@@ -13,6 +13,7 @@ mod measurement;
 mod number;
 mod paths;
 mod program;
+mod settings;
 mod style;
 mod table;
 mod witness;
@@ -25,6 +26,7 @@ pub use explain::{
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
+pub use settings::settings_table;
 pub use style::Style;
 pub use witness::{
     WitnessRow, Witnessed, WitnessedCounts, WitnessedRun, witness_table, witnessed_runs_table,

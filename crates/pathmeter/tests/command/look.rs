@@ -73,6 +73,7 @@ fn manual_pages_are_written_one_a_verb() {
         "new-probe",
         "paths",
         "run",
+        "settings",
         "witness",
     ];
     let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));
