@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{measurement, path, program::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, compare, compare_programs, comparison_schema, program_comparison_schema,
-    program_schema, result_schema,
+    program_schema, result_schema, settings_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -45,6 +45,11 @@ fn the_schema_of_a_result_is_published() {
 #[test]
 fn the_schema_of_a_comparison_is_published() {
     assert_published(&comparison_schema(), "pathmeter.comparison-1.json");
+}
+
+#[test]
+fn the_schema_of_settings_is_published() {
+    assert_published(&settings_schema(), "pathmeter.settings-1.json");
 }
 
 #[test]
