@@ -24,7 +24,7 @@ fn of_set(set: &SettingsSet, style: Style) -> String {
         ("setting", Align::Left),
         ("paths", Align::Right),
         ("largest change", Align::Left),
-        ("", Align::Right),
+        ("difference", Align::Right),
         ("percent", Align::Right),
         ("median", Align::Right),
         ("function", Align::Left),
