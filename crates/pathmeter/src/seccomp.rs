@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn a_profile_becomes_whole_instructions() {
         let program = profile(ALLOWING).unwrap();
-        assert!(program.len() % 8 == 0 && program.len() > 10 * 8, "{}", program.len());
+        assert!(program.len().is_multiple_of(8) && program.len() > 10 * 8, "{}", program.len());
         // The first loads the architecture: BPF_LD | BPF_W | BPF_ABS, 4 bytes into seccomp_data.
         assert_eq!(&program[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);
         assert_eq!(profile(ALLOWING).unwrap(), program);
