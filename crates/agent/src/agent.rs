@@ -6,7 +6,7 @@ use pathmeter_wire::Kind;
 
 use crate::{
     command::Command,
-    facts, guest, plan,
+    condition, facts, guest, plan,
     port::{self, Port},
     start, symbols,
     trouble::Trouble,
@@ -51,6 +51,9 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let plan = plan::read()?;
     facts::send(port);
+    if !condition::meet(port)? {
+        return Ok(());
+    }
     port.send_plain(Kind::Ready, b"");
     port.pause(plan.suite());
     for round in plan.suite().rounds() {

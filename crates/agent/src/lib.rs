@@ -16,6 +16,7 @@
 
 mod agent;
 mod command;
+mod condition;
 mod facts;
 mod guest;
 mod pause;

@@ -86,6 +86,13 @@ impl Port {
         }
     }
 
+    /// Reports which setting of the condition can't be had.
+    pub(crate) fn send_unmet(&mut self, unmet: &message::Unmet<'_>) {
+        if let Some(frame) = message::unmet(&mut self.frame, unmet) {
+            put(self.way, frame);
+        }
+    }
+
     /// Announces a path.
     pub(crate) fn send_begin(&mut self, place: message::Place) {
         if let Some(frame) = message::begin(&mut self.frame, place) {

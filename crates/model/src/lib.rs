@@ -25,6 +25,7 @@ mod measurement;
 mod parse;
 mod program;
 mod schema;
+mod settings;
 
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
@@ -57,5 +58,9 @@ pub use program::{
 };
 pub use schema::{
     blame_schema, comparison_schema, history_schema, program_comparison_schema, program_schema,
-    result_schema,
+    result_schema, settings_schema,
+};
+pub use settings::{
+    EventSpread, FunctionShare, PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, layout_of,
 };

@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{measurement, path, program::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, blame_schema, compare, compare_programs, comparison_schema, history_schema,
-    program_comparison_schema, program_schema, result_schema,
+    program_comparison_schema, program_schema, result_schema, settings_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -51,6 +51,11 @@ fn the_schema_of_a_comparison_is_published() {
 fn the_schemas_of_a_history_are_published() {
     assert_published(&history_schema(), "pathmeter.history-1.json");
     assert_published(&blame_schema(), "pathmeter.blame-1.json");
+}
+
+#[test]
+fn the_schema_of_settings_is_published() {
+    assert_published(&settings_schema(), "pathmeter.settings-1.json");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod cpu;
 mod history;
 mod own;
+mod settings;
 mod symbols;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
-use pathmeter_vm::{Cpu, NAMES, Settings};
+use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
 pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 pub(crate) use self::history::{
@@ -21,10 +22,13 @@ pub(crate) use self::history::{
     ShowArgs,
 };
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
+use crate::image::Pair;
+use crate::seccomp;
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -118,6 +122,8 @@ Examples:
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
+  pathmeter compare bzImage --under default --under boot:mitigations=off
+                                                      and under two conditions
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -177,6 +183,8 @@ pub(crate) enum Verb {
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?
     Run(RunArgs),
+    /// What each setting of a kernel costs: mitigations, hardening, debugging aids
+    Settings(SettingsArgs),
     /// Write a small program to begin one of your own from, for `run`
     NewProbe(NewProbeArgs),
     /// Keep results, and show how paths changed over them
@@ -228,7 +236,8 @@ pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// What to judge: the same. Not with --cpu given twice, which compares BASE on two CPUs
+    /// What to judge: the same. Not with --cpu or --under given twice, which compares BASE with
+    /// itself
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Explain each path that changed: the functions in which the difference is
@@ -362,6 +371,14 @@ pub(crate) struct GuestArgs {
         value_parser = kernel_words
     )]
     pub(crate) append: String,
+    /// What the kernel is measured under: settings, separated by spaces, or `default`
+    ///
+    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, or seccomp:FILE for
+    /// an OCI profile that filters the system calls of what is measured. What this kernel does not
+    /// know is an error. `compare` and `explain` take two, for one kernel: the first is BASE's
+    /// (docs/settings.md).
+    #[arg(long, value_name = "CONDITION", value_parser = condition)]
+    pub(crate) under: Vec<Condition>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
@@ -382,6 +399,10 @@ pub(crate) struct GuestArgs {
     pub(crate) no_cache: bool,
 }
 
+/// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
+/// `arch/x86/include/asm/setup.h`).
+pub(crate) const LONGEST: usize = 2047;
+
 /// A profile or a CPU model, not QEMU's request for a list of them.
 fn cpu_model(text: &str) -> Result<Cpu, String> {
     match text {
@@ -393,10 +414,13 @@ fn cpu_model(text: &str) -> Result<Cpu, String> {
     }
 }
 
+/// A condition, with the program of its filter.
+fn condition(text: &str) -> Result<Condition, String> {
+    Condition::parse(text, seccomp::program).map_err(|error| error.to_string())
+}
+
 /// Words for the kernel's command line: one line that the kernel will not cut short.
 fn kernel_words(words: &str) -> Result<String, String> {
-    // Linux arch/x86/include/asm/setup.h: COMMAND_LINE_SIZE is 2048 with the final NUL.
-    const LONGEST: usize = 2047;
     let settings = Settings { append: words.trim().to_owned(), ..Settings::default() };
     let length = settings.command_line().len();
     if words.chars().any(char::is_control) {
@@ -419,6 +443,7 @@ impl Default for GuestArgs {
             cpu: Vec::new(),
             memory: memory_mib,
             append,
+            under: Vec::new(),
             perturb: RUNS,
             timeout: TIMEOUT,
             no_cache: false,
@@ -431,30 +456,45 @@ impl GuestArgs {
     pub(crate) fn settings(&self) -> Settings {
         let usual = Settings::default();
         let (cpu, append) = (self.cpu.first().cloned(), self.append.clone());
-        Settings { cpu: cpu.unwrap_or(usual.cpu), memory_mib: self.memory, append, ..usual }
+        let (cpu, condition) = (cpu.unwrap_or(usual.cpu), self.condition().cloned());
+        let condition = condition.unwrap_or_default();
+        Settings { cpu, memory_mib: self.memory, append, condition, ..usual }
     }
 
-    /// The two CPUs on which one kernel is to be compared, if the user named two.
-    pub(crate) fn two_cpus(&self) -> Result<Option<[&Cpu; 2]>, Failure> {
-        match &self.cpu[..] {
-            [] | [_] => Ok(None),
-            [base, new] => Ok(Some([base, new])),
-            _ => Err(Failure::Usage {
-                message: "--cpu is given more than twice".to_owned(),
-                help: "one kernel is compared on two CPUs at a time".to_owned(),
-            }),
+    /// The two CPUs or conditions in which one kernel is to be compared, if the user named two.
+    pub(crate) fn pair(&self) -> Result<Option<Pair<'_>>, Failure> {
+        let refused = |message: &str| Failure::Usage {
+            message: message.to_owned(),
+            help: "one kernel is compared on two CPUs, or under two conditions, at a time"
+                .to_owned(),
+        };
+        match (&self.cpu[..], &self.under[..]) {
+            ([] | [_], [] | [_]) => Ok(None),
+            ([base, new], [] | [_]) => Ok(Some(Pair::Cpus([base, new]))),
+            ([] | [_], [base, new]) => Ok(Some(Pair::Conditions([base, new]))),
+            ([_, _], [_, _]) => Err(refused("--cpu and --under are both given twice")),
+            ([_, _, _, ..], _) => Err(refused("--cpu is given more than twice")),
+            (_, _) => Err(refused("--under is given more than twice")),
         }
     }
 
-    /// Refuses two CPUs.
-    pub(crate) fn refuse_two_cpus(&self) -> Result<(), Failure> {
-        if self.cpu.len() < 2 {
-            return Ok(());
-        }
+    /// Refuses two CPUs, and two conditions.
+    pub(crate) fn refuse_pairs(&self) -> Result<(), Failure> {
+        let twice = match (self.cpu.len(), self.under.len()) {
+            (0 | 1, 0 | 1) => return Ok(()),
+            (0 | 1, _) => "--under",
+            _ => "--cpu",
+        };
         Err(Failure::Usage {
-            message: "--cpu is given more than once".to_owned(),
-            help: "`compare` and `explain` show one kernel on two CPUs".to_owned(),
+            message: format!("{twice} is given more than once"),
+            help: "`compare` and `explain` show one kernel on two CPUs, or under two conditions"
+                .to_owned(),
         })
+    }
+
+    /// The condition of all that is measured, if there is just one.
+    pub(crate) fn condition(&self) -> Option<&Condition> {
+        if let [condition] = &self.under[..] { Some(condition) } else { None }
     }
 
     /// The longest wait for a boot or a run.
@@ -472,8 +512,8 @@ pub(crate) struct ExplainArgs {
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
-    /// Another one: show the functions in which the difference is. With --cpu given twice, the
-    /// difference is that of SUBJECT on two CPUs
+    /// Another one: show the functions in which the difference is. With --cpu or --under given
+    /// twice, the difference is that of SUBJECT on two CPUs or under two conditions
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Another path of the same kernel: show how PATH differs from it

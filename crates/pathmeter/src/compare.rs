@@ -9,7 +9,7 @@ use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
 use crate::gate::Gate;
-use crate::image::Image;
+use crate::image::{Image, Pair};
 use crate::interrupt;
 use crate::output::Screen;
 use crate::probes::Probes;
@@ -22,9 +22,9 @@ use crate::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let cpus = args.guest.two_cpus()?;
-    let names = sides(args, cpus.is_some())?;
-    if args.explain || cpus.is_some() {
+    let pair = args.guest.pair()?;
+    let names = sides(args, pair)?;
+    if args.explain || pair.is_some() {
         subject::refuse_results(names)?;
     }
     let [base, new] = names;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [file] = args.output.document.named(&inputs).open(screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, &probes, screen)?;
-    refuse_unlike(&sides, args.across || cpus.is_some())?;
+    refuse_unlike(&sides, args.across || pair.is_some())?;
     let [base, new] = sides.map(|side| selection.apply(side));
     let comparison = compare(&base, &new, Threshold { percent: args.threshold });
     let gate =
@@ -62,22 +62,27 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     }
 }
 
-/// What is compared: two subjects, or one kernel on two CPUs.
-fn sides(args: &CompareArgs, two_cpus: bool) -> Result<[&PathBuf; 2], Failure> {
+/// What is compared: two subjects, or one kernel with itself.
+fn sides<'a>(args: &'a CompareArgs, pair: Option<Pair<'_>>) -> Result<[&'a PathBuf; 2], Failure> {
     let usage = |message: &str, help: &str| Failure::Usage {
         message: message.to_owned(),
         help: help.to_owned(),
     };
-    match (&args.new, two_cpus) {
-        (Some(new), false) => Ok([&args.base, new]),
-        (None, true) => Ok([&args.base, &args.base]),
-        (None, false) => Err(usage(
+    match (&args.new, pair) {
+        (Some(new), None) => Ok([&args.base, new]),
+        (None, Some(_)) => Ok([&args.base, &args.base]),
+        (None, None) => Err(usage(
             "there is nothing to compare BASE with",
-            "name NEW, or two CPUs (--cpu A --cpu B) on which BASE is compared",
+            "name NEW, or two CPUs (--cpu A --cpu B) or conditions (--under A --under B) in which \
+             BASE is compared",
         )),
-        (Some(_), true) => Err(usage(
+        (Some(_), Some(Pair::Cpus(_))) => Err(usage(
             "two kernels can't be compared on two CPUs",
             "leave out NEW to compare BASE on them, or one --cpu to compare the kernels",
+        )),
+        (Some(_), Some(Pair::Conditions(_))) => Err(usage(
+            "two kernels can't be compared under two conditions",
+            "leave out NEW to compare BASE under them, or one --under to compare the kernels",
         )),
     }
 }
@@ -120,8 +125,8 @@ impl Kernels {
             return Ok(Self { session: None, images: vec![] });
         }
         let (guest, interrupt) = (&args.guest, interrupt::listen());
-        let (session, images) = match guest.two_cpus()? {
-            Some(cpus) => setup::prepare_on(guest, interrupt, &args.base, cpus)?,
+        let (session, images) = match guest.pair()? {
+            Some(pair) => setup::prepare_on(guest, interrupt, &args.base, pair)?,
             None => setup::prepare(guest, interrupt, &names)?,
         };
         Ok(Self { session: Some(session), images })

@@ -34,9 +34,11 @@ mod progress;
 mod recording;
 mod results;
 mod run;
+mod seccomp;
 mod selection;
 mod selftest;
 mod session;
+mod settings;
 mod setup;
 mod subject;
 mod symbols;
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
+        Verb::Settings(args) => settings::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
         Verb::History(args) => history::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),

@@ -15,7 +15,7 @@ use crate::subject::Subject;
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_two_cpus()?;
+    args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
     let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
     let more = probes.names();

@@ -15,7 +15,8 @@ use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
 use pathmeter_trace::{Accounts, KernelPlaces, ProgramFunction, Symbols};
 use pathmeter_vm::{
-    Accounting, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
+    Accounting, Condition, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded,
+    RanProgram,
 };
 
 use rustix::io::Errno;
@@ -75,7 +76,7 @@ impl PackedProgram {
             file_limit: u64::from(memory_mib) << 18,
         };
         // Modules belong to the kernel: the same program has the same hash on all of them.
-        this.program.packed_sha256 = sha256(this.initramfs(&[]).as_bytes());
+        this.program.packed_sha256 = sha256(this.initramfs(&[], &Condition::default()).as_bytes());
         this
     }
 
@@ -148,8 +149,8 @@ impl PackedProgram {
         self.runs
     }
 
-    /// The guest's first files, with these kernel modules.
-    pub(crate) fn initramfs(&self, modules: &[Module]) -> Initramfs {
+    /// The guest's first files, with these kernel modules, under this condition.
+    pub(crate) fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
         let paths: Vec<String> =
             modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
         let folder = Entry::Directory { name: MODULES, mode: 0o755 };
@@ -176,7 +177,7 @@ impl PackedProgram {
             environment: &self.packed.environment,
             modules: &words,
         };
-        Initramfs::for_program(&entries, &job)
+        Initramfs::for_program(&entries, &job, condition)
     }
 }
 
@@ -271,7 +272,7 @@ pub(crate) fn measure(
     let Asked { packed, modules, functions, lines, regions, windows } = *asked;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
     let modules = modules.of(image)?;
-    let initramfs = packed.initramfs(&modules);
+    let initramfs = packed.initramfs(&modules, &session.settings_of(image).condition);
     let key = session.program_key(
         image,
         initramfs.as_bytes(),

@@ -78,6 +78,7 @@ mod tests {
             image_sha256: "a0".repeat(32),
             release: None,
             command_line: "quiet".into(),
+            condition: String::new(),
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),

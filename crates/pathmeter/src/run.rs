@@ -24,7 +24,7 @@ use crate::threads::at_once;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_two_cpus()?;
+    args.guest.refuse_pairs()?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
     if sides.len() > 1 {

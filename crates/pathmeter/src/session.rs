@@ -15,8 +15,8 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, Execution, FIRMWARE, Facts,
-    Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
+    AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
+    Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
     PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings,
     Sought, Stop, VmError,
 };
@@ -55,7 +55,8 @@ impl Session {
         args: &GuestArgs,
         interrupt: Interrupt,
     ) -> Self {
-        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, args.perturb));
+        let initramfs =
+            Initramfs::new(&Plan::new(Suite::Exact, args.perturb), &Condition::default());
         Self {
             qemu,
             cache,
@@ -309,8 +310,10 @@ impl Session {
         Ok(recorded.into_iter().map(named).collect())
     }
 
-    /// The kernel's symbols, as its `/proc/kallsyms` has them.
+    /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
+    /// one may hide them, and moves none.
     pub(crate) fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+        let image = &image.clone().under(&Condition::default());
         self.with_request(image, progress, pathmeter_vm::symbols)
     }
 
@@ -390,7 +393,8 @@ impl Session {
             clock: Unit::Instructions,
             image_sha256: image.sha256().to_owned(),
             release,
-            command_line: conditions.command_line(),
+            command_line: conditions.command_line_without_condition(),
+            condition: conditions.condition.fingerprint(),
             machine: conditions.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             firmware_sha256: own.then(|| sha256(FIRMWARE)),

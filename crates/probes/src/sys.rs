@@ -75,6 +75,7 @@ pub mod nr {
     pub const EXIT_GROUP: usize = 231;
     pub const GETCPU: usize = 309;
     pub const FINIT_MODULE: usize = 313;
+    pub const SECCOMP: usize = 317;
     pub const MEMFD_CREATE: usize = 319;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
     pub const LAB: usize = 500;
@@ -90,6 +91,7 @@ pub mod nr32 {
 /// Error numbers, as `<asm-generic/errno-base.h>` has them.
 pub mod errno {
     #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
     pub const ENOMEM: i32 = 12;
     pub const EINVAL: i32 = 22;
@@ -192,6 +194,7 @@ pub mod flag {
     pub const SIGKILL: usize = 9;
     pub const SIGALRM: usize = 14;
     pub const SIGCHLD: usize = 17;
+    pub const SIGSYS: usize = 31;
     pub const CLONE_VM: usize = 0x100;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const PR_SET_DUMPABLE: usize = 4;

@@ -14,6 +14,7 @@ mod measurement;
 mod number;
 mod paths;
 mod program;
+mod settings;
 mod style;
 mod table;
 mod witness;
@@ -27,6 +28,7 @@ pub use history::{blame_table, history_plot, history_svg, history_table, kept_ta
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
+pub use settings::settings_table;
 pub use style::Style;
 pub use witness::{
     WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,

@@ -122,7 +122,7 @@ pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>,
         bochs,
         request,
         request.settings,
-        &Initramfs::new(&plan),
+        &Initramfs::new(&plan, &request.settings.condition),
         Extra::default(),
     )?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
@@ -252,6 +252,10 @@ impl Guest for BochsGuest {
         Err(self.protocol("a guest whose memory can't be read".to_owned()))
     }
 
+    fn printed(&self) -> Tail {
+        self.complaints.clone()
+    }
+
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: self.complaints.clone() }
     }
@@ -263,8 +267,8 @@ impl BochsGuest {
         if self.begun {
             return Ok(true);
         }
-        let first =
-            [Kind::Fact, Kind::Ready, Kind::Abort].map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
+        let first = [Kind::Fact, Kind::Ready, Kind::Abort, Kind::Unmet];
+        let first = first.map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
         let place = self.frames.windows(4).position(|bytes| first.iter().any(|it| bytes == it));
         if let Some(place) = place {
             self.frames.drain(..place);

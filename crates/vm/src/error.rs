@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::{QemuError, Unplaceable, console::Tail};
+use pathmeter_wire::message::UnmetCause;
+
+use crate::{QemuError, Unmet, Unplaceable, console::Tail};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +84,9 @@ pub enum VmError {
          could answer it"
     )]
     ArchCapabilities,
+    /// A setting of the condition can't be had in the guest.
+    #[error("{0}")]
+    Unmet(Unmet),
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {
@@ -244,6 +249,10 @@ impl VmError {
             Self::NoArchCapabilities | Self::ArchCapabilities => {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/cpu.md explains them"
+            }
+            Self::Unmet(Unmet { cause: UnmetCause::Unknown, .. }) => {
+                "check the spelling; what a kernel lacks depends on its version and configuration, \
+                 and on the modules that are built into it"
             }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \

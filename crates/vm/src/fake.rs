@@ -195,6 +195,10 @@ impl Guest for FakeGuest {
         Ok(())
     }
 
+    fn printed(&self) -> Tail {
+        Tail::default()
+    }
+
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: Tail::default() }
     }

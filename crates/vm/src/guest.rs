@@ -12,6 +12,7 @@ use crate::{
     Landmarks, Request, Settings, VmError,
     alarm::Alarm,
     arch_capabilities::Supply,
+    console::Tail,
     error::{GuestCause, Step},
     machine::{Firmware, Origin},
 };
@@ -68,6 +69,9 @@ pub(crate) trait Guest: Sized {
     /// Copies the paused guest's memory to the file that it was given as
     /// [`fd::MEMORY`](crate::machine::fd::MEMORY).
     fn copy_memory(&mut self, memory: Memory) -> Result<(), VmError>;
+
+    /// The end of what it printed so far.
+    fn printed(&self) -> Tail;
 
     /// An error: this went wrong at the guest's present step.
     fn failure(&self, cause: GuestCause) -> VmError;

@@ -21,6 +21,7 @@ mod ask;
 mod bochs;
 mod cache;
 mod claim;
+mod condition;
 mod console;
 mod counter;
 mod cpu;
@@ -54,6 +55,7 @@ pub use bochs::{
     witness_plan,
 };
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
+pub use condition::{Condition, ConditionError, Setting, Unmet};
 pub use cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
     Lack, NAMES, PROFILES, Profile, ValueFrom,
@@ -65,6 +67,7 @@ pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
 pub use outcome::{PathOutcome, PathStatus};
+pub use pathmeter_wire::message::UnmetCause;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use process::{Interrupt, host_cpus};

@@ -211,7 +211,7 @@ impl OutcomeSink for Gathered {
 const MAX_TEXT: usize = 200;
 
 /// A guest's text without what could move a terminal's cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_TEXT).collect()
 }
 

@@ -140,7 +140,8 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
     job: &Job<'_, F>,
 ) -> Result<HashMap<usize, Recorded<R>>, VmError> {
-    let snapshot = snapshot::<G>(host, request, &Initramfs::new(&job.plan))?;
+    let snapshot =
+        snapshot::<G>(host, request, &Initramfs::new(&job.plan, &request.settings.condition))?;
     let plugin = job
         .plugin
         .try_clone()
@@ -278,7 +279,8 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
 fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let nothing = Plan::new(Suite::Exact, 0);
-    let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing))?;
+    let snapshot =
+        boot::<G>(host, request, &Initramfs::new(&nothing, &request.settings.condition))?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, ..Extra::default() };

@@ -20,6 +20,7 @@
 //! it decodes as hostile: every length is checked against the bytes that are there.
 #![cfg_attr(not(test), no_std)]
 
+pub mod condition;
 mod crc32;
 mod frame;
 pub mod job;
@@ -58,12 +59,14 @@ pub enum Kind {
     ProgramOutput = 9,
     /// What one of the kernel's own files about its CPU holds; before Ready.
     Fact = 10,
+    /// The guest can't be put under its condition: which setting, and why.
+    Unmet = 11,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 10] = [
+        const KINDS: [Kind; 11] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -74,6 +77,7 @@ impl Kind {
             Kind::ProgramEnd,
             Kind::ProgramOutput,
             Kind::Fact,
+            Kind::Unmet,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

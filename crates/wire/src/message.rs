@@ -114,6 +114,50 @@ pub fn read_fact<'a>(frame: &RawFrame<'a>) -> Result<(&'a str, &'a [u8]), Payloa
     Ok((name, text))
 }
 
+/// Why a guest can't be put under its condition, as numbers on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum UnmetCause {
+    /// The kernel does not know such a word or sysctl.
+    Unknown = 0,
+    /// The kernel knows it and refuses the value, or holds another one.
+    Refused = 1,
+}
+
+/// A setting that can't be had in the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmet<'a> {
+    /// Its place in the condition, from 0.
+    pub setting: u64,
+    /// Whether the kernel knows it at all.
+    pub cause: UnmetCause,
+    /// What the kernel did, for the host's user.
+    pub what: &'a [u8],
+}
+
+/// A [`Kind::Unmet`] frame.
+pub fn unmet<'a>(buffer: &'a mut [u8], unmet: &Unmet<'_>) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(unmet.setting);
+    writer.integer(unmet.cause as u64);
+    writer.text(unmet.what);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Unmet, length)
+}
+
+/// Decodes an Unmet frame.
+pub fn read_unmet<'a>(frame: &RawFrame<'a>) -> Result<Unmet<'a>, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let setting = reader.integer(u64::from(u16::MAX))?;
+    let cause = match reader.integer(1)? {
+        0 => UnmetCause::Unknown,
+        _ => UnmetCause::Refused,
+    };
+    let what = reader.text()?.as_bytes();
+    reader.end()?;
+    Ok(Unmet { setting, cause, what })
+}
+
 /// What [`outcome`] sends, as the agent has it.
 pub struct Outcome<'a, C> {
     /// Where it belongs.
@@ -301,6 +345,16 @@ mod tests {
         assert_eq!(read_begin(&frame), Ok(PLACE));
         let frame = next_frame(plain(&mut buffer, Kind::Abort, b"no port").unwrap());
         assert_eq!(read_plain(&frame.unwrap().unwrap()), Ok("no port"));
+    }
+
+    #[test]
+    fn an_unmet_setting_is_read_back() {
+        let mut buffer = [0; 64];
+        for cause in [UnmetCause::Unknown, UnmetCause::Refused] {
+            let sent = Unmet { setting: 3, cause, what: b"error 22" };
+            let frame = next_frame(unmet(&mut buffer, &sent).unwrap()).unwrap().unwrap();
+            assert_eq!(read_unmet(&frame), Ok(sent));
+        }
     }
 
     #[test]

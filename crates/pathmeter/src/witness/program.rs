@@ -53,7 +53,7 @@ impl Witnessing {
         let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
         let kernel = program::kernel_names(session, image, &[], &report)?;
         let guests = session.with_memory(self.memory_mib);
-        let initramfs = self.packed.initramfs(&[]);
+        let initramfs = self.packed.initramfs(&[], &session.settings_of(image).condition);
         let places = kernel.places.table(&[], &[]);
         let runs = self.packed.runs();
         let asked =

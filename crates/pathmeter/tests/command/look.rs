@@ -112,6 +112,7 @@ fn manual_pages_are_written_one_a_verb() {
         "new-probe",
         "paths",
         "run",
+        "settings",
         "symbols",
         "witness",
     ];

@@ -14,6 +14,7 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         image_sha256: "a0".repeat(32),
         release: Some(release.into()),
         command_line: "console=ttyS0 quiet".into(),
+        condition: String::new(),
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),

@@ -10,6 +10,7 @@ pub(crate) fn configuration(release: &str, runs: usize) -> Configuration {
         image_sha256: "a0".repeat(32),
         release: Some(release.into()),
         command_line: "console=ttyS0 quiet".into(),
+        condition: String::new(),
         cpu: "max,-rdrand,-rdseed".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
