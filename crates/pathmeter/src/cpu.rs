@@ -5,7 +5,7 @@ pub(crate) mod machine;
 
 use std::fmt::Write as _;
 
-use pathmeter_vm::{Cpu, PROFILES, Profile};
+use pathmeter_vm::{Cpu, Looked, PROFILES, Profile, Sourced};
 
 use crate::cli::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 use crate::destination::Named;
@@ -67,9 +67,9 @@ fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
         // Writing to a string can't fail.
         let _ = writeln!(text, "left out: {}: {}", lack.name, lack.means);
     }
-    for (kernel, rows) in profile.sources() {
+    for Looked { kernel, lines } in profile.looked() {
         let _ = writeln!(text, "\n{kernel} prints, and \"Not affected\" in all other files:");
-        for (file, line, source) in rows {
+        for Sourced { file, line, source } in lines {
             let _ = writeln!(text, "  {file}: {line}\n    {source}");
         }
     }

@@ -22,7 +22,7 @@ mod table;
 
 pub use features::{CpuidRegister, FEATURES, FeatureWord};
 pub use file::{CPU_SCHEMA, CpuFile, CpuFileError, ValueFrom};
-pub use states::KnownStates;
+pub use states::{KnownStates, Looked, Sourced};
 pub use table::PROFILES;
 
 /// The guest's CPU, as the user named it.
@@ -120,7 +120,8 @@ impl Cpu {
     /// # Errors
     /// [`CpuFileError`]: the file can't be read, or is no profile.
     pub fn read(text: &str) -> Result<Self, CpuFileError> {
-        if text.contains('/') || text.ends_with(".toml") {
+        let extension = Path::new(text).extension();
+        if text.contains('/') || extension.is_some_and(|extension| extension == "toml") {
             return CpuFile::read(Path::new(text)).map(Self::from);
         }
         Ok(Self::named(text))
@@ -263,10 +264,9 @@ impl Profile {
         self.model().into_iter().flat_map(RealCpu::features)
     }
 
-    /// Each kernel on which its files on vulnerabilities were looked at; of each line but "Not
-    /// affected" the file, and where a real machine printed it.
-    pub fn sources(&self) -> Vec<(&'static str, Vec<(&'static str, &'static str, &'static str)>)> {
-        states::sources(self)
+    /// What its files on vulnerabilities read on the kernels that were looked at.
+    pub fn looked(&self) -> Vec<Looked> {
+        states::looked(self)
     }
 
     /// Whether it is what a guest on the machine sees.

@@ -65,9 +65,8 @@ fn cpuinfo(text: &str) -> BTreeMap<String, String> {
 
 /// A guest's text with its control characters escaped, and not too much of it.
 fn printable(text: &str) -> String {
-    let plain = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
+    let plain = |c: char| {
+        if c.is_control() { c.escape_default().to_string() } else { c.to_string() }
     };
     text.chars().take(MAX_LINE).map(plain).collect()
 }

@@ -58,7 +58,7 @@ pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use condition::{Condition, ConditionError, Setting, Unmet};
 pub use cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
-    Lack, NAMES, PROFILES, Profile, ValueFrom,
+    Lack, Looked, NAMES, PROFILES, Profile, Sourced, ValueFrom,
 };
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;

@@ -121,7 +121,7 @@ pub enum QemuError {
         /// Its version.
         version: String,
         /// The profile.
-        profile: String,
+        profile: Box<str>,
         /// What it has no name for.
         missing: String,
     },
@@ -221,7 +221,7 @@ impl Qemu {
         }
         let (path, version) = (self.path.clone(), self.version.clone());
         let missing = missing.join(", ");
-        Err(QemuError::Cpu { path, version, profile: cpu.name().to_owned(), missing }.into())
+        Err(QemuError::Cpu { path, version, profile: cpu.name().into(), missing }.into())
     }
 
     /// All profiles, each with what it has no name for.

@@ -135,8 +135,8 @@ impl CpuFile {
     /// The profile in a text, named `path` in errors.
     pub fn parse(path: &str, text: &str) -> Result<Self, CpuFileError> {
         let at = |Wrong(span, what)| {
-            let before = text.as_bytes().get(..span.start).unwrap_or_default();
-            let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+            let before = text.get(..span.start).unwrap_or_default();
+            let line = 1 + before.matches('\n').count();
             CpuFileError::Line { path: path.to_owned(), line, what: printable(&what) }
         };
         let read: Text = toml::from_str(text)
@@ -245,13 +245,11 @@ fn features(read: &Spanned<Vec<Spanned<String>>>) -> Result<Vec<&'static str>, W
 }
 
 fn left_out(name: &Spanned<String>) -> Result<&'static str, Wrong> {
-    match known(name.as_ref()) {
-        Some(Known::LeftOut(feature)) => Ok(feature),
-        _ => {
-            let what = format!("left_out {:?}: nothing that the interpreter lacks", name.as_ref());
-            Err(Wrong(name.span(), what))
-        }
+    if let Some(Known::LeftOut(feature)) = known(name.as_ref()) {
+        return Ok(feature);
     }
+    let what = format!("left_out {:?}: nothing that the interpreter lacks", name.as_ref());
+    Err(Wrong(name.span(), what))
 }
 
 /// The value is there if CPUID says that the MSR is.

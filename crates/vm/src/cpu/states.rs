@@ -90,16 +90,34 @@ pub(crate) fn of(profile: &Profile, release: &str) -> Option<KnownStates> {
     Some(KnownStates { kernel: branch.kernel.to_owned(), lines })
 }
 
-/// Each kernel that was looked at with this profile; of each line but "Not affected" the file and
-/// the source.
-pub(crate) fn sources(
-    profile: &Profile,
-) -> Vec<(&'static str, Vec<(&'static str, &'static str, &'static str)>)> {
-    let rows = |branch: &Branch| {
-        let rows = rows_of(profile, branch.number).map(|row| (row.file, row.line, row.source));
-        (branch.kernel, rows.collect::<Vec<_>>())
+/// What was looked at with a profile on one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Looked {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// Each line but "Not affected".
+    pub lines: Vec<Sourced>,
+}
+
+/// A line with its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sourced {
+    /// The file.
+    pub file: &'static str,
+    /// What it reads.
+    pub line: &'static str,
+    /// Where a real machine printed it, or that none is known to have.
+    pub source: &'static str,
+}
+
+/// What was looked at with this profile.
+pub(crate) fn looked(profile: &Profile) -> Vec<Looked> {
+    let of_branch = |branch: &Branch| {
+        let sourced = |&Row { file, line, source, .. }: &Row| Sourced { file, line, source };
+        let lines = rows_of(profile, branch.number).map(sourced).collect();
+        Looked { kernel: branch.kernel, lines }
     };
-    BRANCHES.iter().map(rows).filter(|(_, rows)| !rows.is_empty()).collect()
+    BRANCHES.iter().map(of_branch).filter(|looked| !looked.lines.is_empty()).collect()
 }
 
 fn rows_of(profile: &Profile, branch: (u32, u32)) -> impl Iterator<Item = &'static Row> {

@@ -71,9 +71,9 @@ const fn guest(
     name: &'static str,
     machine: &'static str,
     lacks: &'static [Lack],
-    cpu: RealCpu,
+    mut cpu: RealCpu,
 ) -> Profile {
-    let cpu = RealCpu { hypervisor: true, ..cpu };
+    cpu.hypervisor = true;
     Profile { name, machine, lacks, definition: Definition::Machine(cpu) }
 }
 
