@@ -111,7 +111,7 @@ fn another(base: &Measurement, at: u64) -> Measurement {
     result
 }
 
-/// The path with so many instructions more in each sample, in the kernel.
+/// The path with so many instructions more in each sample, all of one mode.
 fn raise(path: &mut PathResult, by: u64) {
     if !costs(path) {
         return;
@@ -119,7 +119,8 @@ fn raise(path: &mut PathResult, by: u64) {
     path.samples.iter_mut().for_each(|sample| *sample += by);
     path.estimate = Estimate::of(&path.samples);
     if let Some(events) = &mut path.events
-        && let Some(kernel) = events.names.iter().position(|name| name == "kernel")
+        && let Some(kernel) =
+            events.names.iter().position(|name| name == "kernel" || name == "user")
     {
         events.distinct.iter_mut().for_each(|row| row[kernel] += by);
     }

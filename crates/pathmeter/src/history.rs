@@ -148,13 +148,16 @@ fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Writes one document.
+type Put<'a> = &'a mut dyn FnMut(&KeptResult, Vec<u8>) -> Result<(), Failure>;
+
 /// Gives back all documents that are whole, and names the others.
 fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.which.database)?;
     let store = Store::open(&file)?;
     let results = store.results(args.which.label.as_deref())?;
     let mut damaged = Vec::new();
-    let mut each = |put: &mut dyn FnMut(&KeptResult, Vec<u8>) -> Result<(), Failure>| {
+    let mut each = |put: Put<'_>| {
         results.iter().try_for_each(|kept| match store.document(kept.number) {
             Ok(bytes) => put(kept, bytes),
             Err(error) => {
