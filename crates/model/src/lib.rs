@@ -14,6 +14,7 @@
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
 //! published in `docs/schemas/`.
 
+mod budget;
 mod compare;
 mod comparison;
 mod configuration;
@@ -23,6 +24,7 @@ mod parse;
 mod program;
 mod schema;
 
+pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};

@@ -1,5 +1,6 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod formats;
 mod own;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::formats::FormatArgs;
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
 use crate::failure::Failure;
@@ -105,6 +107,10 @@ Examples:
   pathmeter compare old/bzImage new/bzImage
   pathmeter compare base.json bzImage --check         exit code 1 if a path became more expensive
   pathmeter compare base.json bzImage --check --threshold 0.5
+  pathmeter compare base.json bzImage --check --budget budget.toml --write junit=junit.xml
+  pathmeter compare old new --explain --format markdown >> $GITHUB_STEP_SUMMARY
+  git bisect run sh -c 'make -j8 bzImage || exit 125
+      pathmeter compare base.json . --check --bisect --only switch.yield'
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
@@ -252,6 +258,9 @@ pub(crate) struct CompareArgs {
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Limits, and formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

@@ -5,6 +5,7 @@
 //! the run in peace.
 
 mod accounted;
+mod budget;
 mod cli;
 mod compare;
 mod counted;
@@ -15,6 +16,7 @@ mod experiment;
 mod explain;
 mod explained;
 mod failure;
+mod formats;
 mod gate;
 mod gated;
 mod image;
@@ -79,5 +81,7 @@ fn main() -> ExitCode {
 fn answered(answer: &clap::Error) -> Exit {
     // Nobody is left to be told if that fails.
     let _ = answer.print();
-    if answer.use_stderr() { Exit::Usage } else { Exit::Done }
+    let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
+    let for_git = std::env::args_os().any(|argument| argument == "--bisect");
+    if for_git { exit.for_git_bisect() } else { exit }
 }

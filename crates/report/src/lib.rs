@@ -6,9 +6,11 @@
 //!
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
+mod budget;
 mod comparison;
 mod experiment;
 mod explain;
+mod format;
 mod measurement;
 mod number;
 mod paths;
@@ -22,6 +24,7 @@ pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
+pub use format::{Format, Judged, Outcome};
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
