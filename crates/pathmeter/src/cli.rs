@@ -1,5 +1,6 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod bisect;
 mod formats;
 mod own;
 
@@ -13,6 +14,7 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
+pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::formats::FormatArgs;
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 use crate::destination::Named;
@@ -168,6 +170,8 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// Compare two kernels: which paths changed, and by how much
     Compare(CompareArgs),
+    /// Find the first kernel, or commit, in which a path costs something else
+    Bisect(BisectArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
     /// Run the classic before-and-after experiments, on the lab kernel

@@ -126,6 +126,12 @@ pub(crate) enum Failure {
         /// What was not compared.
         message: String,
     },
+    /// A bisection has no answer.
+    #[error("{message}")]
+    Unfound {
+        /// Why.
+        message: String,
+    },
     /// QEMU failed the self-test.
     #[error("{what}")]
     SelfTest {

@@ -5,6 +5,7 @@
 //! the run in peace.
 
 mod accounted;
+mod bisect;
 mod budget;
 mod cli;
 mod compare;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Verb::Paths(args) => paths::run(args, &screen),
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
+        Verb::Bisect(args) => bisect::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
+mod bisect;
 mod budget;
 mod check;
 mod compare;
