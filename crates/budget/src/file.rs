@@ -86,7 +86,7 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
         line: error.span().map(|span| line(text, span.start)),
         what: error.message().trim_end().replace('\n', " "),
     })?;
-    let budget = Reader::new(text).budget(file)?;
+    let budget = Reader::new(text).budget(&file)?;
     match budget.rules.len() + budget.accepted.len() {
         0 => Err(BudgetError::of_all("there is no rule in it")),
         many if many > MAX_RULES => {
@@ -103,7 +103,7 @@ fn line(text: &str, at: usize) -> usize {
 
 /// How many lines `bytes` have begun.
 fn lines(bytes: &[u8]) -> usize {
-    1 + bytes.iter().filter(|&&byte| byte == b'\n').count()
+    bytes.split(|&byte| byte == b'\n').count()
 }
 
 struct Reader {
@@ -120,7 +120,7 @@ impl Reader {
         1 + self.ends.partition_point(|end| *end < of.span().start)
     }
 
-    fn budget(&self, file: File) -> Result<Budget, BudgetError> {
+    fn budget(&self, file: &File) -> Result<Budget, BudgetError> {
         let mut rules = Vec::new();
         for (name, stated) in &file.paths {
             let before = rules.len();
@@ -161,12 +161,9 @@ impl Reader {
         if reason.get_ref().trim().is_empty() {
             return Err(BudgetError::new(self.line(reason), "the reason is empty".to_owned()));
         }
-        let date = match expires.get_ref() {
-            Datetime { date: Some(date), time: None, offset: None } => date,
-            _ => {
-                let what = "`expires` is a day such as 2027-03-31, without a time";
-                return Err(BudgetError::new(self.line(expires), what.to_owned()));
-            }
+        let Datetime { date: Some(date), time: None, offset: None } = expires.get_ref() else {
+            let what = "`expires` is a day such as 2027-03-31, without a time";
+            return Err(BudgetError::new(self.line(expires), what.to_owned()));
         };
         Ok(Acceptance {
             paths: self.pattern(path)?,

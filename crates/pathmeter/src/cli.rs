@@ -52,10 +52,12 @@ Examples:
 
 Exit codes:
   0    done; with --check, and no path is worse
-  1    --check found a path that is higher, shows a new mode, or is broken
+  1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
   2    wrong usage, or a comparison that is refused
   3    a subject or one of its paths could not be measured, --check had a path to compare that it
        could not compare, or a file could not be read or written
+  125  3, and
+  128  2, as `git bisect run` wants them: with --bisect
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\

@@ -37,12 +37,15 @@ pub(crate) struct Destination {
     special: Option<File>,
 }
 
+/// The places of what is named, in its order.
+pub(crate) type Opened<const N: usize> = [Option<Destination>; N];
+
 impl<const N: usize> Named<'_, N> {
     /// Finds out before a long run whether its results can be written.
     ///
     /// # Errors
     /// One file is named twice, or a place can't be written to.
-    pub(crate) fn open(&self, screen: &Screen) -> Result<[Option<Destination>; N], Failure> {
+    pub(crate) fn open(&self, screen: &Screen) -> Result<Opened<N>, Failure> {
         self.open_with([].into_iter(), screen).map(|(opened, _)| opened)
     }
 
@@ -51,7 +54,7 @@ impl<const N: usize> Named<'_, N> {
         &self,
         more: impl Iterator<Item = (&'static str, Option<&'b Path>)>,
         screen: &Screen,
-    ) -> Result<([Option<Destination>; N], Vec<Option<Destination>>), Failure> {
+    ) -> Result<(Opened<N>, Vec<Option<Destination>>), Failure> {
         let more: Vec<_> = more.collect();
         self.refuse_twice(&more)?;
         let open =

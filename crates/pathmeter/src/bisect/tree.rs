@@ -98,9 +98,14 @@ fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
     let BisectArgs { path, event, threshold, image, command, probes, guest, .. } = args;
     let pathmeter = env!("CARGO_PKG_VERSION");
     format!(
-        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {image:?} {command:?} {probes:?} \
-         {:?} {:?} {} {} {}",
-        guest.qemu, guest.cpu, guest.memory, guest.append, guest.perturb
+        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} {:?} {:?} {} \
+         {} {}",
+        image.display(),
+        guest.qemu,
+        guest.cpu,
+        guest.memory,
+        guest.append,
+        guest.perturb
     )
 }
 
@@ -186,15 +191,15 @@ impl Bisection<'_> {
                     effort(self.state.measured(), self.skipped)
                 ))),
                 Answer::Differs => Ok(Found { commit, measured: Some(measured) }),
-                Answer::Unknown(why) => self.unmeasured(commit, &why),
+                Answer::Unknown(why) => Ok(self.unmeasured(commit, &why)),
             },
-            Err(why) => self.unmeasured(commit, &why),
+            Err(why) => Ok(self.unmeasured(commit, &why)),
         }
     }
 
-    fn unmeasured(&self, commit: String, why: &str) -> Result<Found, Failure> {
+    fn unmeasured(&self, commit: String, why: &str) -> Found {
         self.screen.note(&format!("the commit itself can't be measured: {why}"));
-        Ok(Found { commit, measured: None })
+        Found { commit, measured: None }
     }
 
     /// A commit, checked out, built and measured, or what was kept of it; or why it can't be.

@@ -19,17 +19,19 @@ pub(super) fn markdown(judged: Judged<'_>) -> String {
     text += &side("base", &judged.comparison.base);
     text += &side("new", &judged.comparison.new);
     if !notable.is_empty() {
-        text += &format!("\n{}", table(&notable));
+        text += "\n";
+        text += &table(&notable);
     }
     if !rest.is_empty() {
-        let more = if notable.is_empty() { "" } else { " more" };
-        text += &format!(
-            "\n<details>\n<summary>{}{more}: no change, or not compared</summary>\n\n{}\n</details>\n",
-            paths(rest.len()),
-            table(&rest)
-        );
+        text += &folded(&rest, if notable.is_empty() { "" } else { " more" });
     }
     text + "\nInstructions are counted exactly; an instruction count is not a time.\n"
+}
+
+fn folded(lines: &[&Line<'_>], more: &str) -> String {
+    let paths = paths(lines.len()).replace(" path", &format!("{more} path"));
+    let summary = format!("{paths}: no change, or not compared");
+    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", table(lines))
 }
 
 fn side(heading: &str, side: &SideInfo) -> String {

@@ -9,25 +9,32 @@ use crate::table::clean;
 /// Columns that mail has room for, quoted a few times.
 const COLUMNS: usize = 72;
 
+/// What a reader of the list must know.
+const ABOUT: &str = "\
+The numbers are retired instructions of one execution of each path, counted exactly in QEMU's \
+interpreter: the same kernels give the same numbers on any machine. An instruction count is not a \
+time.";
+
 /// The report. Numbers are as exact as they look.
 pub(super) fn text(judged: Judged<'_>) -> String {
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let lines = judged.worst_first();
     let notable: Vec<&Line<'_>> = lines.iter().filter(|line| line.is_notable()).collect();
-    let mut text = filled(&format!("pathmeter: {}.", verdict(judged)), "");
-    text += &format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new));
-    text += &notable.iter().map(|line| entry(line)).collect::<String>();
     let rest = lines.len() - notable.len();
-    if rest > 0 && !notable.is_empty() {
-        text += &format!("{} did not change, or can't run on either kernel.\n\n", others(rest));
-    }
-    text += &filled(
-        "The numbers are retired instructions of one execution of each path, counted exactly in \
-         QEMU's interpreter: the same kernels give the same numbers on any machine. An instruction \
-         count is not a time.",
-        "",
-    );
-    text + &introduced(base, new)
+    let rest = if rest > 0 && !notable.is_empty() {
+        format!("{} did not change, or can't run on either kernel.\n\n", others(rest))
+    } else {
+        String::new()
+    };
+    [
+        filled(&format!("pathmeter: {}.", verdict(judged)), ""),
+        format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new)),
+        notable.iter().map(|line| entry(line)).collect(),
+        rest,
+        filled(ABOUT, ""),
+        introduced(base, new),
+    ]
+    .concat()
 }
 
 fn others(number: usize) -> String {
@@ -48,11 +55,11 @@ fn entry(line: &Line<'_>) -> String {
     };
     let change = line.change();
     let change = if change.is_empty() { line.row.verdict.to_string() } else { change };
-    let mut text = filled(&format!("{}: {change}{mark}", clean(&line.row.path)), "  ");
-    for note in [line.functions(), line.remarks(), line.budget()].concat() {
-        text += &filled(&note, "      ");
-    }
-    text + "\n"
+    let functions = line.functions().join(", ");
+    let functions = if functions.is_empty() { functions } else { format!("in {functions}") };
+    let notes = [change, functions, line.remarks().join(", ")].into_iter().chain(line.budget());
+    let notes = notes.filter(|note| !note.is_empty()).map(|note| filled(&note, "      "));
+    format!("  {}{mark}\n{}\n", clean(&line.row.path), notes.collect::<String>())
 }
 
 /// `text` after `indent`, on lines of no more than [`COLUMNS`].
