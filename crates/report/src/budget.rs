@@ -27,7 +27,7 @@ pub(crate) fn budget_table(report: &BudgetReport, style: Style) -> String {
         table.row(cells(row));
         empty = false;
     }
-    let table = if empty { String::new() } else { table.render(style) + "\n" };
+    let table = if empty { String::new() } else { format!("\n{}\n", table.render(style)) };
     let sum = format!("{}: {kept} of {} limits are kept", clean(&report.file), report.rows.len());
     table + &style.paint(&style.fill(&sum, 0), QUIET) + "\n"
 }

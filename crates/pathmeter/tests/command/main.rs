@@ -11,6 +11,7 @@ mod budget;
 mod check;
 mod compare;
 mod documents;
+mod examples;
 mod guests;
 mod limits;
 mod look;
