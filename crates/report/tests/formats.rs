@@ -1,6 +1,8 @@
 //! The formats for CI, read back by parsers that others wrote.
 //! `INSTA_UPDATE=always cargo test -p pathmeter-report` writes the snapshots anew.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
 mod common;
 
 use common::configuration;
@@ -257,7 +259,7 @@ fn metrics_are_read_by_a_parser_of_them() {
     assert_eq!(named("pathmeter_cost").len(), numbers.count());
 }
 
-/// Name, labels and value of a sample, by OpenMetrics' grammar; panics at what is none. The
+/// Name, labels and value of a sample, by the grammar of `OpenMetrics`; panics at what is none. The
 /// registry's parsers of it take no escaped quotes.
 fn sample(line: &str) -> (String, Vec<(String, String)>, u64) {
     let (name, rest) = line.split_once('{').unwrap();
