@@ -314,7 +314,9 @@ fn markdown(text: &str) -> (Vec<usize>, Vec<String>) {
         match event {
             Event::Html(html) | Event::InlineHtml(html) => {
                 let mut rest = html.to_string();
-                OWN.iter().for_each(|own| rest = rest.replace(own, ""));
+                for own in OWN {
+                    rest = rest.replace(own, "");
+                }
                 assert!(!rest.contains('<'), "{rest}");
             }
             Event::Start(Tag::Link { .. } | Tag::Image { .. }) => panic!("a link in {text}"),
