@@ -98,8 +98,8 @@ fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
     let BisectArgs { path, event, threshold, image, command, probes, guest, .. } = args;
     let pathmeter = env!("CARGO_PKG_VERSION");
     format!(
-        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} {:?} {:?} {} \
-         {} {}",
+        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} {:?} {:?} \
+         {} {} {}",
         image.display(),
         guest.qemu,
         guest.cpu,

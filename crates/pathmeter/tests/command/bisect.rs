@@ -85,7 +85,8 @@ fn tree(scene: &Scene, like: &[&str]) {
         let file = format!("{like}\n");
         write!(
             stream,
-            "commit refs/heads/main\nmark :{}\ncommitter A <a@b.invalid> {number} +0000\ndata {}\n{subject}\n",
+            "commit refs/heads/main\nmark :{}\ncommitter A <a@b.invalid> {number} +0000\n\
+             data {}\n{subject}\n",
             number + 1,
             subject.len()
         )

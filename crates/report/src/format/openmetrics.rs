@@ -34,7 +34,8 @@ fn head(name: &str, kind: &str, help: &str) -> String {
 
 fn subject(side: &str, about: &SideInfo) -> String {
     format!(
-        "pathmeter_subject_info{{side=\"{side}\",name=\"{}\",release=\"{}\",image_sha256=\"{}\"}} 1\n",
+        "pathmeter_subject_info{{side=\"{side}\",name=\"{}\",release=\"{}\",\
+         image_sha256=\"{}\"}} 1\n",
         label(&about.name),
         label(about.release.as_deref().unwrap_or_default()),
         label(&about.image_sha256)
