@@ -12,7 +12,7 @@ BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc \
-	xz-utils:xz libelf-dev libssl-dev
+	xz-utils:xz libelf-dev libssl-dev git:git
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # libFuzzer is C++.
 FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
@@ -29,7 +29,8 @@ VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	wrmsr split-line indirect-call clflush two-pages softirq-tick
 
 SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
-	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
+	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \
+	examples/*.sh
 
 # Where the lab kernel's tests are built.
 LAB_OUT := $(abspath $(or $(CARGO_TARGET_DIR),target))/lab

@@ -37,6 +37,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         summary: Summary::of(&paths),
         paths,
         configuration_differences: differences(base, new),
+        budget: None,
     }
 }
 

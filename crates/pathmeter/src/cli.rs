@@ -1,6 +1,8 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod bisect;
 mod cpu;
+mod formats;
 mod history;
 mod own;
 mod settings;
@@ -16,7 +18,9 @@ use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
+pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
+pub(crate) use self::formats::FormatArgs;
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     ShowArgs,
@@ -61,10 +65,12 @@ Examples:
 
 Exit codes:
   0    done; with --check, and no path is worse
-  1    --check found a path that is higher, shows a new mode, or is broken
+  1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
   2    wrong usage, or a comparison that is refused
   3    a subject or one of its paths could not be measured, --check had a path to compare that it
        could not compare, or a file could not be read or written
+  125  3, and
+  128  2, as `git bisect run` wants them: with --bisect
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\
@@ -118,6 +124,10 @@ Examples:
   pathmeter compare old/bzImage new/bzImage
   pathmeter compare base.json bzImage --check         exit code 1 if a path became more expensive
   pathmeter compare base.json bzImage --check --threshold 0.5
+  pathmeter compare base.json bzImage --check --budget budget.toml --write junit=junit.xml
+  pathmeter compare old new --explain --format markdown >> $GITHUB_STEP_SUMMARY
+  git bisect run sh -c 'make -j8 bzImage || exit 125
+      pathmeter compare base.json . --check --bisect --only switch.yield'
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
@@ -177,6 +187,8 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// Compare two kernels: which paths changed, and by how much
     Compare(CompareArgs),
+    /// Find the first kernel, or commit, in which a path costs something else
+    Bisect(BisectArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
@@ -276,6 +288,9 @@ pub(crate) struct CompareArgs {
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Limits, and formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{Measurement, Threshold, Verdict, compare, differences};
-use pathmeter_report::comparison_table;
 
+use crate::budget::Limited;
 use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
-use crate::gate::Gate;
+use crate::formats::Formats;
+use crate::gate::{Gate, Wanted};
+use crate::gated::GatedEvents;
 use crate::image::{Image, Pair};
 use crate::interrupt;
 use crate::output::Screen;
@@ -22,42 +24,59 @@ use crate::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let ended = compared(args, screen);
+    if !args.formats.bisect {
+        return ended;
+    }
+    let exit = ended.unwrap_or_else(|failure| screen.report(&failure));
+    Ok(exit.for_git_bisect())
+}
+
+fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let pair = args.guest.pair()?;
     let names = sides(args, pair)?;
     if args.explain || pair.is_some() {
         subject::refuse_results(names)?;
     }
+    let budget = args.formats.budget.as_deref().map(|path| Limited::read(path, screen));
+    let budget = budget.transpose()?;
     let [base, new] = names;
     let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
     let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
     let mut named = [base.paths(), new.paths()].concat();
+    if let Some(budget) = &budget {
+        budget.check_early(&named)?;
+    }
     let more = probes.names();
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.output.only, &named)?;
-    let inputs = names.map(PathBuf::as_path);
-    let [file] = args.output.document.named(&inputs).open(screen)?;
+    let inputs: Vec<&Path> =
+        names.into_iter().chain(&args.formats.budget).map(PathBuf::as_path).collect();
+    let document = args.output.document.named(&inputs);
+    let ([file], written) = document.open_with(args.formats.outputs(), screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, &probes, screen)?;
     refuse_unlike(&sides, args.across || pair.is_some())?;
+    if let Some(budget) = &budget {
+        budget.check(&sides)?;
+    }
     let [base, new] = sides.map(|side| selection.apply(side));
-    let comparison = compare(&base, &new, Threshold { percent: args.threshold });
-    let gate =
-        args.check.as_ref().map(|gated| Gate::new(&comparison, &base, &new, &selection, gated));
+    let mut comparison = compare(&base, &new, Threshold { percent: args.threshold });
+    let gated = args.check.clone().unwrap_or_else(GatedEvents::usual);
+    let wanted = Wanted { selection: &selection, gated: &gated, budget: budget.as_ref() };
+    let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
+    comparison.budget = gate.budget.take();
     let broken = comparison.summary.count(Verdict::Broken) > 0;
+    let put = Formats { args, outcomes: &gate.outcomes, file: file.as_ref(), written: &written };
     let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) if args.explain => {
-            explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
+            explained::deliver(&put, comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(
-            &args.output.document,
-            file.as_ref(),
-            &comparison,
-            |comparison, style| comparison_table(comparison, args.shown(), style),
-        ),
+        _ => put.deliver(&comparison, screen),
     };
-    match gate {
-        Some(gate) => judged(&gate, delivered, screen),
+    match args.check {
+        Some(_) => judged(&gate, delivered, screen),
         None => delivered.map(|()| if broken { Exit::Unmeasured } else { Exit::Done }),
     }
 }

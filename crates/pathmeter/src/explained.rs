@@ -2,15 +2,14 @@
 //! `pathmeter.explained-comparison/1`.
 
 use pathmeter_model::{Comparison, Verdict};
-use pathmeter_report::comparison_table;
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::cli::{CompareArgs, ExplainOutput};
-use crate::destination::Destination;
+use crate::cli::ExplainOutput;
 use crate::explain;
 use crate::failure::Failure;
+use crate::formats::Formats;
 use crate::image::Image;
 use crate::output::{self, Screen};
 use crate::progress::Board;
@@ -46,18 +45,15 @@ struct ExplainedComparison {
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
-    args: &CompareArgs,
-    file: Option<&Destination>,
+    put: &Formats<'_>,
     comparison: Comparison,
     session: &Session,
     [base, new]: [&Image; 2],
     screen: &Screen,
 ) -> Result<(), Failure> {
+    let args = put.args;
     // The comparison is printed at once: the rest takes seconds.
-    let print = |text: String| {
-        if args.output.document.json { Ok(()) } else { output::print(text.as_bytes()) }
-    };
-    print(comparison_table(&comparison, args.shown(), screen.style()))?;
+    put.table(&comparison, screen)?;
     let paths: Vec<_> = changed(&comparison, &args.probes.windows.window).collect();
     let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
@@ -74,16 +70,19 @@ pub(crate) fn deliver(
     for explain in explained {
         match explain {
             Ok(explain) => {
-                let tables = explain::tables(&output, &explain, screen);
-                print(format!("\n{tables}"))?;
+                if put.shows_tables() {
+                    let tables = explain::tables(&output, &explain, screen);
+                    output::print(format!("\n{tables}").as_bytes())?;
+                }
                 explanations.push(explain);
             }
             Err(failure) => failures.push(failure),
         }
     }
+    failures.extend(put.formats(&comparison, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations };
-    failures.extend(output::document(&args.output.document, file, &document).err());
+    failures.extend(output::document(&args.output.document, put.file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 

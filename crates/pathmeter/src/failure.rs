@@ -32,8 +32,24 @@ pub(crate) enum Exit {
     /// Something could not be measured, compared, read or written; or an experiment's expectation
     /// about exact counts is inconclusive.
     Unmeasured = 3,
+    /// The same where `git bisect run` asked: it skips the commit.
+    Skipped = 125,
+    /// Wrong usage where `git bisect run` asked: it gives up, for no commit is bad for that.
+    Abort = 128,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// The same for `git bisect run`, to which 0 is good, 125 skips the commit, above 127 ends the
+    /// bisection, and all else is bad.
+    pub(crate) fn for_git_bisect(self) -> Self {
+        match self {
+            Self::Unmeasured => Self::Skipped,
+            Self::Usage => Self::Abort,
+            exit => exit,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -111,6 +127,12 @@ pub(crate) enum Failure {
     #[error("{message}")]
     Unchecked {
         /// What was not compared.
+        message: String,
+    },
+    /// A bisection has no answer.
+    #[error("{message}")]
+    Unfound {
+        /// Why.
         message: String,
     },
     /// QEMU failed the self-test.

@@ -5,6 +5,8 @@
 //! the run in peace.
 
 mod accounted;
+mod bisect;
+mod budget;
 mod cli;
 mod compare;
 mod counted;
@@ -16,6 +18,7 @@ mod experiment;
 mod explain;
 mod explained;
 mod failure;
+mod formats;
 mod gate;
 mod gated;
 mod history;
@@ -68,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Paths(args) => paths::run(args, &screen),
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
+        Verb::Bisect(args) => bisect::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
@@ -88,5 +92,7 @@ fn main() -> ExitCode {
 fn answered(answer: &clap::Error) -> Exit {
     // Nobody is left to be told if that fails.
     let _ = answer.print();
-    if answer.use_stderr() { Exit::Usage } else { Exit::Done }
+    let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
+    let for_git = std::env::args_os().any(|argument| argument == "--bisect");
+    if for_git { exit.for_git_bisect() } else { exit }
 }

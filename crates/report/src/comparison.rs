@@ -6,6 +6,7 @@ use pathmeter_model::{
     Verdict,
 };
 
+use crate::budget::budget_table;
 use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
@@ -43,6 +44,7 @@ pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style)
         paths(&comparison.paths, floor, shown, style),
         differences(&comparison.configuration_differences, style),
         placement(comparison, style),
+        comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         summary(comparison.summary, style),
     ]
     .concat()

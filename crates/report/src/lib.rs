@@ -6,9 +6,11 @@
 //!
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
+mod budget;
 mod comparison;
 mod experiment;
 mod explain;
+mod format;
 mod history;
 mod measurement;
 mod number;
@@ -24,6 +26,7 @@ pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
+pub use format::{Format, Judged, Outcome};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measurement::measurement_table;
 pub use paths::{PathRow, paths_table};

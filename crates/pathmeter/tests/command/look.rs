@@ -100,6 +100,7 @@ fn manual_pages_are_written_one_a_verb() {
     let mut pages = scene.files("man1");
     pages.sort();
     let verbs = [
+        "bisect",
         "compare",
         "completions",
         "cpu",

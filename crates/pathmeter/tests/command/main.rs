@@ -6,10 +6,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
+mod bisect;
+mod budget;
 mod check;
 mod compare;
 mod cpu;
 mod documents;
+mod examples;
 mod guests;
 mod history;
 mod limits;
