@@ -1,6 +1,7 @@
 //! The command line, as data. Its comments are the help text that users read.
 
 mod own;
+mod report;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use pathmeter_report::{Least, Limits};
 use pathmeter_vm::{Cpu, NAMES, Settings};
 
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::report::ReportArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
@@ -164,6 +166,8 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
+    /// Write results, comparisons or experiments as one page of HTML that opens offline
+    Report(ReportArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?

@@ -30,6 +30,7 @@ mod probes;
 mod program;
 mod progress;
 mod recording;
+mod report;
 mod results;
 mod run;
 mod selection;
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
+        Verb::Report(args) => report::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),

@@ -1,4 +1,4 @@
-//! Results and comparisons as text for a terminal.
+//! Results and comparisons as text for a terminal, and as pages for a browser.
 //!
 //! Every function is pure and returns the text, ending in a newline; the caller decides where it
 //! goes, whether it may be coloured and how wide it may be ([`Style`]). Counts are printed whole
@@ -11,6 +11,7 @@ mod experiment;
 mod explain;
 mod measurement;
 mod number;
+mod page;
 mod paths;
 mod program;
 mod style;
@@ -23,6 +24,7 @@ pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
 pub use measurement::measurement_table;
+pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
 pub use style::Style;
