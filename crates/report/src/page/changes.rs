@@ -221,7 +221,7 @@ fn events_table(events: &[EventComparison], explain: Option<&Explain>) -> Html {
     let mut html = Html::default();
     let difference = explain.and_then(|explain| explain.difference.as_ref());
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events that differ</caption>");
-    html.headings(&["event", "base", "new", "difference", "changed in"]).raw("<tbody>");
+    html.headings(&["event", "#base", "#new", "#difference", "changed in"]).raw("<tbody>");
     for event in events {
         html.raw("<tr><th scope=\"row\">").text(&event.event).raw("</th>");
         html.figure(&at_least(event.base, false)).figure(&at_least(event.new, false));

@@ -62,7 +62,7 @@ fn columns<'a>(labels: impl Iterator<Item = &'a str>) -> Html {
     let mut html = Html::default();
     html.raw("<thead><tr><td></td>");
     for label in labels {
-        html.raw("<th scope=\"col\">").text(label).raw("</th>");
+        html.raw("<th scope=\"col\" class=\"n\">").text(label).raw("</th>");
     }
     html.raw("</tr></thead>");
     html
@@ -100,21 +100,26 @@ fn elapsed(report: &ExperimentReport) -> Html {
     table(report, heading, labels, &report.observed.elapsed, shown)
 }
 
+/// A number for each subject and path; the more numerous of the two are the rows.
 fn table<'a, T>(
-    report: &ExperimentReport,
+    report: &'a ExperimentReport,
     heading: &str,
     labels: impl Iterator<Item = &'a str>,
     cells: &[Vec<ObservedCell<T>>],
     shown: impl Fn(&T) -> String,
 ) -> Html {
-    let subjects = &report.experiment.subjects;
+    let subjects: Vec<&str> =
+        report.experiment.subjects.iter().map(|subject| subject.label.as_str()).collect();
+    let paths: Vec<&str> = labels.collect();
+    let by_subject = subjects.len() > paths.len();
+    let (rows, across) = if by_subject { (&subjects, &paths) } else { (&paths, &subjects) };
     let mut html = Html::default();
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>").text(heading);
-    html.raw("</caption>").add(&columns(subjects.iter().map(|subject| subject.label.as_str())));
-    html.raw("<tbody>");
-    for (path, label) in labels.enumerate() {
+    html.raw("</caption>").add(&columns(across.iter().copied())).raw("<tbody>");
+    for (row, label) in rows.iter().enumerate() {
         html.raw("<tr><th scope=\"row\">").text(label).raw("</th>");
-        for subject in 0..subjects.len() {
+        for column in 0..across.len() {
+            let (subject, path) = if by_subject { (row, column) } else { (column, row) };
             match cells.get(subject).and_then(|row| row.get(path)) {
                 Some(ObservedCell::Measured(measured)) => html.figure(&shown(measured)),
                 Some(ObservedCell::Unsupported(reason)) => because(&mut html, "unsupported", reason),

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use pathmeter_model::{
-    Comparison, Measurement, PathComparison, PathResult, Threshold, Verdict, compare,
+    Comparison, Measurement, PathComparison, PathResult, Status, Threshold, Verdict, compare,
 };
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 use serde::Serialize;
@@ -60,6 +60,8 @@ pub(super) struct Compared<'a> {
     given: Results<'a>,
     labels: Vec<String>,
     paths: Vec<&'a str>,
+    /// Those that no kernel has numbers of.
+    left_out: Vec<&'a str>,
     /// By base, then by new; each path's place in `paths`.
     pairs: Vec<Vec<Comparison>>,
 }
@@ -69,9 +71,13 @@ impl<'a> Compared<'a> {
     pub(super) fn new(given: Results<'a>) -> Self {
         let results = given.results;
         let mut paths: Vec<&str> = Vec::new();
+        let mut left_out: Vec<&str> = Vec::new();
         for path in results.iter().flat_map(|result| &result.paths) {
-            if !paths.contains(&path.path.as_str()) {
-                paths.push(&path.path);
+            let name = path.path.as_str();
+            if !paths.contains(&name) && results.iter().any(|result| is_shown(result, name)) {
+                paths.push(name);
+            } else if !paths.contains(&name) && !left_out.contains(&name) {
+                left_out.push(name);
             }
         }
         let against = |base: &Measurement| {
@@ -79,7 +85,7 @@ impl<'a> Compared<'a> {
             results.iter().map(pair).collect()
         };
         let pairs = results.iter().map(against).collect();
-        Self { labels: labels(results), paths, pairs, given }
+        Self { labels: labels(results), paths, left_out, pairs, given }
     }
 
     fn pair(&self, base: usize, new: usize, path: &str) -> Option<&PathComparison> {
@@ -126,6 +132,10 @@ impl<'a> Compared<'a> {
         html.add(&warning(across));
         html.raw("<div class=\"history\" data-history=\"").number(data.histories.len() as u64);
         html.raw("\">").add(&self.controls()).add(&self.map()).add(&legend());
+        if !self.left_out.is_empty() {
+            html.raw("<p class=\"note\">Without a cost in any of these kernels, or not executable: ");
+            html.text(&self.left_out.join(", ")).raw(".</p>");
+        }
         html.raw("</div><h3>Each path over the kernels</h3>").add(&self.lines());
         let history = self.history(data);
         data.histories.push(history);
@@ -152,7 +162,11 @@ impl<'a> Compared<'a> {
         html.raw("chosen one; a cell opens the difference</caption><thead><tr>");
         html.raw("<th scope=\"col\">path</th>");
         for label in &self.labels {
-            html.raw("<th scope=\"col\"><span>").text(label).raw("</span></th>");
+            html.raw("<th scope=\"col\">");
+            for part in label.split_inclusive(['-', '+']) {
+                html.text(part).raw("<wbr>");
+            }
+            html.raw("</th>");
         }
         html.raw("</tr></thead><tbody>");
         for path in &self.paths {
@@ -257,13 +271,23 @@ fn in_cell(path: &PathComparison) -> String {
     }
 }
 
-/// `+12` or `-0.4`: two digits are enough for a cell.
+/// `+12`, `-0.4` or `+0.02`: two digits are enough for a cell.
 fn short_percent(percent: f64) -> String {
-    if percent.abs() >= 9.95 { format!("{percent:+.0}") } else { format!("{percent:+.1}") }
+    match percent.abs() {
+        9.95.. => format!("{percent:+.0}"),
+        0.095.. => format!("{percent:+.1}"),
+        _ => format!("{percent:+.2}"),
+    }
 }
 
 fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
     result.paths.iter().find(|found| found.path == path)
+}
+
+/// Whether a path has numbers, or should have.
+fn is_shown(result: &Measurement, path: &str) -> bool {
+    let path = found(result, path);
+    path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
 }
 
 fn value(result: &Measurement, path: &str) -> Option<u64> {
@@ -386,6 +410,7 @@ mod tests {
 
     #[test]
     fn a_cell_has_two_digits() {
-        assert_eq!([0.44, -9.96, 38.2].map(short_percent), ["+0.4", "-10", "+38"]);
+        let texts = [0.44, -9.96, 38.2, 0.021].map(short_percent);
+        assert_eq!(texts, ["+0.4", "-10", "+38", "+0.02"]);
     }
 }

@@ -64,11 +64,13 @@ impl Html {
         Ok(self)
     }
 
-    /// A row of headings.
+    /// A row of headings; those of numbers begin with a `#`.
     pub(super) fn headings(&mut self, headings: &[&'static str]) -> &mut Self {
         self.raw("<thead><tr>");
         for heading in headings {
-            self.raw("<th scope=\"col\">").raw(heading).raw("</th>");
+            let number = heading.strip_prefix('#');
+            self.raw(if number.is_some() { "<th scope=\"col\" class=\"n\">" } else { "<th scope=\"col\">" });
+            self.raw(number.unwrap_or(heading)).raw("</th>");
         }
         self.raw("</tr></thead>")
     }

@@ -43,11 +43,13 @@ document.addEventListener("DOMContentLoaded", () => {
 	for (const table of all("table.sortable")) {
 		const part = table.closest(".part");
 		const bodies = [...table.tBodies];
+		// Not those of the tables in what opens.
+		const headings = [...table.tHead.rows[0].cells];
 		const key = (body, column, kind) => {
 			const cell = body.rows[0].cells[column];
 			return kind === "number" ? Number(cell.dataset.value) : cell.textContent;
 		};
-		all("thead th", table).forEach((heading, column) => {
+		headings.forEach((heading, column) => {
 			heading.firstElementChild.addEventListener("click", () => {
 				const kind = heading.dataset.kind;
 				// Numbers begin with the largest, and verdicts with the worst, which is 0.
@@ -55,7 +57,7 @@ document.addEventListener("DOMContentLoaded", () => {
 				const first = kind === "number" && !verdict ? "descending" : "ascending";
 				const other = first === "ascending" ? "descending" : "ascending";
 				const order = heading.getAttribute("aria-sort") === first ? other : first;
-				for (const each of all("thead th", table)) each.removeAttribute("aria-sort");
+				for (const each of headings) each.removeAttribute("aria-sort");
 				heading.setAttribute("aria-sort", order);
 				const sign = order === "ascending" ? 1 : -1;
 				const compared = (one, two) => (one < two ? -1 : one > two ? 1 : 0);
@@ -183,6 +185,9 @@ document.addEventListener("DOMContentLoaded", () => {
 				node.box.setAttribute("display", inside ? "inline" : "none");
 				node.box.setAttribute("x", (100 * (begin - left)) / width + "%");
 				node.box.setAttribute("width", (100 * (end - begin)) / width + "%");
+				// A letter or two of a name tell nothing.
+				const legible = (end - begin) / width > 0.02;
+				node.box.lastElementChild.setAttribute("display", legible ? "inline" : "none");
 			}
 			reset.hidden = !chosen || chosen.width === total;
 		};
@@ -242,7 +247,8 @@ document.addEventListener("DOMContentLoaded", () => {
 		const percentOf = ({ old, now }) => (old > 0 ? (100 * (now - old)) / old : NaN);
 		const short = (percent) => {
 			if (Number.isNaN(percent)) return "?";
-			const digits = Math.abs(percent) >= 9.95 ? 0 : 1;
+			const size = Math.abs(percent);
+			const digits = size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2;
 			return (percent < 0 ? "-" : "+") + Math.abs(percent).toFixed(digits);
 		};
 		const show = () => {
@@ -320,7 +326,8 @@ document.addEventListener("DOMContentLoaded", () => {
 				body.append(row([rest.length + " more", sum(1), sum(2)]));
 			}
 			const headings = [heading, "base", "new", "difference"];
-			const head = make("tr", {}, ...headings.map((text) => make("th", { scope: "col" }, text)));
+			const cell = (text, at) => make("th", { scope: "col", class: at === 0 ? "" : "n" }, text);
+			const head = make("tr", {}, ...headings.map(cell));
 			if (changes.length === 0) return make("p", {}, title + ": none differ.");
 			const table = make("table", { class: "small" }, make("caption", {}, title));
 			table.append(make("thead", {}, head), body);

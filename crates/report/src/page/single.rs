@@ -115,7 +115,7 @@ fn details(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Opt
     }
     if let Some(estimate) = path.estimate.as_ref().filter(|estimate| estimate.values.len() > 1) {
         html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Exact values, the most frequent first</caption>");
-        html.headings(&["value", "samples", "share"]).raw("<tbody>");
+        html.headings(&["#value", "#samples", "#share"]).raw("<tbody>");
         let mut values: Vec<&ValueCount> = estimate.values.iter().collect();
         values.sort_by_key(|value| Reverse(value.count));
         for value in values.iter().take(MOST_VALUES) {
@@ -126,7 +126,7 @@ fn details(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Opt
     }
     if let Some(events) = &path.events {
         html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events in most samples");
-        html.raw("</caption>").headings(&["event", "number"]).raw("<tbody>");
+        html.raw("</caption>").headings(&["event", "#number"]).raw("<tbody>");
         for event in Event::all().filter(|event| events.typical(*event) > 0) {
             html.raw("<tr><th scope=\"row\">").text(event.word()).raw("</th>");
             html.figure(&grouped(events.typical(event))).raw("</tr>");

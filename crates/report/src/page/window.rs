@@ -56,7 +56,7 @@ fn differing(base: &SubjectWindow, new: &SubjectWindow, difference: &Difference)
     let shown = changed.min(MOST_FUNCTIONS);
     html.raw("<div class=\"scroll\"><table class=\"small\">");
     html.raw("<caption>Functions, by the instructions that they execute themselves</caption>");
-    html.headings(&["function", "base", "new", "difference", "other events"]);
+    html.headings(&["function", "#base", "#new", "#difference", "other events"]);
     html.raw("<tbody>");
     for function in &functions[..shown] {
         let sides = [&function.base, &function.new].map(|side| executed(side.as_ref()));
@@ -157,7 +157,7 @@ fn profile(subject: &SubjectWindow) -> Html {
     functions.sort_by_key(|function| Reverse(function.counts.instructions));
     html.raw("<div class=\"scroll\"><table class=\"small\">");
     html.raw("<caption>Functions, by the instructions that they execute themselves</caption>");
-    html.headings(&["function", "instructions", "share"]);
+    html.headings(&["function", "#instructions", "#share"]);
     html.raw("<tbody>");
     let mut line = |name: &str, instructions: u64| {
         html.raw("<tr><th scope=\"row\">").text(name).raw("</th>");
