@@ -190,9 +190,10 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
         if !seen.insert(path.path.as_str()) {
             return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
         }
-        let difference = path.base.zip(path.new).and_then(|(base, new)| {
-            i64::try_from(i128::from(new) - i128::from(base)).ok()
-        });
+        let difference = path
+            .base
+            .zip(path.new)
+            .and_then(|(base, new)| i64::try_from(i128::from(new) - i128::from(base)).ok());
         if path.difference.is_some() && path.difference != difference {
             let field = format!("difference of {}", quoted(&path.path));
             return Err(ParseError::Field { field, what: "is not new less base".to_owned() });

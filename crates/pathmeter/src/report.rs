@@ -167,13 +167,16 @@ impl<'a> Report<'a> {
         }
         for input in std::mem::take(&mut self.inputs) {
             match input {
-                Input::Comparison(comparison, explanations) => sections.push(
-                    PageSection::Comparison { comparison, explanations, results: Vec::new() },
-                ),
+                Input::Comparison(comparison, explanations) => {
+                    sections.push(PageSection::Comparison {
+                        comparison,
+                        explanations,
+                        results: Vec::new(),
+                    })
+                }
                 Input::Explanation(explain) => sections.push(PageSection::Explanation(explain)),
-                Input::Experiments(reports) => sections.extend(
-                    reports.into_iter().map(|one| PageSection::Experiment(Box::new(one))),
-                ),
+                Input::Experiments(reports) => sections
+                    .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
                 // They were measured.
                 Input::Kernel(_) | Input::Result(_) => {}
             }

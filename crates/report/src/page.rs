@@ -71,7 +71,10 @@ pub enum PageSection {
 ///
 /// # Errors
 /// The page's data can't be written as JSON, which no data of these types should cause.
-pub fn report_page(sections: &[PageSection], notes: &[String]) -> Result<String, serde_json::Error> {
+pub fn report_page(
+    sections: &[PageSection],
+    notes: &[String],
+) -> Result<String, serde_json::Error> {
     let mut data = Data::default();
     let mut body = Html::default();
     let mut headlines = Vec::new();
@@ -142,7 +145,9 @@ impl PageSection {
 /// The fingerprint, to be opened.
 fn folded(fingerprint: &Html) -> Html {
     let mut html = Html::default();
-    html.raw("<details class=\"fingerprints\"><summary>Configuration fingerprint: everything that ");
+    html.raw(
+        "<details class=\"fingerprints\"><summary>Configuration fingerprint: everything that ",
+    );
     html.raw("these results depend on</summary>").add(fingerprint).raw("</details>");
     html
 }
@@ -205,7 +210,8 @@ mod tests {
 
     #[test]
     fn base64_is_that_of_the_rfc() {
-        let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|it| base64(it.as_bytes()));
+        let texts =
+            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|it| base64(it.as_bytes()));
         let expected = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
         assert_eq!(texts, expected);
     }

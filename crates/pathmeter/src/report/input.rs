@@ -117,9 +117,8 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
 }
 
 fn read<D: DeserializeOwned>(bytes: &[u8], schema: &str) -> Result<D, Fault> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        Fault::Document(format!("not a whole {schema}: {error}; write it again"))
-    })
+    serde_json::from_slice(bytes)
+        .map_err(|error| Fault::Document(format!("not a whole {schema}: {error}; write it again")))
 }
 
 fn checked(explain: &Explain) -> Result<(), Fault> {

@@ -138,13 +138,19 @@ fn rows(
     };
     let changed = path.difference.map_or_else(String::new, signed);
     let part = path.percent.map_or_else(String::new, percent);
-    value_cell(&mut html, "base", path.base, &value(path.base, path.base_at_least, path.base_values));
+    value_cell(
+        &mut html,
+        "base",
+        path.base,
+        &value(path.base, path.base_at_least, path.base_values),
+    );
     value_cell(&mut html, "new", path.new, &value(path.new, path.new_at_least, path.new_values));
     html.raw("<td class=\"n ").raw(direction(path.difference.unwrap_or_default()));
     html.raw("\" data-label=\"difference\" data-value=\"").number(path.difference.unwrap_or(0));
     html.raw("\">").text(&change(path, &changed)).raw("</td>");
     html.raw("<td class=\"n shade ").raw(shade(path.verdict, path.percent));
-    html.raw("\" data-label=\"percent\" data-value=\"").text(&path.percent.unwrap_or(0.0).to_string());
+    html.raw("\" data-label=\"percent\" data-value=\"")
+        .text(&path.percent.unwrap_or(0.0).to_string());
     html.raw("\">").text(&change(path, &part)).raw("</td>");
     html.raw("<td class=\"where\" data-label=\"in\">");
     html.text(&difference.map(places).unwrap_or_default()).raw("</td>");

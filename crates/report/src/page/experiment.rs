@@ -94,7 +94,8 @@ fn elapsed(report: &ExperimentReport) -> Html {
     if paths.is_empty() {
         return Html::default();
     }
-    let shown = |elapsed: &Elapsed| format!("{}.{:02}", elapsed.percent / 100, elapsed.percent % 100);
+    let shown =
+        |elapsed: &Elapsed| format!("{}.{:02}", elapsed.percent / 100, elapsed.percent % 100);
     let heading = "Two CPUs at once against one, by this host's clock: times as long";
     let labels = paths.iter().map(|path| path.label.as_str());
     table(report, heading, labels, &report.observed.elapsed, shown)
@@ -122,7 +123,9 @@ fn table<'a, T>(
             let (subject, path) = if by_subject { (row, column) } else { (column, row) };
             match cells.get(subject).and_then(|row| row.get(path)) {
                 Some(ObservedCell::Measured(measured)) => html.figure(&shown(measured)),
-                Some(ObservedCell::Unsupported(reason)) => because(&mut html, "unsupported", reason),
+                Some(ObservedCell::Unsupported(reason)) => {
+                    because(&mut html, "unsupported", reason)
+                }
                 Some(ObservedCell::Failed(reason)) => because(&mut html, "failed", reason),
                 Some(ObservedCell::NotAsked) | None => html.figure("–"),
             };

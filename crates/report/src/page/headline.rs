@@ -36,7 +36,8 @@ pub(super) fn comparison(comparison: &Comparison, explanations: &[Explain]) -> S
             events(other)
         )),
         _ if parts.is_empty() && count(Verdict::Same) > 0 => {
-            parts.push(format!("Nothing differs: {} cost the same.", counted(count(Verdict::Same))));
+            parts
+                .push(format!("Nothing differs: {} cost the same.", counted(count(Verdict::Same))));
         }
         _ if parts.is_empty() => parts.push("No path could be compared.".to_owned()),
         _ => {}
@@ -83,7 +84,12 @@ fn events(path: &PathComparison) -> String {
 pub(super) fn explanation(explain: &Explain) -> String {
     let Some((new, difference)) = explain.new.as_ref().zip(explain.difference.as_ref()) else {
         let base = &explain.base;
-        return format!("{} on {}: {} instructions.", base.path, base.name, grouped(base.window.total));
+        return format!(
+            "{} on {}: {} instructions.",
+            base.path,
+            base.name,
+            grouped(base.window.total)
+        );
     };
     let base = &explain.base;
     let sides = if base.path == new.path {

@@ -109,9 +109,8 @@ impl<'a> Compared<'a> {
 
     /// The kernel, and its path, that costs most more than the one before, in percent.
     fn largest_step(&self) -> Option<(usize, &PathComparison)> {
-        let steps = (1..self.labels.len()).flat_map(|new| {
-            self.pairs[new - 1][new].paths.iter().map(move |path| (new, path))
-        });
+        let steps = (1..self.labels.len())
+            .flat_map(|new| self.pairs[new - 1][new].paths.iter().map(move |path| (new, path)));
         let higher = steps.filter(|(_, path)| path.verdict == Verdict::Higher);
         let part = |path: &PathComparison| path.percent.unwrap_or_default();
         higher.max_by(|(_, one), (_, other)| part(one).total_cmp(&part(other)))
@@ -121,7 +120,12 @@ impl<'a> Compared<'a> {
         self.given.windows.get(kernel)?.iter().find(|window| window.path == path)
     }
 
-    fn explained(&self, base: usize, new: usize, path: &str) -> Option<pathmeter_trace::Difference> {
+    fn explained(
+        &self,
+        base: usize,
+        new: usize,
+        path: &str,
+    ) -> Option<pathmeter_trace::Difference> {
         let (base, new) = (self.window(base, path)?, self.window(new, path)?);
         Explain::new(base.clone(), Some(new.clone())).difference
     }
@@ -133,7 +137,9 @@ impl<'a> Compared<'a> {
         html.raw("<div class=\"history\" data-history=\"").number(data.histories.len() as u64);
         html.raw("\">").add(&self.controls()).add(&self.map()).add(&legend());
         if !self.left_out.is_empty() {
-            html.raw("<p class=\"note\">Without a cost in any of these kernels, or not executable: ");
+            html.raw(
+                "<p class=\"note\">Without a cost in any of these kernels, or not executable: ",
+            );
             html.text(&self.left_out.join(", ")).raw(".</p>");
         }
         html.raw("</div><h3>Each path over the kernels</h3>").add(&self.lines());
@@ -157,8 +163,12 @@ impl<'a> Compared<'a> {
 
     fn map(&self) -> Html {
         let mut html = Html::default();
-        html.raw("<div class=\"scroll map\" tabindex=\"0\" role=\"group\" aria-label=\"heat map\">");
-        html.raw("<table class=\"heat\"><caption class=\"sr\">Paths by kernels, in percent of the ");
+        html.raw(
+            "<div class=\"scroll map\" tabindex=\"0\" role=\"group\" aria-label=\"heat map\">",
+        );
+        html.raw(
+            "<table class=\"heat\"><caption class=\"sr\">Paths by kernels, in percent of the ",
+        );
         html.raw("chosen one; a cell opens the difference</caption><thead><tr>");
         html.raw("<th scope=\"col\">path</th>");
         for label in &self.labels {
@@ -331,7 +341,11 @@ fn line(path: &str, labels: &[String], values: &[Option<u64>]) -> Html {
     };
     let height = HEIGHT - 2.0 * MARGIN;
     let y = |value: u64| {
-        if most == least { HEIGHT / 2.0 } else { HEIGHT - MARGIN - small(value - least) / small(span) * height }
+        if most == least {
+            HEIGHT / 2.0
+        } else {
+            HEIGHT - MARGIN - small(value - least) / small(span) * height
+        }
     };
     let points = values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
     html.raw("<polyline points=\"");
@@ -395,7 +409,9 @@ mod tests {
 
     #[test]
     fn what_all_names_end_with_is_left_out() {
-        let of = |labels: &[&str]| shared_end(&labels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
+        let of = |labels: &[&str]| {
+            shared_end(&labels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(of(&["6.1.0-48-cloud-amd64", "6.12.94-cloud-amd64"]), "-cloud-amd64".len());
         assert_eq!(of(&["-a", "-a"]), 0);
         assert_eq!(of(&["6.1-a"]), 0);

@@ -50,7 +50,10 @@ impl Html {
     ///
     /// # Errors
     /// It can't be written as JSON.
-    pub(super) fn json(&mut self, document: &impl Serialize) -> Result<&mut Self, serde_json::Error> {
+    pub(super) fn json(
+        &mut self,
+        document: &impl Serialize,
+    ) -> Result<&mut Self, serde_json::Error> {
         for character in serde_json::to_string(document)?.chars() {
             match character {
                 '<' => self.0.push_str("\\u003c"),
@@ -69,7 +72,11 @@ impl Html {
         self.raw("<thead><tr>");
         for heading in headings {
             let number = heading.strip_prefix('#');
-            self.raw(if number.is_some() { "<th scope=\"col\" class=\"n\">" } else { "<th scope=\"col\">" });
+            self.raw(if number.is_some() {
+                "<th scope=\"col\" class=\"n\">"
+            } else {
+                "<th scope=\"col\">"
+            });
             self.raw(number.unwrap_or(heading)).raw("</th>");
         }
         self.raw("</tr></thead>")

@@ -87,7 +87,8 @@ fn rows(
 fn shown_value(path: &PathResult) -> String {
     match &path.estimate {
         Some(estimate) => {
-            let sign = if estimate.typical.len() > 1 { MANY_VALUES.to_string() } else { String::new() };
+            let sign =
+                if estimate.typical.len() > 1 { MANY_VALUES.to_string() } else { String::new() };
             sign + &at_least(estimate.value, path.is_lower_bound(estimate.value))
         }
         None => path.status.to_string(),

@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 
 use pathmeter_trace::{
-    Change, Difference, Event, Explain, Function, FunctionDifference, Side, SubjectWindow, WindowTree,
+    Change, Difference, Event, Explain, Function, FunctionDifference, Side, SubjectWindow,
+    WindowTree,
 };
 
 use super::data::Data;
@@ -117,7 +118,8 @@ fn named(function: &FunctionDifference) -> String {
 /// `lfence +1, data-lines +3`: what costs by itself.
 fn events(function: &FunctionDifference) -> String {
     use pathmeter_trace::Role::{Cost, Footprint};
-    let costly = function.events.iter().filter(|(event, _)| matches!(event.role(), Cost | Footprint));
+    let costly =
+        function.events.iter().filter(|(event, _)| matches!(event.role(), Cost | Footprint));
     let texts = costly.map(|(event, difference)| format!("{event} {}", signed(*difference)));
     texts.collect::<Vec<_>>().join(", ")
 }
