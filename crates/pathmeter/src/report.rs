@@ -42,7 +42,8 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     report.measure()?;
     report.apply_selection()?;
     let sections = report.sections()?;
-    let notes: Vec<String> = report.failures.iter().map(ToString::to_string).collect();
+    let notes: Vec<String> =
+        report.failures.iter().map(|failure| args.without_folders(failure)).collect();
     let page = report_page(&sections, &notes)
         .map_err(|error| Failure::System { doing: "writing the page", error: error.into() })?;
     if let Some(file) = file {

@@ -53,6 +53,14 @@ pub(crate) struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// A message for people elsewhere, to whom this machine's folders mean nothing.
+    pub(crate) fn without_folders(&self, message: &impl ToString) -> String {
+        let names = self.subjects.iter().filter_map(|path| Some((path, path.file_name()?)));
+        names.fold(message.to_string(), |text, (path, name)| {
+            text.replace(&*path.to_string_lossy(), &name.to_string_lossy())
+        })
+    }
+
     /// What is written and read.
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         let outputs = [("--output", Some(&*self.output))];

@@ -206,16 +206,18 @@ fn listed<'a>(changes: impl Iterator<Item = (&'a str, i64)>) -> String {
 }
 
 /// The function that a difference is in, for a sentence: the one that changed most in the same
-/// direction, and whether the difference is all in it.
+/// direction, and whether all or most of the difference is in it.
 pub(super) fn culprit(difference: &Difference) -> Option<String> {
     let total = difference.total;
     let same = |function: &&FunctionDifference| function.difference.signum() == total.signum();
     let function = difference.functions.iter().filter(same).find(|it| it.difference != 0)?;
     let changed = difference.functions.iter().filter(|it| it.difference != 0).count();
-    Some(if changed == 1 {
-        format!("in {}", function.name)
-    } else {
-        format!("most in {} ({})", function.name, signed(function.difference))
+    let FunctionDifference { name, difference, .. } = function;
+    let most = difference.unsigned_abs() > total.unsigned_abs() / 2;
+    Some(match (changed, most) {
+        (1, _) => format!("in {name}"),
+        (_, true) => format!("most in {name} ({})", signed(*difference)),
+        (_, false) => format!("the largest part in {name} ({})", signed(*difference)),
     })
 }
 
