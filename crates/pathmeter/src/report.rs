@@ -173,7 +173,7 @@ impl<'a> Report<'a> {
                         comparison,
                         explanations,
                         results: Vec::new(),
-                    })
+                    });
                 }
                 Input::Explanation(explain) => sections.push(PageSection::Explanation(explain)),
                 Input::Experiments(reports) => sections
@@ -228,7 +228,7 @@ impl<'a> Report<'a> {
             }
         }
         let results = measured.into_iter().map(|it| it.result).collect();
-        Ok(PageSection::Comparison { comparison, explanations, results })
+        Ok(PageSection::Comparison { comparison: Box::new(comparison), explanations, results })
     }
 
     fn history(&mut self, across: Vec<String>) -> Result<PageSection, Failure> {

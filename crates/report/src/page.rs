@@ -45,7 +45,7 @@ pub enum PageSection {
     /// Two subjects.
     Comparison {
         /// All paths.
-        comparison: Comparison,
+        comparison: Box<Comparison>,
         /// Differences of those that were recorded.
         explanations: Vec<Explain>,
         /// The results that were compared, if they are at hand.

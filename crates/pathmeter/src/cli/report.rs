@@ -20,8 +20,8 @@ Examples:
   pathmeter experiment --json > experiments.json
   pathmeter report experiments.json -o report.html      before and after beside the published
 
-Exit codes: 0 if the page is written, 2 if the subjects can't be compared, 3 if one of them, or one \
-of its paths, could not be measured or explained; the page has the rest.";
+Exit codes: 0 if the page is written, 2 if the subjects can't be compared, 3 if one of them, or \
+one of its paths, could not be measured or explained; the page has the rest.";
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]

@@ -34,7 +34,7 @@ pub(super) enum Input {
     /// A result.
     Result(Box<Measurement>),
     /// Two kernels, and what was recorded of their differences.
-    Comparison(Comparison, Vec<Explain>),
+    Comparison(Box<Comparison>, Vec<Explain>),
     /// A recording.
     Explanation(Box<Explain>),
     /// Experiments, judged.
@@ -92,7 +92,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
     let header = serde_json::from_slice::<Header>(bytes).ok();
     match header.and_then(|header| header.schema).as_deref() {
         Some(COMPARISON) => {
-            let comparison = read(bytes, COMPARISON)?;
+            let comparison: Box<Comparison> = read(bytes, COMPARISON)?;
             check_comparison(&comparison)?;
             Ok(Input::Comparison(comparison, Vec::new()))
         }
@@ -100,7 +100,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             let document: ExplainedComparison = read(bytes, EXPLAINED)?;
             check_comparison(&document.comparison)?;
             document.explanations.iter().try_for_each(checked)?;
-            Ok(Input::Comparison(document.comparison, document.explanations))
+            Ok(Input::Comparison(Box::new(document.comparison), document.explanations))
         }
         Some(EXPLAIN) => {
             let explain = read(bytes, EXPLAIN)?;

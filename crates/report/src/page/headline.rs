@@ -61,10 +61,10 @@ pub(super) fn step(path: &PathComparison, difference: Option<&Difference>) -> St
     let mut text = path.path.clone();
     if let Some(changed) = path.difference.filter(|difference| *difference != 0) {
         let unit = if path.unit == Unit::Clock { "steps of the clock" } else { "instructions" };
-        text += &format!(" {} {unit}", signed(changed));
+        text.extend([" ", &signed(changed), " ", unit]);
     }
     if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
-        text += &format!(" ({part})");
+        text.extend([" (", &part, ")"]);
     }
     if path.verdict == Verdict::ModeAppeared {
         text += ", at times";

@@ -32,7 +32,7 @@ pub(super) fn headline(result: &Measurement) -> String {
     let mut text = format!("{} measured on {name}", counted(count(Status::Ok)));
     let rest = [(failed, "failed"), (unsupported, "unsupported")];
     for (number, word) in rest.into_iter().filter(|(number, _)| *number > 0) {
-        text += &format!(", {number} {word}");
+        text.extend([", ", &number.to_string(), " ", word]);
     }
     text + "."
 }
@@ -115,7 +115,8 @@ fn details(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Opt
         html.add(&explanation(explain, data));
     }
     if let Some(estimate) = path.estimate.as_ref().filter(|estimate| estimate.values.len() > 1) {
-        html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Exact values, the most frequent first</caption>");
+        html.raw("<div class=\"scroll\"><table class=\"small\">");
+        html.raw("<caption>Exact values, the most frequent first</caption>");
         html.headings(&["#value", "#samples", "#share"]).raw("<tbody>");
         let mut values: Vec<&ValueCount> = estimate.values.iter().collect();
         values.sort_by_key(|value| Reverse(value.count));

@@ -20,15 +20,12 @@ const MOST_NAMED: usize = 3;
 /// The table of functions and the flame graph.
 pub(super) fn explanation(explain: &Explain, data: &mut Data) -> Html {
     let mut html = Html::default();
-    match (&explain.new, &explain.difference) {
-        (Some(new), Some(difference)) => {
-            html.add(&differing(&explain.base, new, difference));
-            html.add(&graph(data.difference(difference), true));
-        }
-        _ => {
-            html.add(&profile(&explain.base));
-            html.add(&graph(data.window(&explain.base.window), false));
-        }
+    if let (Some(new), Some(difference)) = (&explain.new, &explain.difference) {
+        html.add(&differing(&explain.base, new, difference));
+        html.add(&graph(data.difference(difference), true));
+    } else {
+        html.add(&profile(&explain.base));
+        html.add(&graph(data.window(&explain.base.window), false));
     }
     html
 }

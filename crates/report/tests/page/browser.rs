@@ -142,7 +142,8 @@ fn a_row_opens_and_its_call_tree_is_drawn_and_zoomed() {
 fn a_table_sorts_and_filters() {
     let script = "const names = () => shown(all('tbody > tr:first-child .open', one('.paths')))
             .map((it) => it.textContent).join(' ');
-        const heading = (name) => all('.paths > thead button').find((it) => it.textContent === name);
+        const heading = (name) =>
+            all('.paths > thead button').find((it) => it.textContent === name);
         see(names());
         heading('base').click(); see(names());
         heading('base').click(); see(names() + ' ' + heading('base').parentElement.ariaSort);
@@ -180,7 +181,8 @@ fn the_heat_map_is_relative_to_any_kernel_and_opens_differences() {
         see(all('.heat button[tabindex=\"0\"]').length);
         document.activeElement.click();
         const dialog = one('dialog');
-        see(dialog.open + ' ' + one('h2', dialog).textContent + ' ' + all('p', dialog)[1].textContent);
+        const change = all('p', dialog)[1].textContent;
+        see(dialog.open + ' ' + one('h2', dialog).textContent + ' ' + change);
         see(all('tbody tr', dialog).map((it) => it.textContent).join(' '));
         one('.close', dialog).click(); see(dialog.open);
         const input = one('.history input');

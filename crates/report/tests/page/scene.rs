@@ -100,7 +100,7 @@ pub(crate) fn comparison() -> PageSection {
     let explain =
         |path, base, new| Explain::new(window(path, "base", base), Some(window(path, "new", new)));
     let explanations = vec![explain("switch.yield", 3000, 3034), explain("file.stat", 900, 880)];
-    PageSection::Comparison { comparison, explanations, results }
+    PageSection::Comparison { comparison: Box::new(comparison), explanations, results }
 }
 
 /// Three kernels, measured differently.
