@@ -179,4 +179,5 @@ cargo:
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
 .PHONY: help run test lint fuzz page-test soak names chaos examples bench portability \
-	portability-short portability-of oldest-rust witness witness-pmu install kernels fixtures cargo
+	portability-short portability-of oldest-rust witness witness-pmu install kernels fixtures \
+	cargo

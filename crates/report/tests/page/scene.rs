@@ -117,7 +117,7 @@ pub(crate) fn history() -> PageSection {
 pub(crate) fn experiment() -> PageSection {
     let text = include_str!("../../../../experiments/ioperm-2004.toml");
     let mut experiment = Experiment::parse(text).unwrap();
-    experiment.title = HOSTILE.to_owned();
+    HOSTILE.clone_into(&mut experiment.title);
     PageSection::Experiment(Box::new(ExperimentReport::new(experiment, Observed::default())))
 }
 
