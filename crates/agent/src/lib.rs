@@ -18,6 +18,7 @@ mod agent;
 mod command;
 mod condition;
 mod facts;
+mod filter;
 mod guest;
 mod pause;
 mod plan;

@@ -19,13 +19,7 @@ use pathmeter_wire::{
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
-use crate::{
-    condition::{self, Filter},
-    guest, pause,
-    port::Port,
-    start,
-    trouble::Trouble,
-};
+use crate::{condition, filter::Filter, guest, pause, port::Port, start, trouble::Trouble};
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
 const NOT_EXECUTED: usize = 127;

@@ -13,7 +13,7 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::{condition::Filter, trouble::Trouble};
+use crate::{filter::Filter, trouble::Trouble};
 
 /// The memory.
 pub(crate) struct SharedReport {

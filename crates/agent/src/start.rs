@@ -15,7 +15,7 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    command, condition::Filter, guest, port::Port, shared::SharedReport, spent::Spent,
+    command, filter::Filter, guest, port::Port, shared::SharedReport, spent::Spent,
     trouble::Trouble,
 };
 

@@ -43,7 +43,8 @@ pub use measurement::{
 };
 pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
-    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement, parse_path,
+    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, is_document,
+    parse_measurement, parse_path,
 };
 pub use pathmeter_trace::RowKind;
 pub use program::{

@@ -10,7 +10,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 use thiserror::Error;
 
-use crate::{Estimate, GuestReport, Measurement, PathResult, RunInconsistency, Status, Unit};
+use crate::{
+    Comparison, Estimate, GuestReport, Measurement, PathResult, RunInconsistency, Status, Summary,
+    Unit,
+};
 
 /// Largest result file read, in bytes. A full result of all paths takes about half a mebibyte.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
@@ -188,6 +191,35 @@ pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
         serde_json::from_slice(bytes).map_err(|e| unreadable(&e, Document::Result))?;
     check_paths(std::slice::from_ref(&path), clock)?;
     Ok(path)
+}
+
+/// Checks a comparison that came from a file: its bounds, that no path is there twice, and that
+/// differences and summary are those of its paths.
+///
+/// # Errors
+/// Any [`ParseError`] but those of reading.
+pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
+    bounded("paths", comparison.paths.len(), MAX_PATHS)?;
+    let mut seen = HashSet::new();
+    for path in &comparison.paths {
+        bounded("a path's name, in bytes", path.path.len(), MAX_NAME_BYTES)?;
+        if !seen.insert(path.path.as_str()) {
+            return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
+        }
+        let difference = path
+            .base
+            .zip(path.new)
+            .and_then(|(base, new)| i64::try_from(i128::from(new) - i128::from(base)).ok());
+        if path.difference.is_some() && path.difference != difference {
+            let field = format!("difference of {}", quoted(&path.path));
+            return Err(ParseError::Field { field, what: "is not new less base".to_owned() });
+        }
+    }
+    if comparison.summary == Summary::of(&comparison.paths) {
+        return Ok(());
+    }
+    let what = "is not that of the paths".to_owned();
+    Err(ParseError::Field { field: "summary".to_owned(), what })
 }
 
 /// Reads a document of the kind `wanted`; nothing of what it contains has been checked.

@@ -5,6 +5,7 @@ mod cpu;
 mod formats;
 mod history;
 mod own;
+mod report;
 mod settings;
 mod symbols;
 
@@ -26,6 +27,7 @@ pub(crate) use self::history::{
     ShowArgs,
 };
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::report::ReportArgs;
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;
 use crate::destination::Named;
@@ -191,6 +193,8 @@ pub(crate) enum Verb {
     Bisect(BisectArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
+    /// Write results, comparisons or experiments as one page of HTML that opens offline
+    Report(ReportArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?

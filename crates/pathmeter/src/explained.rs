@@ -4,7 +4,7 @@
 use pathmeter_model::{Comparison, Verdict};
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::ExplainOutput;
 use crate::explain;
@@ -21,7 +21,7 @@ const CHANGED: [Verdict; 4] =
     [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
 /// The name and version of the document.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 enum ExplainedSchema {
     /// The only version so far.
     #[serde(rename = "pathmeter.explained-comparison/1")]
@@ -29,14 +29,14 @@ enum ExplainedSchema {
 }
 
 /// Two kernels, path by path, and where the differences are.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExplainedComparison {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExplainedComparison {
     /// Always `pathmeter.explained-comparison/1`.
     schema: ExplainedSchema,
     /// All paths.
-    comparison: Comparison,
+    pub(crate) comparison: Comparison,
     /// One for each path that changed and has windows to record, in the comparison's order.
-    explanations: Vec<Explain>,
+    pub(crate) explanations: Vec<Explain>,
 }
 
 /// Puts the comparison out, and explains every path that changed and has windows: all in one guest
@@ -86,7 +86,8 @@ pub(crate) fn deliver(
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 
-fn changed<'a>(
+/// The paths that are explained, as far as they have windows to record.
+pub(crate) fn changed<'a>(
     comparison: &'a Comparison,
     windows: &'a [PointWindow],
 ) -> impl Iterator<Item = RecordablePath<'a>> {

@@ -72,6 +72,16 @@ pub(crate) enum Failure {
     /// The two sides differ in more than the kernel.
     #[error("BASE and NEW were measured differently:{}", listed(.0))]
     Incomparable(Vec<ConfigurationDifference>),
+    /// Two subjects of a report differ in more than the kernel.
+    #[error("{base} and {new} were measured differently:{}", listed(.differences))]
+    Unlike {
+        /// The first subject's name.
+        base: String,
+        /// The other's.
+        new: String,
+        /// In what.
+        differences: Vec<ConfigurationDifference>,
+    },
     /// A kernel can't be measured.
     #[error("{}{error}", prefix(.subject, .error))]
     Kernel {
@@ -102,6 +112,14 @@ pub(crate) enum Failure {
     /// A history can't be used.
     #[error(transparent)]
     History(#[from] pathmeter_history::HistoryError),
+    /// A document other than a result can't be used.
+    #[error("{}: {what}", .path.display())]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
@@ -217,7 +235,7 @@ impl Failure {
     /// The exit code that it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } | Self::Incomparable(_) => Exit::Usage,
+            Self::Usage { .. } | Self::Incomparable(_) | Self::Unlike { .. } => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Unmeasured,
         }
@@ -229,6 +247,9 @@ impl Failure {
             Self::Usage { help, .. } => Some(help),
             Self::Incomparable(_) => {
                 Some("measure both alike, or compare them all the same with --across")
+            }
+            Self::Unlike { .. } => {
+                Some("measure all alike, or show them together all the same with --across")
             }
             Self::Kernel { error, .. } | Self::Host(error) => error.help(),
             Self::File { doing: "writing", error, path } => Some(match error.kind() {

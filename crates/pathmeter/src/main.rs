@@ -35,6 +35,7 @@ mod probes;
 mod program;
 mod progress;
 mod recording;
+mod report;
 mod results;
 mod run;
 mod seccomp;
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args, &screen),
         Verb::Bisect(args) => bisect::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
+        Verb::Report(args) => report::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
         Verb::Settings(args) => settings::run(args, &screen),

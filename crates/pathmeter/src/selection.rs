@@ -47,7 +47,8 @@ impl Selection {
         self.0.iter().any(|matcher| pattern(matcher) == name)
     }
 
-    fn holds(&self, name: &str) -> bool {
+    /// Whether this path is selected.
+    pub(crate) fn holds(&self, name: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|matcher| matcher.matches(name))
     }
 }

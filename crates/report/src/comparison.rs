@@ -124,7 +124,7 @@ pub(crate) fn row(path: &PathComparison, marked: bool, floor: bool, shown: Place
 }
 
 /// A difference, or its percentage, as the bound that it is.
-fn change(path: &PathComparison, text: &str) -> String {
+pub(crate) fn change(path: &PathComparison, text: &str) -> String {
     match (path.base_at_least, path.new_at_least) {
         _ if text.is_empty() || path.difference == Some(0) => text.to_owned(),
         (false, false) => text.to_owned(),

@@ -1,4 +1,4 @@
-//! Results and comparisons as text for a terminal.
+//! Results and comparisons as text for a terminal, and as pages for a browser.
 //!
 //! Every function is pure and returns the text, ending in a newline; the caller decides where it
 //! goes, whether it may be coloured and how wide it may be ([`Style`]). Counts are printed whole
@@ -14,6 +14,7 @@ mod format;
 mod history;
 mod measurement;
 mod number;
+mod page;
 mod paths;
 mod program;
 mod settings;
@@ -29,6 +30,7 @@ pub use explain::{
 pub use format::{Format, Judged, Outcome};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measurement::measurement_table;
+pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
 pub use settings::settings_table;

@@ -55,7 +55,9 @@ pub use difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
 };
-pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
+pub use document::{
+    Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
+};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
 pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};

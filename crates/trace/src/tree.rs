@@ -65,6 +65,31 @@ pub struct Counts {
     pub rep_bytes: u64,
 }
 
+impl Counts {
+    /// The largest of its numbers.
+    pub(crate) fn largest(&self) -> u64 {
+        let Self {
+            instructions,
+            user_instructions,
+            clock,
+            loads,
+            stores,
+            bytes_loaded,
+            bytes_stored,
+            split_accesses,
+            taken_branches,
+            indirect_branches,
+            returns,
+            rep_iterations,
+            rep_bytes,
+        } = *self;
+        let executed = instructions.max(user_instructions).max(clock).max(split_accesses);
+        let accessed = loads.max(stores).max(bytes_loaded).max(bytes_stored);
+        let branched = taken_branches.max(indirect_branches).max(returns);
+        executed.max(accessed).max(branched).max(rep_iterations).max(rep_bytes)
+    }
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.instructions += other.instructions;

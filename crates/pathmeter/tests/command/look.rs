@@ -13,7 +13,7 @@ fn help_teaches_with_examples_and_exit_codes() {
 
 #[test]
 fn every_verb_has_help_and_says_nothing_else() {
-    for verb in ["paths", "measure", "compare", "doctor", "completions", "man"] {
+    for verb in ["paths", "measure", "compare", "report", "doctor", "completions", "man"] {
         let ran = Scene::new().run(&[verb, "--help"]);
         assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""), "{verb}");
         assert!(ran.stdout.contains("Usage: pathmeter"), "{verb}");
@@ -112,6 +112,7 @@ fn manual_pages_are_written_one_a_verb() {
         "measure",
         "new-probe",
         "paths",
+        "report",
         "run",
         "settings",
         "symbols",

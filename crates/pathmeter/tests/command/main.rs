@@ -19,5 +19,6 @@ mod limits;
 mod look;
 mod new_probe;
 mod output;
+mod report;
 mod results;
 mod scene;
