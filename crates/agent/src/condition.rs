@@ -28,8 +28,8 @@ const NO_MODULES: [&[u8]; 2] = [b"cgroup", b"lsm"];
 
 /// Parameters that x86 kernels look for themselves, and then hand to pid 1 all the same (Linux
 /// `arch/x86/kernel/cpu/bugs.c`, `arch/x86/mm/pti.c`, `arch/x86/kernel/fpu/init.c`,
-/// `arch/x86/boot/compressed/kaslr.c`, `arch/x86/kernel/head64.c`). Of a value that they do not take
-/// they print a line, which the host reads.
+/// `arch/x86/boot/compressed/kaslr.c`, `arch/x86/kernel/head64.c`). Of a value that they do not
+/// take they print a line, which the host reads.
 const LOOKED_FOR: [&[u8]; 16] = [
     b"spectre_v2",
     b"nospectre_v2",

@@ -260,9 +260,10 @@ mod tests {
     /// were: a change is one more migration.
     #[test]
     fn migrations_are_only_ever_added() {
-        let known = ["a161a46fed92ec80"];
-        let hash = |sql: &str| -> String {
-            Sha256::digest(sql)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        let known = [0xa161_a46f_ed92_ec80];
+        let hash = |sql: &str| {
+            let first = Sha256::digest(sql)[..8].try_into().unwrap();
+            u64::from_be_bytes(first)
         };
         assert_eq!(MIGRATIONS.map(hash), known);
         assert_eq!(i64::try_from(known.len()), Ok(SCHEMA_VERSION));

@@ -125,7 +125,9 @@ mod tests {
             let entries: Vec<(usize, i64)> =
                 entries.into_iter().map(|(gap, part)| (gap as usize, part)).collect();
             let mut layout = Layout::default();
-            entries.iter().for_each(|&(gap, part)| layout.push(gap, part));
+            for &(gap, part) in &entries {
+                layout.push(gap, part);
+            }
             prop_assert_eq!(read_layout(layout.bytes()), Some(entries));
         }
 

@@ -8,8 +8,8 @@ use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
 use pathmeter_model::{
-    Configuration, Measurement, PathResult, ResultSchema, Status, Subject, Unit, Verdict, compare,
-    differences,
+    Configuration, Measurement, PathResult, ResultSchema, Status, Subject, Threshold, Unit,
+    Verdict, compare, differences,
 };
 use proptest::prelude::*;
 
@@ -59,6 +59,7 @@ fn result(name: &str, samples: &[u64]) -> Measurement {
         image_sha256: format!("{:064x}", samples.iter().sum::<u64>()),
         release: Some(name.into()),
         command_line: "quiet".into(),
+        condition: String::new(),
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
@@ -75,7 +76,14 @@ fn result(name: &str, samples: &[u64]) -> Measurement {
         PathResult::ok("syscall.getppid", INSTRUCTIONS, &[vec![330; 40]], vec![]),
     ];
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
 }
 
 fn failing(name: &str) -> Measurement {
@@ -249,7 +257,9 @@ fn two_writers_at_once_lose_nothing() {
     let store = Store::open(&file).unwrap();
     let kept = store.results(None).unwrap();
     assert_eq!(kept.len(), 40);
-    kept.iter().for_each(|it| drop(store.document(it.number).unwrap()));
+    for it in &kept {
+        store.document(it.number).unwrap();
+    }
 }
 
 /// Does everything with a file that can be done; any answer is one.
@@ -328,7 +338,7 @@ proptest! {
             .windows(2)
             .enumerate()
             .filter_map(|(at, pair)| {
-                let comparison = compare(&pair[0], &pair[1], Default::default());
+                let comparison = compare(&pair[0], &pair[1], Threshold::default());
                 let path = &comparison.paths[0];
                 let differs = path.verdict != Verdict::Same;
                 differs.then_some((at as u64 + 2, Some(path.verdict), path.difference))

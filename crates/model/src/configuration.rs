@@ -100,7 +100,7 @@ impl Configuration {
     fn may_differ(&self, new: &Self, field: &str) -> bool {
         match field {
             "qemu" => self.portable && new.portable,
-            // What a kernel is measured under is part of its name, as the kernel is: one may differ.
+            // What a kernel is measured under is part of its name, as the kernel is.
             "condition" => self.image_sha256 == new.image_sha256,
             "firmware_sha256" => self.firmware_sha256.is_none() || new.firmware_sha256.is_none(),
             _ => false,

@@ -1,4 +1,4 @@
-//! The document of a kernel's settings, `pathmeter.settings/1`: what each costs against the default.
+//! The document of a kernel's settings, `pathmeter.settings/1`: what each costs.
 
 use std::collections::{BTreeMap, HashMap};
 

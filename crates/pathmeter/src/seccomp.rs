@@ -59,7 +59,7 @@ pub(crate) fn program(file: &str) -> Result<Vec<u8>, String> {
     profile.program().map_err(|what| format!("{file}: {what}"))
 }
 
-/// A profile: what the OCI runtime specification has, or what Docker and Podman read, which is more.
+/// A profile: what the OCI runtime specification has, or what Docker and Podman read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Profile {

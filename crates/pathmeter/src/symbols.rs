@@ -52,7 +52,10 @@ pub(crate) fn run(args: &SymbolsArgs, screen: &Screen) -> Result<Exit, Failure> 
         let functions = functions.iter().map(|name| function(&finder, name)).collect();
         output::print(&output::json(&Symbols { schema: "pathmeter.symbols/1", functions })?)?;
     } else {
-        let lines: String = functions.iter().map(|name| format!("{name}\n")).collect();
+        let mut lines = functions.join("\n");
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
         output::print(lines.as_bytes())?;
     }
     let missing = |name: &&String| {

@@ -96,8 +96,7 @@ pub(crate) fn refused(
 }
 
 /// Where a kernel's functions are listed.
-const WHERE: &str = "`pathmeter symbols KERNEL` lists its functions; those of modules are not among \
-                     them";
+const WHERE: &str = "`pathmeter symbols KERNEL` lists its functions, but for those of modules";
 
 /// What to try instead of the point that the kernel does not have.
 fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
@@ -115,17 +114,20 @@ pub(crate) fn close_functions(
 ) -> String {
     let functions: Vec<&str> = finder.functions().collect();
     let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
-    let mut words = String::new();
-    if !close.is_empty() {
-        words = format!("did you mean {}? ", close.join(", "));
-    }
-    if let (Some(name), false) = (missing.first(), looked_up) {
-        words += &format!(
+    let meant = match &close[..] {
+        [] => String::new(),
+        close => format!("did you mean {}? ", close.join(", ")),
+    };
+    let inlined = match (missing.first(), looked_up) {
+        (Some(name), false) => format!(
             "if the compiler inlined it, `pathmeter symbols KERNEL {name} --vmlinux FILE` names \
              the functions that hold it; "
-        );
-    }
-    words + "`pathmeter symbols KERNEL` lists all; those of modules are not among them"
+        ),
+        _ => String::new(),
+    };
+    format!(
+        "{meant}{inlined}`pathmeter symbols KERNEL` lists all; those of modules are not among them"
+    )
 }
 
 /// Which functions hold the one with this name, if it was inlined and `debug` knows.

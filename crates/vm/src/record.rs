@@ -244,7 +244,7 @@ pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
 /// The same if the cache has them; no guest is started, and nobody else's is waited for.
 pub fn cached_symbols(request: &Request<'_>) -> Option<Vec<u8>> {
     let caller = request.caller("asking the kernel again");
-    request.cache?.find(&symbols_key(request), caller, &|entry: Entry| entry.bytes(most_symbols()))
+    request.cache?.find(&symbols_key(request), caller, |entry: Entry| entry.bytes(most_symbols()))
 }
 
 fn most_symbols() -> usize {

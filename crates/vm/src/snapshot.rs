@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn other_content_is_no_snapshot() {
-        let unbounded = [&(MAX_ABOUT + 1).to_le_bytes()[..], &[0; MAX_ABOUT as usize + 1]].concat();
+        let unbounded =
+            [(MAX_ABOUT + 1).to_le_bytes().to_vec(), vec![0; MAX_ABOUT as usize + 1]].concat();
         let unreadable = [&2_u32.to_le_bytes()[..], b"{}stream"].concat();
         for content in [&unbounded, &unreadable] {
             assert!(Snapshot::open(entry(content)).unwrap().is_none());

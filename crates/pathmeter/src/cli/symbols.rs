@@ -25,7 +25,7 @@ pub(crate) struct SymbolsArgs {
     /// Its vmlinux with debug information: names the functions that hold an inlined one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
-    /// Start no guest: print nothing if the cache does not have them yet, as shells' completions want
+    /// Start no guest: print nothing if the cache does not have them yet, for completions
     #[arg(long, conflicts_with = "no_cache")]
     pub(crate) cached: bool,
     /// Print JSON (pathmeter.symbols/1) with addresses, instead of names

@@ -1,4 +1,5 @@
-//! libseccomp, loaded when it is needed: of its interface (`seccomp.h`) what making a program takes.
+//! libseccomp, loaded when it is needed: what making a program takes of its interface
+//! (`seccomp.h`).
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fs::File;

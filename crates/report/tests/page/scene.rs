@@ -38,7 +38,7 @@ pub(crate) fn result(release: &str, costs: [u64; 3]) -> Measurement {
         Subject { kind: SubjectKind::KernelImage, name: format!("vmlinuz-{release}{HOSTILE}") };
     let configuration = configuration(release, 2);
     let notes = vec![HOSTILE.to_owned()];
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes }
+    Measurement { schema: ResultSchema::V1, subject, configuration, guest: None, paths, notes }
 }
 
 /// A window in which `finish_task_switch` executes what is not in the others.

@@ -5,9 +5,9 @@ use crate::Settings;
 
 /// The CPU on which QEMU and Bochs agree, as QEMU's text: what both interpreters have of the
 /// profile `plain`. Bochs 2.7 reports no feature of CPUID's leaf 7 for a CPU that is put together
-/// (`erms`, `smap`, `fsgsbase` and so on); what it has and QEMU lacks, no kernel uses in a path. Nor
-/// does it report a third level of cache (leaf 0x80000006), for which glibc looks at a program's
-/// start.
+/// (`erms`, `smap`, `fsgsbase` and so on); what it has and QEMU lacks, no kernel uses in a path.
+/// Nor does it report a third level of cache (leaf 0x80000006), which glibc asks for as a program
+/// starts.
 pub const WITNESS_CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
     model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,l3-cache=off,\
     3dnow=on,3dnowext=on,acpi=on,aes=on,apic=on,avx=on,clflush=on,cmov=on,cx16=on,cx8=on,de=on,\

@@ -61,8 +61,8 @@ pub enum Look {
     Top,
     /// The same, which is where it returns to. That is a place to stop at, too.
     ReturnAddress,
-    /// Nothing; an interrupt's entry, at whose first instruction Bochs does not stop, since it looks
-    /// for breakpoints after instructions and exceptions only. So it stops at the second.
+    /// Nothing; an interrupt's entry. Bochs looks for breakpoints after instructions and exceptions
+    /// only, so it does not stop at its first instruction, but at the second.
     Interrupt,
 }
 
