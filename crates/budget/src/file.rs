@@ -165,11 +165,14 @@ impl Reader {
             let what = "`expires` is a day such as 2027-03-31, without a time";
             return Err(BudgetError::new(self.line(expires), what.to_owned()));
         };
+        let expires = day(date).ok_or_else(|| {
+            BudgetError::new(self.line(expires), format!("there is no day {date}"))
+        })?;
         Ok(Acceptance {
             paths: self.pattern(path)?,
             line: self.line(path),
             reason: reason.get_ref().clone(),
-            expires: Date { year: date.year, month: date.month, day: date.day },
+            expires,
         })
     }
 
@@ -248,6 +251,13 @@ impl fmt::Display for Increase {
             }
         }
     }
+}
+
+/// A day as TOML has it.
+fn day(date: &toml::value::Date) -> Option<Date> {
+    let year = i16::try_from(date.year).ok()?;
+    let (month, day) = (i8::try_from(date.month).ok()?, i8::try_from(date.day).ok()?);
+    Date::new(year, month, day).ok()
 }
 
 #[cfg(test)]

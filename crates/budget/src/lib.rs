@@ -10,7 +10,7 @@ mod date;
 mod file;
 mod judge;
 
-pub use date::Date;
+pub use date::{Date, today};
 pub use file::{BudgetError, MAX_BYTES, parse_budget};
 
 use pathmeter_trace::Event;

@@ -25,7 +25,7 @@ impl Limited {
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| Failure::File { doing: "reading", path: path.to_owned(), error })?;
         let budget = parse_budget(&bytes).map_err(|error| refused(path, &error))?;
-        let today = Date::today();
+        let today = pathmeter_budget::today();
         for (line, paths, expired) in budget.expired(today) {
             screen.note(&format!(
                 "{}:{line}: {paths} is accepted no longer: that expired after {expired}",
