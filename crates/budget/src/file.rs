@@ -165,7 +165,7 @@ impl Reader {
             let what = "`expires` is a day such as 2027-03-31, without a time";
             return Err(BudgetError::new(self.line(expires), what.to_owned()));
         };
-        let expires = day(date).ok_or_else(|| {
+        let expires = day(*date).ok_or_else(|| {
             BudgetError::new(self.line(expires), format!("there is no day {date}"))
         })?;
         Ok(Acceptance {
@@ -254,7 +254,7 @@ impl fmt::Display for Increase {
 }
 
 /// A day as TOML has it.
-fn day(date: &toml::value::Date) -> Option<Date> {
+fn day(date: toml::value::Date) -> Option<Date> {
     let year = i16::try_from(date.year).ok()?;
     let (month, day) = (i8::try_from(date.month).ok()?, i8::try_from(date.day).ok()?);
     Date::new(year, month, day).ok()
