@@ -64,12 +64,12 @@ fn runs_of_a_program_of_ones_own_are_compared_by_their_sums() {
     assert!(!other("wrote other text"), "{}", ran.stdout);
     // The sums differ by what depends on the kernel's lists of pages and objects, which are filled
     // differently; how much depends on where memory lies, and so on the length of a path. By row:
-    // what depends on no such list is equal in each run.
-    for row in ["user code", "write (32-bit)"] {
+    // what depends on no such list is equal, but where a tick comes in one of the two only.
+    for (row, least) in [("user code", 7), ("getppid (32-bit)", 6), ("write (32-bit)", 5)] {
         let line = ran.stdout.lines().find(|line| line.starts_with(row));
         let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
-        let [.., difference, "7", "of", "7"] = words[..] else { panic!("{}", ran.stdout) };
-        assert_eq!(difference, "0", "{row}");
+        let [.., equal, "of", "7"] = words[..] else { panic!("{}", ran.stdout) };
+        assert!(equal.parse::<u32>().unwrap() >= least, "{}", ran.stdout);
     }
 }
 
