@@ -12,8 +12,10 @@ BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc \
-	xz-utils:xz libelf-dev libssl-dev
+	xz-utils:xz libelf-dev libssl-dev git:git
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
+# The report's page is tried in a browser: 350 MB, which no other test needs.
+PAGE_PACKAGES := $(BUILD_PACKAGES) chromium:chromium
 # libFuzzer is C++.
 FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
 LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
@@ -28,8 +30,9 @@ VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	panics-in-stat hangs-in-stat bare lfence popf lock four-lines div moved-entry segment-load \
 	wrmsr split-line indirect-call clflush two-pages softirq-tick
 
-SCRIPTS := .ci/run scripts/*.sh bench/run.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
-	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/*
+SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
+	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \
+	examples/*.sh
 
 # Where the lab kernel's tests are built.
 LAB_OUT := $(abspath $(or $(CARGO_TARGET_DIR),target))/lab
@@ -53,11 +56,17 @@ ROOTS := $(CACHE)/roots
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-run: cargo kernels ## compare two real kernels, run the experiments; gets what is missing
+# Where `make run` leaves its report.
+REPORT := $(abspath $(or $(CARGO_TARGET_DIR),target))/report.html
+
+run: cargo kernels ## compare two real kernels, run the experiments, write a report
 	@scripts/packages.sh $(RUN_PACKAGES)
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- experiment
+	@$(CARGO) run --release --locked --quiet -p pathmeter -- report \
+		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb -o $(REPORT)
+	@echo 'The comparison as a page, with the functions that changed: $(REPORT)'
 
 test: cargo fixtures ## all tests, on kernels that it fetches and builds first
 	$(CARGO) test --locked --workspace --tests \
@@ -84,10 +93,15 @@ fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=
 	@scripts/packages.sh $(FUZZ_PACKAGES)
 	fuzz/run.sh $(FUZZ_SECONDS)
 
+page-test: cargo ## the report's page in headless Chromium, which it installs
+	@scripts/packages.sh $(PAGE_PACKAGES)
+	PATHMETER_PAGE_TEST=1 $(CARGO) test --locked -p pathmeter-report --test page
+
 soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
 	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests \
 		-- --skip chaos::
+	$(MAKE) --no-print-directory page-test
 	$(MAKE) --no-print-directory chaos
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) soak
 	$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_FUZZ_SECONDS)
@@ -165,5 +179,6 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz soak names chaos examples bench portability portability-short \
-	portability-of oldest-rust witness witness-pmu install kernels fixtures cargo
+.PHONY: help run test lint fuzz page-test soak names chaos examples bench portability \
+	portability-short portability-of oldest-rust witness witness-pmu install kernels fixtures \
+	cargo

@@ -36,6 +36,8 @@ struct counts {
 	uint64_t surplus;	/* of these, those of string instructions beyond one each */
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
+	uint64_t checks;	/* steps in which a string instruction only saw that it is done */
+	uint64_t faults;	/* instructions begun or fetched, not executed: in no step */
 	uint64_t user;		/* instructions of a program's, in totals() only */
 };
 
@@ -44,6 +46,7 @@ struct repeat {
 	const void *instruction;
 	uint64_t next;		/* what the counters say before that */
 	uint64_t bytes;		/* that it moves each time, if that is known before */
+	bool checks;		/* its check, the last step, is counted */
 };
 
 /* What was executed in a block of the kernel's code, for one row. */
@@ -68,13 +71,13 @@ struct frame {
 	struct cell early[MOST_EARLY];	/* until the frame has a name */
 };
 
-enum origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
+enum task_origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
 
 enum { MOST_FRAMES = 16, MOST_TASKS = 1 << 15, MOST_ROWS = 1 << 12 };
 
 struct task {
 	uint64_t id;		/* where the kernel keeps its stack pointer */
-	enum origin origin;
+	enum task_origin origin;
 	bool in_user;		/* its own code is a program's */
 	unsigned int depth;
 	struct counts user, kernel;	/* of its own code */
@@ -93,7 +96,7 @@ struct row {
 
 /* What the counters say at a boundary. */
 struct reading {
-	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines;
+	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, checks;
 };
 
 static struct {
@@ -120,6 +123,7 @@ static void lose(enum lost why)
 		account.lost = why;
 }
 
+#include "kernel_windows.h"
 #include "cells.h"
 
 static void add(struct counts *to, const struct counts *more)
@@ -128,6 +132,8 @@ static void add(struct counts *to, const struct counts *more)
 	to->surplus += more->surplus;
 	to->string_bytes += more->string_bytes;
 	to->lines += more->lines;
+	to->checks += more->checks;
+	to->faults += more->faults;
 }
 
 static void take(struct counts *from, const struct counts *less)
@@ -136,6 +142,8 @@ static void take(struct counts *from, const struct counts *less)
 	from->surplus -= less->surplus;
 	from->string_bytes -= less->string_bytes;
 	from->lines -= less->lines;
+	from->checks -= less->checks;
+	from->faults -= less->faults;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -144,7 +152,7 @@ static void enter_row(enum row_kind kind, uint32_t id, uint64_t calls, const str
 {
 	size_t at = (kind * 2654435761u + id * 40503u) % MOST_ROWS;
 
-	if (!calls && !counts->steps)
+	if (!calls && !counts->steps && !counts->faults)
 		return;
 	while (account.rows[at].used &&
 	       (account.rows[at].kind != kind || account.rows[at].id != id))
@@ -258,6 +266,7 @@ static void settle(const struct reading *now)
 		.surplus = now->surplus - account.last.surplus,
 		.string_bytes = now->string_bytes - account.last.string_bytes,
 		.lines = now->lines - account.last.lines,
+		.checks = now->checks - account.last.checks,
 	};
 
 	account.last = *now;
@@ -340,15 +349,28 @@ static struct frame *top(enum row_kind kind)
 	return frame && frame->kind == kind ? frame : NULL;
 }
 
+/* What the frame on top interrupted. */
+static struct counts *below_top(struct task *task)
+{
+	if (task->depth > 1)
+		return &task->frames[task->depth - 2].counts;
+	return task->in_user ? &task->user : &task->kernel;
+}
+
 /* The instruction that led to the frame on top was begun, and not executed. */
 static void undo(void)
 {
 	struct task *task = account.current;
 	struct frame *frame = &task->frames[task->depth - 1];
-	struct counts *below = task->depth > 1 ? &frame[-1].counts :
-			       task->in_user ? &task->user : &task->kernel;
+	struct counts *below = below_top(task);
+	bool user = task->depth == 1 && task->in_user;
+	const struct counts undone = {
+		.steps = 1, .surplus = frame->repeating, .user = user && !frame->repeating,
+		.string_bytes = frame->repeating ? frame->repeat.bytes : 0,
+	};
 
 	below->steps--;
+	below->faults++;
 	below->surplus -= frame->repeating;
 	if (frame->repeating) {
 		below->string_bytes -= frame->repeat.bytes;
@@ -357,10 +379,11 @@ static void undo(void)
 	undo_block(task, frame);
 	account.faults++;
 	account.undone_surplus += frame->repeating;
-	if (task->depth == 1 && task->in_user) {
+	if (user) {
 		account.user_faults++;
 		account.undone_user_surplus += frame->repeating;
 	}
+	undo_in_windows(frame->number, &undone);
 }
 
 /* Ends the frame on top; a string instruction below goes on in `repeat`. */

@@ -111,6 +111,7 @@ static void note_region(uint32_t name, bool begins)
 {
 	unsigned int at = 0;
 
+	count_region(name, begins);
 	if (begins && cells.open_count < MOST_OPEN)
 		cells.open[cells.open_count++] = name;
 	if (begins)
@@ -167,6 +168,8 @@ static void undo_block(struct task *task, const struct frame *top)
 	for (unsigned int i = 0; i < cells.open_count; i++) {
 		cell.kind = REGION_OF_PROGRAM;
 		cell.id = cells.open[i];
+		if (began_since(cell.id, top->number))
+			continue;
 		cell.block = task->depth > 1 || !task->in_user ? top->block_below : USER_CODE;
 		add_cell(&cell);
 	}

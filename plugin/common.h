@@ -157,6 +157,17 @@ static enum marker marker(const uint8_t *bytes, size_t length)
 	return value >> 8 & 0xff;
 }
 
+/*
+ * The instruction after a path marker loads a byte of a page, as far from its beginning as the
+ * path's index; NO_PATH: the last one has ended (crates/probes/src/clock.rs).
+ */
+enum { NO_PATH = 0xfff };
+
+static inline uint64_t path_of(uint64_t address)
+{
+	return address & 0xfff;
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 enum { BUFFER = 1 << 16 };

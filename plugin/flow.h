@@ -21,6 +21,7 @@ static struct {
 	uint64_t user_surplus;	/* of these, in code of a program's */
 	uint64_t string_bytes;
 	uint64_t lines;
+	uint64_t checks;	/* of string instructions, that they are done */
 	uint64_t idled;		/* times that the CPU was told to wait */
 } seen;
 static struct repeat repeat;	/* the string instruction begun last */
@@ -42,7 +43,7 @@ static struct reading reading(uint64_t after)
 	return (struct reading){
 		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
 		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
-		.string_bytes = seen.string_bytes, .lines = seen.lines,
+		.string_bytes = seen.string_bytes, .lines = seen.lines, .checks = seen.checks,
 	};
 }
 
@@ -156,6 +157,8 @@ static void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, vo
 	/* An instruction that could not be fetched was not begun. */
 	if (!(*place & FETCH))
 		undo();
+	else
+		below_top(account.current)->faults++;
 }
 
 /* An instruction that a program may not execute: QEMU knows so when it translates it, and then its
@@ -240,12 +243,34 @@ static void on_string(unsigned int vcpu, void *data)
 		seen.surplus++;
 		seen.user_surplus += !is_kernel((uintptr_t)data);
 		seen.string_bytes += repeat.bytes;
+		/* Once for all its executions: one that moves something is no check. */
+		seen.checks += !repeat.checks;
+		repeat.checks = true;
 	} else {
 		repeat.instruction = data;
 		repeat.bytes = moved_by(data);
+		repeat.checks = false;
 	}
 	repeat.next = now + 1;
 	halfway = false;
+}
+
+/* The kernel accesses the bytes from `first` to `last`, in one line or two. */
+static void touch_lines(uint64_t first, uint64_t last)
+{
+	uint64_t lines = 1 + (last >> 6 != first >> 6);
+
+	for (uint64_t line = 0; line < lines; line++) {
+		uint64_t address = line ? last : first;
+
+		seen.lines += is_new_line(address, current_number());
+		for (uint32_t left = chosen; left; left &= left - 1) {
+			struct kernel_window *window = &kernel_windows[__builtin_ctz(left)];
+
+			if (window->open)
+				window->lines += is_new_line(address, window->begun_at);
+		}
+	}
 }
 
 /* Of each instruction of the kernel's, if lines are counted. */
@@ -257,9 +282,7 @@ static void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address,
 	(void)data;
 	if (!account.open)
 		return;
-	seen.lines += is_new_line(address, current_number());
-	if (last >> 6 != address >> 6)
-		seen.lines += is_new_line(last, current_number());
+	touch_lines(address, last);
 }
 
 /* Of one that may end by what it compares: it has moved what it did access. */
@@ -277,6 +300,8 @@ static void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address,
 		return;
 	}
 	seen.string_bytes += 1u << qemu_plugin_mem_size_shift(info);
+	seen.checks -= repeat.checks;
+	repeat.checks = false;
 }
 
 #endif

@@ -41,10 +41,12 @@ static int by_number(const void *one, const void *other)
 	return (a > b) - (a < b);
 }
 
-/* The numbers of all open frames, sorted, which the caller frees; NULL without memory. */
+/* The numbers of all open frames and windows, sorted, which the caller frees; NULL without
+ * memory. */
 static uint64_t *open_frames(size_t *count)
 {
-	uint64_t *numbers = malloc(account.task_count * (MOST_FRAMES + 1) * sizeof(*numbers) + 1);
+	size_t most = account.task_count * (MOST_FRAMES + 1) + MOST_WINDOWS;
+	uint64_t *numbers = malloc(most * sizeof(*numbers));
 
 	*count = 0;
 	for (size_t at = 0; numbers && at < MOST_TASKS; at++) {
@@ -56,6 +58,9 @@ static uint64_t *open_frames(size_t *count)
 		for (unsigned int i = 0; i < task->depth; i++)
 			numbers[(*count)++] = task->frames[i].number;
 	}
+	for (size_t at = 0; numbers && at < MOST_WINDOWS; at++)
+		if (kernel_windows[at].open)
+			numbers[(*count)++] = kernel_windows[at].begun_at;
 	if (numbers)
 		qsort(numbers, *count, sizeof(*numbers), by_number);
 	return numbers;

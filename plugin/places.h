@@ -24,9 +24,11 @@ enum place_kind {
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
 	FUNCTION = 'u',		/* of the program's: functions.h */
+	INSIDE = 'r',		/* of a window: kernel_windows.h */
 };
 
-/* In another form: `u`, where in a page a function of the program's begins, its bytes, its name. */
+/* In another form: `u`, where in a page a function of the program's begins, its bytes, its name;
+ * `r`, the number of a window, the name of the region inside of which it must begin. */
 #define VECTOR 0x10000		/* in an interrupt's id: the rest is its vector */
 
 struct place {
@@ -52,8 +54,8 @@ static bool read_places(int fd)
 	if (!file)
 		return false;
 	while (good && fscanf(file, " %c", &kind) == 1) {
-		if (kind == FUNCTION) {
-			good = read_function(file);
+		if (kind == FUNCTION || kind == INSIDE) {
+			good = kind == FUNCTION ? read_function(file) : read_inside(file);
 			continue;
 		}
 		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)

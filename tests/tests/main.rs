@@ -20,6 +20,7 @@ mod interrupt;
 mod lab;
 mod layout;
 mod names;
+mod points;
 mod programs;
 mod qemu;
 mod results;

@@ -3,7 +3,8 @@
 use pathmeter_e2e::{Scene, built, path};
 use serde_json::Value;
 
-/// Nanoseconds from tick to tick in the test kernels, by `CONFIG_HZ`.
+/// Instructions that a program executes from tick to tick in the test kernels, by `CONFIG_HZ`: one
+/// a nanosecond.
 const TICK: u64 = 1_000_000_000 / 250;
 /// From a raise in one tick to the entry at the end of the next is about a tick.
 const ABOUT_A_TICK: u64 = TICK / 100 * 99;
@@ -18,6 +19,18 @@ fn samples(result: &Value, name: &str) -> Vec<u64> {
     samples.iter().map(|sample| sample.as_u64().unwrap()).collect()
 }
 
+/// How often the CPU was told to wait in each sample.
+fn halts(result: &Value, name: &str) -> Vec<u64> {
+    let events = &path(result, name)["events"];
+    let names = events["names"].as_array().unwrap();
+    let place = names.iter().position(|name| name == "halts");
+    let of_sample = |number: &Value| {
+        let numbers = &events["distinct"][usize::try_from(number.as_u64().unwrap()).unwrap()];
+        place.map_or(0, |place| numbers[place].as_u64().unwrap())
+    };
+    events["of_samples"].as_array().unwrap().iter().map(of_sample).collect()
+}
+
 #[test]
 fn a_softirq_that_is_left_to_the_tick_waits_for_a_tick() {
     let scene = Scene::warm();
@@ -25,12 +38,18 @@ fn a_softirq_that_is_left_to_the_tick_waits_for_a_tick() {
     let measured = |kernel: &str| scene.run(&["measure", kernel, "--json"]).json();
     let (of_base, of_late) = (measured(&base), measured(&late));
     for name in TIMER {
-        let (at_once, late) = (samples(&of_base, name), samples(&of_late, name));
+        let at_once = samples(&of_base, name);
         assert!(at_once.iter().all(|wait| *wait < AT_ONCE), "{name}: {at_once:?}");
-        // Not all: what another softirq's tick finds raised runs with it.
-        let ticks = late.iter().filter(|wait| **wait >= ABOUT_A_TICK).count();
-        assert!(ticks * 5 >= late.len(), "{name}: {late:?}");
+        assert!(halts(&of_base, name).iter().all(|count| *count == 0), "{name}");
     }
+    // Not all: what another softirq's tick finds raised runs with it.
+    let waits = samples(&of_late, "softirq.timer+user");
+    let ticks = waits.iter().filter(|wait| **wait >= ABOUT_A_TICK).count();
+    assert!(ticks * 5 >= waits.len(), "{waits:?}");
+    // The idle CPU executes nothing while it waits for the tick.
+    let halts = halts(&of_late, "softirq.timer+idle");
+    let halted = halts.iter().filter(|count| **count > 0).count();
+    assert!(halted * 5 >= halts.len(), "{halts:?}");
     let only = ["compare", &base, &late, "--only", "softirq.timer*", "--json"];
     let comparison = scene.run(&only).json();
     for name in TIMER {

@@ -1,6 +1,8 @@
 //! A second interpreter: the same paths in Bochs.
 
-use pathmeter_e2e::Scene;
+use pathmeter_e2e::{Scene, built};
+
+use crate::programs::program;
 
 /// A variant of the lab kernel whose every path both interpreters can execute, and on which no
 /// path depends on where memory was taken from before.
@@ -43,4 +45,38 @@ fn the_cpu_is_no_choice_and_there_is_one() {
     let ran = Scene::warm().run(&["witness", "lab", "--cpu", "skylake"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("both interpreters have the same CPU"), "{}", ran.stderr);
+}
+
+#[test]
+fn runs_of_a_program_of_ones_own_are_compared_by_their_sums() {
+    let program = program("compat32");
+    let ran = Scene::warm().run(&["witness", &built("base"), "--", &program]);
+    let rows: Vec<Vec<i64>> = ran.stdout.lines().filter_map(numbers).collect();
+    assert_eq!(rows.len(), 7, "{}", ran.stdout);
+    for row in &rows {
+        let [_, retired, string_bytes, qemu, checks, faults, bochs, difference] = row[..] else {
+            panic!("{}", ran.stdout)
+        };
+        assert!(retired < qemu && string_bytes > 0 && checks > 5 && faults > 1, "{row:?}");
+        assert_eq!(bochs - (qemu - checks + faults), difference);
+    }
+    let other = |text: &str| ran.stdout.contains(text);
+    assert!(!other("wrote other text"), "{}", ran.stdout);
+    // The sums differ by what depends on the kernel's lists of pages and objects, which are filled
+    // differently; how much depends on where memory lies, and so on the length of a path. By row:
+    // what depends on no such list is equal, but where a tick comes in one of the two only.
+    for (row, least) in [("user code", 7), ("getppid (32-bit)", 6), ("write (32-bit)", 5)] {
+        let line = ran.stdout.lines().find(|line| line.starts_with(row));
+        let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+        let [.., equal, "of", "7"] = words[..] else { panic!("{}", ran.stdout) };
+        assert!(equal.parse::<u32>().unwrap() >= least, "{}", ran.stdout);
+    }
+}
+
+/// The numbers of a line that has nothing else.
+fn numbers(line: &str) -> Option<Vec<i64>> {
+    let words = line.split_whitespace();
+    let numbers: Vec<i64> =
+        words.map(|word| word.replace([',', '+'], "").parse().ok()).collect::<Option<_>>()?;
+    (numbers.len() == 8).then_some(numbers)
 }

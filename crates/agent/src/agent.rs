@@ -6,7 +6,7 @@ use pathmeter_wire::Kind;
 
 use crate::{
     command::Command,
-    guest, plan,
+    condition, facts, guest, plan,
     port::{self, Port},
     start, symbols,
     trouble::Trouble,
@@ -50,6 +50,10 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     guest::allow_busy_real_time();
     guest::pin_to_first_cpu()?;
     let plan = plan::read()?;
+    facts::send(port);
+    if !condition::meet(port)? {
+        return Ok(());
+    }
     port.send_plain(Kind::Ready, b"");
     port.pause(plan.suite());
     for round in plan.suite().rounds() {

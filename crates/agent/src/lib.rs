@@ -16,6 +16,9 @@
 
 mod agent;
 mod command;
+mod condition;
+mod facts;
+mod filter;
 mod guest;
 mod pause;
 mod plan;

@@ -72,9 +72,23 @@ impl Port {
         }
     }
 
+    /// Sends what a file about the CPU holds.
+    pub(crate) fn send_fact(&mut self, name: &[u8], text: &[u8]) {
+        if let Some(frame) = message::fact(&mut self.frame, name, text) {
+            put(self.way, frame);
+        }
+    }
+
     /// Reports where the kernel's symbols are.
     pub(crate) fn send_symbols(&mut self, memory: message::Memory) {
         if let Some(frame) = message::symbols(&mut self.frame, memory) {
+            put(self.way, frame);
+        }
+    }
+
+    /// Reports which setting of the condition can't be had.
+    pub(crate) fn send_unmet(&mut self, unmet: &message::Unmet<'_>) {
+        if let Some(frame) = message::unmet(&mut self.frame, unmet) {
             put(self.way, frame);
         }
     }

@@ -19,7 +19,7 @@ use pathmeter_wire::{
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
-use crate::{guest, pause, port::Port, start, trouble::Trouble};
+use crate::{condition, filter::Filter, guest, pause, port::Port, start, trouble::Trouble};
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
 const NOT_EXECUTED: usize = 127;
@@ -35,6 +35,9 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     let job = read()?;
     prepare();
     load_modules(&job)?;
+    if !condition::meet(port)? {
+        return Ok(());
+    }
     let mut launch = Launch::new(&job)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
@@ -112,6 +115,8 @@ struct Launch {
     executable: usize,
     arguments: usize,
     environment: usize,
+    /// What its system calls pass through.
+    filter: Option<Filter>,
     /// The clock, as the child read it.
     clock: u64,
     /// The error number, if the program could not be executed.
@@ -124,6 +129,7 @@ impl Launch {
             executable: job.executable.as_ptr() as usize,
             arguments: pointers(job.arguments)?,
             environment: pointers(job.environment)?,
+            filter: Filter::read()?,
             clock: 0,
             error: 0,
         })
@@ -176,7 +182,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     let run = u64::from(number);
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
-    clock::mark_path();
+    clock::mark_path(0);
     guest::seed_random(run);
     disturb_memory(run);
     let kept = sys::mapped();
@@ -254,6 +260,10 @@ fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
     place(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);
+    if let Some(Err(error)) = launch.filter.map(Filter::install) {
+        launch.error = error;
+        return;
+    }
     launch.execute();
 }
 

@@ -13,31 +13,34 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::trouble::Trouble;
+use crate::{filter::Filter, trouble::Trouble};
 
 /// The memory.
 pub(crate) struct SharedReport {
     place: NonNull<ProbeReport>,
+    /// What each probe's system calls pass through.
+    filter: Option<Filter>,
 }
 
 impl SharedReport {
-    /// Maps it.
-    pub(crate) fn new() -> Result<Self, Trouble> {
+    /// Maps it, for probes whose system calls pass through `filter`.
+    pub(crate) fn new(filter: Option<Filter>) -> Result<Self, Trouble> {
         let address =
             sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
                 Text::format(format_args!("no shared memory (error {error})"))
             })?;
         let place = NonNull::new(address as *mut ProbeReport);
         let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
-        Ok(Self { place })
+        Ok(Self { place, filter })
     }
 
-    /// Runs a probe that shall record so many samples, in a child that leads a process group of its
-    /// own and is killed `limit` seconds later at the latest; the group is killed afterwards. How
-    /// the child ended, and what it left in the report; or the error number of fork or wait.
+    /// Runs the probe of the path with this index, which shall record so many samples, in a child
+    /// that leads a process group of its own and is killed `limit` seconds later at the latest;
+    /// the group is killed afterwards. How the child ended, and what it left in the report; or the
+    /// error number of fork or wait.
     pub(crate) fn run(
         &mut self,
-        probe: Probe,
+        (index, probe): (usize, Probe),
         samples: u32,
         limit: usize,
     ) -> Result<(Ended, &ProbeReport), i32> {
@@ -45,9 +48,9 @@ impl SharedReport {
         // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a
         // ProbeReport; no probe's process has it now, and the reference ends with the statement.
         unsafe { self.place.as_mut() }.reset(samples, own as u32);
-        let place = self.place;
+        let (place, filter) = (self.place, self.filter);
         let mappings = sys::mapped();
-        let (child, ended) = task::in_child(|| fill(place, probe, limit))?;
+        let (child, ended) = task::in_child(|| fill(place, (index, probe), filter, limit))?;
         // Partners that outlived a killed probe. They have no report, and memory of their own.
         let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
         // SAFETY: what the probe mapped was its own, and it has ended.
@@ -59,15 +62,27 @@ impl SharedReport {
     }
 }
 
+/// Exit code of a probe's process that could not be filtered, though pid 1 tried that before.
+const UNFILTERED: usize = 103;
+
 /// The life of a probe's process; its exit code.
-fn fill(mut place: NonNull<ProbeReport>, probe: Probe, limit: usize) -> usize {
+fn fill(
+    mut place: NonNull<ProbeReport>,
+    (index, probe): (usize, Probe),
+    filter: Option<Filter>,
+    limit: usize,
+) -> usize {
     // SAFETY: the waiting process, whose memory this one shares, has no reference to the report
     // until this one has ended.
     let report = unsafe { place.as_mut() };
     let _ = sys::setpgid(0, 0);
     let _ = sys::alarm(limit);
-    clock::mark_path();
+    if filter.is_some_and(|filter| filter.install().is_err()) {
+        return UNFILTERED;
+    }
+    clock::mark_path(index);
     let outcome = probe(report);
+    clock::mark_path_end();
     report.conclude(&outcome);
     0
 }
@@ -100,8 +115,8 @@ mod tests {
     #[test]
     fn what_a_probe_leaves_is_seen_when_it_has_ended() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new().unwrap();
-        let (ended, report) = shared.run(samples_its_windows, 2, LIMIT).unwrap();
+        let mut shared = SharedReport::new(None).unwrap();
+        let (ended, report) = shared.run((0, samples_its_windows), 2, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Exit(0), ProbeStatus::Ok));
         assert_eq!(report.samples(), [4, 5]);
         assert_eq!(report.parent(), std::process::id() as usize);
@@ -114,10 +129,10 @@ mod tests {
     #[test]
     fn what_a_probe_maps_is_gone_when_it_has_ended() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new().unwrap();
+        let mut shared = SharedReport::new(None).unwrap();
         let mappings = sys::mapped();
         for _ in 0..100 {
-            let (_, report) = shared.run(maps, 1, LIMIT).unwrap();
+            let (_, report) = shared.run((0, maps), 1, LIMIT).unwrap();
             assert_ne!(report.samples(), [0]);
             assert_eq!(sys::mapped(), mappings);
         }
@@ -126,10 +141,10 @@ mod tests {
     #[test]
     fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new().unwrap();
-        let (ended, report) = shared.run(is_killed, 1, LIMIT).unwrap();
+        let mut shared = SharedReport::new(None).unwrap();
+        let (ended, report) = shared.run((0, is_killed), 1, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));
-        let (_, report) = shared.run(samples_its_windows, 1, LIMIT).unwrap();
+        let (_, report) = shared.run((0, samples_its_windows), 1, LIMIT).unwrap();
         assert_eq!((report.status(), report.samples()), (ProbeStatus::Ok, &[4][..]));
     }
 }

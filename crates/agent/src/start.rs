@@ -14,7 +14,10 @@ use pathmeter_wire::{
     plan::Plan,
 };
 
-use crate::{command, guest, port::Port, shared::SharedReport, spent::Spent, trouble::Trouble};
+use crate::{
+    command, filter::Filter, guest, port::Port, shared::SharedReport, spent::Spent,
+    trouble::Trouble,
+};
 
 // Whatever a probe reports, the protocol can carry.
 const _: () = assert!(MAX_SAMPLES as u64 <= message::MAX_SAMPLES);
@@ -91,7 +94,7 @@ pub(crate) fn execute_plan(
     // A probe shares this process's memory. Until 5.15 Linux kills all processes that share the
     // memory of one that a signal kills, unless that may not be dumped.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
-    let mut shared = SharedReport::new()?;
+    let mut shared = SharedReport::new(Filter::read()?)?;
     shift_phase(start);
     let limit = match plan.suite() {
         Suite::Exact => LIMIT,
@@ -107,7 +110,7 @@ pub(crate) fn execute_plan(
         }
         let place = Place { run: u64::from(start), path: index as u64 };
         port.send_begin(place);
-        match shared.run(probes[index], path.kind.samples(), limit) {
+        match shared.run((index, probes[index]), path.kind.samples(), limit) {
             Ok((ended, report)) => {
                 send(port, place, report, ended);
                 if report.status() != ProbeStatus::Ok || path.kind.samples() == 0 {
@@ -160,10 +163,14 @@ fn send(port: &mut Port, place: Place, report: &ProbeReport, ended: Ended) {
 /// How a probe ended that left no report.
 fn epitaph(ended: Ended) -> Text<96> {
     const SIGALRM: u32 = flag::SIGALRM as u32;
+    const SIGSYS: u32 = flag::SIGSYS as u32;
     let mut text = Text::EMPTY;
     // A text cut short is still the best there is.
     let _ = match ended {
         Ended::Signal(SIGALRM) => write!(text, "no end in the time allowed, by the guest's clock"),
+        Ended::Signal(SIGSYS) => {
+            write!(text, "the condition's system-call filter killed the probe (SIGSYS)")
+        }
         Ended::Signal(signal) => write!(text, "the probe was killed by signal {signal}"),
         Ended::Exit(code) => write!(text, "the probe ended without a report (exit code {code})"),
     };

@@ -16,9 +16,11 @@
 mod path;
 mod suite;
 mod table;
+mod wait;
 
 pub use path::{Kind, Path, Round};
 pub use suite::Suite;
+pub use wait::{Origin, WAITS, Wait, WaitPoint};
 
 /// Windows executed and proved, but not recorded, before the first sample: first touches of
 /// memory, of lazily set-up kernel state and of the page tables are not the path.

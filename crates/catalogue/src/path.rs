@@ -18,9 +18,9 @@ pub enum Kind {
     Check,
     /// So many windows, each executed and proved on one CPU that does not idle.
     Windows(u32),
-    /// So many waits of raised softirqs, by the kernel's own records of raise and entry; or of a
-    /// program for what they do.
-    SoftirqWait(u32),
+    /// So many waits: windows between two points of the kernel, which [`crate::Wait`] names and
+    /// QEMU's counter sees; or, on the lab kernel, by its own records.
+    Wait(u32),
     /// So many windows, while a second CPU executes a partner of the probe.
     TwoCpus(u32),
     /// So many pairs of batches in elapsed time: by one CPU alone, then by two at once.
@@ -32,7 +32,7 @@ impl Kind {
     pub const fn samples(self) -> u32 {
         match self {
             Self::Check => 0,
-            Self::Windows(samples) | Self::SoftirqWait(samples) | Self::TwoCpus(samples) => samples,
+            Self::Windows(samples) | Self::Wait(samples) | Self::TwoCpus(samples) => samples,
             Self::Batches(pairs) => 2 * pairs,
         }
     }
@@ -41,7 +41,7 @@ impl Kind {
     pub const fn round(self) -> Round {
         match self {
             Self::Check | Self::Windows(_) | Self::Batches(_) => Round::Busy,
-            Self::SoftirqWait(_) | Self::TwoCpus(_) => Round::Idle,
+            Self::Wait(_) | Self::TwoCpus(_) => Round::Idle,
         }
     }
 
@@ -51,9 +51,8 @@ impl Kind {
     /// The reason, as half a sentence for the user.
     pub const fn recordable(self) -> Result<(), &'static str> {
         match self {
-            Self::Windows(_) => Ok(()),
+            Self::Windows(_) | Self::Wait(_) => Ok(()),
             Self::Check => Err("it is a check, which passes or fails and has none"),
-            Self::SoftirqWait(_) => Err("softirqs are measured by the kernel's own records"),
             Self::TwoCpus(_) => {
                 Err("its samples count what both CPUs executed, and a call tree shows one")
             }
@@ -92,7 +91,7 @@ mod tests {
     #[test]
     fn only_windows_on_one_cpu_can_be_recorded() {
         assert_eq!(Kind::Windows(51).recordable(), Ok(()));
-        for kind in [Kind::Check, Kind::SoftirqWait(1), Kind::TwoCpus(1), Kind::Batches(1)] {
+        for kind in [Kind::Check, Kind::TwoCpus(1), Kind::Batches(1)] {
             assert!(kind.recordable().is_err(), "{kind:?}");
         }
     }

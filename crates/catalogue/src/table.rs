@@ -1,7 +1,7 @@
 //! The tables: a row a path, group by group.
 
 use crate::path::{
-    Kind::{self, Batches, Check, SoftirqWait, TwoCpus, Windows},
+    Kind::{self, Batches, Check, TwoCpus, Wait, Windows},
     Path,
 };
 
@@ -42,21 +42,17 @@ pub(crate) static EXACT: &[Path] = &[
     row("getcpu.rdpid", Windows(51), "rdpid"),
     row("getcpu.rdtscp", Windows(51), "rdtscp"),
     row("getcpu.sidt", Windows(51), "sidt: the limit it gives, or what UMIP makes of it"),
-    row("softirq.timer+user", SoftirqWait(4), "TIMER raised in user code: from raise to entry"),
-    row("softirq.timer+idle", SoftirqWait(4), "TIMER raised in the idle task: from raise to entry"),
-    row("softirq.net-rx", SoftirqWait(11), "NET_RX raised in a system call: from raise to entry"),
-    row("softirq.net-rx+user", SoftirqWait(11), "the same, raised in user code"),
-    row("softirq.net-rx+idle", SoftirqWait(11), "the same, raised in the idle task"),
-    row(
-        "softirq.net-rx+hlt",
-        SoftirqWait(6),
-        "the same, raised in the idle task, right before hlt",
-    ),
-    row("softirq.net-rx+calls", SoftirqWait(5), "the same, raised in a program of system calls"),
-    row("softirq.again+user", SoftirqWait(2), "HI raised again as it runs, over user code"),
-    row("softirq.again+idle", SoftirqWait(2), "the same, over the idle task"),
-    row("softirq.again+slice", SoftirqWait(1), "the same, over a program that computes for long"),
-    row("softirq.round-trip", SoftirqWait(2), "a request and its answer over a modelled link"),
+    row("softirq.timer+user", Wait(4), "TIMER raised in user code: from raise to entry"),
+    row("softirq.timer+idle", Wait(4), "TIMER raised in the idle task: from raise to entry"),
+    row("softirq.net-rx", Wait(11), "NET_RX raised in a system call: from raise to entry"),
+    row("softirq.net-rx+user", Wait(11), "the same, raised in user code"),
+    row("softirq.net-rx+idle", Wait(11), "the same, raised in the idle task"),
+    row("softirq.net-rx+hlt", Wait(6), "the same, raised in the idle task, right before hlt"),
+    row("softirq.net-rx+calls", Wait(5), "the same, raised in a program of system calls"),
+    row("softirq.again+user", Wait(2), "HI raised again as it runs, over user code"),
+    row("softirq.again+idle", Wait(2), "the same, over the idle task"),
+    row("softirq.again+slice", Wait(1), "the same, over a program that computes for long"),
+    row("softirq.round-trip", Wait(2), "a request and its answer over a modelled link"),
     row("process.fork-exit", Windows(11), "fork(2), the child exits, wait4(2)"),
     row("process.thread", Windows(13), "clone(2) of a thread, which exits, joined by futex"),
     row("memory.fault-anon", Windows(51), "first write to a page of anonymous memory"),
@@ -64,6 +60,10 @@ pub(crate) static EXACT: &[Path] = &[
     row("pipe.write-read", Windows(31), "a byte into a pipe and out again, one process"),
     row("unix.round-trip", Windows(31), "a byte to a FIFO partner and back by a socketpair"),
     row("tcp.round-trip", Windows(31), "a byte to a FIFO partner and back by loopback TCP"),
+    row("wake.switch", Wait(31), "a sleeping task is woken: until the CPU is switched to it"),
+    row("irq.softirq", Wait(4), "the tick in user code: from the interrupt to its softirqs"),
+    row("timer.expire", Wait(8), "a sleep ends: from the interrupt to the timer's handler"),
+    row("fault.return", Wait(51), "a page fault: from its entry back to the program"),
 ];
 
 /// What is measured in elapsed time: two CPUs at once against one.

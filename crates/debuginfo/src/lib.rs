@@ -14,17 +14,20 @@
 mod banner;
 mod elf;
 mod error;
+mod holders;
 mod roots;
 
 use std::fmt;
 use std::iter;
 use std::path::Path;
+use std::sync::Arc;
 
 use addr2line::Context;
 use gimli::{AbbreviationsCacheStrategy, Dwarf, EndianArcSlice, LittleEndian, SectionId, Unit};
 
 use elf::Vmlinux;
 pub use error::{DebugInfoError, DebugInfoFault};
+pub use holders::MAX_HOLDERS;
 use roots::Roots;
 
 /// The most frames given for one address; the deepest inlining in a kernel is about 20.
@@ -69,6 +72,7 @@ pub struct SourceFrame {
 /// What a vmlinux holds about the kernel's addresses.
 pub struct DebugInfo {
     context: Context<Bytes>,
+    dwarf: Arc<Dwarf<Bytes>>,
     roots: Roots,
     banner: Option<String>,
 }
@@ -128,6 +132,12 @@ impl DebugInfo {
         frames
     }
 
+    /// The functions into which the compiler put the code of the one with this name, ascending; at
+    /// most [`MAX_HOLDERS`]. Takes some seconds for a distribution's kernel: all units are read.
+    pub fn holders(&self, name: &str) -> Vec<String> {
+        holders::holders(&self.dwarf, name)
+    }
+
     fn frame(&self, found: &addr2line::Frame<'_, Bytes>) -> SourceFrame {
         let function = found.function.as_ref().and_then(|name| name.demangle().ok());
         let location = found.location.as_ref();
@@ -150,8 +160,10 @@ fn read(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
     let units = first_units(&dwarf);
     check_whole(&units)?;
     let roots = Roots::of(&units);
-    let context = Context::from_dwarf(dwarf).map_err(|error| DebugInfoFault::malformed(&error))?;
-    Ok(DebugInfo { context, roots, banner })
+    let dwarf = Arc::new(dwarf);
+    let context = Context::from_arc_dwarf(Arc::clone(&dwarf));
+    let context = context.map_err(|error| DebugInfoFault::malformed(&error))?;
+    Ok(DebugInfo { context, dwarf, roots, banner })
 }
 
 fn check_sections(vmlinux: &Vmlinux) -> Result<(), DebugInfoFault> {

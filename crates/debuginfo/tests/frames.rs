@@ -54,6 +54,20 @@ fn an_inlined_instruction_has_a_frame_for_each_function_it_is_in() {
 }
 
 #[test]
+fn an_inlined_function_is_in_all_that_hold_it() {
+    for name in ["vmlinux.elf", "vmlinux.zlib"] {
+        let kernel = DebugInfo::open(&fixture(name)).unwrap();
+        // One directly, one by way of the other.
+        for inlined in ["pick_next_task", "pick_task_fair"] {
+            assert_eq!(kernel.holders(inlined), ["schedule"], "{name}, {inlined}");
+        }
+        for called in ["schedule", "pick", ""] {
+            assert!(kernel.holders(called).is_empty(), "{name}, {called}");
+        }
+    }
+}
+
+#[test]
 fn addresses_of_no_function_have_no_frames() {
     let kernel = DebugInfo::open(&fixture("vmlinux.elf")).unwrap();
     for address in [0, CLI - 1, BEYOND, u64::MAX] {

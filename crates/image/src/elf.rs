@@ -139,7 +139,9 @@ fn check_machine(bytes: &[u8]) -> Result<(), ImageFault> {
     }
 }
 
-fn machine_name(machine: u16) -> String {
+/// The processor with this `e_machine`, as people name it; one that Linux does not run on by its
+/// number.
+pub fn machine_name(machine: u16) -> String {
     let known = MACHINES.iter().find(|(number, _)| *number == machine);
     known.map_or_else(|| format!("ELF machine {machine}"), |(_, name)| (*name).to_owned())
 }

@@ -37,7 +37,18 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         summary: Summary::of(&paths),
         paths,
         configuration_differences: differences(base, new),
+        budget: None,
     }
+}
+
+/// Compares one path of two results; every change counts. `one_qemu` is whether one version of QEMU
+/// measured both. None only if neither has the path.
+pub fn compare_path(
+    base: Option<&PathResult>,
+    new: Option<&PathResult>,
+    one_qemu: bool,
+) -> Option<PathComparison> {
+    Row { base, new, one_qemu }.compare(Threshold::default())
 }
 
 /// The paths of either side, in base's order; then those that only new has. `one_qemu` is whether
@@ -71,7 +82,7 @@ pub fn differences(base: &Measurement, new: &Measurement) -> Vec<ConfigurationDi
 ///
 /// The lab kernel knows no words of Linux's and is always given its own, so beside a Linux, as its
 /// floor, that is no difference.
-pub(crate) fn configuration_differences(
+pub fn configuration_differences(
     base: (&Subject, &Configuration),
     new: (&Subject, &Configuration),
 ) -> Vec<ConfigurationDifference> {

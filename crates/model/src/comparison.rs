@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Configuration, ConfigurationDifference, EventComparison, Measurement, Moved, Subject,
-    SubjectKind, Unit,
+    BudgetReport, Configuration, ConfigurationDifference, EventComparison, Measurement, Moved,
+    Subject, SubjectKind, Unit,
 };
 
 /// The name and version of the comparison document.
@@ -37,6 +37,9 @@ pub struct Comparison {
     pub configuration_differences: Vec<ConfigurationDifference>,
     /// How many paths have each verdict.
     pub summary: Summary,
+    /// What a budget makes of it; absent if the user gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetReport>,
 }
 
 /// One of the two kernels.

@@ -23,8 +23,12 @@ pub struct Configuration {
     pub image_sha256: String,
     /// The kernel's release, as `uname -r` prints it; null if the image does not contain it.
     pub release: Option<String>,
-    /// The kernel's command line.
+    /// The kernel's command line, without the words of the condition.
     pub command_line: String,
+    /// The settings under which the kernel was measured, beside its machine, a filter of system
+    /// calls by the beginning of its program's SHA-256; empty, and left out, for the default.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub condition: String,
     /// The CPU model, as QEMU names it, with its flags.
     pub cpu: String,
     /// The machine type, as QEMU names it, with its options.
@@ -41,7 +45,7 @@ pub struct Configuration {
     pub portable: bool,
     /// Hash of the agent that is /init in the guest.
     pub agent_sha256: String,
-    /// Hash of the whole initramfs.
+    /// Hash of the whole initramfs, as it is under the default condition.
     pub initramfs_sha256: String,
     /// Number of perturbed runs measured.
     pub runs: u32,
@@ -96,6 +100,8 @@ impl Configuration {
     fn may_differ(&self, new: &Self, field: &str) -> bool {
         match field {
             "qemu" => self.portable && new.portable,
+            // What a kernel is measured under is part of its name, as the kernel is.
+            "condition" => self.image_sha256 == new.image_sha256,
             "firmware_sha256" => self.firmware_sha256.is_none() || new.firmware_sha256.is_none(),
             _ => false,
         }
@@ -103,12 +109,13 @@ impl Configuration {
 
     /// All fields but those of the kernel itself. Taken apart whole, so that a field added above
     /// can't be forgotten here.
-    fn conditions(&self) -> [(&'static str, String); 11] {
+    fn conditions(&self) -> [(&'static str, String); 12] {
         let Self {
             image_sha256: _,
             release: _,
             clock,
             command_line,
+            condition,
             cpu,
             machine,
             qemu,
@@ -123,6 +130,7 @@ impl Configuration {
         [
             ("clock", clock.to_string()),
             ("command_line", command_line.clone()),
+            ("condition", condition.clone()),
             ("cpu", cpu.clone()),
             ("machine", machine.clone()),
             ("qemu", qemu.clone()),
@@ -146,6 +154,7 @@ mod tests {
             image_sha256: "aa".into(),
             release: Some("6.1.0".into()),
             command_line: "quiet".into(),
+            condition: "boot:nopti".into(),
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),

@@ -58,12 +58,23 @@ impl PathEvents {
 
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
-        let column = self.names.iter().position(|name| name == event.word());
-        let number = |row: &u32| {
-            let row = self.distinct.get(*row as usize);
+        let column = self.column(event);
+        let number = |row: usize| {
+            let row = self.distinct.get(row);
             column.and_then(|column| row?.get(column)).copied().unwrap_or(0)
         };
-        self.of_samples.iter().map(number).collect()
+        // Most samples have one of a few combinations, so those are counted, not the samples.
+        let mut counts: Vec<u64> = Vec::new();
+        for row in &self.of_samples {
+            let row = (*row as usize).min(self.distinct.len());
+            counts.resize(counts.len().max(row + 1), 0);
+            counts[row] += 1;
+        }
+        counts.into_iter().enumerate().map(|(row, count)| (number(row), count)).collect()
+    }
+
+    fn column(&self, event: Event) -> Option<usize> {
+        self.names.iter().position(|name| name == event.word())
     }
 
     /// The number of `event` that most samples had.
@@ -119,7 +130,9 @@ pub(crate) fn differing(
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
-    let others = Event::all().filter(compared);
+    // Of an event that neither has there are none in both.
+    let some = |event: &Event| base.column(*event).or(new.column(*event)).is_some();
+    let others = Event::all().filter(compared).filter(some);
     let judged = |event| differing_event(event, &base.histogram(event), &new.histogram(event));
     others.filter_map(judged).collect()
 }

@@ -7,6 +7,7 @@
 //!   row by row; read back by [`parse_program`].
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
+//! - [`History`], `pathmeter.history/1`, and [`Blame`], `pathmeter.blame/1`: results over time.
 //! - [`ProgramComparison`], `pathmeter.program-comparison/1`: a program on two subjects, compared
 //!   row by row; made by [`compare_programs`].
 //!
@@ -14,29 +15,40 @@
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
 //! published in `docs/schemas/`.
 
+mod budget;
 mod compare;
 mod comparison;
 mod configuration;
 mod events;
+mod guest;
+mod history;
 mod measurement;
 mod parse;
 mod program;
 mod schema;
+mod settings;
 
-pub use compare::{Threshold, compare, differences};
+pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
+pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use guest::{GuestCpu, GuestReport, UnexpectedState};
+pub use history::{
+    Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
+};
 pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,
 };
 pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
-    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, is_document, parse_measurement,
+    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, is_document,
+    parse_measurement, parse_path,
 };
+pub use pathmeter_trace::RowKind;
 pub use program::{
-    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
+    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
     command_line,
     compare::{LEAST_LATER_RUNS, compare_programs, program_differences},
     comparison::{
@@ -47,4 +59,11 @@ pub use program::{
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
-pub use schema::{comparison_schema, program_comparison_schema, program_schema, result_schema};
+pub use schema::{
+    blame_schema, comparison_schema, history_schema, program_comparison_schema, program_schema,
+    result_schema, settings_schema,
+};
+pub use settings::{
+    EventSpread, FunctionShare, PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, layout_of,
+};

@@ -9,7 +9,7 @@ use pathmeter_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, PathEvents};
+use crate::{Configuration, GuestReport, PathEvents};
 
 /// The name and version of the result document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,9 @@ pub struct Measurement {
     pub subject: Subject,
     /// All that the samples depend on.
     pub configuration: Configuration,
+    /// What the guest's kernel printed about its CPU; null in results of versions that did not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestReport>,
     /// One entry a path, in the order of measuring; names are unique.
     pub paths: Vec<PathResult>,
     /// What a reader must know to judge the samples, for example panics survived.

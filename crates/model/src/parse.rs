@@ -10,7 +10,10 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 use thiserror::Error;
 
-use crate::{Estimate, Measurement, PathResult, RunInconsistency, Status, Unit};
+use crate::{
+    Comparison, Estimate, GuestReport, Measurement, PathResult, RunInconsistency, Status, Summary,
+    Unit,
+};
 
 /// Largest result file read, in bytes. A full result of all paths takes about half a mebibyte.
 pub const MAX_DOCUMENT_BYTES: usize = 64 << 20;
@@ -21,7 +24,7 @@ pub const MAX_NAME_BYTES: usize = 128;
 /// Most samples of a path, over all runs.
 pub const MAX_SAMPLES_PER_PATH: usize = 1 << 16;
 /// Most samples in a result; with the bound for a path it bounds the time of a comparison.
-pub const MAX_SAMPLES: usize = 1 << 20;
+pub const MAX_SAMPLES: usize = 1 << 21;
 /// Largest sample, so that every difference of two fits a signed 64-bit integer.
 pub const MAX_SAMPLE: u64 = i64::MAX as u64;
 
@@ -86,7 +89,7 @@ pub enum ParseError {
         /// What contradicts what.
         what: Inconsistency,
     },
-    /// A program's field can't be what a measurement gave.
+    /// A field can't be what a measurement gave.
     #[error("{field}: {what}; the file was changed after it was written, measure again")]
     Field {
         /// The field, as a path from the document's root.
@@ -172,7 +175,51 @@ pub enum Inconsistency {
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     let measurement: Measurement = read(bytes, Document::Result)?;
     check_paths(&measurement.paths, measurement.configuration.clock)?;
+    if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
+        let what = "a text has control characters".to_owned();
+        return Err(ParseError::Field { field: "guest".to_owned(), what });
+    }
     Ok(measurement)
+}
+
+/// Reads one path of a result that was measured by `clock`, as it stands in the document.
+///
+/// # Errors
+/// As [`parse_measurement`].
+pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
+    let path: PathResult =
+        serde_json::from_slice(bytes).map_err(|e| unreadable(&e, Document::Result))?;
+    check_paths(std::slice::from_ref(&path), clock)?;
+    Ok(path)
+}
+
+/// Checks a comparison that came from a file: its bounds, that no path is there twice, and that
+/// differences and summary are those of its paths.
+///
+/// # Errors
+/// Any [`ParseError`] but those of reading.
+pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
+    bounded("paths", comparison.paths.len(), MAX_PATHS)?;
+    let mut seen = HashSet::new();
+    for path in &comparison.paths {
+        bounded("a path's name, in bytes", path.path.len(), MAX_NAME_BYTES)?;
+        if !seen.insert(path.path.as_str()) {
+            return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
+        }
+        let difference = path
+            .base
+            .zip(path.new)
+            .and_then(|(base, new)| i64::try_from(i128::from(new) - i128::from(base)).ok());
+        if path.difference.is_some() && path.difference != difference {
+            let field = format!("difference of {}", quoted(&path.path));
+            return Err(ParseError::Field { field, what: "is not new less base".to_owned() });
+        }
+    }
+    if comparison.summary == Summary::of(&comparison.paths) {
+        return Ok(());
+    }
+    let what = "is not that of the paths".to_owned();
+    Err(ParseError::Field { field: "summary".to_owned(), what })
 }
 
 /// Reads a document of the kind `wanted`; nothing of what it contains has been checked.

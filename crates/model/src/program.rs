@@ -15,6 +15,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use pathmeter_trace::RowKind;
+
 use crate::{Configuration, PathResult, RowFunctions, Subject};
 
 /// The name and version of the program document.
@@ -43,7 +45,8 @@ pub struct ProgramResult {
     pub output: Output,
     /// What each run cost: the first run, then the later ones. At least one.
     pub runs: Vec<ProgramRun>,
-    /// The program's own regions, as paths named `user.NAME`; names are unique.
+    /// The program's own regions, as paths named `user.NAME`, and the windows of
+    /// `program.windows`, by their names; names are unique.
     #[serde(default)]
     pub regions: Vec<PathResult>,
     /// Which functions of the kernel the rows' instructions are in; absent if that was not asked
@@ -75,6 +78,10 @@ pub struct Program {
     /// The kernel modules loaded before it, in this order.
     #[serde(default)]
     pub modules: Vec<String>,
+    /// The windows between two points of the kernel that were measured in it, as `NAME=FROM..TO`
+    /// and conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<String>,
 }
 
 /// Words as one would type them in a shell: in single quotes where they would be read differently.
@@ -156,59 +163,6 @@ pub struct ProgramRow {
     /// Distinct lines of data touched, summed over the calls; absent if they were not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
-}
-
-/// The kinds of work that a program's run consists of, in the order of a document's rows.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowKind {
-    /// The program's own code.
-    User,
-    /// System calls.
-    Syscall,
-    /// System calls by a 32-bit entry.
-    Syscall32,
-    /// Page faults.
-    PageFault,
-    /// Other exceptions.
-    Exception,
-    /// Interrupts by devices and the timer.
-    Interrupt,
-    /// Softirqs.
-    Softirq,
-    /// The way of a new process or thread from the fork to its first instruction in user space.
-    NewTask,
-    /// Kernel threads.
-    KernelThread,
-    /// pathmeter's own agent, while it waits for the program.
-    Agent,
-    /// What belongs to none of the others.
-    Other,
-    /// A region of the program's: of functions only, since it is no row of a run.
-    Region,
-}
-
-impl RowKind {
-    /// Whether the program itself causes this work. How much there is of the other kinds depends
-    /// on when the timer ticks.
-    pub fn is_own_work(self) -> bool {
-        match self {
-            Self::User
-            | Self::Syscall
-            | Self::Syscall32
-            | Self::PageFault
-            | Self::Exception
-            | Self::NewTask => true,
-            Self::Interrupt
-            | Self::Softirq
-            | Self::KernelThread
-            | Self::Agent
-            | Self::Other
-            | Self::Region => false,
-        }
-    }
 }
 
 impl ProgramRun {

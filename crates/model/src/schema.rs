@@ -4,7 +4,9 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{Comparison, Measurement, ProgramComparison, ProgramResult};
+use crate::{
+    Blame, Comparison, History, Measurement, ProgramComparison, ProgramResult, SettingsResult,
+};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -25,6 +27,21 @@ pub fn program_schema() -> Schema {
 /// `docs/schemas/pathmeter.program-comparison-1.json`.
 pub fn program_comparison_schema() -> Schema {
     schema_of::<ProgramComparison>()
+}
+
+/// The schema of what a history holds, published as `docs/schemas/pathmeter.history-1.json`.
+pub fn history_schema() -> Schema {
+    schema_of::<History>()
+}
+
+/// The schema of a path's steps, published as `docs/schemas/pathmeter.blame-1.json`.
+pub fn blame_schema() -> Schema {
+    schema_of::<Blame>()
+}
+
+/// The schema of a kernel's settings, published as `docs/schemas/pathmeter.settings-1.json`.
+pub fn settings_schema() -> Schema {
+    schema_of::<SettingsResult>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

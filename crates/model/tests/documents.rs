@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::{measurement, path, program::whole_program, whole};
 use pathmeter_model::{
-    RowKind, Threshold, compare, compare_programs, comparison_schema, program_comparison_schema,
-    program_schema, result_schema,
+    RowKind, Threshold, blame_schema, compare, compare_programs, comparison_schema, history_schema,
+    program_comparison_schema, program_schema, result_schema, settings_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -45,6 +45,17 @@ fn the_schema_of_a_result_is_published() {
 #[test]
 fn the_schema_of_a_comparison_is_published() {
     assert_published(&comparison_schema(), "pathmeter.comparison-1.json");
+}
+
+#[test]
+fn the_schemas_of_a_history_are_published() {
+    assert_published(&history_schema(), "pathmeter.history-1.json");
+    assert_published(&blame_schema(), "pathmeter.blame-1.json");
+}
+
+#[test]
+fn the_schema_of_settings_is_published() {
+    assert_published(&settings_schema(), "pathmeter.settings-1.json");
 }
 
 #[test]
@@ -129,6 +140,10 @@ fn the_schemas_name_every_field_written() {
     assert_eq!(required(&schema), fields(&result));
     assert_eq!(required(&schema["$defs"]["Configuration"]), fields(&result["configuration"]));
     assert_eq!(required(&schema["$defs"]["PathResult"]), fields(&result["paths"][0]));
+    let guest = serde_json::to_value(pathmeter_model::GuestReport::default()).unwrap();
+    // What may be null need not be there.
+    let named = schema["$defs"]["GuestReport"]["properties"].as_object().unwrap();
+    assert!(fields(&guest).iter().all(|field| named.contains_key(*field)));
     let estimate = &result["paths"][0]["estimate"];
     assert_eq!(required(&schema["$defs"]["Estimate"]), fields(estimate));
 }

@@ -130,6 +130,20 @@ fn lower_bounds_are_positions_of_samples() {
 }
 
 #[test]
+fn a_guests_text_with_control_characters_is_refused() {
+    let mut document = serde_json::to_value(whole()).unwrap();
+    document["guest"] = json!({
+        "cpu": null, "vulnerabilities": {"mds": "\u{1b}[2J"}, "compared_with": null,
+        "unexpected": [],
+    });
+    let error = parse_measurement(document.to_string().as_bytes()).unwrap_err();
+    assert!(matches!(error, ParseError::Field { .. }), "{error}");
+    document["guest"]["vulnerabilities"]["mds"] = json!("Not affected");
+    let read = parse_measurement(document.to_string().as_bytes()).unwrap();
+    assert_eq!(read.guest.unwrap().vulnerabilities.unwrap()["mds"], "Not affected");
+}
+
+#[test]
 fn what_is_too_large_is_refused() {
     let names = measurement("vmlinuz", vec![path(&"x".repeat(MAX_NAME_BYTES + 1), &[1])]);
     let samples = measurement("vmlinuz", vec![path("a.b", &vec![1; MAX_SAMPLES_PER_PATH])]);

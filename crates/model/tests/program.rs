@@ -78,8 +78,8 @@ fn an_error_names_its_field() {
     for (pointer, value, begins) in [
         ("/program/command", json!([]), "program.command: it is empty"),
         ("/runs", json!([]), "runs: there are none"),
-        ("/regions/0/path", json!("parse"), "regions[0].path: \"parse\" is not of the form user."),
-        ("/regions/0/path", json!("user."), "regions[0].path: \"user.\" is not of the form user."),
+        ("/regions/0/path", json!("parse"), "regions[0].path: \"parse\" is neither user."),
+        ("/regions/0/path", json!("user."), "regions[0].path: \"user.\" is neither user."),
         ("/regions/0/samples/1", json!(71), "path \"user.parse\": the estimate does not follow"),
         ("/runs/1/clock", json!(u64::MAX), "runs[1].clock: 18446744073709551615, more than"),
         ("/program/bytes", json!(u64::MAX), "program.bytes: 18446744073709551615, more than"),

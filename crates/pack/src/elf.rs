@@ -11,6 +11,7 @@ use object::elf::{
     DT_STRTAB, FileHeader32, FileHeader64, PT_LOAD,
 };
 use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
+use pathmeter_image::machine_name;
 
 const MAGIC: &[u8] = b"\x7fELF";
 /// Enough of a file for [`Target::of`].
@@ -33,21 +34,6 @@ const EM_X86_64: u16 = 62;
 const MAX_NEEDED: usize = 1024;
 /// Linux's `PATH_MAX`; search paths of libraries are longer, but not by much.
 const MAX_NAME_BYTES: usize = 4096;
-
-/// Processors Linux runs on, by `e_machine`, named as people name them.
-const MACHINES: [(u16, &str); 11] = [
-    (2, "sparc"),
-    (4, "m68k"),
-    (8, "mips"),
-    (20, "powerpc"),
-    (21, "powerpc64"),
-    (22, "s390x"),
-    (40, "arm (32-bit)"),
-    (43, "sparc64"),
-    (183, "aarch64 (arm64)"),
-    (243, "riscv"),
-    (258, "loongarch"),
-];
 
 /// What x86 processor mode a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,11 +74,6 @@ impl Target {
             (_, machine) => Self::Other(machine_name(machine)),
         })
     }
-}
-
-fn machine_name(machine: u16) -> String {
-    let known = MACHINES.iter().find(|(number, _)| *number == machine);
-    known.map_or_else(|| format!("machine {machine}"), |(_, name)| (*name).to_owned())
 }
 
 /// What a program or library needs.

@@ -7,15 +7,17 @@ use pathmeter_model::{
     Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, Unit,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, KernelPlaces, Resolve,
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces, Resolve,
     Symbols, UNNAMED, USER_CODE, VECTOR, folded,
 };
+
+use crate::kernel_windows::KernelWindows;
 
 /// What a document has of the runs of a program.
 pub(crate) struct Accounted {
     /// The runs, each split into its rows.
     pub(crate) runs: Vec<ProgramRun>,
-    /// The program's own regions.
+    /// The program's own regions, and the windows between two points of the kernel.
     pub(crate) regions: Vec<PathResult>,
     /// The functions of the rows, if the plugin told them.
     pub(crate) functions: Option<Vec<RowFunctions>>,
@@ -43,7 +45,7 @@ pub(crate) fn accounted(
     }
     let names = accounts.names;
     let mut runs = Vec::new();
-    let (mut all, mut cells) = (Vec::new(), Vec::new());
+    let (mut all, mut cells, mut windows) = (Vec::new(), Vec::new(), Vec::new());
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
         let in_run = |what: &dyn Display| format!("run {number}: {what}");
         let account = account.map_err(|lost| in_run(&lost))?;
@@ -53,8 +55,11 @@ pub(crate) fn accounted(
         runs.push(run(&account, *clock, places, lines).map_err(|what| in_run(&what))?);
         all.push(account.regions);
         cells.push(account.cells);
+        windows.push(account.windows);
     }
-    Ok(Accounted { runs, regions: regions(&all), functions: functions(&cells, &names, kernel) })
+    let mut regions = regions(&all);
+    regions.extend(kernel.windows.rows(&windows, lines));
+    Ok(Accounted { runs, regions, functions: functions(&cells, &names, kernel) })
 }
 
 /// The kernel's symbols, as far as they are needed.
@@ -63,6 +68,8 @@ pub(crate) struct KernelNames {
     pub(crate) places: KernelPlaces,
     /// All functions.
     pub(crate) symbols: Symbols,
+    /// The windows between two of its points that are asked for.
+    pub(crate) windows: KernelWindows,
 }
 
 /// By function, for each run: calls and instructions.
@@ -82,7 +89,7 @@ fn functions(
     let mut costs: BTreeMap<(RowKind, String), FunctionRuns> = BTreeMap::new();
     for (at, cells) in shown.iter().enumerate() {
         for cell in cells {
-            let row = costs.entry(row_of(cell, names, &kernel.places)).or_default();
+            let row = costs.entry(row_of(cell, names, kernel)).or_default();
             let (function, begins) = match kernel.symbols.resolve(cell.address) {
                 Some(found) => (folded(found.name).to_owned(), found.offset == 0),
                 None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
@@ -109,16 +116,19 @@ fn functions(
 }
 
 /// The row, or region, that a cell belongs to.
-fn row_of(cell: &AccountCell, names: &[String], places: &KernelPlaces) -> (RowKind, String) {
-    if cell.kind != AccountKind::Region {
-        return row_name(cell.kind, cell.id, places);
+fn row_of(cell: &AccountCell, names: &[String], kernel: &KernelNames) -> (RowKind, String) {
+    if cell.kind != RowKind::Region {
+        return (cell.kind, row_name(cell.kind, cell.id, &kernel.places));
+    }
+    if let Some(window) = cell.id.checked_sub(FIRST_WINDOW) {
+        return (RowKind::Region, kernel.windows.name(window).unwrap_or("?").to_owned());
     }
     let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
     (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
 
 /// The lower one of the two in the middle, if there are two.
-fn median(values: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
@@ -217,11 +227,10 @@ fn join(to: &mut ProgramRow, more: &ProgramRow) {
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
-    let (kind, name) = row_name(row.kind, row.id, places);
-    let AccountRow { calls, steps, instructions, string_bytes, .. } = *row;
+    let AccountRow { kind, id, calls, steps, instructions, string_bytes, .. } = *row;
     ProgramRow {
         kind,
-        name,
+        name: row_name(kind, id, places),
         calls,
         instructions,
         steps,
@@ -230,25 +239,17 @@ fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
     }
 }
 
-fn row_name(kind: AccountKind, id: u32, places: &KernelPlaces) -> (RowKind, String) {
-    let known = || match id {
-        UNNAMED => "none entered".to_owned(),
-        id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
-    };
+/// Which row of its kind it is; empty if there is but one.
+pub(crate) fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
     match kind {
-        AccountKind::User => (RowKind::User, String::new()),
-        AccountKind::Syscall => (RowKind::Syscall, known()),
-        AccountKind::Syscall32 => (RowKind::Syscall32, known()),
-        AccountKind::PageFault => (RowKind::PageFault, fault(id)),
-        AccountKind::Exception => (RowKind::Exception, known()),
-        AccountKind::Interrupt if id & VECTOR != 0 => (RowKind::Interrupt, vector(id & !VECTOR)),
-        AccountKind::Interrupt => (RowKind::Interrupt, known()),
-        AccountKind::Softirq => (RowKind::Softirq, String::new()),
-        AccountKind::NewTask => (RowKind::NewTask, String::new()),
-        AccountKind::KernelThread => (RowKind::KernelThread, String::new()),
-        AccountKind::Agent => (RowKind::Agent, String::new()),
-        AccountKind::Other => (RowKind::Other, String::new()),
-        AccountKind::Region => (RowKind::Region, String::new()),
+        RowKind::PageFault => fault(id),
+        RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
+        RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
+        {
+            UNNAMED => "none entered".to_owned(),
+            id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
+        },
+        _ => String::new(),
     }
 }
 

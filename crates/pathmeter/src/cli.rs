@@ -1,6 +1,13 @@
 //! The command line, as data. Its comments are the help text that users read.
 
+mod bisect;
+mod cpu;
+mod formats;
+mod history;
 mod own;
+mod report;
+mod settings;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,12 +17,24 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 use pathmeter_report::Placement;
 use pathmeter_report::{Least, Limits};
-use pathmeter_vm::{Cpu, NAMES, Settings};
+use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
-pub(crate) use self::own::{Checked, NewProbeArgs, ProbeArgs, RunArgs};
+pub(crate) use self::bisect::BisectArgs;
+pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
+pub(crate) use self::formats::FormatArgs;
+pub(crate) use self::history::{
+    AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
+    ShowArgs,
+};
+pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::report::ReportArgs;
+pub(crate) use self::settings::SettingsArgs;
+pub(crate) use self::symbols::SymbolsArgs;
 use crate::destination::Named;
 use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
+use crate::image::Pair;
+use crate::seccomp;
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -48,10 +67,12 @@ Examples:
 
 Exit codes:
   0    done; with --check, and no path is worse
-  1    --check found a path that is higher, shows a new mode, or is broken
+  1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
   2    wrong usage, or a comparison that is refused
   3    a subject or one of its paths could not be measured, --check had a path to compare that it
        could not compare, or a file could not be read or written
+  125  3, and
+  128  2, as `git bisect run` wants them: with --bisect
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\
@@ -95,19 +116,26 @@ bochs-sdl, and takes about a minute a kernel.
 Examples:
   pathmeter witness bzImage
   pathmeter witness old.deb new.deb lab
+  pathmeter witness bzImage -- ls -R /                a program of yours
 
-Exit codes: 0 if the two agree on every path that both can run, 1 if not, 3 if a kernel could not \
-be run in one of them.";
+Exit codes: 0 if the two agree on every path that both can run, or in every run of the program, 1 \
+if not, 3 if a kernel could not be run in one of them.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
   pathmeter compare base.json bzImage --check         exit code 1 if a path became more expensive
   pathmeter compare base.json bzImage --check --threshold 0.5
+  pathmeter compare base.json bzImage --check --budget budget.toml --write junit=junit.xml
+  pathmeter compare old new --explain --format markdown >> $GITHUB_STEP_SUMMARY
+  git bisect run sh -c 'make -j8 bzImage || exit 125
+      pathmeter compare base.json . --check --bisect --only switch.yield'
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
+  pathmeter compare bzImage --under default --under boot:mitigations=off
+                                                      and under two conditions
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -161,16 +189,28 @@ pub(crate) enum Verb {
     Measure(MeasureArgs),
     /// Compare two kernels: which paths changed, and by how much
     Compare(CompareArgs),
+    /// Find the first kernel, or commit, in which a path costs something else
+    Bisect(BisectArgs),
     /// Show which functions a path's instructions, or a difference's, are in
     Explain(ExplainArgs),
+    /// Write results, comparisons or experiments as one page of HTML that opens offline
+    Report(ReportArgs),
     /// Run the classic before-and-after experiments, on the lab kernel
     Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?
     Run(RunArgs),
+    /// What each setting of a kernel costs: mitigations, hardening, debugging aids
+    Settings(SettingsArgs),
     /// Write a small program to begin one of your own from, for `run`
     NewProbe(NewProbeArgs),
+    /// Keep results, and show how paths changed over them
+    History(HistoryArgs),
     /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
     Witness(WitnessArgs),
+    /// List a kernel's functions, which can be points of a window
+    Symbols(SymbolsArgs),
+    /// Show the CPUs that a guest can have, or write this machine's as one
+    Cpu(CpuArgs),
     /// Check what this machine can measure
     Doctor(DoctorArgs),
     /// Print the completion script of a shell
@@ -212,7 +252,8 @@ pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// What to judge: the same. Not with --cpu given twice, which compares BASE on two CPUs
+    /// What to judge: the same. Not with --cpu or --under given twice, which compares BASE with
+    /// itself
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Explain each path that changed: the functions in which the difference is
@@ -251,6 +292,9 @@ pub(crate) struct CompareArgs {
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    /// Limits, and formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
@@ -273,6 +317,9 @@ pub(crate) struct WitnessArgs {
     /// The Bochs to run; by default bochs on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) bochs: Option<PathBuf>,
+    /// What is executed instead of the paths.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
@@ -318,8 +365,9 @@ pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU: plain (the default), skylake, cascadelake, icelake, zen1, zen2, zen3, zen4,
-    /// max, or QEMU's own text
+    /// The guest's CPU: plain (the default), haswell, skylake, cascadelake, icelake, zen1, zen2,
+    /// zen3, zen4, each of these but plain as a guest sees it (skylake-guest), max, a FILE.toml
+    /// that `pathmeter cpu capture` wrote, or QEMU's own text
     ///
     /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
     /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
@@ -342,6 +390,14 @@ pub(crate) struct GuestArgs {
         value_parser = kernel_words
     )]
     pub(crate) append: String,
+    /// What the kernel is measured under: settings, separated by spaces, or `default`
+    ///
+    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, or seccomp:FILE for
+    /// an OCI profile that filters the system calls of what is measured. What this kernel does not
+    /// know is an error. `compare` and `explain` take two, for one kernel: the first is BASE's
+    /// (docs/settings.md).
+    #[arg(long, value_name = "CONDITION", value_parser = condition)]
+    pub(crate) under: Vec<Condition>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
@@ -362,6 +418,10 @@ pub(crate) struct GuestArgs {
     pub(crate) no_cache: bool,
 }
 
+/// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
+/// `arch/x86/include/asm/setup.h`).
+pub(crate) const LONGEST: usize = 2047;
+
 /// A profile or a CPU model, not QEMU's request for a list of them.
 fn cpu_model(text: &str) -> Result<Cpu, String> {
     match text {
@@ -369,14 +429,17 @@ fn cpu_model(text: &str) -> Result<Cpu, String> {
             "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
              lists those"
         )),
-        text => Ok(Cpu::named(text)),
+        text => Cpu::read(text).map_err(|error| error.to_string()),
     }
+}
+
+/// A condition, with the program of its filter.
+fn condition(text: &str) -> Result<Condition, String> {
+    Condition::parse(text, seccomp::program).map_err(|error| error.to_string())
 }
 
 /// Words for the kernel's command line: one line that the kernel will not cut short.
 fn kernel_words(words: &str) -> Result<String, String> {
-    // Linux arch/x86/include/asm/setup.h: COMMAND_LINE_SIZE is 2048 with the final NUL.
-    const LONGEST: usize = 2047;
     let settings = Settings { append: words.trim().to_owned(), ..Settings::default() };
     let length = settings.command_line().len();
     if words.chars().any(char::is_control) {
@@ -399,6 +462,7 @@ impl Default for GuestArgs {
             cpu: Vec::new(),
             memory: memory_mib,
             append,
+            under: Vec::new(),
             perturb: RUNS,
             timeout: TIMEOUT,
             no_cache: false,
@@ -411,30 +475,45 @@ impl GuestArgs {
     pub(crate) fn settings(&self) -> Settings {
         let usual = Settings::default();
         let (cpu, append) = (self.cpu.first().cloned(), self.append.clone());
-        Settings { cpu: cpu.unwrap_or(usual.cpu), memory_mib: self.memory, append, ..usual }
+        let (cpu, condition) = (cpu.unwrap_or(usual.cpu), self.condition().cloned());
+        let condition = condition.unwrap_or_default();
+        Settings { cpu, memory_mib: self.memory, append, condition, ..usual }
     }
 
-    /// The two CPUs on which one kernel is to be compared, if the user named two.
-    pub(crate) fn two_cpus(&self) -> Result<Option<[&Cpu; 2]>, Failure> {
-        match &self.cpu[..] {
-            [] | [_] => Ok(None),
-            [base, new] => Ok(Some([base, new])),
-            _ => Err(Failure::Usage {
-                message: "--cpu is given more than twice".to_owned(),
-                help: "one kernel is compared on two CPUs at a time".to_owned(),
-            }),
+    /// The two CPUs or conditions in which one kernel is to be compared, if the user named two.
+    pub(crate) fn pair(&self) -> Result<Option<Pair<'_>>, Failure> {
+        let refused = |message: &str| Failure::Usage {
+            message: message.to_owned(),
+            help: "one kernel is compared on two CPUs, or under two conditions, at a time"
+                .to_owned(),
+        };
+        match (&self.cpu[..], &self.under[..]) {
+            ([] | [_], [] | [_]) => Ok(None),
+            ([base, new], [] | [_]) => Ok(Some(Pair::Cpus([base, new]))),
+            ([] | [_], [base, new]) => Ok(Some(Pair::Conditions([base, new]))),
+            ([_, _], [_, _]) => Err(refused("--cpu and --under are both given twice")),
+            ([_, _, _, ..], _) => Err(refused("--cpu is given more than twice")),
+            (_, _) => Err(refused("--under is given more than twice")),
         }
     }
 
-    /// Refuses two CPUs.
-    pub(crate) fn refuse_two_cpus(&self) -> Result<(), Failure> {
-        if self.cpu.len() < 2 {
-            return Ok(());
-        }
+    /// Refuses two CPUs, and two conditions.
+    pub(crate) fn refuse_pairs(&self) -> Result<(), Failure> {
+        let twice = match (self.cpu.len(), self.under.len()) {
+            (0 | 1, 0 | 1) => return Ok(()),
+            (0 | 1, _) => "--under",
+            _ => "--cpu",
+        };
         Err(Failure::Usage {
-            message: "--cpu is given more than once".to_owned(),
-            help: "`compare` and `explain` show one kernel on two CPUs".to_owned(),
+            message: format!("{twice} is given more than once"),
+            help: "`compare` and `explain` show one kernel on two CPUs, or under two conditions"
+                .to_owned(),
         })
+    }
+
+    /// The condition of all that is measured, if there is just one.
+    pub(crate) fn condition(&self) -> Option<&Condition> {
+        if let [condition] = &self.under[..] { Some(condition) } else { None }
     }
 
     /// The longest wait for a boot or a run.
@@ -452,8 +531,8 @@ pub(crate) struct ExplainArgs {
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
-    /// Another one: show the functions in which the difference is. With --cpu given twice, the
-    /// difference is that of SUBJECT on two CPUs
+    /// Another one: show the functions in which the difference is. With --cpu or --under given
+    /// twice, the difference is that of SUBJECT on two CPUs or under two conditions
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Another path of the same kernel: show how PATH differs from it
@@ -467,6 +546,9 @@ pub(crate) struct ExplainArgs {
     /// The same for NEW
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
     pub(crate) new_vmlinux: Option<PathBuf>,
+    /// Windows that PATH may be of, as PATH/NAME.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: ExplainOutput,
@@ -612,6 +694,7 @@ mod tests {
     fn a_list_of_models_is_no_model() {
         assert!(cpu_model("help").unwrap_err().contains(NAMES));
         assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 
     #[test]

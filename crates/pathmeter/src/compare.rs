@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{Measurement, Threshold, Verdict, compare, differences};
-use pathmeter_report::comparison_table;
 
+use crate::budget::Limited;
 use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
-use crate::gate::Gate;
-use crate::image::Image;
+use crate::formats::Formats;
+use crate::gate::{Gate, Wanted};
+use crate::gated::GatedEvents;
+use crate::image::{Image, Pair};
 use crate::interrupt;
 use crate::output::Screen;
 use crate::probes::Probes;
@@ -22,61 +24,84 @@ use crate::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let cpus = args.guest.two_cpus()?;
-    let names = sides(args, cpus.is_some())?;
-    if args.explain || cpus.is_some() {
+    let ended = compared(args, screen);
+    if !args.formats.bisect {
+        return ended;
+    }
+    let exit = ended.unwrap_or_else(|failure| screen.report(&failure));
+    Ok(exit.for_git_bisect())
+}
+
+fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let pair = args.guest.pair()?;
+    let names = sides(args, pair)?;
+    if args.explain || pair.is_some() {
         subject::refuse_results(names)?;
     }
+    let budget = args.formats.budget.as_deref().map(|path| Limited::read(path, screen));
+    let budget = budget.transpose()?;
     let [base, new] = names;
     let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
-    let probes = Probes::new(&args.probes, &args.guest)?;
+    let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
     let mut named = [base.paths(), new.paths()].concat();
-    named.extend(probes.names(&args.output.only));
+    if let Some(budget) = &budget {
+        budget.check_early(&named)?;
+    }
+    let more = probes.names();
+    named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.output.only, &named)?;
-    let inputs = names.map(PathBuf::as_path);
-    let [file] = args.output.document.named(&inputs).open(screen)?;
+    let inputs: Vec<&Path> =
+        names.into_iter().chain(&args.formats.budget).map(PathBuf::as_path).collect();
+    let document = args.output.document.named(&inputs);
+    let ([file], written) = document.open_with(args.formats.outputs(), screen)?;
     let kernels = Kernels::prepare(&subjects, args)?;
     let sides = kernels.measured(subjects, &probes, screen)?;
-    refuse_unlike(&sides, args.across || cpus.is_some())?;
+    refuse_unlike(&sides, args.across || pair.is_some())?;
+    if let Some(budget) = &budget {
+        budget.check(&sides)?;
+    }
     let [base, new] = sides.map(|side| selection.apply(side));
-    let comparison = compare(&base, &new, Threshold { percent: args.threshold });
-    let gate =
-        args.check.as_ref().map(|gated| Gate::new(&comparison, &base, &new, &selection, gated));
+    let mut comparison = compare(&base, &new, Threshold { percent: args.threshold });
+    let gated = args.check.clone().unwrap_or_else(GatedEvents::usual);
+    let wanted = Wanted { selection: &selection, gated: &gated, budget: budget.as_ref() };
+    let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
+    comparison.budget = gate.budget.take();
     let broken = comparison.summary.count(Verdict::Broken) > 0;
+    let put = Formats { args, outcomes: &gate.outcomes, file: file.as_ref(), written: &written };
     let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) if args.explain => {
-            explained::deliver(args, file.as_ref(), comparison, session, [base, new], screen)
+            explained::deliver(&put, comparison, session, [base, new], screen)
         }
-        _ => screen.deliver(
-            &args.output.document,
-            file.as_ref(),
-            &comparison,
-            |comparison, style| comparison_table(comparison, args.shown(), style),
-        ),
+        _ => put.deliver(&comparison, screen),
     };
-    match gate {
-        Some(gate) => judged(&gate, delivered, screen),
+    match args.check {
+        Some(_) => judged(&gate, delivered, screen),
         None => delivered.map(|()| if broken { Exit::Unmeasured } else { Exit::Done }),
     }
 }
 
-/// What is compared: two subjects, or one kernel on two CPUs.
-fn sides(args: &CompareArgs, two_cpus: bool) -> Result<[&PathBuf; 2], Failure> {
+/// What is compared: two subjects, or one kernel with itself.
+fn sides<'a>(args: &'a CompareArgs, pair: Option<Pair<'_>>) -> Result<[&'a PathBuf; 2], Failure> {
     let usage = |message: &str, help: &str| Failure::Usage {
         message: message.to_owned(),
         help: help.to_owned(),
     };
-    match (&args.new, two_cpus) {
-        (Some(new), false) => Ok([&args.base, new]),
-        (None, true) => Ok([&args.base, &args.base]),
-        (None, false) => Err(usage(
+    match (&args.new, pair) {
+        (Some(new), None) => Ok([&args.base, new]),
+        (None, Some(_)) => Ok([&args.base, &args.base]),
+        (None, None) => Err(usage(
             "there is nothing to compare BASE with",
-            "name NEW, or two CPUs (--cpu A --cpu B) on which BASE is compared",
+            "name NEW, or two CPUs (--cpu A --cpu B) or conditions (--under A --under B) in which \
+             BASE is compared",
         )),
-        (Some(_), true) => Err(usage(
+        (Some(_), Some(Pair::Cpus(_))) => Err(usage(
             "two kernels can't be compared on two CPUs",
             "leave out NEW to compare BASE on them, or one --cpu to compare the kernels",
+        )),
+        (Some(_), Some(Pair::Conditions(_))) => Err(usage(
+            "two kernels can't be compared under two conditions",
+            "leave out NEW to compare BASE under them, or one --under to compare the kernels",
         )),
     }
 }
@@ -119,8 +144,8 @@ impl Kernels {
             return Ok(Self { session: None, images: vec![] });
         }
         let (guest, interrupt) = (&args.guest, interrupt::listen());
-        let (session, images) = match guest.two_cpus()? {
-            Some(cpus) => setup::prepare_on(guest, interrupt, &args.base, cpus)?,
+        let (session, images) = match guest.pair()? {
+            Some(pair) => setup::prepare_on(guest, interrupt, &args.base, pair)?,
             None => setup::prepare(guest, interrupt, &names)?,
         };
         Ok(Self { session: Some(session), images })

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
-use pathmeter_trace::{Counting, Event, WindowEvents};
+use pathmeter_trace::{CountedPath, CountedWindow, Counting, CountingError, Event, WindowEvents};
 use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
@@ -21,6 +21,8 @@ pub(crate) struct Counted {
 pub(crate) struct PathCounts {
     /// Run by run, as the path's samples are.
     pub(crate) retired: Vec<Vec<u64>>,
+    /// Which of them are lower bounds: positions over all runs, ascending.
+    pub(crate) lower_bounds: Vec<u32>,
     /// Of the samples.
     pub(crate) events: PathEvents,
 }
@@ -47,7 +49,10 @@ impl Counted {
     ) -> Option<Result<PathCounts, String>> {
         match Suite::Exact.paths().get(index)?.kind {
             Kind::Windows(_) => Some(self.counts(index, outcome)),
-            Kind::Check | Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => None,
+            Kind::Wait(samples) if outcome.runs.iter().all(Vec::is_empty) => {
+                Some(self.waits(index, outcome.runs.len(), samples as usize))
+            }
+            Kind::Check | Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => None,
         }
     }
 
@@ -75,26 +80,101 @@ impl Counted {
         let retired =
             |seen: &Vec<&WindowEvents>| seen.iter().map(|window| window.events.retired()).collect();
         let retired = runs.iter().map(retired).collect();
-        let windows = runs.concat();
-        let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
-        let events = PathEvents::new(windows.iter().map(|window| &window.events), placement);
-        Ok(PathCounts { retired, events })
+        Ok(PathCounts { retired, lower_bounds: Vec::new(), events: events_of(&runs.concat()) })
+    }
+
+    /// What was counted between two points of the kernel: the first `samples` of each run.
+    fn waits(&self, index: usize, runs: usize, samples: usize) -> Result<PathCounts, String> {
+        let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
+        let (mut retired, mut windows, mut lower_bounds) = (Vec::new(), Vec::new(), Vec::new());
+        for run in 0..runs {
+            let path = self.path(executions.get(run).copied())?;
+            // Of a path with a begin marker a window, the warm-up is left out.
+            let marked = path.windows.iter().map(|window| window.marker).max().unwrap_or(0);
+            let warm = if marked > WARMUP { WARMUP } else { 0 };
+            let after_warmup = path.windows.iter().filter(|window| window.marker > warm);
+            let counted = after_warmup.take(samples);
+            let of_run: Vec<_> = counted
+                .map(|window| {
+                    let events = self.events(window)?;
+                    Ok((events, window.ended && !events.idle_unknown))
+                })
+                .collect::<Result<_, String>>()?;
+            if of_run.len() < samples {
+                return Err(few(of_run.len(), samples, path));
+            }
+            let position = |place: usize| u32::try_from(windows.len() + place).unwrap_or(u32::MAX);
+            let open = of_run.iter().enumerate().filter(|(_, (_, ended))| !ended);
+            lower_bounds.extend(open.map(|(place, _)| position(place)));
+            retired.push(of_run.iter().map(|(window, _)| window.events.retired()).collect());
+            windows.extend(of_run.iter().map(|(window, _)| *window));
+        }
+        Ok(PathCounts { retired, lower_bounds, events: events_of(&windows) })
+    }
+
+    /// The executions of the path with this index, run by run.
+    pub(crate) fn runs(&self, index: usize) -> Vec<&CountedPath> {
+        let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
+        executions.iter().filter_map(|place| self.counting.paths.get(*place)).collect()
+    }
+
+    /// Why the counter's stream ends where it does, if it is damaged.
+    pub(crate) fn fault(&self) -> Option<&CountingError> {
+        self.counting.fault.as_ref()
+    }
+
+    /// Whether a window was still open when its path's execution ended.
+    pub(crate) fn any_without_end(&self) -> bool {
+        self.counting.paths.iter().flat_map(|path| &path.windows).any(|window| !window.ended)
+    }
+
+    fn path(&self, execution: Option<usize>) -> Result<&CountedPath, String> {
+        execution.and_then(|place| self.counting.paths.get(place)).ok_or_else(|| {
+            match &self.counting.fault {
+                Some(fault) => fault.to_string(),
+                None => "the counter did not see it".to_owned(),
+            }
+        })
     }
 
     /// The windows of one execution that were sampled: those after the warm-up.
     fn windows(&self, execution: Option<usize>) -> Result<Vec<&WindowEvents>, String> {
-        let Some(windows) = execution.and_then(|place| self.counting.paths.get(place)) else {
-            return Err(match &self.counting.fault {
-                Some(fault) => fault.to_string(),
-                None => "the counter did not see it".to_owned(),
-            });
-        };
-        let known = |window: &Option<u32>| self.counting.distinct.get((*window)? as usize);
-        let sampled = windows.iter().skip(WARMUP as usize);
-        sampled
-            .map(|window| known(window).ok_or_else(|| "a window was too long to count".to_owned()))
-            .collect()
+        let sampled = self.path(execution)?.windows.iter().skip(WARMUP as usize);
+        sampled.map(|window| self.events(window)).collect()
     }
+
+    /// What was counted of this window.
+    ///
+    /// # Errors
+    /// It was too long.
+    pub(crate) fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
+        let known = window.events.and_then(|place| self.counting.distinct.get(place as usize));
+        known.ok_or_else(|| "a window was too long to count".to_owned())
+    }
+}
+
+/// The events of these windows.
+pub(crate) fn events_of(windows: &[&WindowEvents]) -> PathEvents {
+    let placement = windows.first().map(|window| window.entries.clone()).unwrap_or_default();
+    PathEvents::new(windows.iter().map(|window| &window.events), placement)
+}
+
+/// Why a run has too few windows between two points.
+fn few(seen: usize, wanted: usize, path: &CountedPath) -> String {
+    let loose = path.loose;
+    let mut also = Vec::new();
+    for (count, what) in [
+        (loose.elsewhere, "began in another context"),
+        (loose.overlapping, "began while one was open"),
+        (loose.ends, "ended and had not begun"),
+        (loose.hidden, "began or ended where an interrupt hid its caller"),
+    ] {
+        if count > 0 {
+            also.push(format!("{count} {what}"));
+        }
+    }
+    let also = if also.is_empty() { String::new() } else { format!(" ({})", also.join(", ")) };
+    format!("only {seen} of {wanted} windows came{also}")
 }
 
 /// Instructions and further iterations are the steps of the clock.
@@ -114,6 +194,7 @@ fn check(window: &WindowEvents, clock: u64) -> Result<(), String> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use pathmeter_trace::LoosePoints;
     use pathmeter_vm::PathStatus;
 
     fn index(name: &str) -> usize {
@@ -130,12 +211,13 @@ mod tests {
                 open: 0,
                 checks: 0,
                 faults: 0,
+                idle_unknown: false,
                 entries: vec![16],
             }
         };
         let executed = [vec![Some(1); WARMUP as usize], vec![Some(0), Some(1)]].concat();
         let mut counting = Counting {
-            paths: vec![executed.clone(), executed],
+            paths: vec![path(&executed), path(&executed)],
             distinct: vec![window(328, 333), window(330, 340)],
             fault: None,
         };
@@ -148,6 +230,13 @@ mod tests {
             lower_bounds: vec![],
         };
         Counted::new(&order, counting).of(getppid, &outcome).unwrap()
+    }
+
+    fn path(windows: &[Option<u32>]) -> CountedPath {
+        let window =
+            |events: &Option<u32>| CountedWindow { events: *events, marker: 0, ended: true };
+        let windows = windows.iter().map(window).collect();
+        CountedPath { windows, ..CountedPath::default() }
     }
 
     fn refused(change: impl FnOnce(&mut Counting)) -> String {
@@ -180,12 +269,82 @@ mod tests {
 
     #[test]
     fn a_window_that_the_counter_has_not_fails_its_path() {
-        let told = refused(|counting| counting.paths[1].truncate(WARMUP as usize + 1));
+        let told = refused(|counting| counting.paths[1].windows.truncate(WARMUP as usize + 1));
         assert_eq!(told, "the counter saw 1 windows of 2");
-        let told = refused(|counting| counting.paths[0][WARMUP as usize] = None);
+        let told = refused(|counting| counting.paths[0].windows[WARMUP as usize].events = None);
         assert_eq!(told, "a window was too long to count");
         let told = refused(|counting| counting.paths.truncate(1));
         assert_eq!(told, "the counter did not see it");
+    }
+
+    /// Runs of a path without samples of its own, between two points: the marker of each window
+    /// and whether it has an end.
+    fn waits(name: &str, runs: &[&[(u32, bool)]]) -> Result<PathCounts, String> {
+        let window = |(place, (marker, ended)): (usize, &(u32, bool))| {
+            let events = Some(u32::try_from(place).unwrap());
+            CountedWindow { events, marker: *marker, ended: *ended }
+        };
+        let loose = LoosePoints { elsewhere: 3, hidden: 1, ..LoosePoints::default() };
+        let run = |windows: &&[(u32, bool)]| CountedPath {
+            windows: windows.iter().enumerate().map(window).collect(),
+            loose,
+            ..CountedPath::default()
+        };
+        // The window with the place N has 100 + N instructions.
+        let distinct = (100..200).map(|kernel| WindowEvents {
+            events: [(Event::Kernel, kernel), (Event::Clock, kernel)].into_iter().collect(),
+            open: 0,
+            checks: 0,
+            faults: 0,
+            idle_unknown: false,
+            entries: vec![],
+        });
+        let counting = Counting {
+            paths: runs.iter().map(run).collect(),
+            distinct: distinct.collect(),
+            fault: None,
+        };
+        let path = index(name);
+        let order: Vec<_> =
+            (0..runs.len()).map(|run| Execution { run: run.try_into().unwrap(), path }).collect();
+        let outcome = PathOutcome {
+            status: PathStatus::Ok,
+            checks: vec![],
+            runs: vec![vec![]; runs.len()],
+            lower_bounds: vec![],
+        };
+        Counted::new(&order, counting).of(path, &outcome).unwrap()
+    }
+
+    #[test]
+    fn of_a_wait_in_one_long_window_the_first_ones_are_the_samples() {
+        let all: Vec<_> = (0..6).map(|place| (1, place != 2)).collect();
+        let counts = waits("softirq.timer+user", &[&all, &all[..4]]).unwrap();
+        assert_eq!(counts.retired, [[100, 101, 102, 103]; 2]);
+        assert_eq!(counts.lower_bounds, [2, 6], "positions over all runs");
+        assert_eq!(counts.events.of_samples.len(), 8);
+    }
+
+    #[test]
+    fn of_a_wait_with_a_window_a_time_the_warm_up_is_left_out() {
+        let all: Vec<_> = (1..=8).flat_map(|marker| [(marker, true), (marker, true)]).collect();
+        let counts = waits("timer.expire", &[&all]).unwrap();
+        assert_eq!(counts.retired, [[106, 107, 108, 109, 110, 111, 112, 113]]);
+        assert_eq!(counts.lower_bounds, [0_u32; 0]);
+    }
+
+    #[test]
+    fn too_few_waits_fail_their_path_and_say_what_came_instead() {
+        let one = [(1, true); 4];
+        let also = "(3 began in another context, 1 began or ended where an interrupt hid its \
+                    caller)";
+        for (runs, told) in [
+            (&[&one[..], &one[..3]][..], "only 3 of 4 windows came"),
+            (&[&[]], "only 0 of 4 windows came"),
+        ] {
+            let error = waits("softirq.timer+user", runs).err().unwrap();
+            assert_eq!(error, format!("{told} {also}"));
+        }
     }
 
     #[test]

@@ -37,28 +37,44 @@ pub(crate) struct Destination {
     special: Option<File>,
 }
 
+/// The places of what is named, in its order.
+pub(crate) type Opened<const N: usize> = [Option<Destination>; N];
+
 impl<const N: usize> Named<'_, N> {
     /// Finds out before a long run whether its results can be written.
     ///
     /// # Errors
     /// One file is named twice, or a place can't be written to.
-    pub(crate) fn open(&self, screen: &Screen) -> Result<[Option<Destination>; N], Failure> {
-        self.refuse_twice()?;
-        let mut opened = [const { None }; N];
-        for (place, (_, path)) in opened.iter_mut().zip(self.outputs) {
-            *place = path.map(|path| Destination::open(path, screen)).transpose()?;
-        }
-        Ok(opened)
+    pub(crate) fn open(&self, screen: &Screen) -> Result<Opened<N>, Failure> {
+        self.open_with([].into_iter(), screen).map(|(opened, _)| opened)
     }
 
-    fn refuse_twice(&self) -> Result<(), Failure> {
+    /// The same, with more outputs.
+    pub(crate) fn open_with<'b>(
+        &self,
+        more: impl Iterator<Item = (&'static str, Option<&'b Path>)>,
+        screen: &Screen,
+    ) -> Result<(Opened<N>, Vec<Option<Destination>>), Failure> {
+        let more: Vec<_> = more.collect();
+        self.refuse_twice(&more)?;
+        let open =
+            |path: Option<&Path>| path.map(|path| Destination::open(path, screen)).transpose();
+        let mut opened = [const { None }; N];
+        for (place, (_, path)) in opened.iter_mut().zip(self.outputs) {
+            *place = open(path)?;
+        }
+        let more = more.into_iter().map(|(_, path)| open(path)).collect::<Result<_, _>>()?;
+        Ok((opened, more))
+    }
+
+    fn refuse_twice(&self, more: &[(&'static str, Option<&Path>)]) -> Result<(), Failure> {
         let mut seen: Vec<(&str, Identity)> = Vec::new();
         let inputs = self.inputs.iter().filter(|path| lab_words(path).is_none());
         seen.extend(inputs.filter_map(|path| Some(("what is read", Identity::of_file(path)?))));
         if self.prints {
             seen.extend(Identity::of_stdout().map(|stdout| ("standard output", stdout)));
         }
-        for (option, path) in self.outputs {
+        for &(option, path) in self.outputs.iter().chain(more) {
             let Some((path, identity)) = path.and_then(|it| Some((it, Identity::of(it)?))) else {
                 continue;
             };

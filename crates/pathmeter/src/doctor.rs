@@ -18,7 +18,7 @@ use crate::interrupt;
 use crate::output::{self, Screen};
 use crate::selftest::SelfTest;
 
-use profiles::ProfileReport;
+use profiles::{Nearest, ProfileReport};
 
 /// Free disk below which a run's snapshots may not fit: a few guests' memory.
 const LEAST_DISK_MIB: u64 = 512;
@@ -34,6 +34,9 @@ struct Diagnosis {
     checks: Vec<Check>,
     /// The CPUs that `--cpu` names; none if there is no QEMU to have them.
     profiles: Vec<ProfileReport>,
+    /// The profile with the most features in common with this machine's CPU; none if that is of a
+    /// kind that no profile is of.
+    nearest: Option<Nearest>,
 }
 
 /// One thing looked at.
@@ -83,7 +86,8 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
         checks.extend(tried(qemu, &interrupt, screen)?);
     }
     let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
-    let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks, profiles };
+    let nearest = Nearest::find();
+    let report = Diagnosis { schema: "pathmeter.doctor/1", exact, checks, profiles, nearest };
     if args.json {
         output::print(&output::json(&report)?)?;
     } else {
@@ -237,7 +241,8 @@ fn text(report: &Diagnosis, colour: bool) -> String {
     };
     let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };
     let checks: String = report.checks.iter().map(line).collect();
-    format!("{checks}\n{exact}\n{}", profiles::text(&report.profiles))
+    let nearest = report.nearest.as_ref().map(Nearest::text).unwrap_or_default();
+    format!("{checks}\n{exact}\n{}{nearest}", profiles::text(&report.profiles))
 }
 
 fn status(status: CheckStatus, colour: bool) -> String {
@@ -264,7 +269,8 @@ mod tests {
     #[test]
     fn advice_stands_below_what_was_found() {
         let checks = vec![Check::ok("qemu", "7.2".into()), Check::warn("disk", "0".into(), "more")];
-        let report = Diagnosis { schema: "", exact: true, checks, profiles: vec![] };
+        let (profiles, nearest) = (vec![], None);
+        let report = Diagnosis { schema: "", exact: true, checks, profiles, nearest };
         let lines = "ok    qemu  7.2\nwarn  disk  0\n            more\n\nexact runs work here\n";
         assert_eq!(text(&report, false), lines);
     }

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     if args.list {
         return list(&chosen);
     }
-    args.guest.refuse_two_cpus()?;
+    args.guest.refuse_pairs()?;
     let session = setup::session(&args.guest, interrupt::listen())?;
     let mut guests = Guests::new(session, screen);
     let mut verdict = ExpectationOutcome::Holds;

@@ -32,8 +32,9 @@ pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> 
 
 /// Where the path's instructions are, or the difference to another kernel or path.
 fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
-    let path = RecordablePath::find(&args.path)?;
-    let against = args.against.as_deref().map(RecordablePath::find).transpose()?;
+    let find = |name| RecordablePath::or_window(name, &args.windows.window);
+    let path = find(&args.path)?;
+    let against = args.against.as_deref().map(find).transpose()?;
     subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
     let (session, images) = prepared(args)?;
     let board = Board::new(screen);
@@ -56,21 +57,21 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     Ok(Explain::new(only(base)?, Some(only(new)?)))
 }
 
-/// One kernel, two, or one on two CPUs.
+/// One kernel, two, or one on two CPUs or under two conditions.
 fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
     let (guest, interrupt) = (&args.guest, interrupt::listen());
-    let Some(cpus) = guest.two_cpus()? else {
+    let Some(pair) = guest.pair()? else {
         let names: Vec<&Path> =
             iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path).collect();
         return setup::prepare(guest, interrupt, &names);
     };
     if args.new.is_some() || args.against.is_some() {
         return Err(Failure::Usage {
-            message: "two CPUs leave no room for a second kernel or path".to_owned(),
-            help: "leave out NEW and --against, or one --cpu".to_owned(),
+            message: "two CPUs or conditions leave no room for a second kernel or path".to_owned(),
+            help: "leave out NEW and --against, or one --cpu or --under".to_owned(),
         });
     }
-    setup::prepare_on(guest, interrupt, &args.subject, cpus)
+    setup::prepare_on(guest, interrupt, &args.subject, pair)
 }
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:

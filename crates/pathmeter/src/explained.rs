@@ -2,15 +2,14 @@
 //! `pathmeter.explained-comparison/1`.
 
 use pathmeter_model::{Comparison, Verdict};
-use pathmeter_report::comparison_table;
-use pathmeter_trace::Explain;
+use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::cli::{CompareArgs, ExplainOutput};
-use crate::destination::Destination;
+use crate::cli::ExplainOutput;
 use crate::explain;
 use crate::failure::Failure;
+use crate::formats::Formats;
 use crate::image::Image;
 use crate::output::{self, Screen};
 use crate::progress::Board;
@@ -22,7 +21,7 @@ const CHANGED: [Verdict; 4] =
     [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
 /// The name and version of the document.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 enum ExplainedSchema {
     /// The only version so far.
     #[serde(rename = "pathmeter.explained-comparison/1")]
@@ -30,14 +29,14 @@ enum ExplainedSchema {
 }
 
 /// Two kernels, path by path, and where the differences are.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ExplainedComparison {
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExplainedComparison {
     /// Always `pathmeter.explained-comparison/1`.
     schema: ExplainedSchema,
     /// All paths.
-    comparison: Comparison,
+    pub(crate) comparison: Comparison,
     /// One for each path that changed and has windows to record, in the comparison's order.
-    explanations: Vec<Explain>,
+    pub(crate) explanations: Vec<Explain>,
 }
 
 /// Puts the comparison out, and explains every path that changed and has windows: all in one guest
@@ -46,19 +45,16 @@ struct ExplainedComparison {
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
-    args: &CompareArgs,
-    file: Option<&Destination>,
+    put: &Formats<'_>,
     comparison: Comparison,
     session: &Session,
     [base, new]: [&Image; 2],
     screen: &Screen,
 ) -> Result<(), Failure> {
+    let args = put.args;
     // The comparison is printed at once: the rest takes seconds.
-    let print = |text: String| {
-        if args.output.document.json { Ok(()) } else { output::print(text.as_bytes()) }
-    };
-    print(comparison_table(&comparison, args.shown(), screen.style()))?;
-    let paths: Vec<_> = changed(&comparison).collect();
+    put.table(&comparison, screen)?;
+    let paths: Vec<_> = changed(&comparison, &args.probes.windows.window).collect();
     let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
     let explained = if paths.is_empty() {
@@ -74,22 +70,29 @@ pub(crate) fn deliver(
     for explain in explained {
         match explain {
             Ok(explain) => {
-                let tables = explain::tables(&output, &explain, screen);
-                print(format!("\n{tables}"))?;
+                if put.shows_tables() {
+                    let tables = explain::tables(&output, &explain, screen);
+                    output::print(format!("\n{tables}").as_bytes())?;
+                }
                 explanations.push(explain);
             }
             Err(failure) => failures.push(failure),
         }
     }
+    failures.extend(put.formats(&comparison, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations };
-    failures.extend(output::document(&args.output.document, file, &document).err());
+    failures.extend(output::document(&args.output.document, put.file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 
-fn changed(comparison: &Comparison) -> impl Iterator<Item = RecordablePath<'_>> {
+/// The paths that are explained, as far as they have windows to record.
+pub(crate) fn changed<'a>(
+    comparison: &'a Comparison,
+    windows: &'a [PointWindow],
+) -> impl Iterator<Item = RecordablePath<'a>> {
     let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    changed.filter_map(|path| RecordablePath::find(&path.path).ok())
+    changed.filter_map(|path| RecordablePath::or_window(&path.path, windows).ok())
 }
 
 #[cfg(test)]

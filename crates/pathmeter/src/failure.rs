@@ -32,8 +32,24 @@ pub(crate) enum Exit {
     /// Something could not be measured, compared, read or written; or an experiment's expectation
     /// about exact counts is inconclusive.
     Unmeasured = 3,
+    /// The same where `git bisect run` asked: it skips the commit.
+    Skipped = 125,
+    /// Wrong usage where `git bisect run` asked: it gives up, for no commit is bad for that.
+    Abort = 128,
     /// The user interrupted the run: 128 + SIGINT, as shells have it.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// The same for `git bisect run`, to which 0 is good, 125 skips the commit, above 127 ends the
+    /// bisection, and all else is bad.
+    pub(crate) fn for_git_bisect(self) -> Self {
+        match self {
+            Self::Unmeasured => Self::Skipped,
+            Self::Usage => Self::Abort,
+            exit => exit,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -56,6 +72,16 @@ pub(crate) enum Failure {
     /// The two sides differ in more than the kernel.
     #[error("BASE and NEW were measured differently:{}", listed(.0))]
     Incomparable(Vec<ConfigurationDifference>),
+    /// Two subjects of a report differ in more than the kernel.
+    #[error("{base} and {new} were measured differently:{}", listed(.differences))]
+    Unlike {
+        /// The first subject's name.
+        base: String,
+        /// The other's.
+        new: String,
+        /// In what.
+        differences: Vec<ConfigurationDifference>,
+    },
     /// A kernel can't be measured.
     #[error("{}{error}", prefix(.subject, .error))]
     Kernel {
@@ -83,6 +109,17 @@ pub(crate) enum Failure {
         /// Why.
         error: ParseError,
     },
+    /// A history can't be used.
+    #[error(transparent)]
+    History(#[from] pathmeter_history::HistoryError),
+    /// A document other than a result can't be used.
+    #[error("{}: {what}", .path.display())]
+    Document {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
@@ -108,6 +145,12 @@ pub(crate) enum Failure {
     #[error("{message}")]
     Unchecked {
         /// What was not compared.
+        message: String,
+    },
+    /// A bisection has no answer.
+    #[error("{message}")]
+    Unfound {
+        /// Why.
         message: String,
     },
     /// QEMU failed the self-test.
@@ -192,7 +235,7 @@ impl Failure {
     /// The exit code that it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } | Self::Incomparable(_) => Exit::Usage,
+            Self::Usage { .. } | Self::Incomparable(_) | Self::Unlike { .. } => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Unmeasured,
         }
@@ -204,6 +247,9 @@ impl Failure {
             Self::Usage { help, .. } => Some(help),
             Self::Incomparable(_) => {
                 Some("measure both alike, or compare them all the same with --across")
+            }
+            Self::Unlike { .. } => {
+                Some("measure all alike, or show them together all the same with --across")
             }
             Self::Kernel { error, .. } | Self::Host(error) => error.help(),
             Self::File { doing: "writing", error, path } => Some(match error.kind() {
@@ -218,6 +264,7 @@ impl Failure {
                 "measure both sides anew, with one version of pathmeter, or choose paths that both \
                  can run with --only",
             ),
+            Self::History(error) => error.help(),
             Self::Packing(error) => error.help(),
             Self::Program { help, .. } => help.as_deref(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),

@@ -1,11 +1,16 @@
 //! `--check`: whether a comparison passes as a gate.
 //!
 //! Contract: what was not compared does not pass for unchanged. A path that BASE could run must be
-//! compared, and so must one that `--only` names in full; a path that only NEW can run is new,
-//! which a note tells. Where nothing was compared, nothing was checked.
+//! compared, and so must one that `--only`, or a rule of a budget, names in full; a path that only
+//! NEW can run is new, which a note tells. Where nothing was compared, nothing was checked.
 
-use pathmeter_model::{Comparison, Measurement, PathComparison, PathResult, Status, Unit, Verdict};
+use pathmeter_model::{
+    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Measurement, PathComparison, PathResult,
+    Status, Unit, Verdict,
+};
+use pathmeter_report::Outcome;
 
+use crate::budget::Limited;
 use crate::failure::{Exit, Failure};
 use crate::gated::GatedEvents;
 use crate::output::Screen;
@@ -15,9 +20,19 @@ use crate::selection::Selection;
 const COMPARED: [Verdict; 5] =
     [Verdict::Same, Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
+/// What is wanted of the paths.
+pub(crate) struct Wanted<'a> {
+    pub(crate) selection: &'a Selection,
+    pub(crate) gated: &'a GatedEvents,
+    pub(crate) budget: Option<&'a Limited>,
+}
+
 /// What a gate makes of a comparison.
 pub(crate) struct Gate {
-    worse: bool,
+    /// For each path of the comparison.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// What the budget's rules make of it, if there is one.
+    pub(crate) budget: Option<BudgetReport>,
     /// What had to be compared and was not, with the reason.
     missing: Vec<String>,
     /// Paths that only NEW can run.
@@ -26,40 +41,85 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Judges the comparison of these two sides, of which `selection` was chosen.
+    /// Judges the comparison of these two sides.
     pub(crate) fn new(
         comparison: &Comparison,
-        base: &Measurement,
-        new: &Measurement,
-        selection: &Selection,
-        gated: &GatedEvents,
+        sides: [&Measurement; 2],
+        wanted: &Wanted<'_>,
     ) -> Self {
-        let could = |side: &Measurement, name: &str| {
-            side.paths.iter().any(|path| path.path == name && path.status == Status::Ok)
+        let mut gate = Self {
+            outcomes: Vec::new(),
+            budget: None,
+            missing: Vec::new(),
+            new: Vec::new(),
+            compared: COMPARED.iter().map(|verdict| comparison.summary.count(*verdict)).sum(),
         };
-        let count = |verdict: &Verdict| comparison.summary.count(*verdict);
-        let (mut missing, mut appeared) = (Vec::new(), Vec::new());
-        for row in comparison.paths.iter().filter(|row| row.verdict == Verdict::Unsupported) {
-            let reason = row.reason.as_deref().unwrap_or_default();
-            if could(base, &row.path) || selection.names(&row.path) {
-                missing.push(format!("{} ({reason})", row.path));
-            } else if could(new, &row.path) {
-                appeared.push(row.path.clone());
-            }
+        let mut rules = Vec::new();
+        for row in &comparison.paths {
+            let (of_row, outcome) = gate.judge(row, sides, wanted);
+            gate.outcomes.push(outcome);
+            rules.extend(of_row);
         }
-        if gated.wants_events() {
-            missing.extend(uncounted(base.paths.iter().chain(&new.paths)));
+        let [base, new] = sides;
+        if wanted.gated.wants_events() {
+            gate.missing.extend(uncounted(base.paths.iter().chain(&new.paths)));
             if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
-                missing.push("any events (this QEMU takes no plugin)".to_owned());
+                gate.missing.push("any events (this QEMU takes no plugin)".to_owned());
             }
         }
-        let worse = |path: &PathComparison| path.verdict == Verdict::Broken || gated.is_worse(path);
-        Self {
-            worse: comparison.paths.iter().any(worse),
-            missing,
-            new: appeared,
-            compared: COMPARED.iter().map(count).sum(),
+        gate.budget = wanted.budget.map(|budget| budget.report(rules));
+        gate
+    }
+
+    /// The outcome of one path, and of the rules for it.
+    fn judge(
+        &mut self,
+        row: &PathComparison,
+        sides: [&Measurement; 2],
+        wanted: &Wanted<'_>,
+    ) -> (Vec<BudgetRow>, Outcome) {
+        let fails =
+            |row: &PathComparison| row.verdict == Verdict::Broken || wanted.gated.is_worse(row);
+        let (rules, worse) = match wanted.budget {
+            Some(budget) => budget.judge(row, sides, fails),
+            None => (Vec::new(), fails(row)),
+        };
+        let reason = row.reason.as_deref().unwrap_or_default();
+        let could = |side: &Measurement| {
+            side.paths.iter().any(|path| path.path == row.path && path.status == Status::Ok)
+        };
+        let mut outcome = if worse { Outcome::Worse } else { Outcome::Passed };
+        if row.verdict == Verdict::Unsupported {
+            let must = could(sides[0]) || wanted.selection.names(&row.path);
+            outcome = match (worse, must) {
+                (true, _) => Outcome::Worse,
+                (false, true) => Outcome::Missing,
+                (false, false) => Outcome::Skipped,
+            };
+            if must {
+                self.missing.push(format!("{} ({reason})", row.path));
+            } else if could(sides[1]) {
+                self.new.push(row.path.clone());
+            }
         }
+        let unjudged = |rule: &&BudgetRow| rule.outcome == BudgetOutcome::NotJudged;
+        for rule in rules.iter().filter(unjudged).filter(|_| outcome != Outcome::Missing) {
+            let why = rule.reason.as_deref().unwrap_or_default();
+            // A path that broke is worse.
+            if row.verdict != Verdict::Broken {
+                self.missing
+                    .push(format!("{} with its budget of {} ({why})", row.path, rule.event));
+            }
+        }
+        if outcome != Outcome::Worse && rules.iter().any(|rule| unjudged(&rule)) {
+            outcome = Outcome::Missing;
+        }
+        (rules, outcome)
+    }
+
+    /// Whether a path is worse.
+    fn is_worse(&self) -> bool {
+        self.outcomes.contains(&Outcome::Worse)
     }
 
     /// Tells what was not compared: the exit code.
@@ -70,7 +130,7 @@ impl Gate {
         let failure = self.failure().map(|failure| screen.report(&failure));
         match failure {
             Some(Exit::Interrupted) => Exit::Interrupted,
-            _ if self.worse => Exit::Worse,
+            _ if self.is_worse() => Exit::Worse,
             failure => failure.unwrap_or(Exit::Done),
         }
     }
@@ -81,7 +141,7 @@ impl Gate {
                 message: format!("--check could not compare {}", self.missing.join(", ")),
             });
         }
-        let nothing = self.compared == 0 && !self.worse;
+        let nothing = self.compared == 0 && !self.is_worse();
         nothing.then(|| Failure::Unchecked {
             message: "--check: no path was compared, so nothing was checked".to_owned(),
         })

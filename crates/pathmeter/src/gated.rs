@@ -74,6 +74,17 @@ impl Gated {
 }
 
 impl GatedEvents {
+    /// What fails a gate if the user names nothing.
+    pub(crate) fn usual() -> Self {
+        let gated = |what, passes| Gated { what, passes };
+        Self(vec![
+            gated(What::Instructions, 0),
+            gated(What::One(Event::StringBytes), 0),
+            gated(What::Slow, 0),
+            gated(What::One(Event::DataLines), 8),
+        ])
+    }
+
     /// Whether NEW is worse than BASE in one of them.
     pub(crate) fn is_worse(&self, path: &PathComparison) -> bool {
         self.0.iter().any(|gated| match gated.what {
@@ -89,8 +100,7 @@ impl GatedEvents {
 
     /// Whether the user wants more than the instructions, and said so.
     pub(crate) fn wants_events(&self) -> bool {
-        USUAL.parse() != Ok(self.clone())
-            && self.0.iter().any(|gated| gated.what != What::Instructions)
+        *self != Self::usual() && self.0.iter().any(|gated| gated.what != What::Instructions)
     }
 }
 
@@ -150,6 +160,7 @@ mod tests {
         let less = vec![event("lfence", -1, Verdict::Lower)];
         assert!(!usual.is_worse(&path(Verdict::Lower, -1, less)));
         assert!(!usual.wants_events());
+        assert_eq!(usual, GatedEvents::usual());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
-use pathmeter_vm::{Cpu, Settings, VmError};
+use pathmeter_vm::{Condition, Cpu, Settings, VmError};
 
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
@@ -19,6 +19,27 @@ pub(crate) struct Image {
     source: Source,
     /// The CPU, if that is not the session's.
     cpu: Option<Cpu>,
+    /// What it is measured under, if the user named it.
+    condition: Option<Condition>,
+}
+
+/// What one kernel is compared with itself in.
+#[derive(Clone, Copy)]
+pub(crate) enum Pair<'a> {
+    /// On two CPUs.
+    Cpus([&'a Cpu; 2]),
+    /// Under two conditions.
+    Conditions([&'a Condition; 2]),
+}
+
+impl Pair<'_> {
+    /// The kernel in both.
+    pub(crate) fn of(self, image: &Image) -> [Image; 2] {
+        match self {
+            Self::Cpus(cpus) => cpus.map(|cpu| image.clone().on(cpu)),
+            Self::Conditions(both) => both.map(|condition| image.clone().under(condition)),
+        }
+    }
 }
 
 /// Where a kernel comes from.
@@ -45,12 +66,17 @@ enum Source {
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub(crate) fn open(name: &Path) -> Result<Self, Failure> {
-        Ok(Self { source: Source::open(name)?, cpu: None })
+        Ok(Self { source: Source::open(name)?, cpu: None, condition: None })
     }
 
     /// The same on this CPU.
     pub(crate) fn on(self, cpu: &Cpu) -> Self {
         Self { cpu: Some(cpu.clone()), ..self }
+    }
+
+    /// The same under this condition.
+    pub(crate) fn under(self, condition: &Condition) -> Self {
+        Self { condition: Some(condition.clone()), ..self }
     }
 
     /// As the user named it.
@@ -73,6 +99,10 @@ impl Image {
         let name = match &self.cpu {
             Some(cpu) => format!("{name} on {}", cpu.name()),
             None => name.into_owned(),
+        };
+        let name = match &self.condition {
+            Some(condition) => format!("{name} under {condition}"),
+            None => name,
         };
         match &self.source {
             Source::File { .. } => Subject::kernel_image(&name),
@@ -99,7 +129,9 @@ impl Image {
     /// Whether a measurement of `other` would be one of this.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         let machine = |image: &Self| (image.cpus(), image.vendor());
-        let same = machine(self) == machine(other) && self.cpu == other.cpu;
+        let same = machine(self) == machine(other)
+            && self.cpu == other.cpu
+            && self.condition == other.condition;
         self.sha256() == other.sha256() && same
     }
 
@@ -114,7 +146,8 @@ impl Image {
 
     fn with_cpu(&self, usual: &Settings) -> Settings {
         let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
-        Settings { cpu, ..usual.clone() }
+        let condition = self.condition.as_ref().unwrap_or(&usual.condition).clone();
+        Settings { cpu, condition, ..usual.clone() }
     }
 
     /// The settings that a result's configuration shows: those that a kernel is measured under. The

@@ -5,9 +5,12 @@
 //! the run in peace.
 
 mod accounted;
+mod bisect;
+mod budget;
 mod cli;
 mod compare;
 mod counted;
+mod cpu;
 mod destination;
 mod doctor;
 mod elapsed;
@@ -15,10 +18,13 @@ mod experiment;
 mod explain;
 mod explained;
 mod failure;
+mod formats;
 mod gate;
 mod gated;
+mod history;
 mod image;
 mod interrupt;
+mod kernel_windows;
 mod lab;
 mod manual;
 mod measure;
@@ -29,14 +35,20 @@ mod probes;
 mod program;
 mod progress;
 mod recording;
+mod report;
 mod results;
 mod run;
+mod seccomp;
 mod selection;
 mod selftest;
 mod session;
+mod settings;
 mod setup;
 mod subject;
+mod symbols;
 mod threads;
+mod waits;
+mod windows;
 mod witness;
 
 use std::process::ExitCode;
@@ -60,11 +72,17 @@ fn main() -> ExitCode {
         Verb::Paths(args) => paths::run(args, &screen),
         Verb::Measure(args) => measure::run(args, &screen),
         Verb::Compare(args) => compare::run(args, &screen),
+        Verb::Bisect(args) => bisect::run(args, &screen),
         Verb::Explain(args) => explain::run(args, &screen),
+        Verb::Report(args) => report::run(args, &screen),
         Verb::Experiment(args) => experiment::run(args, &screen),
         Verb::Run(args) => run::run(args, &screen),
+        Verb::Settings(args) => settings::run(args, &screen),
         Verb::NewProbe(args) => new_probe::run(args),
+        Verb::History(args) => history::run(args, &screen),
         Verb::Witness(args) => witness::run(args, &screen),
+        Verb::Symbols(args) => symbols::run(args, &screen),
+        Verb::Cpu(args) => cpu::run(args, &screen),
         Verb::Doctor(args) => doctor::run(args, &screen),
         Verb::Completions(args) => manual::completions(args),
         Verb::Man(args) => manual::pages(args),
@@ -76,5 +94,7 @@ fn main() -> ExitCode {
 fn answered(answer: &clap::Error) -> Exit {
     // Nobody is left to be told if that fails.
     let _ = answer.print();
-    if answer.use_stderr() { Exit::Usage } else { Exit::Done }
+    let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
+    let for_git = std::env::args_os().any(|argument| argument == "--bisect");
+    if for_git { exit.for_git_bisect() } else { exit }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
@@ -10,10 +11,16 @@ use crate::destination;
 use crate::failure::{Exit, Failure};
 use crate::output;
 
+/// What bash's script does beside what the command line's definition tells.
+const POINTS_IN_BASH: &[u8] = include_bytes!("manual/points.bash");
+
 /// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "pathmeter", &mut script);
+    if args.shell == Shell::Bash {
+        script.extend_from_slice(POINTS_IN_BASH);
+    }
     output::print(&script)?;
     Ok(Exit::Done)
 }

@@ -15,11 +15,12 @@ use crate::subject::Subject;
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_two_cpus()?;
+    args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
-    let probes = Probes::new(&args.probes, &args.guest)?;
+    let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
+    let more = probes.names();
     let names: Vec<&str> =
-        subject.paths().into_iter().chain(probes.names(&args.output.only)).collect();
+        subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();
     let selection = Selection::new(&args.output.only, &names)?;
     let [file] = args.output.document.named(&[&args.subject]).open(screen)?;
     let result = selection.apply(measured(subject, args, &probes, screen)?);

@@ -50,7 +50,7 @@ pub(crate) fn unit(kind: Kind) -> Unit {
     match kind {
         Kind::Check => Unit::Check,
         Kind::Windows(_) => Unit::Instructions,
-        Kind::SoftirqWait(_) | Kind::TwoCpus(_) => Unit::Clock,
+        Kind::Wait(_) | Kind::TwoCpus(_) => Unit::Clock,
         Kind::Batches(_) => Unit::Ns,
     }
 }

@@ -1,9 +1,12 @@
-//! `--probe`: programs of the user's whose regions are measured beside the built-in paths.
+//! `--probe` and `--window`: what is measured beside the built-in paths, regions of programs of the
+//! user's and windows between two points of the kernel.
 
 use std::path::PathBuf;
 
-use pathmeter_model::{Configuration, Measurement};
+use pathmeter_model::{Configuration, MAX_NAME_BYTES, MAX_SAMPLES, Measurement, PathResult, Unit};
 use pathmeter_pack::{Packing, pack};
+use pathmeter_trace::PointWindow;
+use wildmatch::WildMatch;
 
 use crate::cli::{GuestArgs, ProbeArgs};
 use crate::failure::Failure;
@@ -11,17 +14,24 @@ use crate::image::Image;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::results::sha256;
 use crate::session::{Report, Session};
+use crate::windows;
 
 /// Probes, packed.
 pub(crate) struct Probes<'a> {
     args: &'a ProbeArgs,
+    /// The patterns of `--only`.
+    only: &'a [String],
     /// Each with the memory that its guest needs, in MiB.
     packed: Vec<(u32, PackedProgram)>,
 }
 
 impl<'a> Probes<'a> {
-    /// Packs what the user named.
-    pub(crate) fn new(args: &'a ProbeArgs, guest: &GuestArgs) -> Result<Self, Failure> {
+    /// Packs what the user named; `only` is what is shown of it.
+    pub(crate) fn new(
+        args: &'a ProbeArgs,
+        guest: &GuestArgs,
+        only: &'a [String],
+    ) -> Result<Self, Failure> {
         let packed = |probe: &PathBuf| {
             let command = [probe.as_os_str().to_owned()];
             let packing =
@@ -30,14 +40,15 @@ impl<'a> Probes<'a> {
             let memory = guest.memory.max(program::memory_for(packed.bytes));
             Ok::<_, Failure>((memory, PackedProgram::new(packed, guest.perturb, memory, 0)))
         };
-        Ok(Self { args, packed: args.probe.iter().map(packed).collect::<Result<_, _>>()? })
+        Ok(Self { args, only, packed: args.probe.iter().map(packed).collect::<Result<_, _>>()? })
     }
 
-    /// Names that `--only` may have beside those of the built-in paths: what a probe's regions are
-    /// called is not known before it has run.
-    pub(crate) fn names<'b>(&self, only: &'b [String]) -> impl Iterator<Item = &'b str> {
-        let any = !self.packed.is_empty();
-        only.iter().map(String::as_str).filter(move |name| any && name.starts_with("user."))
+    /// Names that `--only` may have beside those of the built-in paths. What a probe's regions are
+    /// called is not known before it has run, so any name of a region may be.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let probes = !self.packed.is_empty();
+        let regions = self.only.iter().filter(|name| probes && name.starts_with(REGIONS)).cloned();
+        self.args.windows.window.iter().flat_map(windows::row_names).chain(regions).collect()
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
@@ -49,11 +60,29 @@ impl<'a> Probes<'a> {
     ) -> Result<Measurement, Failure> {
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
+        let windows = &self.args.windows.window;
+        for (number, window) in windows.iter().enumerate() {
+            if windows[..number].iter().any(|other| other.name == window.name) {
+                return Err(Failure::Usage {
+                    message: format!("--window: two windows are called {}", window.name),
+                    help: "give each window a name of its own".to_owned(),
+                });
+            }
+            result.paths.extend(windows::measure(session, image, window, progress)?);
+            hashes += &window.to_string();
+        }
+        bounded(&result)?;
         let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
-            let asked =
-                Asked { packed, modules: &modules, functions: false, lines: false, regions: &[] };
-            let names = || program::kernel_names(session, image, progress);
+            let asked = Asked {
+                packed,
+                modules: &modules,
+                functions: false,
+                lines: false,
+                regions: &[],
+                windows: &[],
+            };
+            let names = || program::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
             let ran = program::measure(&guests, image, &asked, names, progress)?;
             for region in ran.regions {
@@ -67,10 +96,12 @@ impl<'a> Probes<'a> {
             }
             hashes += &ran.program.packed_sha256;
         }
-        if self.packed.is_empty() {
+        if self.packed.is_empty() && self.args.windows.window.is_empty() {
             return Ok(result);
         }
+        result.paths.extend(self.absent(&result.paths));
         // Other probes are other files in the guests: a result with them has another hash of those.
+        // So has one with other windows, so that a row's name says what it is.
         let configuration = result.configuration;
         let initramfs_sha256 = sha256(hashes.as_bytes());
         Ok(Measurement {
@@ -78,4 +109,46 @@ impl<'a> Probes<'a> {
             ..result
         })
     }
+
+    /// A row for each pattern of `--only` that might have been a window's or a region's, and is the
+    /// name of none of these rows.
+    fn absent(&self, rows: &[PathResult]) -> Vec<PathResult> {
+        let unmatched = self.only.iter().filter(|pattern| {
+            let matcher = WildMatch::new(pattern);
+            pattern.len() <= MAX_NAME_BYTES && !rows.iter().any(|row| matcher.matches(&row.path))
+        });
+        let why = |pattern: &String| {
+            let matcher = WildMatch::new(pattern);
+            let asked = |window: &&PointWindow| {
+                windows::row_names(window).any(|name| matcher.matches(&name))
+            };
+            if let Some(window) = self.args.windows.window.iter().find(asked) {
+                let nowhere = windows::in_no_path(window);
+                let row = rows.iter().find(|row| row.path == nowhere);
+                let here = || format!("the window {} did not begin in this path", window.name);
+                return Some(row.and_then(|row| row.reason.clone()).unwrap_or_else(here));
+            }
+            let region = !self.packed.is_empty() && pattern.starts_with(REGIONS);
+            region.then(|| "no probe has a region of this name".to_owned())
+        };
+        let row = |pattern: &String| {
+            Some(PathResult::failed(pattern, Unit::Instructions, &why(pattern)?))
+        };
+        unmatched.filter_map(row).collect()
+    }
+}
+
+/// What names of regions begin with.
+const REGIONS: &str = "user.";
+
+/// A document has no more samples than its readers take.
+fn bounded(result: &Measurement) -> Result<(), Failure> {
+    let samples: usize = result.paths.iter().map(|path| path.samples.len()).sum();
+    if samples <= MAX_SAMPLES {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("with these windows there are {samples} samples, over {MAX_SAMPLES}"),
+        help: "take fewer runs (--perturb), or fewer windows at a time".to_owned(),
+    })
 }

@@ -15,7 +15,8 @@ use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
 use pathmeter_trace::{Accounts, KernelPlaces, ProgramFunction, Symbols};
 use pathmeter_vm::{
-    Accounting, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
+    Accounting, Condition, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded,
+    RanProgram,
 };
 
 use rustix::io::Errno;
@@ -24,6 +25,7 @@ use wildmatch::WildMatch;
 use crate::accounted::{Accounted, KernelNames, accounted};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::kernel_windows::{KernelWindows, ProgramWindow};
 use crate::results::sha256;
 use crate::session::{Report, Session};
 
@@ -66,6 +68,7 @@ impl PackedProgram {
                 files: packed.files,
                 bytes: packed.bytes,
                 modules: Vec::new(),
+                windows: Vec::new(),
             },
             packed,
             runs: later + 1,
@@ -73,7 +76,7 @@ impl PackedProgram {
             file_limit: u64::from(memory_mib) << 18,
         };
         // Modules belong to the kernel: the same program has the same hash on all of them.
-        this.program.packed_sha256 = sha256(this.initramfs(&[]).as_bytes());
+        this.program.packed_sha256 = sha256(this.initramfs(&[], &Condition::default()).as_bytes());
         this
     }
 
@@ -141,8 +144,13 @@ impl PackedProgram {
             && result.ended == Ended::Code(self.expected)
     }
 
-    /// The guest's first files, with these kernel modules.
-    fn initramfs(&self, modules: &[Module]) -> Initramfs {
+    /// Perturbed runs, the first one included.
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// The guest's first files, with these kernel modules, under this condition.
+    pub(crate) fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
         let paths: Vec<String> =
             modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
         let folder = Entry::Directory { name: MODULES, mode: 0o755 };
@@ -169,7 +177,7 @@ impl PackedProgram {
             environment: &self.packed.environment,
             modules: &words,
         };
-        Initramfs::for_program(&entries, &job)
+        Initramfs::for_program(&entries, &job, condition)
     }
 }
 
@@ -226,12 +234,14 @@ fn entry(entry: &PackedEntry) -> Entry<'_> {
 pub(crate) fn kernel_names(
     session: &Session,
     image: &Image,
+    windows: &[ProgramWindow],
     progress: Report<'_>,
 ) -> Result<KernelNames, Failure> {
     let text = session.symbols(image, progress)?;
     let places = KernelPlaces::find(&text).map_err(|error| unmeasured(image, error.to_string()))?;
     let symbols = Symbols::parse(&text).map_err(|error| unmeasured(image, error.to_string()))?;
-    Ok(KernelNames { places, symbols })
+    let windows = KernelWindows::find(image, &text, windows)?;
+    Ok(KernelNames { places, symbols, windows })
 }
 
 /// What is to be measured.
@@ -246,6 +256,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) lines: bool,
     /// The program's functions that are regions.
     pub(crate) regions: &'a [ProgramFunction],
+    /// The windows between two points of the kernel.
+    pub(crate) windows: &'a [ProgramWindow],
 }
 
 /// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
@@ -257,21 +269,23 @@ pub(crate) fn measure(
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<ProgramResult, Failure> {
-    let Asked { packed, modules, functions, lines, regions } = *asked;
+    let Asked { packed, modules, functions, lines, regions, windows } = *asked;
+    let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
     let modules = modules.of(image)?;
-    let initramfs = packed.initramfs(&modules);
+    let initramfs = packed.initramfs(&modules, &session.settings_of(image).condition);
     let key = session.program_key(
         image,
         initramfs.as_bytes(),
-        &format!("{functions} {lines} {regions:?}"),
+        &format!("{functions} {lines} {regions:?} {windows:?}"),
     );
     let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
     let loaded = modules.into_iter().map(|module| module.name).collect();
-    let program = Program { modules: loaded, ..packed.program.clone() };
+    let program = Program { modules: loaded, windows, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;
-        let places = kernel.places.table(regions);
-        let asked = Accounting { places: &places, runs: packed.runs, functions, lines };
+        let places = kernel.places.table(regions, &kernel.windows.inside());
+        let points = kernel.windows.table.as_bytes();
+        let asked = Accounting { places: &places, points, runs: packed.runs, functions, lines };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, lines), ran)

@@ -5,16 +5,18 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use pathmeter_catalogue::{WARMUP, Wait};
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
-    Location, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
+    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
 };
-use pathmeter_vm::{PathOutcome, PathStatus, Progress, Recorded};
+use pathmeter_vm::{PathStatus, Progress, Recorded};
 
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+use crate::waits;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]
@@ -22,13 +24,29 @@ pub(crate) struct RecordablePath<'a> {
     name: &'a str,
     /// In the exact suite.
     index: usize,
+    /// Of the path, instead of its own.
+    window: Option<&'a PointWindow>,
 }
 
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
     pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
-        Ok(Self { name, index: selection::one_path(name)? })
+        Ok(Self { name, index: selection::one_path(name)?, window: None })
+    }
+
+    /// The same, or one of these windows of a path: `PATH/NAME`.
+    ///
+    /// # Errors
+    /// As [`Self::find`]; or there is no such window.
+    pub(crate) fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
+        let Some((path, of_path)) = name.split_once('/') else { return Self::find(name) };
+        let window = windows.iter().find(|window| window.name == of_path);
+        let window = window.ok_or_else(|| Failure::Usage {
+            message: format!("{name}: there is no window {of_path}"),
+            help: format!("say what it is: --window {of_path}=FROM..TO"),
+        })?;
+        Ok(Self { name, index: selection::one_path(path)?, window: Some(window) })
     }
 
     /// As `pathmeter paths` lists it.
@@ -58,13 +76,55 @@ pub(crate) fn recorded(
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> =
+        paths.iter().map(|_| None).collect();
+    // Each window is recorded in a guest of its own, as it is counted; all else in one.
+    let mut left: Vec<usize> = (0..paths.len()).collect();
+    while let Some(first) = left.first() {
+        let window = paths[*first].window;
+        let (now, later): (Vec<usize>, Vec<usize>) =
+            left.iter().partition(|place| paths[**place].window == window);
+        let of_guest: Vec<RecordablePath<'_>> = now.iter().map(|place| paths[*place]).collect();
+        let windows = recorded_in_one(session, image, &of_guest, names, progress)?;
+        for (place, window) in now.into_iter().zip(windows) {
+            results[place] = Some(window);
+        }
+        left = later;
+    }
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// The same of paths of which all or none have this window.
+fn recorded_in_one(
+    session: &Session,
+    image: &Image,
+    paths: &[RecordablePath<'_>],
+    names: &(impl Resolve + Sync),
+    progress: Report<'_>,
+) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
-    let recorded = session.record(image, &indexes, progress, |_, trace| decode(trace, names))?;
+    let waits = waits::points(session, image, progress)?;
+    let (table, warm) = match paths.first().and_then(|path| path.window) {
+        Some(window) => {
+            let paths = indexes.iter().copied();
+            (waits::table_of(session, image, window, paths, progress)?, u64::from(WARMUP))
+        }
+        None => (waits.table.clone(), 0),
+    };
+    let points = (&table, warm);
+    let recorded =
+        session.record(image, &indexes, points, progress, |_, trace| decode(trace, names))?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
+        if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
+            return Err(Failure::unexplained(image.name(), path.name, why));
+        }
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-        checked(window, &recorded.trace, &recorded.outcome)
+        // A window between two points has no stamps, and so no sample of the guest's own clock.
+        let clock = path.window.is_none().then_some(&recorded.outcome.runs);
+        let waits = Wait::of(path.name).is_some();
+        checked(window, &recorded.trace, (&recorded.outcome.status, waits), clock)
             .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
     };
     Ok(paths.iter().zip(recorded).map(window).collect())
@@ -75,9 +135,10 @@ pub(crate) fn recorded(
 fn checked(
     window: Option<SubjectWindow>,
     recording: &Recording,
-    outcome: &PathOutcome,
+    (status, waits): (&PathStatus, bool),
+    clock: Option<&Vec<Vec<u64>>>,
 ) -> Result<SubjectWindow, String> {
-    match &outcome.status {
+    match status {
         PathStatus::Ok => {}
         PathStatus::Unsupported(reason) | PathStatus::Failed(reason) => return Err(reason.clone()),
     }
@@ -86,9 +147,16 @@ fn checked(
     }
     let window = window.ok_or_else(|| why_none(recording))?;
     let steps = window.window.clock;
-    let samples = outcome.runs.iter().flatten();
-    if samples.clone().any(|sample| *sample == steps) {
+    let samples = clock.into_iter().flatten().flatten();
+    if samples.clone().next().is_none() || samples.clone().any(|sample| *sample == steps) {
         return Ok(window);
+    }
+    // In a wait the CPU may have idled: the clock went on, and nothing was executed.
+    let number = usize::try_from(window.window.window).unwrap_or(usize::MAX);
+    if let Some(idle) = samples.clone().nth(number).and_then(|sample| sample.checked_sub(steps))
+        && waits
+    {
+        return Ok(SubjectWindow { idle, ..window });
     }
     let clock: Vec<_> = samples.take(5).collect();
     Err(format!("{steps} steps of the clock were recorded, but the clock counted {clock:?}"))
@@ -150,7 +218,7 @@ impl Names {
 }
 
 /// Reads a vmlinux, which must be of the kernel in `image`.
-fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
+pub(crate) fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
     let debug = DebugInfo::open(vmlinux)?;
     let release = image.load().ok().and_then(|kernel| kernel.release);
     release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;

@@ -78,6 +78,7 @@ mod tests {
             image_sha256: "a0".repeat(32),
             release: None,
             command_line: "quiet".into(),
+            condition: String::new(),
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),
@@ -91,7 +92,14 @@ mod tests {
         };
         let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
         let subject = Subject::kernel_image("vmlinuz");
-        Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+        Measurement {
+            schema: ResultSchema::V1,
+            subject,
+            configuration,
+            guest: None,
+            paths,
+            notes: vec![],
+        }
     }
 
     fn key() -> Key {

@@ -13,6 +13,7 @@ use crate::cli::{Checked, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
+use crate::kernel_windows;
 use crate::output::Screen;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
@@ -23,7 +24,7 @@ use crate::threads::at_once;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_two_cpus()?;
+    args.guest.refuse_pairs()?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
     if sides.len() > 1 {
@@ -107,14 +108,14 @@ fn measure_all(
     kernels: &[&Path],
     screen: &Screen,
 ) -> Result<Vec<ProgramResult>, Failure> {
-    if args.command.is_empty() {
+    if args.packing.command.is_empty() {
         return Err(Failure::Usage {
             message: "no program is named".to_owned(),
             help: "name it after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS"
                 .to_owned(),
         });
     }
-    let packed = pack(&args.packing()).map_err(Failure::Packing)?;
+    let packed = pack(&args.packing.packing()).map_err(Failure::Packing)?;
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), kernels)?;
     let memory = args.guest.memory.max(program::memory_for(packed.bytes));
@@ -122,12 +123,14 @@ fn measure_all(
     packed.check()?;
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
     let regions = packed.regions(&args.region_function)?;
+    kernel_windows::refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
         modules: &modules,
         functions: args.explain,
         lines: args.lines,
         regions: &regions,
+        windows: &args.window,
     };
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
@@ -154,7 +157,7 @@ fn one_of(
 ) -> Result<ProgramResult, Failure> {
     let line = board.line(image.subject().name);
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let names = || program::kernel_names(session, image, &report);
+    let names = || program::kernel_names(session, image, asked.windows, &report);
     let result = program::measure(guests, image, asked, names, &report);
     line.clear();
     result

@@ -1,6 +1,6 @@
 //! `--only`: which paths are shown and written.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_catalogue::{Kind, Suite, Wait};
 use pathmeter_model::Measurement;
 use wildmatch::WildMatch;
 
@@ -36,13 +36,19 @@ impl Selection {
         measurement
     }
 
+    /// Those of `names` that are selected.
+    pub(crate) fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+        names.iter().copied().filter(|name| self.holds(name)).collect()
+    }
+
     /// Whether the user named this path in full.
     pub(crate) fn names(&self, name: &str) -> bool {
         let pattern = |matcher: &WildMatch| matcher.pattern();
         self.0.iter().any(|matcher| pattern(matcher) == name)
     }
 
-    fn holds(&self, name: &str) -> bool {
+    /// Whether this path is selected.
+    pub(crate) fn holds(&self, name: &str) -> bool {
         self.0.is_empty() || self.0.iter().any(|matcher| matcher.matches(name))
     }
 }
@@ -53,7 +59,13 @@ pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         return Err(unknown(name, &names));
     };
-    path.kind.recordable().map(|()| index).map_err(|why| Failure::Usage {
+    let recordable = match path.kind {
+        Kind::Wait(_) if Wait::of(path.name).is_none() => {
+            Err("each of its samples is a mean of many requests")
+        }
+        kind => kind.recordable(),
+    };
+    recordable.map(|()| index).map_err(|why| Failure::Usage {
         message: format!("{name} has no window to record"),
         help: why.into(),
     })
@@ -70,7 +82,7 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
 }
 
 /// The names most like `pattern`, the closest first.
-fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
     let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
     let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
     scored.retain(|&(score, _)| score >= LEAST_ALIKE);
@@ -109,7 +121,7 @@ mod tests {
         assert_eq!(one_path("syscall.getppid").ok(), Some(0));
         for (name, why) in [
             ("flags.isolation", "check"),
-            ("softirq.net-rx", "the kernel's own records"),
+            ("softirq.round-trip", "a mean of many requests"),
             ("ioctl.native+2cpu", "both CPUs"),
         ] {
             let failure = one_path(name).unwrap_err();

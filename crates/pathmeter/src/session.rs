@@ -10,14 +10,15 @@ use std::time::Duration;
 
 use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
 use pathmeter_model::{
-    Check, Configuration, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult, ResultSchema,
-    Unit,
+    Check, Configuration, GuestReport, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult,
+    ResultSchema, UnexpectedState, Unit,
 };
-use pathmeter_trace::Counting;
+use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Cpu, Entry, EntryKind, FIRMWARE, Firmware, Initramfs,
-    Interrupt, Kernel, Key, MeasuredKernel, PathOutcome, PathStatus, Plan, Progress, Qemu,
-    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
+    Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
+    PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings,
+    Sought, Stop, VmError,
 };
 use serde::Serialize;
 
@@ -27,6 +28,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::paths::unit;
 use crate::results::{self, Dependencies, sha256};
+use crate::waits::{self, Points};
 
 /// Told how far a measurement is.
 pub(crate) type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
@@ -53,7 +55,8 @@ impl Session {
         args: &GuestArgs,
         interrupt: Interrupt,
     ) -> Self {
-        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, args.perturb));
+        let initramfs =
+            Initramfs::new(&Plan::new(Suite::Exact, args.perturb), &Condition::default());
         Self {
             qemu,
             cache,
@@ -72,12 +75,22 @@ impl Session {
         Self { note: Mutex::new(note), ..self }
     }
 
-    /// Measures `image`, or finds its result in the cache.
+    /// Measures `image`, or finds its result in the cache. Says so if the guest's kernel does not
+    /// print what it should on its CPU.
     pub(crate) fn measure(
         &self,
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
+        let result = self.measure_or_find(image, progress)?;
+        let cpu = image.settings(&self.settings).cpu;
+        if let Some(note) = result.guest.as_ref().and_then(|guest| note_of(guest, cpu.name())) {
+            progress(Progress::Note(&note));
+        }
+        Ok(result)
+    }
+
+    fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let Some(cache) = &self.cache else { return self.measure_now(image, progress) };
         let (limit, interrupt) = (self.limit, &self.interrupt);
         let caller = Caller { limit, interrupt, progress, again: "measuring again" };
@@ -96,10 +109,28 @@ impl Session {
     }
 
     fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let measured = self.with_request(image, progress, |request| {
+        let points = waits::points(self, image, progress)?;
+        let measured = self.with_points(image, &points.table, progress, |request| {
             pathmeter_vm::measure(request, &pathmeter_trace::count)
         })?;
-        Ok(self.document(image, measured))
+        Ok(self.document(image, measured, &points))
+    }
+
+    /// What is counted in a window between two points, in all executions of paths: from the cache,
+    /// or anew.
+    pub(crate) fn count_window(
+        &self,
+        image: &Image,
+        table: &PointTable,
+        progress: Report<'_>,
+    ) -> Result<(Vec<Execution>, Counting), Failure> {
+        let measured = self.with_points(image, table, progress, |request| {
+            pathmeter_vm::measure(request, &pathmeter_trace::count)
+        })?;
+        measured.counts.ok_or_else(|| Failure::Usage {
+            message: "this QEMU can't see windows between two points of the kernel".to_owned(),
+            help: "it takes one that takes plugins: `pathmeter doctor` tells".to_owned(),
+        })
     }
 
     /// What came of the paths that a witness is asked about, and what was counted, run anew.
@@ -151,6 +182,20 @@ impl Session {
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::run_program(request, initramfs, asked, read)
+        })
+    }
+
+    /// Runs the program of `initramfs` in Bochs, which stops at the landmarks.
+    pub(crate) fn witness_program(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        initramfs: &Initramfs,
+        (runs, landmarks): (u32, &Landmarks),
+        progress: Report<'_>,
+    ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::witness_program(bochs, request, initramfs, runs, landmarks.clone())
         })
     }
 
@@ -246,31 +291,53 @@ impl Session {
     }
 
     /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each
-    /// trace what it will.
+    /// trace what it will. Of paths that `table` has windows for, those are recorded that begin
+    /// after the first `warm` begin markers.
     pub(crate) fn record<R: Send>(
         &self,
         image: &Image,
         paths: &[usize],
+        (table, warm): (&PointTable, u64),
         progress: Report<'_>,
         read: impl Fn(usize, File) -> R + Sync,
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
-        let limits =
-            RecordingLimits { skip: u64::from(WARMUP), bytes: MOST_TRACED, most: LONGEST_WINDOW };
-        let recorded = self.with_request(image, progress, |request| {
+        let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
+        let limits = RecordingLimits { skip, warm, bytes, most };
+        let recorded = self.with_points(image, table, progress, |request| {
             pathmeter_vm::record(request, paths, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
         Ok(recorded.into_iter().map(named).collect())
     }
 
-    /// The kernel's symbols, as its `/proc/kallsyms` has them.
+    /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
+    /// one may hide them, and moves none.
     pub(crate) fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+        let image = &image.clone().under(&Condition::default());
         self.with_request(image, progress, pathmeter_vm::symbols)
+    }
+
+    /// The same if the cache has them.
+    ///
+    /// # Errors
+    /// None; a request can't be made without a way to fail.
+    pub(crate) fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
+        self.with_request(image, &|_| {}, |request| Ok(pathmeter_vm::cached_symbols(request)))
     }
 
     fn with_request<R>(
         &self,
         image: &Image,
+        progress: Report<'_>,
+        act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
+    ) -> Result<R, Failure> {
+        self.with_points(image, &PointTable::default(), progress, act)
+    }
+
+    fn with_points<R>(
+        &self,
+        image: &Image,
+        points: &PointTable,
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
     ) -> Result<R, Failure> {
@@ -284,26 +351,35 @@ impl Session {
             runs: self.runs,
             cache: self.cache.as_ref(),
             limit: self.limit,
+            points: points.as_bytes(),
             interrupt: &self.interrupt,
             progress,
         };
         act(&request).map_err(|error| image.failure(error))
     }
 
-    fn document(&self, image: &Image, measured: MeasuredKernel<Counting>) -> Measurement {
+    fn document(
+        &self,
+        image: &Image,
+        measured: MeasuredKernel<Counting>,
+        points: &Points,
+    ) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;
         let counted = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         let paths = Suite::Exact.paths().iter().zip(measured.paths).enumerate();
         let configuration = self.configuration(image, image.release(measured.release), own);
         let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };
+        let guest = guest_report(&measured.facts, &cpu, configuration.release.as_deref());
         let result = |(index, (path, outcome))| {
-            path_result(index, path, with_cause(outcome, &cpu), counted.as_ref())
+            let outcome = points.or_missing(index, with_cause(outcome, &cpu));
+            path_result(index, path, outcome, counted.as_ref())
         };
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
             configuration: Configuration { clock: unit, ..configuration },
+            guest: Some(guest),
             paths: paths.map(result).collect(),
             notes: measured.notes,
         }
@@ -317,7 +393,8 @@ impl Session {
             clock: Unit::Instructions,
             image_sha256: image.sha256().to_owned(),
             release,
-            command_line: conditions.command_line(),
+            command_line: conditions.command_line_without_condition(),
+            condition: conditions.condition.fingerprint(),
             machine: conditions.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             firmware_sha256: own.then(|| sha256(FIRMWARE)),
@@ -330,6 +407,36 @@ impl Session {
             cpu: conditions.cpu.description(),
         }
     }
+}
+
+/// What the guest printed about its CPU, held against what is known of this CPU and release.
+fn guest_report(facts: &Facts, cpu: &Cpu, release: Option<&str>) -> GuestReport {
+    let report = GuestReport::new(&facts.cpuinfo, &facts.vulnerabilities);
+    let known = release.and_then(|release| cpu.states(release));
+    let Some(known) = known.filter(|_| report.vulnerabilities.is_some()) else { return report };
+    let unexpected = facts.vulnerabilities.iter().filter_map(|(file, found)| {
+        let expected = known.line(file)?;
+        let differs = found != expected;
+        let [file, expected, found] = [file, expected, found].map(str::to_owned);
+        differs.then_some(UnexpectedState { file, expected, found })
+    });
+    let unexpected = unexpected.collect();
+    GuestReport { compared_with: Some(known.kernel), unexpected, ..report }
+}
+
+/// What the user is told if the files read differently.
+fn note_of(guest: &GuestReport, cpu: &str) -> Option<String> {
+    let GuestReport { compared_with: Some(kernel), unexpected, .. } = guest else { return None };
+    let first = unexpected.first()?;
+    let more = match unexpected.len() {
+        1 => String::new(),
+        all => format!("; {} more differ (`guest.unexpected` in the document)", all - 1),
+    };
+    Some(format!(
+        "on {cpu} this kernel's file vulnerabilities/{} reads {:?}, where {kernel} reads \
+         {:?}{more}",
+        first.file, first.found, first.expected
+    ))
 }
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
@@ -368,15 +475,24 @@ fn path_result(
     match &status {
         PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
         PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
-        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() => {
+        PathStatus::Ok
+            if matches!(path.kind, Kind::Wait(_))
+                && counted.is_none()
+                && runs.concat().is_empty() =>
+        {
+            PathResult::unsupported(name, unit, "it takes a QEMU that takes plugins")
+        }
+        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() && counts.is_none() => {
             PathResult::failed(name, unit, "the agent reported ok and sent no samples")
         }
         PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
             PathResult::failed(name, unit, "a sample is out of bounds")
         }
         PathStatus::Ok => match counts {
-            Some(Ok(PathCounts { retired, events })) => {
-                PathResult::ok(name, Unit::Instructions, &retired, checks).counting(events)
+            Some(Ok(PathCounts { retired, lower_bounds, events })) => {
+                PathResult::ok(name, Unit::Instructions, &retired, checks)
+                    .with_lower_bounds(lower_bounds)
+                    .counting(events)
             }
             Some(Err(what)) => PathResult::failed(name, unit, &what).noticing(checks),
             None => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
@@ -422,6 +538,44 @@ mod tests {
         for runs in [&[&[][..]][..], &[&[1, u64::MAX][..]][..]] {
             assert_eq!(result(runs).status, pathmeter_model::Status::Failed);
         }
+    }
+
+    /// What a Debian 6.1 says on `skylake`, but for one file.
+    fn facts(file: &str, line: &str) -> Facts {
+        let known = Cpu::named("skylake").states("6.1.0-55-cloud-amd64").unwrap();
+        let mut facts = Facts::default();
+        for name in ["meltdown", "mds", "srbds", "new"] {
+            let line = known.line(name).unwrap_or("Vulnerable");
+            facts.vulnerabilities.insert(name.into(), line.into());
+        }
+        facts.vulnerabilities.insert(file.into(), line.into());
+        facts
+    }
+
+    #[test]
+    fn a_guest_that_prints_what_is_known_is_not_remarked_upon() {
+        let skylake = Cpu::named("skylake");
+        let guest = guest_report(&facts("srbds", "Not affected"), &skylake, Some("6.1.9"));
+        assert_eq!((guest.unexpected.len(), note_of(&guest, "skylake")), (0, None));
+        assert!(guest.compared_with.unwrap().starts_with("Debian 6.1."));
+    }
+
+    #[test]
+    fn a_guest_that_prints_something_else_is() {
+        let (skylake, facts) = (Cpu::named("skylake"), facts("meltdown", "Vulnerable"));
+        let guest = guest_report(&facts, &skylake, Some("6.1.9"));
+        let [one] = &guest.unexpected[..] else { panic!("{guest:?}") };
+        assert_eq!((&*one.file, &*one.expected), ("meltdown", "Mitigation: PTI"));
+        let note = note_of(&guest, "skylake").unwrap();
+        assert!(note.contains("vulnerabilities/meltdown reads \"Vulnerable\""), "{note}");
+        let other_branch = guest_report(&facts, &skylake, Some("5.4.1"));
+        assert_eq!((other_branch.compared_with, other_branch.unexpected), (None, vec![]));
+    }
+
+    #[test]
+    fn a_kernel_without_the_files_is_compared_with_nothing() {
+        let guest = guest_report(&Facts::default(), &Cpu::named("skylake"), Some("6.1.9"));
+        assert_eq!(guest, GuestReport::default());
     }
 
     #[test]

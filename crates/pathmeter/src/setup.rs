@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{AGENT, Cache, Caller, Cpu, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
+use pathmeter_vm::{
+    AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Settings, Sought,
+};
 
-use crate::cli::GuestArgs;
+use crate::cli::{GuestArgs, LONGEST};
 use crate::failure::Failure;
-use crate::image::Image;
+use crate::image::{Image, Pair};
 use crate::output;
 use crate::results::sha256;
 use crate::selftest::SelfTest;
@@ -31,7 +33,10 @@ pub(crate) fn prepare(
     let mut opened = Vec::new();
     for image in images {
         match image {
-            Ok(image) => opened.push(image),
+            Ok(image) => opened.push(match args.condition() {
+                Some(condition) => image.under(condition),
+                None => image,
+            }),
             Err(failure) => failures.push(failure),
         }
     }
@@ -43,16 +48,16 @@ pub(crate) fn prepare(
     Err(Failure::all(failures))
 }
 
-/// The same for one kernel on two CPUs.
+/// The same for one kernel on two CPUs, or under two conditions.
 pub(crate) fn prepare_on(
     args: &GuestArgs,
     interrupt: Interrupt,
     name: &Path,
-    cpus: [&Cpu; 2],
+    pair: Pair<'_>,
 ) -> Result<(Session, Vec<Image>), Failure> {
     let (session, images) = prepare(args, interrupt, &[name])?;
-    let images = images.iter().flat_map(|image| cpus.map(|cpu| image.clone().on(cpu)));
-    Ok((session, images.collect()))
+    let pairs = images.iter().flat_map(|image| pair.of(image));
+    Ok((session, pairs.collect()))
 }
 
 /// A session with what the command line names.
@@ -60,6 +65,7 @@ pub(crate) fn prepare_on(
 /// # Errors
 /// There is no QEMU that can run exact guests, or it can't have this CPU.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
+    refuse_long_lines(args)?;
     let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
         Ok(cache) => (cache, None),
         Err(error) => (None, Some(format!("{error}; going on without a cache"))),
@@ -79,6 +85,21 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
         try_out(&qemu, cache.as_ref(), caller)?;
     }
     Ok(Session::new(qemu, cache, args, interrupt).with_note(note))
+}
+
+/// Refuses what a kernel would cut short without a word.
+fn refuse_long_lines(args: &GuestArgs) -> Result<(), Failure> {
+    let usual = args.settings();
+    let lines = args.under.iter().map(|condition| {
+        Settings { condition: condition.clone(), ..usual.clone() }.command_line().len()
+    });
+    match lines.max() {
+        Some(length) if length > LONGEST => Err(Failure::Usage {
+            message: format!("--append and --under make a command line of {length} bytes"),
+            help: format!("x86 kernels read {LONGEST}"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// A QEMU of a version that nobody has tested has to pass the self-test, once.

@@ -73,19 +73,34 @@ pub(crate) fn lab_words(subject: &Path) -> Option<&str> {
 
 /// Whether it begins like a document; a file that can't be read does not.
 fn is_result(path: &Path) -> bool {
+    begins(path, is_document)
+}
+
+/// Whether the beginning of a file is like this; that of a file that can't be read is not.
+fn begins(path: &Path, like: fn(&[u8]) -> bool) -> bool {
     // Opening a pipe would wait for its writer.
     if lab_words(path).is_some() || !path.is_file() {
         return false;
     }
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
-    read.is_ok() && is_document(&beginning)
+    read.is_ok() && like(&beginning)
 }
 
-/// The file's bytes: enough of too large a file for its reader to refuse it.
 /// The bytes of the document at `path`; `None` if what is there is none.
 pub(crate) fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    if !is_result(path) {
+    document_like(path, is_document)
+}
+
+/// The same, or an array of documents, as `experiment` prints them.
+pub(crate) fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let is_array = |bytes: &[u8]| bytes.trim_ascii_start().starts_with(b"[");
+    document_like(path, if begins(path, is_array) { is_array } else { is_document })
+}
+
+/// The file's bytes, if it begins so: enough of too large a file for its reader to refuse it.
+fn document_like(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Failure> {
+    if !begins(path, like) {
         return Ok(None);
     }
     let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };

@@ -1,5 +1,7 @@
 //! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
+mod program;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -8,6 +10,7 @@ use pathmeter_report::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
 use pathmeter_trace::{Event, WindowEvents};
 use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
 
+use self::program::Witnessing;
 use crate::cli::{GuestArgs, WitnessArgs};
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
@@ -45,12 +48,21 @@ pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> 
             help: "name a subject with one".to_owned(),
         });
     }
+    let program = Witnessing::of(&args.packing, &guest, screen)?;
     let mut all_agree = true;
     for image in &images {
-        let (title, rows) = witnessed(&session, &bochs, image, screen)?;
-        let table = witness_table(&rows, screen.style());
+        let (table, agree) = match &program {
+            Some(program) => program.table(&session, &bochs, image, (screen, screen.style()))?,
+            None => paths_table(&session, &bochs, image, screen)?,
+        };
+        let title = format!(
+            "{}: QEMU {} and Bochs {}",
+            image.subject().name,
+            session.qemu_version(),
+            bochs.version
+        );
         output::print(format!("{title}\n\n{table}\n").as_bytes())?;
-        all_agree &= rows.iter().all(agrees);
+        all_agree &= agree;
     }
     Ok(if all_agree { Exit::Done } else { Exit::Worse })
 }
@@ -73,13 +85,24 @@ fn agrees(row: &WitnessRow) -> bool {
     }
 }
 
-/// What was measured, and a row for each path that has windows.
+/// The table of the paths, and whether the two agree on all of them.
+fn paths_table(
+    session: &Session,
+    bochs: &Bochs,
+    image: &Image,
+    screen: &Screen,
+) -> Result<(String, bool), Failure> {
+    let rows = witnessed(session, bochs, image, screen)?;
+    Ok((witness_table(&rows, screen.style()), rows.iter().all(agrees)))
+}
+
+/// A row for each path that has windows.
 fn witnessed(
     session: &Session,
     bochs: &Bochs,
     image: &Image,
     screen: &Screen,
-) -> Result<(String, Vec<WitnessRow>), Failure> {
+) -> Result<Vec<WitnessRow>, Failure> {
     let board = Board::new(screen);
     let line = board.line(format!("{} in QEMU", image.subject().name));
     let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
@@ -100,13 +123,7 @@ fn witnessed(
             judged(windows, &outcomes[index], &seen[index])
         },
     });
-    let title = format!(
-        "{}: QEMU {} and Bochs {}",
-        image.subject().name,
-        session.qemu_version(),
-        bochs.version
-    );
-    Ok((title, rows.collect()))
+    Ok(rows.collect())
 }
 
 /// What both saw of a path: QEMU's windows with their events, and Bochs' samples.
@@ -191,6 +208,7 @@ mod tests {
             events: events.into_iter().collect(),
             open: 0,
             checks,
+            idle_unknown: false,
             faults: 0,
             entries: vec![],
         }

@@ -83,11 +83,52 @@ pub fn straight<const NOPS: usize>() -> u64 {
     u64::from(count)
 }
 
-/// Marks that the next path of the plan begins.
+/// A page of which a load after a path marker tells by its place which path it is: plugins see
+/// where instructions access memory, not what is in registers (`plugin/common.h`).
+#[repr(C, align(4096))]
+struct PathNumbers([u8; 4096]);
+
+static PATH_NUMBERS: PathNumbers = PathNumbers([0; 4096]);
+
+/// No path: the last one has ended.
+const NO_PATH: usize = 0xfff;
+
+/// Marks that the path with this index begins.
 #[inline(always)]
-pub fn mark_path() {
-    // SAFETY: a nop.
-    unsafe { asm!(marker_code!(path), options(nostack, preserves_flags)) };
+pub fn mark_path(index: usize) {
+    mark(index.min(NO_PATH));
+}
+
+/// Marks that the path which was marked last has ended.
+#[inline(always)]
+pub fn mark_path_end() {
+    mark(NO_PATH);
+}
+
+#[inline(always)]
+fn mark(number: usize) {
+    let place = PATH_NUMBERS.0.as_ptr().wrapping_add(number);
+    // SAFETY: a nop, and a load from the page.
+    unsafe {
+        asm!(marker_code!(path), "test byte ptr [{place}], 0", place = in(reg) place,
+            options(nostack, readonly));
+    }
+}
+
+/// Marks where waits begin that count: those between this mark and the next of
+/// [`mark_observed`].
+#[inline(always)]
+pub fn mark_counted() {
+    // SAFETY: a nop; not `nomem`, so that no access moves across it. The same below.
+    unsafe { asm!(marker_code!(begin), options(nostack, preserves_flags)) };
+}
+
+/// Marks that waits which begin from here on don't count; and, marked again, that what has not
+/// ended until then is not waited for any longer.
+#[inline(always)]
+pub fn mark_observed() {
+    // SAFETY: as above.
+    unsafe { asm!(marker_code!(end), options(nostack, preserves_flags)) };
 }
 
 /// The time-stamp counter, or the one of the feature `pmu`, read where this call stands.

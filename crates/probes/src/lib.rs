@@ -10,7 +10,7 @@
 //! waits for it, so all that it maps it gets from [`sys::map`], which knows what to unmap.
 //!
 //! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
-//! what several groups share (partners, sockets, what is echoed, the lab kernel's own, tracefs);
+//! what several groups share (partners, sockets, what is echoed, the lab kernel's own);
 //! and system calls, the clock, the report.
 #![cfg_attr(not(test), no_std)]
 #![allow(
@@ -52,8 +52,8 @@ mod syscall;
 pub mod task;
 mod tcp;
 pub mod text;
-mod tracefs;
 pub mod vdso;
+mod wait;
 
 use pathmeter_catalogue::Suite;
 use probe::{Probes, linked};
@@ -77,6 +77,7 @@ const GROUPS: &[Probes] = &[
     signal::PROBES,
     ipc::PROBES,
     tcp::PROBES,
+    wait::PROBES,
 ];
 
 /// The probes of a suite: one for each of its paths, in their order. That it is so, and that no

@@ -14,7 +14,7 @@ pub(crate) const PROBES: Probes = &[("memory.fault-anon", fault_anon)];
 
 const PAGE: usize = 4096;
 
-fn fault_anon(report: &mut ProbeReport) -> Outcome {
+pub(crate) fn fault_anon(report: &mut ProbeReport) -> Outcome {
     let length = (report.executions() + 1) * PAGE;
     let area = match sys::map(length, flag::MAP_PRIVATE) {
         Ok(address) => address,

@@ -159,6 +159,11 @@ impl ProbeReport {
         self.count += 1;
     }
 
+    /// Drops what was sampled: QEMU's counter sees what this path is about.
+    pub fn forget_samples(&mut self) {
+        self.count = 0;
+    }
+
     /// Whether it has a sample of every window.
     pub fn is_full(&self) -> bool {
         self.samples().len() >= self.windows()

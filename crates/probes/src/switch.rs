@@ -118,7 +118,7 @@ fn proved_round_trips<R>(
     Ok(())
 }
 
-fn pipes(report: &mut ProbeReport) -> Outcome {
+pub(crate) fn pipes(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
     let [there_read, there_write] = descriptor::pipe()?;

@@ -69,11 +69,13 @@ pub mod nr {
     pub const IOPERM: usize = 173;
     pub const FUTEX: usize = 202;
     pub const SCHED_SETAFFINITY: usize = 203;
+    pub const GETDENTS64: usize = 217;
     pub const CLOCK_GETTIME: usize = 228;
     pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
     pub const GETCPU: usize = 309;
     pub const FINIT_MODULE: usize = 313;
+    pub const SECCOMP: usize = 317;
     pub const MEMFD_CREATE: usize = 319;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
     pub const LAB: usize = 500;
@@ -89,6 +91,7 @@ pub mod nr32 {
 /// Error numbers, as `<asm-generic/errno-base.h>` has them.
 pub mod errno {
     #![allow(missing_docs, reason = "names are the kernel's own")]
+    pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
     pub const ENOMEM: i32 = 12;
     pub const EINVAL: i32 = 22;
@@ -191,6 +194,7 @@ pub mod flag {
     pub const SIGKILL: usize = 9;
     pub const SIGALRM: usize = 14;
     pub const SIGCHLD: usize = 17;
+    pub const SIGSYS: usize = 31;
     pub const CLONE_VM: usize = 0x100;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const PR_SET_DUMPABLE: usize = 4;
@@ -272,6 +276,12 @@ pub fn write(fd: usize, bytes: &[u8]) -> Ret {
 pub fn write_at(fd: usize, bytes: &[u8], offset: usize) -> Ret {
     // SAFETY: as `write`.
     unsafe { checked(nr::PWRITE64, [fd, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) }
+}
+
+/// getdents64(2): the next entries of an open folder, each a `struct linux_dirent64`.
+pub fn entries(fd: usize, buffer: &mut [u8]) -> Ret {
+    // SAFETY: as `read`.
+    unsafe { checked(nr::GETDENTS64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
 }
 
 /// pread64(2) into `buffer` from `offset`.

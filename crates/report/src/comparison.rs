@@ -6,6 +6,7 @@ use pathmeter_model::{
     Verdict,
 };
 
+use crate::budget::budget_table;
 use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
@@ -43,6 +44,7 @@ pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style)
         paths(&comparison.paths, floor, shown, style),
         differences(&comparison.configuration_differences, style),
         placement(comparison, style),
+        comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         summary(comparison.summary, style),
     ]
     .concat()
@@ -90,7 +92,8 @@ pub(crate) fn fact(heading: &str, text: &str, paint: Paint, style: Style) -> Str
     format!("{}  {about}\n", style.paint(heading, QUIET))
 }
 
-fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
+/// Path, base, new, difference, percent, functions that moved, verdict, remark.
+pub(crate) fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [Cell; 8] {
     let paint = of_verdict(path.verdict);
     let value = |value: Option<u64>, bound: bool, values: usize| match value {
         Some(value) if marked => {
@@ -121,7 +124,7 @@ fn row(path: &PathComparison, marked: bool, floor: bool, shown: Placement) -> [C
 }
 
 /// A difference, or its percentage, as the bound that it is.
-fn change(path: &PathComparison, text: &str) -> String {
+pub(crate) fn change(path: &PathComparison, text: &str) -> String {
     match (path.base_at_least, path.new_at_least) {
         _ if text.is_empty() || path.difference == Some(0) => text.to_owned(),
         (false, false) => text.to_owned(),
@@ -144,7 +147,7 @@ fn remark(path: &PathComparison) -> String {
 }
 
 /// What the numbers count, and what the marker means if it is there.
-fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
+pub(crate) fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
     let mut units: Vec<String> = Vec::new();
     for path in paths.iter().filter(|path| path.unit != Unit::Check) {
         let unit = path.unit.to_string();
@@ -194,7 +197,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
 }
 
 /// The beginning of a long value; the document has all of it.
-fn shortened(value: &str) -> String {
+pub(crate) fn shortened(value: &str) -> String {
     match value.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),

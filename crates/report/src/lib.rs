@@ -1,4 +1,4 @@
-//! Results and comparisons as text for a terminal.
+//! Results and comparisons as text for a terminal, and as pages for a browser.
 //!
 //! Every function is pure and returns the text, ending in a newline; the caller decides where it
 //! goes, whether it may be coloured and how wide it may be ([`Style`]). Counts are printed whole
@@ -6,13 +6,18 @@
 //!
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
+mod budget;
 mod comparison;
 mod experiment;
 mod explain;
+mod format;
+mod history;
 mod measurement;
 mod number;
+mod page;
 mod paths;
 mod program;
+mod settings;
 mod style;
 mod table;
 mod witness;
@@ -22,8 +27,15 @@ pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
+pub use format::{Format, Judged, Outcome};
+pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measurement::measurement_table;
+pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use program::{Rows, program_comparison_table, program_table};
+pub use settings::settings_table;
 pub use style::Style;
-pub use witness::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
+pub use witness::{
+    WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,
+    witness_table, witnessed_rows_table, witnessed_runs_table,
+};

@@ -23,11 +23,12 @@ pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String 
         ("path", Align::Left),
         (&unit, Align::Right),
         ("string bytes", Align::Right),
+        ("idle", Align::Right),
         ("exact values", Align::Left),
         ("status", Align::Left),
         ("noticed", Align::Left),
     ])
-    .sparing(&["exact values", "string bytes"])
+    .sparing(&["exact values", "string bytes", "idle"])
     .with_remarks();
     for path in paths {
         table.row(row(path));
@@ -35,12 +36,13 @@ pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String 
     table.render(style)
 }
 
-fn row(path: &PathResult) -> [Cell; 6] {
+fn row(path: &PathResult) -> [Cell; 7] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
         estimate.map_or_else(String::new, |estimate| number(path, estimate.value)).into(),
-        string_bytes(path).into(),
+        typical(path, Event::StringBytes).into(),
+        typical(path, Event::Idle).into(),
         typical_values(path).into(),
         status(path),
         noticed(path).as_str().into(),
@@ -51,10 +53,10 @@ fn number(path: &PathResult, value: u64) -> String {
     at_least(value, path.is_lower_bound(value))
 }
 
-/// What string instructions move, if they move anything.
-fn string_bytes(path: &PathResult) -> String {
-    let bytes = path.events.as_ref().map_or(0, |events| events.typical(Event::StringBytes));
-    if bytes > 0 { grouped(bytes) } else { String::new() }
+/// What most samples have of an event, if anything.
+fn typical(path: &PathResult, event: Event) -> String {
+    let number = path.events.as_ref().map_or(0, |events| events.typical(event));
+    if number > 0 { grouped(number) } else { String::new() }
 }
 
 /// Why a path has no samples, or else what they are if not instructions, and what its probe found

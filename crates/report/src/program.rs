@@ -278,7 +278,7 @@ fn quiet(line: &str, style: Style) -> String {
 }
 
 /// A row's name as people read it. The document has the name as it was measured.
-fn label(kind: RowKind, name: &str) -> String {
+pub(crate) fn label(kind: RowKind, name: &str) -> String {
     match (kind, name) {
         (RowKind::Syscall32, name) if !name.is_empty() => format!("{name} (32-bit)"),
         (RowKind::Interrupt, name) if name.contains("timer") => {

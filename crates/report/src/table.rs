@@ -38,6 +38,11 @@ impl Cell {
     pub(crate) fn painted(text: &str, paint: Paint) -> Self {
         Self { text: clean(text), paint }
     }
+
+    /// The text, fit for a terminal.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 impl<T: AsRef<str>> From<T> for Cell {

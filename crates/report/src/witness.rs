@@ -1,9 +1,10 @@
 //! The table of a kernel measured by two interpreters: a row a path.
 
 use crate::number::{grouped, signed};
+use crate::program::label;
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
-use pathmeter_model::Verdict;
+use pathmeter_model::{RowKind, Verdict};
 
 /// What two interpreters say of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,14 +52,151 @@ pub struct WitnessedCounts {
 impl WitnessedCounts {
     /// Steps that Bochs has more than it should.
     pub fn difference(&self) -> i64 {
-        let expected = i128::from(self.clock) - i128::from(self.checks) + i128::from(self.faults);
-        i64::try_from(i128::from(self.bochs) - expected).unwrap_or(i64::MAX)
+        difference(self.clock, self.checks, self.faults, self.bochs)
     }
 
     /// Whether the two agree: in some window at least.
     pub fn agree(&self) -> bool {
         self.shared > 0 && self.difference() == 0
     }
+}
+
+/// Steps that Bochs has more than follows from QEMU's.
+fn difference(clock: u64, checks: u64, faults: u64, bochs: u64) -> i64 {
+    let expected = i128::from(clock) - i128::from(checks) + i128::from(faults);
+    i64::try_from(i128::from(bochs) - expected).unwrap_or(i64::MAX)
+}
+
+/// A run of a program in two interpreters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WitnessedRun {
+    /// Its number, from 1.
+    pub number: u64,
+    /// Retired instructions, from QEMU.
+    pub retired: u64,
+    /// Bytes of string instructions, from QEMU.
+    pub string_bytes: u64,
+    /// Steps of QEMU's clock.
+    pub clock: u64,
+    /// Of these, the steps in which a string instruction only saw that it was done.
+    pub checks: u64,
+    /// Exceptions, which are steps of Bochs' clock only.
+    pub faults: u64,
+    /// Steps of Bochs' clock.
+    pub bochs: u64,
+}
+
+impl WitnessedRun {
+    /// Steps that Bochs has more than it should.
+    pub fn difference(&self) -> i64 {
+        difference(self.clock, self.checks, self.faults, self.bochs)
+    }
+}
+
+/// A row for each run of a program, and what the columns are.
+pub fn witnessed_runs_table(runs: &[WitnessedRun], style: Style) -> String {
+    let numbers = [
+        "run",
+        "instructions",
+        "string bytes",
+        "QEMU",
+        "last checks",
+        "faults",
+        "Bochs",
+        "difference",
+    ];
+    let mut table = Table::new(&numbers.map(|name| (name, Align::Right)));
+    for run in runs {
+        let verdict = if run.difference() == 0 { Verdict::Same } else { Verdict::Broken };
+        table.row([
+            grouped(run.number).into(),
+            grouped(run.retired).into(),
+            grouped(run.string_bytes).into(),
+            grouped(run.clock).into(),
+            grouped(run.checks).into(),
+            grouped(run.faults).into(),
+            grouped(run.bochs).into(),
+            Cell::painted(&signed(run.difference()), of_verdict(verdict)),
+        ]);
+    }
+    with_legend(table, style)
+}
+
+/// A row of a program in two interpreters: its own code, a system call, page faults and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WitnessedProgramRow {
+    /// What it counts.
+    pub kind: RowKind,
+    /// Which of that kind; empty where there is but one.
+    pub name: String,
+    /// It in each run.
+    pub runs: Vec<WitnessedRow>,
+}
+
+/// What one run has of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WitnessedRow {
+    /// How often it was done, in QEMU and in Bochs.
+    pub calls: [u64; 2],
+    /// Steps that follow for Bochs' clock from QEMU's.
+    pub expected: u64,
+    /// Steps of Bochs' clock.
+    pub bochs: u64,
+}
+
+impl WitnessedRow {
+    fn is_equal(&self) -> bool {
+        self.calls[0] == self.calls[1] && self.expected == self.bochs
+    }
+}
+
+/// The first run, row by row, in how many runs each is equal, and how many are equal in each run.
+pub fn witnessed_rows_table(rows: &[WitnessedProgramRow], style: Style) -> String {
+    let mut table = Table::new(&[
+        ("run 1", Align::Left),
+        ("calls", Align::Right),
+        ("from QEMU", Align::Right),
+        ("Bochs", Align::Right),
+        ("difference", Align::Right),
+        ("equal in", Align::Right),
+    ]);
+    for row in rows {
+        table.row(program_cells(row));
+    }
+    let runs = rows.first().map_or(0, |row| row.runs.len());
+    let equal = |run: usize| {
+        let there = |row: &&WitnessedProgramRow| row.runs[run] != WitnessedRow::default();
+        let all = rows.iter().filter(there).count();
+        let same = rows.iter().filter(there).filter(|row| row.runs[run].is_equal()).count();
+        format!("{same} of {all}")
+    };
+    let equal: Vec<String> = (0..runs).map(equal).collect();
+    let legend = format!(
+        "From QEMU: its clock - last checks + faults. Equal: as many calls and as many steps. Rows \
+         that are equal, run by run: {}.",
+        equal.join(", ")
+    );
+    table.render(style) + "\n" + &style.paint(&style.fill(&legend, 0), QUIET) + "\n"
+}
+
+fn program_cells(row: &WitnessedProgramRow) -> [Cell; 6] {
+    let first = row.runs.first().copied().unwrap_or_default();
+    let difference = i128::from(first.bochs) - i128::from(first.expected);
+    let verdict = if first.is_equal() { Verdict::Same } else { Verdict::Broken };
+    let calls = match first.calls {
+        [0, 0] => String::new(),
+        [one, other] if one == other => grouped(one),
+        [one, other] => format!("{}, {}", grouped(one), grouped(other)),
+    };
+    let equal = row.runs.iter().filter(|run| run.is_equal()).count();
+    [
+        label(row.kind, &row.name).into(),
+        calls.into(),
+        grouped(first.expected).into(),
+        grouped(first.bochs).into(),
+        Cell::painted(&signed(i64::try_from(difference).unwrap_or(i64::MAX)), of_verdict(verdict)),
+        format!("{equal} of {}", row.runs.len()).into(),
+    ]
 }
 
 /// A row for each path, and what the columns are.
@@ -79,6 +217,10 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
     for row in rows {
         table.row(cells(row));
     }
+    with_legend(table, style)
+}
+
+fn with_legend(table: Table, style: Style) -> String {
     let legend = "QEMU and Bochs: steps of each interpreter's clock, one for each instruction, and \
                   for each iteration of a string instruction. Last checks: the steps in which one \
                   only saw that it was done, which QEMU has and Bochs has not. Faults: \
@@ -123,5 +265,33 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
                 Cell::painted(&remark(counts), paint),
             ]
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kind: RowKind, runs: &[([u64; 2], u64, u64)]) -> WitnessedProgramRow {
+        let run = |&(calls, expected, bochs)| WitnessedRow { calls, expected, bochs };
+        WitnessedProgramRow { kind, name: String::new(), runs: runs.iter().map(run).collect() }
+    }
+
+    #[test]
+    fn rows_are_equal_by_calls_and_steps_and_counted_where_there_are_any() {
+        let rows = [
+            row(RowKind::User, &[([0, 0], 1000, 1000), ([0, 0], 1000, 1001)]),
+            row(RowKind::PageFault, &[([3, 2], 50, 50), ([2, 2], 50, 50)]),
+            row(RowKind::Softirq, &[([0, 1], 0, 7), ([0, 0], 0, 0)]),
+        ];
+        let table = witnessed_rows_table(&rows, Style::default());
+        let line = |name: &str| {
+            let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(line("user code"), "user code 1,000 1,000 0 1 of 2");
+        assert_eq!(line("page faults"), "page faults 3, 2 50 50 0 1 of 2");
+        assert_eq!(line("softirqs"), "softirqs 0, 1 0 7 +7 1 of 2");
+        assert!(table.contains("1 of 3, 1 of 2."), "{table}");
     }
 }

@@ -141,6 +141,7 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
         name: name.into(),
         image_sha256: "a0".repeat(32),
         windows,
+        idle: 0,
         window: window(rows),
     }
 }
@@ -211,7 +212,7 @@ fn with_other_events() -> Explain {
             function.events.get(&Event::IndirectBranches).copied().unwrap_or(0);
     }
     new.window.events.insert(Event::IndirectBranches, 1);
-    *new.window.events.entry(Event::DataLines).or_default() += 3;
+    new.window.footprint.data_lines += 3;
     Explain::new(base, Some(new))
 }
 

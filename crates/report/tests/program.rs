@@ -2,9 +2,12 @@
 //! them anew.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod common;
+
+use common::configuration;
 use pathmeter_model::{
-    Configuration, Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun,
-    ProgramSchema, RowKind, Subject, Threshold, Unit, Written, compare_programs,
+    Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema,
+    RowKind, Subject, Threshold, Unit, Written, compare_programs,
 };
 use pathmeter_report::{Rows, Style, program_comparison_table, program_table};
 
@@ -53,23 +56,9 @@ fn sorting(openat: u64, fault: u64, ticks: u64) -> ProgramRun {
 }
 
 fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramResult {
-    let configuration = Configuration {
-        clock: Unit::Instructions,
-        image_sha256: "a0".repeat(32),
-        release: Some(release.into()),
-        command_line: "console=ttyS0 quiet".into(),
-        cpu: "max,-rdrand,-rdseed".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: u32::try_from(runs.len()).unwrap(),
-        memory_mib: 256,
-        cpus: 1,
-    };
+    let configuration = configuration(release, runs.len());
     let program = Program {
+        windows: vec![],
         command: ["/usr/bin/sort", "-k", "2 3", "words"].map(str::to_owned).to_vec(),
         environment: vec!["LANG=C".into()],
         packed_sha256: "d3".repeat(32),

@@ -1,8 +1,11 @@
 //! The tables as printed. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes them anew.
 
+mod common;
+
+use common::configuration;
 use pathmeter_model::{
-    Check, Comparison, Configuration, Measurement, PathEvents, PathResult, ResultSchema, Subject,
-    Threshold, Unit, compare,
+    Check, Comparison, Measurement, PathEvents, PathResult, ResultSchema, Subject, Threshold, Unit,
+    compare,
 };
 use pathmeter_report::{
     PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
@@ -30,24 +33,16 @@ fn isolation() -> PathResult {
 }
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
-    let configuration = Configuration {
-        clock: Unit::Instructions,
-        image_sha256: "a0".repeat(32),
-        release: Some(release.into()),
-        command_line: "console=ttyS0 quiet".into(),
-        cpu: "max,-rdrand,-rdseed".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 2,
-        memory_mib: 256,
-        cpus: 1,
-    };
+    let configuration = configuration(release, 2);
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
 }
 
 fn cloud() -> Measurement {

@@ -98,10 +98,17 @@ impl Histogram {
 
 impl FromIterator<u64> for Histogram {
     fn from_iter<I: IntoIterator<Item = u64>>(samples: I) -> Self {
+        samples.into_iter().map(|sample| (sample, 1)).collect()
+    }
+}
+
+/// Values, each with how often it was sampled; one may come several times.
+impl FromIterator<(u64, u64)> for Histogram {
+    fn from_iter<I: IntoIterator<Item = (u64, u64)>>(samples: I) -> Self {
         let mut histogram = Self::default();
-        for sample in samples {
-            *histogram.counts.entry(sample).or_default() += 1;
-            histogram.total += 1;
+        for (value, count) in samples.into_iter().filter(|(_, count)| *count > 0) {
+            *histogram.counts.entry(value).or_default() += count;
+            histogram.total += count;
         }
         histogram
     }
@@ -113,6 +120,13 @@ mod tests {
 
     fn histogram(samples: &[u64]) -> Histogram {
         samples.iter().copied().collect()
+    }
+
+    #[test]
+    fn counted_values_are_as_many_samples() {
+        let counted: Histogram = [(7, 2), (5, 0), (9, 1), (7, 1)].into_iter().collect();
+        assert_eq!(counted, histogram(&[7, 9, 7, 7]));
+        assert_eq!([(5, 0)].into_iter().collect::<Histogram>(), histogram(&[]));
     }
 
     #[test]

@@ -1,10 +1,17 @@
 //! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
 
+mod kernel_window;
+mod kind;
+
 use std::io::Read;
 use std::mem::take;
 
+pub use kernel_window::{AccountWindow, KernelWindow};
+use kind::KINDS;
+pub use kind::RowKind;
+
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x01\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x02\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -26,61 +33,21 @@ const MAX_MISUSES: usize = 16;
 /// Most rows of a run; `plugin/account.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
-/// What a row counts, by the numbers that `plugin/account.h` has for them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum AccountKind {
-    /// The program's own code.
-    User,
-    /// A system call; the id is the number of its name.
-    Syscall,
-    /// One by a 32-bit entry.
-    Syscall32,
-    /// A page fault; the id is its error code's low five bits.
-    PageFault,
-    /// Another exception; the id is the number of its name.
-    Exception,
-    /// An interrupt; the id is the number of its name, or [`VECTOR`] and its vector.
-    Interrupt,
-    /// Softirqs.
-    Softirq,
-    /// The beginning of a new process or thread.
-    NewTask,
-    /// Kernel threads.
-    KernelThread,
-    /// The agent.
-    Agent,
-    /// Other processes' own code.
-    Other,
-    /// A region of the program's, of cells only; the id is the number of its name.
-    Region,
-}
-
+/// In the id of a region's cell: the rest is the number of a window between two points.
+pub const FIRST_WINDOW: u32 = 1 << 16;
 /// In the id of an interrupt: the rest is its vector.
 pub const VECTOR: u32 = 0x10000;
 /// An id that is not known.
 pub const UNNAMED: u32 = u32::MAX;
 
-const KINDS: [AccountKind; 12] = [
-    AccountKind::User,
-    AccountKind::Syscall,
-    AccountKind::Syscall32,
-    AccountKind::PageFault,
-    AccountKind::Exception,
-    AccountKind::Interrupt,
-    AccountKind::Softirq,
-    AccountKind::NewTask,
-    AccountKind::KernelThread,
-    AccountKind::Agent,
-    AccountKind::Other,
-    AccountKind::Region,
-];
-
 /// One row of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountRow {
     /// What it counts.
-    pub kind: AccountKind,
-    /// Which of that kind.
+    pub kind: RowKind,
+    /// Which of that kind: of system calls, exceptions and interrupts the number of the name, or of
+    /// an interrupt without a name [`VECTOR`] and its vector; of page faults the error code's low
+    /// five bits; 0 of kinds with one row.
     pub id: u32,
     /// How often.
     pub calls: u64,
@@ -92,6 +59,10 @@ pub struct AccountRow {
     pub string_bytes: u64,
     /// Lines of data that the kernel touched, each once a call; 0 if they are not counted.
     pub lines: u64,
+    /// Of the steps, those in which a string instruction only saw that it was done.
+    pub checks: u64,
+    /// Instructions that were begun or fetched and not executed, for a fault: in none of the steps.
+    pub faults: u64,
 }
 
 /// A run, as the plugin saw it.
@@ -107,14 +78,17 @@ pub struct Account {
     pub misuses: Vec<Misuse>,
     /// What each row executed where in the kernel's code, if that was asked for.
     pub cells: Vec<AccountCell>,
+    /// The windows between two points of the kernel that were asked for.
+    pub windows: Vec<AccountWindow>,
 }
 
 /// What a row executed in a block of the kernel's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountCell {
     /// The row's kind.
-    pub kind: AccountKind,
-    /// Which of that kind.
+    pub kind: RowKind,
+    /// Which of that kind, as in [`AccountRow`]; of a region the number of its name, or
+    /// [`FIRST_WINDOW`] and the number of a window between two points of the kernel.
     pub id: u32,
     /// The block's first address; [`USER_CODE`] for all code of programs.
     pub address: u64,
@@ -228,6 +202,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         windows: 0,
         misuses: Vec::new(),
         cells: Vec::new(),
+        kernel_windows: Vec::new(),
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
@@ -247,6 +222,7 @@ struct Reader<R> {
     windows: usize,
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
+    kernel_windows: Vec<AccountWindow>,
 }
 
 impl<R: Read> Reader<R> {
@@ -269,6 +245,7 @@ impl<R: Read> Reader<R> {
             self.windows = 0;
             self.misuses.clear();
             self.cells.clear();
+            self.kernel_windows.clear();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -285,10 +262,11 @@ impl<R: Read> Reader<R> {
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
-        Ok(Account { idled, rows, regions, misuses, cells: take(&mut self.cells) })
+        let (cells, windows) = (take(&mut self.cells), take(&mut self.kernel_windows));
+        Ok(Account { idled, rows, regions, misuses, cells, windows })
     }
 
-    /// A record about regions.
+    /// A record about regions, windows or cells.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -304,6 +282,8 @@ impl<R: Read> Reader<R> {
             }
             6 => self.misuse(),
             7 => self.cell(),
+            8 => self.kernel_window(),
+            9 => self.passed(),
             _ => Err("it has a record of an unknown kind"),
         }
     }
@@ -378,9 +358,9 @@ impl<R: Read> Reader<R> {
         name.cloned().ok_or("it refers to a name that it has not told")
     }
 
-    fn row_key(&mut self) -> Result<(AccountKind, u32), &'static str> {
+    fn row_key(&mut self) -> Result<(RowKind, u32), &'static str> {
         let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
-        let kind = kind.ok_or("a row is of an unknown kind")?;
+        let kind = kind.ok_or("a row's kind is unknown")?;
         let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
         Ok((kind, id))
     }
@@ -400,8 +380,8 @@ impl<R: Read> Reader<R> {
 
     fn row(&mut self) -> Result<AccountRow, &'static str> {
         let (kind, id) = self.row_key()?;
-        if kind == AccountKind::Region {
-            return Err("a row is of an unknown kind");
+        if kind == RowKind::Region {
+            return Err("a row's kind is unknown");
         }
         let calls = self.number()?;
         let steps = self.number()?;
@@ -409,8 +389,8 @@ impl<R: Read> Reader<R> {
         let instructions =
             steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
         let string_bytes = self.number()?;
-        let lines = self.number()?;
-        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines })
+        let (lines, checks, faults) = (self.number()?, self.number()?, self.number()?);
+        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines, checks, faults })
     }
 
     /// The next byte; None at the end.

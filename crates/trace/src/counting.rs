@@ -15,7 +15,7 @@ use crate::{
     source::{Fault, Source},
 };
 
-const HEADER: [u8; 8] = *b"PMCT\x02\0\0\0";
+const HEADER: [u8; 8] = *b"PMCT\x04\0\0\0";
 /// Most distinct blocks. A kernel's text has fewer.
 const MAX_BLOCKS: usize = 1 << 20;
 /// Most instructions of a block: QEMU's own limit.
@@ -54,13 +54,51 @@ pub enum CountingError {
 /// What was counted in one guest.
 #[derive(Debug, Default)]
 pub struct Counting {
-    /// The executions of paths, in the guest's order: the windows of each, as places in `distinct`.
-    /// None for a window that the counter could not tell.
-    pub paths: Vec<Vec<Option<u32>>>,
+    /// The executions of paths, in the guest's order.
+    pub paths: Vec<CountedPath>,
     /// The windows that differ.
     pub distinct: Vec<WindowEvents>,
     /// Why there is nothing after the last of them; None if the stream ended between two records.
     pub fault: Option<CountingError>,
+}
+
+/// One execution of a path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CountedPath {
+    /// The path's index.
+    pub index: u64,
+    /// Its windows, in the order of their ends.
+    pub windows: Vec<CountedWindow>,
+    /// What was seen beside them, of a path that is measured between two points.
+    pub loose: LoosePoints,
+}
+
+/// One window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountedWindow {
+    /// What was counted, as a place in [`Counting::distinct`]; None if the counter could not tell.
+    pub events: Option<u32>,
+    /// The begin markers before it began, of a path that is measured between two points.
+    pub marker: u32,
+    /// Whether its end was seen; else it has at least what was counted.
+    pub ended: bool,
+}
+
+/// Points that are no window's begin or end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoosePoints {
+    /// Begins while a window was open: they are in that window.
+    pub overlapping: u64,
+    /// Ends while none was.
+    pub ends: u64,
+    /// Windows more than the counter tells.
+    pub untold: u64,
+    /// Begins that came for another reason than the one asked for.
+    pub elsewhere: u64,
+    /// Points of which an interrupt hid where control came from.
+    pub hidden: u64,
+    /// Points of the window that are in the middle of an instruction: control never comes there.
+    pub misplaced: u64,
 }
 
 /// What was counted in one window, from stamp to stamp.
@@ -77,6 +115,8 @@ pub struct WindowEvents {
     /// Exceptions: instructions that were begun and not executed. They are no steps of the clock;
     /// another interpreter's may count them.
     pub faults: u64,
+    /// Whether the CPU waited for an interrupt and it is not known how long.
+    pub idle_unknown: bool,
     /// The kernel's functions that were entered, in the order of the first time: for each the
     /// place of its entry in its line of 64 bytes.
     pub entries: Vec<u8>,
@@ -88,6 +128,7 @@ pub fn count(input: impl Read) -> Counting {
         source: Source::new(input),
         blocks: Vec::new(),
         windows: 0,
+        marker: 0,
         memory: 0,
         last: None,
         numbers: HashMap::new(),
@@ -97,10 +138,29 @@ pub fn count(input: impl Read) -> Counting {
     Counting { fault, ..reader.counting }
 }
 
+impl LoosePoints {
+    /// Adds those of another execution.
+    pub fn add(&mut self, more: Self) {
+        let Self { overlapping, ends, untold, elsewhere, hidden, misplaced } = more;
+        for (sum, more) in [
+            (&mut self.overlapping, overlapping),
+            (&mut self.ends, ends),
+            (&mut self.untold, untold),
+            (&mut self.elsewhere, elsewhere),
+            (&mut self.hidden, hidden),
+            (&mut self.misplaced, misplaced),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
 struct Reader<R> {
     source: Source<R>,
     blocks: Vec<Block>,
     windows: usize,
+    /// Begin markers of the execution that is being read.
+    marker: u32,
     /// Bytes that the windows that differ take.
     memory: usize,
     last: Option<u32>,
@@ -133,7 +193,9 @@ impl<R: Read> Reader<R> {
             1 => self.block(),
             2 if self.counting.paths.len() == MAX_WINDOWS => Err(Fault::What("too many paths")),
             2 => {
-                self.counting.paths.push(Vec::new());
+                let index = self.number()?;
+                self.counting.paths.push(CountedPath { index, ..CountedPath::default() });
+                self.marker = 0;
                 Ok(())
             }
             3 => {
@@ -144,6 +206,12 @@ impl<R: Read> Reader<R> {
             4 if self.last.is_none() => Err(Fault::What("a window like none before")),
             4 => self.push(self.last),
             5 => self.push(None),
+            6 => {
+                self.marker = self.marker.saturating_add(1);
+                Ok(())
+            }
+            7 => self.has_no_end(),
+            8 => self.loose(),
             _ => Err(Fault::What("an unknown record")),
         }
     }
@@ -164,6 +232,28 @@ impl<R: Read> Reader<R> {
         Ok(number)
     }
 
+    /// The last window was still open when it was told.
+    fn has_no_end(&mut self) -> Result<(), Fault> {
+        let windows = self.counting.paths.last_mut().map(|path| &mut path.windows);
+        let last = windows.and_then(|windows| windows.last_mut());
+        last.ok_or(Fault::What("no window that could have no end"))?.ended = false;
+        Ok(())
+    }
+
+    fn loose(&mut self) -> Result<(), Fault> {
+        let loose = LoosePoints {
+            overlapping: self.number()?,
+            ends: self.number()?,
+            untold: self.number()?,
+            elsewhere: self.number()?,
+            hidden: self.number()?,
+            misplaced: self.number()?,
+        };
+        let path = self.counting.paths.last_mut().ok_or(Fault::What("points of no path"))?;
+        path.loose.add(loose);
+        Ok(())
+    }
+
     fn push(&mut self, window: Option<u32>) -> Result<(), Fault> {
         self.windows += 1;
         if self.windows > MAX_WINDOWS {
@@ -171,7 +261,7 @@ impl<R: Read> Reader<R> {
         }
         // Windows before the first path belong to no path.
         if let Some(path) = self.counting.paths.last_mut() {
-            path.push(window);
+            path.windows.push(CountedWindow { events: window, marker: self.marker, ended: true });
         }
         Ok(())
     }
@@ -222,6 +312,10 @@ impl<R: Read> Reader<R> {
             events.add(event, number);
         }
         let [open, checks, faults] = [self.number()?, self.number()?, self.number()?];
+        let [halts, idle, unknown] = [self.number()?, self.number()?, self.number()?];
+        events.add(Event::Halts, halts);
+        events.add(Event::Idle, idle);
+        let idle_unknown = unknown != 0;
         let pieces = self.number()?;
         if pieces > MAX_PIECES {
             return Err(Fault::What("a window of too many pieces"));
@@ -230,7 +324,7 @@ impl<R: Read> Reader<R> {
         for _ in 0..pieces {
             self.piece(&mut window)?;
         }
-        Ok(window.finish([open, checks, faults]))
+        Ok(WindowEvents { idle_unknown, ..window.finish([open, checks, faults]) })
     }
 
     fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
@@ -278,7 +372,8 @@ impl Gathering {
         }
         self.events.add(Event::Clock, self.clock);
         let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
-        WindowEvents { events: self.events, open, checks, faults, entries }
+        let events = self.events;
+        WindowEvents { events, open, checks, faults, idle_unknown: false, entries }
     }
 }
 
@@ -332,7 +427,7 @@ mod tests {
 
         /// A window of these pieces: block, executed, count, on, undone, entered.
         fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
-            let head = [0, 2, 1, pieces.len() as u64];
+            let head = [0, 2, 1, 0, 0, 0, pieces.len() as u64];
             self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
         }
 
@@ -344,13 +439,19 @@ mod tests {
         fn only(self) -> WindowEvents {
             let counting = self.count();
             assert!(counting.fault.is_none(), "{:?}", counting.fault);
-            assert_eq!((counting.paths, counting.distinct.len()), (vec![vec![Some(0)]], 1));
+            assert_eq!((told(&counting), counting.distinct.len()), (vec![vec![Some(0)]], 1));
             counting.distinct.into_iter().next().unwrap()
         }
     }
 
+    /// The windows of each path.
+    fn told(counting: &Counting) -> Vec<Vec<Option<u32>>> {
+        let paths = counting.paths.iter();
+        paths.map(|path| path.windows.iter().map(|window| window.events).collect()).collect()
+    }
+
     fn path() -> Stream {
-        Stream::new().tag(2)
+        Stream::new().tag(2).numbers(&[0])
     }
 
     #[test]
@@ -396,10 +497,62 @@ mod tests {
     #[test]
     fn windows_alike_are_kept_once_and_one_that_was_not_told_has_its_place() {
         let piece = [[0, 1, 1, 1, 0, 0]];
-        let stream = path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2);
+        let stream =
+            path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2).numbers(&[7]);
         let counting = stream.window([0; 8], &piece).count();
-        assert_eq!(counting.paths, [vec![Some(0), Some(0), None], vec![Some(0)]]);
+        assert_eq!(told(&counting), [vec![Some(0), Some(0), None], vec![Some(0)]]);
+        assert_eq!(counting.paths[1].index, 7);
         assert_eq!(counting.distinct.len(), 1);
+    }
+
+    #[test]
+    fn a_window_between_points_has_its_marker_and_perhaps_no_end() {
+        let piece = [[0, 1, 1, 1, 0, 0]];
+        let first = path().block(0x1000, &[NOP]).tag(6).tag(6).window([0; 8], &piece).tag(4);
+        let second = first.tag(6).tag(5).tag(7).tag(2).numbers(&[7]).tag(4).tag(7);
+        let counting = second.tag(2).numbers(&[8]).tag(6).tag(4).count();
+        assert!(counting.fault.is_none());
+        let windows = |path: usize| {
+            let windows = counting.paths[path].windows.iter();
+            windows.map(|window| (window.marker, window.ended)).collect::<Vec<_>>()
+        };
+        assert_eq!(windows(0), [(2, true), (2, true), (3, false)]);
+        assert_eq!(windows(1), [(0, false)], "markers are of one execution");
+        assert_eq!(windows(2), [(1, true)]);
+        assert_eq!(counting.paths[0].windows[2].events, None);
+    }
+
+    #[test]
+    fn loose_points_are_those_of_their_path_and_add_up() {
+        let once = path().tag(8).numbers(&[1, 2, 3, 4, 5, 6]);
+        let counting = once.tag(8).numbers(&[u64::MAX, 0, 0, 0, 0, 1]).tag(2).numbers(&[1]).count();
+        assert!(counting.fault.is_none());
+        let loose = LoosePoints {
+            overlapping: u64::MAX,
+            ends: 2,
+            untold: 3,
+            elsewhere: 4,
+            hidden: 5,
+            misplaced: 7,
+        };
+        assert_eq!(counting.paths[0].loose, loose);
+        assert_eq!(counting.paths[1].loose, LoosePoints::default());
+    }
+
+    #[test]
+    fn points_without_a_path_or_a_window_are_damage() {
+        for (stream, what) in [
+            (path().tag(7), "no window that could have no end"),
+            (Stream::new().tag(7), "no window that could have no end"),
+            (Stream::new().tag(8).numbers(&[0; 6]), "points of no path"),
+            (path().tag(8).numbers(&[0; 5]), "cut short"),
+            (path().tag(6).tag(4), "a window like none before"),
+        ] {
+            let fault = stream.count().fault.unwrap().to_string();
+            assert!(fault.contains(what), "{fault}");
+        }
+        // Before the first path nothing belongs to any.
+        assert!(Stream::new().tag(6).tag(5).count().fault.is_none());
     }
 
     #[test]
@@ -414,7 +567,7 @@ mod tests {
             (good().tag(1), "cut short"),
         ] {
             let counting = stream.count();
-            assert_eq!(counting.paths, [vec![Some(0)]]);
+            assert_eq!(told(&counting), [vec![Some(0)]]);
             let fault = counting.fault.unwrap().to_string();
             assert!(fault.contains(what), "{fault}");
         }
@@ -426,7 +579,7 @@ mod tests {
         #[test]
         fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             count(&bytes[..]);
-            count(&[&HEADER[..], &[2], &bytes].concat()[..]);
+            count(&[&HEADER[..], &[2, 0], &bytes].concat()[..]);
         }
 
         #[test]

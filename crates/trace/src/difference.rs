@@ -118,7 +118,7 @@ pub struct Difference {
     pub functions: Vec<FunctionDifference>,
     /// Both trees laid over each other, in preorder.
     pub tree: Vec<NodeDifference>,
-    /// The events that differ.
+    /// The events that differ; of lines and pages the medians, as in `footprint`.
     pub events: EventDifferences,
     /// Lines and pages in new − those in base.
     pub footprint: FootprintDifference,
@@ -154,7 +154,7 @@ pub fn difference(base: &WindowTree, new: &WindowTree) -> Difference {
         total: minus(new.total, base.total),
         functions: functions(base, new),
         tree: overlay(base, new),
-        events: differing(&base.events, &new.events),
+        events: differing(|event| minus(new.typical(event), base.typical(event))),
         footprint: FootprintDifference {
             code_lines: minus(new.footprint.code_lines, base.footprint.code_lines),
             data_lines: minus(new.footprint.data_lines, base.footprint.data_lines),
@@ -175,9 +175,8 @@ fn census(base: &Census, new: &Census) -> BTreeMap<SlowInstruction, i64> {
     differences.filter(|(_, difference)| *difference != 0).collect()
 }
 
-fn differing(base: &EventCounts, new: &EventCounts) -> EventDifferences {
-    let count = |events: &EventCounts, event| events.get(&event).copied().unwrap_or_default();
-    let all = Event::all().map(|event| (event, minus(count(new, event), count(base, event))));
+fn differing(difference: impl Fn(Event) -> i64) -> EventDifferences {
+    let all = Event::all().map(|event| (event, difference(event)));
     all.filter(|(_, difference)| *difference != 0).collect()
 }
 
@@ -205,9 +204,10 @@ fn of_function(name: &str, base: Option<Side>, new: Option<Side>) -> FunctionDif
         (_, _, ..=-1) => Change::Shrank,
         _ => Change::Same,
     };
-    let events_of = |side: &Option<Side>| side.as_ref().map(|side| side.events.clone());
-    let events =
-        differing(&events_of(&base).unwrap_or_default(), &events_of(&new).unwrap_or_default());
+    let count = |side: &Option<Side>, event| {
+        side.as_ref().and_then(|side| side.events.get(&event).copied()).unwrap_or_default()
+    };
+    let events = differing(|event| minus(count(&new, event), count(&base, event)));
     let placement = |side: &Option<Side>| side.as_ref().and_then(Side::placement);
     let moved = change == Change::Same
         && placement(&base).zip(placement(&new)).is_some_and(|(base, new)| base != new);

@@ -5,9 +5,11 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use crate::{
     difference::{Difference, difference},
+    footprint::Footprint,
     recording::Recording,
     tree::WindowTree,
 };
@@ -47,6 +49,10 @@ pub struct SubjectWindow {
     pub image_sha256: String,
     /// What was recorded.
     pub windows: RecordedWindows,
+    /// Steps of the guest's clock that passed in the window while the CPU waited in `hlt`, and so
+    /// were not executed. Known of waits that the kernel itself stamps; else 0.
+    #[serde(default)]
+    pub idle: u64,
     /// The window that stands for all: the first with the most frequent total.
     pub window: WindowTree,
 }
@@ -80,7 +86,7 @@ impl SubjectWindow {
             unstamped: recording.windows.unstamped,
             alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
         };
-        Some(Self { path, name, image_sha256, windows, window })
+        Some(Self { path, name, image_sha256, windows, idle: 0, window })
     }
 }
 
@@ -91,6 +97,82 @@ impl Explain {
         let difference = new.as_ref().map(|new| difference(&base.window, &new.window));
         Self { schema: ExplainSchema::V1, path, base, new, difference }
     }
+}
+
+/// Why an explanation that was read from a file can't be what a recording gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ExplainFault {
+    /// There is more of something than a recording can hold.
+    #[error("it has larger numbers than any recording")]
+    TooLarge,
+    /// A node has no function, or stands before its parent.
+    #[error("its call tree is none")]
+    Tree,
+    /// The nodes' instructions don't add up.
+    #[error("the instructions of its call tree do not add up to the total")]
+    Total,
+    /// The difference is another.
+    #[error("its difference does not follow from its two windows")]
+    Difference,
+}
+
+/// Most nodes or functions of a window, far above what a recording may have.
+const MOST_NODES: usize = 1 << 20;
+/// Largest number in a window, far above what a recording may have: sums of all fit 64 bits.
+const MOST_COUNTED: u64 = 1 << 40;
+
+impl Explain {
+    /// Checks a document that came from a file: afterwards its trees can be walked and its numbers
+    /// be added up.
+    ///
+    /// # Errors
+    /// What contradicts what.
+    pub fn check(&self) -> Result<(), ExplainFault> {
+        let windows = std::iter::once(&self.base).chain(&self.new);
+        windows.map(|subject| &subject.window).try_for_each(check_window)?;
+        let found = self.new.as_ref().map(|new| difference(&self.base.window, &new.window));
+        if found == self.difference { Ok(()) } else { Err(ExplainFault::Difference) }
+    }
+}
+
+fn check_window(window: &WindowTree) -> Result<(), ExplainFault> {
+    if window.nodes.len().max(window.functions.len()) > MOST_NODES {
+        return Err(ExplainFault::TooLarge);
+    }
+    let counts = window.nodes.iter().map(|node| (&node.counts, &node.census));
+    let of_functions = window.functions.iter().map(|it| (&it.counts, &it.census));
+    for (counts, census) in counts.chain(of_functions) {
+        if counts.largest().max(census.values().copied().max().unwrap_or(0)) > MOST_COUNTED {
+            return Err(ExplainFault::TooLarge);
+        }
+        if counts.user_instructions > counts.instructions {
+            return Err(ExplainFault::Total);
+        }
+    }
+    let footprints = window.functions.iter().map(|function| function.footprint);
+    let footprints = footprints.chain([window.footprint]);
+    let numbers = window.events.values().chain(window.census.values()).copied();
+    if footprints.map(Footprint::largest).chain(numbers).any(|number| number > MOST_COUNTED) {
+        return Err(ExplainFault::TooLarge);
+    }
+    check_tree(window)?;
+    let sum: u64 = window.nodes.iter().map(|node| node.counts.instructions).sum();
+    if sum == window.total { Ok(()) } else { Err(ExplainFault::Total) }
+}
+
+/// Each node has a function, and is in preorder: its parent is among the nodes that are open.
+fn check_tree(window: &WindowTree) -> Result<(), ExplainFault> {
+    let mut open: Vec<u32> = Vec::new();
+    for (index, node) in (0..).zip(&window.nodes) {
+        while open.last().copied() != node.parent {
+            open.pop().ok_or(ExplainFault::Tree)?;
+        }
+        if node.function as usize >= window.functions.len() {
+            return Err(ExplainFault::Tree);
+        }
+        open.push(index);
+    }
+    Ok(())
 }
 
 /// The document's schema, published as `docs/schemas/pathmeter.explain-1.json`.

@@ -50,6 +50,11 @@ pub enum Event {
     /// Steps of the guest's clock: an instruction is one, and so is each further iteration of a
     /// repeated string instruction.
     Clock,
+    /// Times that the CPU was told to wait for an interrupt. What time passes then is no work.
+    Halts,
+    /// Steps of the guest's clock that passed while the CPU waited: with [`Self::Clock`] they are
+    /// the window's time.
+    Idle,
     /// Slow instructions of one class.
     Slow(SlowInstruction),
 }
@@ -68,7 +73,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 17] = [
+const PLAIN: [Event; 19] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -86,6 +91,8 @@ const PLAIN: [Event; 17] = [
     Event::CodeLines,
     Event::CodePages,
     Event::Clock,
+    Event::Halts,
+    Event::Idle,
 ];
 
 impl Event {
@@ -113,9 +120,11 @@ impl Event {
     /// What a change of it means.
     pub fn role(self) -> Role {
         match self {
-            Self::StringBytes | Self::SplitAccesses | Self::IndirectBranches | Self::Slow(_) => {
-                Role::Cost
-            }
+            Self::StringBytes
+            | Self::SplitAccesses
+            | Self::IndirectBranches
+            | Self::Idle
+            | Self::Slow(_) => Role::Cost,
             Self::DataLines | Self::DataPages => Role::Footprint,
             Self::CodeLines | Self::CodePages => Role::Placement,
             _ => Role::Detail,
@@ -157,6 +166,8 @@ impl Event {
             Self::CodeLines => "code-lines",
             Self::CodePages => "code-pages",
             Self::Clock => "clock",
+            Self::Halts => "halts",
+            Self::Idle => "idle",
             Self::Slow(slow) => slow.word(),
         }
     }

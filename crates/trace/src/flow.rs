@@ -295,7 +295,7 @@ impl Window {
         let End::Leave(entry) = self.current.leave(index).end else { return };
         let before = program.instructions[entry.interrupted as usize];
         let now = program.instructions[number as usize];
-        let latest = Latest { number: entry.interrupted, load: entry.load, store: entry.store };
+        let latest = Latest::new(entry.interrupted, entry.load, entry.store);
         if entry.kind == NodeKind::Syscall {
             if now.address != before.end {
                 self.jump(program, number);

@@ -27,6 +27,14 @@ pub struct Footprint {
 }
 
 impl Footprint {
+    /// The largest of its numbers.
+    pub(crate) fn largest(self) -> u64 {
+        let Self { code_lines, data_lines, read_lines, written_lines, code_pages, data_pages } =
+            self;
+        let lines = code_lines.max(data_lines).max(read_lines).max(written_lines);
+        lines.max(code_pages).max(data_pages)
+    }
+
     /// The median of each number; of two middle ones the lower, so that it is one that occurred.
     pub(crate) fn median(footprints: &[Self]) -> Self {
         let of = |lines: fn(&Self) -> u64| {

@@ -6,9 +6,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::Range;
 
-use crate::symbols::{MAX_KALLSYMS_BYTES, SymbolsError};
+use crate::{
+    accounts::{RowKind, UNNAMED, VECTOR},
+    kernel_code::KernelCode,
+    symbols::SymbolsError,
+};
 
 /// What the plugin is told, and what its numbers mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +30,27 @@ pub struct ProgramFunction {
     pub in_page: u64,
     /// Its first bytes, at most 32.
     pub bytes: Vec<u8>,
+}
+
+/// A place of the kernel that a debugger can stop at, or look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landmark {
+    /// Where it is entered.
+    Entry {
+        /// What for.
+        kind: RowKind,
+        /// Which of that kind, as in [`crate::AccountRow`]; of system calls and page faults it is
+        /// not known yet.
+        id: u32,
+    },
+    /// A system call's function, with the number of its name.
+    Function(u32),
+    /// Where a new task begins.
+    NewTask,
+    /// What switches from task to task.
+    Switch,
+    /// All code that enters it or leaves it.
+    EntryText,
 }
 
 /// Why a kernel's programs can't be measured.
@@ -86,6 +111,9 @@ const TRAPS: [&str; 7] =
 const MOST_VECTORS: u64 = 224;
 /// Most places of a kernel; `plugin/places.h` takes as many.
 const MAX_PLACES: usize = 1 << 13;
+/// The vectors of a PC's timer, keyboard and clock (Linux `arch/x86/include/asm/irq_vectors.h`,
+/// `ISA_IRQ_VECTOR`).
+const PC_VECTORS: [u64; 3] = [0x30, 0x31, 0x38];
 /// The first vector that is not an exception's.
 const FIRST_VECTOR: u64 = 0x20;
 
@@ -95,7 +123,7 @@ impl KernelPlaces {
     /// # Errors
     /// It is no such text, or lacks what every supported kernel has.
     pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
-        let code = match Code::read(kallsyms) {
+        let code = match KernelCode::read(kallsyms) {
             Err(SymbolsError::Empty) => return Err(PlacesError::Missing { what: "function" }),
             code => code?,
         };
@@ -110,8 +138,9 @@ impl KernelPlaces {
         Ok(finder.finish())
     }
 
-    /// The table, as the plugin reads it, with these functions of the program's.
-    pub fn table(&self, functions: &[ProgramFunction]) -> Vec<u8> {
+    /// The table, as the plugin reads it, with these functions of the program's, and the regions
+    /// that windows between two points of the kernel must begin in, each after the window's number.
+    pub fn table(&self, functions: &[ProgramFunction], inside: &[(usize, &str)]) -> Vec<u8> {
         let mut table = self.table.clone();
         for function in functions {
             // Writing to a String can't fail, here and below.
@@ -121,7 +150,16 @@ impl KernelPlaces {
             }
             let _ = writeln!(table, " {}", function.name);
         }
+        for (window, region) in inside {
+            let _ = writeln!(table, "r {window:x} {region}");
+        }
         table.into_bytes()
+    }
+
+    /// The places that a debugger has to know, with their first address and the one after the last.
+    /// Of a table of interrupts, the entries of the PC's own lines.
+    pub fn landmarks(&self) -> Vec<(Range<u64>, Landmark)> {
+        self.table.lines().filter_map(place).flat_map(landmarks).collect()
     }
 
     /// The name with this number: of a system call, an exception or an interrupt.
@@ -130,55 +168,45 @@ impl KernelPlaces {
     }
 }
 
-/// Symbols of the kernel's own code: names by address, addresses by name.
-struct Code<'a> {
-    by_address: BTreeMap<u64, Vec<&'a str>>,
-    by_name: BTreeMap<&'a str, u64>,
+/// A line of the table: letter, first address, the one after the last, id.
+fn place(line: &str) -> Option<(char, Range<u64>, u64)> {
+    let mut words = line.split(' ');
+    let letter = words.next()?.chars().next()?;
+    let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+    let (first, end) = (number()?, number()?);
+    Some((letter, first..end, number()?))
 }
 
-impl<'a> Code<'a> {
-    fn read(text: &'a [u8]) -> Result<Self, SymbolsError> {
-        if text.len() > MAX_KALLSYMS_BYTES {
-            return Err(SymbolsError::TooLong(text.len()));
+fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, Landmark)> {
+    let number = u32::try_from(id).unwrap_or(UNNAMED);
+    let entry = |kind, id| vec![(range.clone(), Landmark::Entry { kind, id })];
+    match letter {
+        letter::SYSCALL_ENTRY if id == 0 => entry(RowKind::Syscall, UNNAMED),
+        letter::SYSCALL_ENTRY => entry(RowKind::Syscall32, UNNAMED),
+        letter::PAGE_FAULT_ENTRY => entry(RowKind::PageFault, UNNAMED),
+        letter::FAULT_ENTRY | letter::TRAP_ENTRY => entry(RowKind::Exception, number),
+        letter::INTERRUPT_ENTRY => entry(RowKind::Interrupt, number),
+        letter::SOFTIRQS if id == 0 => entry(RowKind::Softirq, 0),
+        letter::SYSCALL_FUNCTION => vec![(range, Landmark::Function(number))],
+        letter::NEW_TASK => vec![(range, Landmark::NewTask)],
+        letter::SWITCH => vec![(range, Landmark::Switch)],
+        letter::ENTRY_TEXT => vec![(range, Landmark::EntryText)],
+        letter::INTERRUPT_TABLE => {
+            let (size, vector) = (id & 0xff, id >> 8);
+            let lines = PC_VECTORS.map(|line| {
+                let first = range.start + line.checked_sub(vector)? * size;
+                let id = VECTOR | u32::try_from(line).ok()?;
+                let entry = Landmark::Entry { kind: RowKind::Interrupt, id };
+                (first < range.end).then_some((first..first + size, entry))
+            });
+            lines.into_iter().flatten().collect()
         }
-        let mut code = Self { by_address: BTreeMap::new(), by_name: BTreeMap::new() };
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let (address, kind, name) = parse(line).ok_or(SymbolsError::Line(index + 1))?;
-            if matches!(kind, b't' | b'T' | b'w' | b'W') && address >> 63 == 1 {
-                code.by_address.entry(address).or_default().push(name);
-                code.by_name.entry(name).or_insert(address);
-            }
-        }
-        if code.by_address.is_empty() { Err(SymbolsError::Empty) } else { Ok(code) }
+        _ => Vec::new(),
     }
-
-    /// Where the code at `address` ends at the latest: at the next symbol.
-    fn end(&self, address: u64) -> u64 {
-        let next = self.by_address.range((Excluded(address), Unbounded)).next();
-        next.map_or(address.saturating_add(1), |(next, _)| *next)
-    }
-
-    fn starting_with(&self, prefix: &'static str) -> impl Iterator<Item = (&'a str, u64)> {
-        let from = self.by_name.range(prefix..).map(|(name, address)| (*name, *address));
-        from.take_while(move |(name, _)| name.starts_with(prefix))
-    }
-}
-
-/// Address, type and name of a line; only the kernel's own symbols have no fourth word.
-fn parse(line: &[u8]) -> Option<(u64, u8, &str)> {
-    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
-    let address = u64::from_str_radix(words.next()?, 16).ok()?;
-    let kind = words.next()?.bytes().next()?;
-    let name = words.next()?;
-    // A module's code is entered from the kernel's.
-    Some(if words.next().is_some() { (0, kind, name) } else { (address, kind, name) })
 }
 
 struct Finder<'a> {
-    code: &'a Code<'a>,
+    code: &'a KernelCode<'a>,
     /// What is written already.
     table: String,
     /// By first address: end, letter, id. One place begins at an address.
@@ -198,7 +226,7 @@ impl Finder<'_> {
     }
 
     fn required(&self, what: &'static str) -> Result<u64, PlacesError> {
-        self.code.by_name.get(what).copied().ok_or(PlacesError::Missing { what })
+        self.code.first(what).ok_or(PlacesError::Missing { what })
     }
 
     fn entries(&mut self) -> Result<(), PlacesError> {
@@ -212,8 +240,8 @@ impl Finder<'_> {
             "entry_SYSCALL_compat",
             "asm_int80_emulation",
         ] {
-            if let Some(address) = self.code.by_name.get(name) {
-                self.add(*address, letter::SYSCALL_ENTRY, 1);
+            if let Some(address) = self.code.first(name) {
+                self.add(address, letter::SYSCALL_ENTRY, 1);
             }
         }
         self.add(self.required("asm_exc_page_fault")?, letter::PAGE_FAULT_ENTRY, 0);
@@ -238,7 +266,7 @@ impl Finder<'_> {
         }
         let switch = self.required("__switch_to_asm")?;
         self.add(switch, letter::SWITCH, 0);
-        let new = self.code.by_name.get("ret_from_fork_asm").copied();
+        let new = self.code.first("ret_from_fork_asm");
         self.add(new.map_or_else(|| self.required("ret_from_fork"), Ok)?, letter::NEW_TASK, 0);
         Ok(())
     }

@@ -20,15 +20,19 @@ mod census;
 mod chain;
 mod code;
 mod counting;
+mod crossings;
 mod difference;
 mod document;
 mod event;
 mod flow;
 mod footprint;
+mod kernel_code;
 mod kernel_places;
 mod ledger;
 mod naming;
 mod places;
+mod point_window;
+mod points;
 mod program;
 pub mod reader;
 mod recording;
@@ -38,20 +42,28 @@ mod tree;
 mod window;
 
 pub use accounts::{
-    Account, AccountCell, AccountKind, AccountRegion, AccountRow, Accounts, Lost, MAX_WINDOWS,
-    Misuse, RegionWindow, UNNAMED, USER_CODE, VECTOR, accounts,
+    Account, AccountCell, AccountRegion, AccountRow, AccountWindow, Accounts, FIRST_WINDOW,
+    KernelWindow, Lost, MAX_WINDOWS, Misuse, RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR,
+    accounts,
 };
 pub use census::SlowInstruction;
-pub use counting::{Counting, CountingError, WindowEvents, count};
+pub use counting::{
+    CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
+};
+pub use crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
 pub use difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
 };
-pub use document::{Explain, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema};
+pub use document::{
+    Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
+};
 pub use event::{Event, Events, Role};
 pub use footprint::Footprint;
-pub use kernel_places::{KernelPlaces, PlacesError, ProgramFunction};
+pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
 pub use naming::folded;
+pub use point_window::{Origins, Place, Point, PointWindow};
+pub use points::{PointFinder, PointTable, PointsError};
 pub use reader::{Stop, TraceError};
 pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};

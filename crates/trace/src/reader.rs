@@ -113,6 +113,12 @@ pub enum Item {
     Instruction(Instruction),
     /// A window opens.
     Begin(u64),
+    /// What was open is no window after all.
+    Dropped,
+    /// A window between two points of the kernel opens: all of it counts. Its number.
+    BeginWhole(u64),
+    /// The same of one that counts from its first stamp to its last.
+    BeginStamped(u64),
     /// The open window closes.
     End(u64),
     /// The instructions `first`, `first + 1`, … began to execute, `count` of them.
@@ -241,9 +247,12 @@ impl<R: Read> Reader<R> {
             5 => self.access().map(Item::Load),
             6 => self.access().map(Item::Store),
             1 => self.instruction(),
-            2 => self.begin(),
+            2 => self.begin().map(Item::Begin),
+            8 => self.begin().map(Item::BeginWhole),
             3 => self.end(),
             7 => self.stop(),
+            9 => self.dropped(),
+            10 => self.begin().map(Item::BeginStamped),
             _ => Err(Fault::What("an unknown record")),
         }
     }
@@ -264,7 +273,7 @@ impl<R: Read> Reader<R> {
         Ok(Item::Instruction(Instruction { address, physical, length, bytes }))
     }
 
-    fn begin(&mut self) -> Result<Item, Fault> {
+    fn begin(&mut self) -> Result<u64, Fault> {
         let window = self.source.unsigned()?;
         if self.open.is_some() {
             return Err(Fault::What("a window begins within a window"));
@@ -274,7 +283,14 @@ impl<R: Read> Reader<R> {
         }
         self.windows += 1;
         (self.open, self.next, self.executed, self.access) = (Some(window), 0, false, 0);
-        Ok(Item::Begin(window))
+        Ok(window)
+    }
+
+    fn dropped(&mut self) -> Result<Item, Fault> {
+        match self.open.take() {
+            Some(_) => Ok(Item::Dropped),
+            None => Err(Fault::What("a window is dropped that is not open")),
+        }
     }
 
     fn end(&mut self) -> Result<Item, Fault> {

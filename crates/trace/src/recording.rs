@@ -101,7 +101,11 @@ impl Decoder<'_> {
                 Item::Store(access) => self.window.store(&self.program, access),
                 Item::Instruction(instruction) => self.program.define(&instruction),
                 Item::Begin(_) => self.window.open(),
+                Item::BeginWhole(_) => self.window.open_wait(true),
+                Item::BeginStamped(_) => self.window.open_wait(false),
                 Item::End(window) => self.close(window),
+                // The next begin forgets all of it.
+                Item::Dropped => {}
                 Item::Stop(stop) => return Ok(Some(stop)),
             }
         }
@@ -110,16 +114,24 @@ impl Decoder<'_> {
 
     fn close(&mut self, number: u64) {
         self.windows.recorded += 1;
+        self.window.end(&self.program);
         if self.window.stamps < 2 {
             self.windows.unstamped += 1;
             return;
         }
         let is_interrupted = self.window.interrupts > 0;
         self.windows.interrupted += u64::from(is_interrupted);
-        let tallied = if is_interrupted { &mut self.interrupted } else { &mut self.clean };
+        // Between two points of the kernel, interrupts belong to what is asked for.
+        let tallied = if is_interrupted && !self.window.waits {
+            &mut self.interrupted
+        } else {
+            &mut self.clean
+        };
         let total = self.window.total.instructions;
-        if tallied.note(total, self.window.lines.together()) {
-            tallied.trees.insert(total, finished(&self.window, &self.program, number));
+        let touched = self.window.lines.together();
+        if tallied.note(total, touched) {
+            let tree = finished(&self.window, &self.program, number, &touched);
+            tallied.trees.insert(total, tree);
         }
     }
 }
@@ -160,16 +172,18 @@ impl Tallied {
         let alike = self.footprints.iter().filter(|(of, _)| *of == total);
         let touched: Vec<Footprint> = alike.map(|(_, touched)| *touched).collect();
         let mut tree = self.trees.remove(&total)?;
-        let mut counts = Counts::default();
-        tree.nodes.iter().for_each(|node| counts += node.counts);
         tree.footprint = Footprint::median(&touched);
-        tree.events = events(&counts, &tree.footprint, &tree.census);
         Some(tree)
     }
 }
 
-/// The window's tree, with what has settled in it.
-fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
+/// The window's tree, with what has settled in it; it `touched` so much memory.
+fn finished(
+    window: &Window,
+    program: &Program<'_>,
+    number: u64,
+    touched: &Footprint,
+) -> WindowTree {
     let drafts = &window.arena.nodes;
     let mut tree = WindowTree {
         window: number,
@@ -201,6 +215,9 @@ fn finished(window: &Window, program: &Program<'_>, number: u64) -> WindowTree {
         function.events = events(&function.counts, &function.footprint, &function.census);
     }
     tree.unattributed = unattributed(&tree);
+    let mut counts = Counts::default();
+    tree.nodes.iter().for_each(|node| counts += node.counts);
+    tree.events = events(&counts, touched, &tree.census);
     tree
 }
 

@@ -65,6 +65,31 @@ pub struct Counts {
     pub rep_bytes: u64,
 }
 
+impl Counts {
+    /// The largest of its numbers.
+    pub(crate) fn largest(&self) -> u64 {
+        let Self {
+            instructions,
+            user_instructions,
+            clock,
+            loads,
+            stores,
+            bytes_loaded,
+            bytes_stored,
+            split_accesses,
+            taken_branches,
+            indirect_branches,
+            returns,
+            rep_iterations,
+            rep_bytes,
+        } = *self;
+        let executed = instructions.max(user_instructions).max(clock).max(split_accesses);
+        let accessed = loads.max(stores).max(bytes_loaded).max(bytes_stored);
+        let branched = taken_branches.max(indirect_branches).max(returns);
+        executed.max(accessed).max(branched).max(rep_iterations).max(rep_bytes)
+    }
+}
+
 impl AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.instructions += other.instructions;
@@ -216,7 +241,9 @@ pub struct WindowTree {
     pub footprint: Footprint,
     /// The window's slow instructions.
     pub census: Census,
-    /// All that was counted, by the names of events, as `measure` and `compare` have them.
+    /// All that was counted in this window, by the names of events, as in one of the samples of
+    /// `measure`. Its lines and pages are its own, and so may differ from the median in
+    /// `footprint`.
     pub events: EventCounts,
 }
 
@@ -230,6 +257,18 @@ impl WindowTree {
             }
         }
         sums
+    }
+
+    /// How many of an event stand for all windows that have this total: of lines and pages the
+    /// median, of the others those of this window.
+    pub fn typical(&self, event: Event) -> u64 {
+        match event {
+            Event::DataLines => self.footprint.data_lines,
+            Event::DataPages => self.footprint.data_pages,
+            Event::CodeLines => self.footprint.code_lines,
+            Event::CodePages => self.footprint.code_pages,
+            other => self.events.get(&other).copied().unwrap_or_default(),
+        }
     }
 
     /// The name of a node's function.

@@ -29,6 +29,24 @@ pub(crate) struct Latest {
     pub(crate) number: u32,
     pub(crate) load: Option<u64>,
     pub(crate) store: Option<u64>,
+    /// It is a string instruction, and has accessed all that it does: more accesses are those of
+    /// an interrupt that comes after it.
+    moved: bool,
+}
+
+impl Latest {
+    pub(crate) fn new(number: u32, load: Option<u64>, store: Option<u64>) -> Self {
+        Self { number, load, store, moved: false }
+    }
+
+    /// The bytes that this access moves as the last one of a repeated string instruction's
+    /// iteration; 0 if it is another access.
+    #[inline]
+    fn moves(&mut self, is_last: bool, access: Access) -> u64 {
+        let moves = is_last && !self.moved;
+        self.moved |= is_last;
+        if moves { u64::from(access.bytes) } else { 0 }
+    }
 }
 
 /// How much was executed.
@@ -60,6 +78,10 @@ pub(crate) struct Window {
     pub(crate) unmatched: u64,
     /// Stamps so far.
     pub(crate) stamps: u64,
+    /// Whether all of it counts, and not what is between its first stamp and its last.
+    pub(crate) whole: bool,
+    /// Whether it is one between two points of the kernel: interrupts belong to it.
+    pub(crate) waits: bool,
     pub(crate) tentative: Extent,
     /// What counts.
     pub(crate) total: Extent,
@@ -83,6 +105,8 @@ impl Window {
             interrupts: 0,
             unmatched: 0,
             stamps: 0,
+            whole: false,
+            waits: false,
             tentative: Extent::default(),
             total: Extent::default(),
             epoch: 0,
@@ -99,7 +123,30 @@ impl Window {
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
         (self.interrupts, self.unmatched, self.stamps) = (0, 0, 0);
         (self.tentative, self.total) = (Extent::default(), Extent::default());
+        (self.whole, self.waits) = (false, false);
         self.epoch += 1;
+    }
+
+    /// A new window opens between two points of the kernel, of which the whole counts, or what is
+    /// between its stamps.
+    pub(crate) fn open_wait(&mut self, whole: bool) {
+        self.open();
+        (self.whole, self.waits) = (whole, true);
+        self.stamps = u64::from(whole);
+    }
+
+    /// The window ends: of one that has no stamps everything counts.
+    pub(crate) fn end(&mut self, program: &Program<'_>) {
+        if !self.whole {
+            return;
+        }
+        if let Some(latest) = self.latest {
+            let last = program.instructions[latest.number as usize];
+            if last.code.rep {
+                self.retire(&last, self.counted);
+            }
+        }
+        self.stamp();
     }
 
     /// Instruction `number` begins to execute.
@@ -119,7 +166,7 @@ impl Window {
             }
             None => self.begin(program, number),
         }
-        self.latest = Some(Latest { number, load: None, store: None });
+        self.latest = Some(Latest::new(number, None, None));
         self.at = if now.inlined == 0 { self.current.node } else { self.inlined(program, &now) };
         self.counted = (self.stamps > 0).then(|| self.count(program, number, &now));
         if now.code.loads_stack_pointer {
@@ -181,8 +228,8 @@ impl Window {
             return;
         }
         let code = &program.instructions[latest.number as usize].code;
-        let moves = code.rep && !code.rep_stores && !(code.rep_loads_twice && again);
-        self.arena.load(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
+        let is_last = code.rep && !code.rep_stores && (again || !code.rep_loads_twice);
+        self.arena.load(self.at, access, latest.moves(is_last, access));
         self.ledger.count(self.account(), |line| line.loads += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, READ);
@@ -196,8 +243,8 @@ impl Window {
         if self.stamps == 0 {
             return;
         }
-        let moves = program.instructions[latest.number as usize].code.rep_stores;
-        self.arena.store(self.at, access, if moves { u64::from(access.bytes) } else { 0 });
+        let is_last = program.instructions[latest.number as usize].code.rep_stores;
+        self.arena.store(self.at, access, latest.moves(is_last, access));
         self.ledger.count(self.account(), |line| line.stores += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, WRITTEN);

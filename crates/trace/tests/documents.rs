@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::*;
 use pathmeter_trace::{
-    Change, Difference, Event, Explain, NodeKind, SlowInstruction, SubjectWindow, WindowTree,
-    difference, explain_schema,
+    Change, Difference, Event, Explain, ExplainFault, NodeKind, RecordedWindows, SlowInstruction,
+    SubjectWindow, WindowTree, difference, explain_schema,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -160,4 +160,32 @@ proptest! {
         let (base, new) = (window(&placed(base)), window(&placed(new)));
         assert_exact(&difference(&base, &new), &base, &new);
     }
+}
+
+#[test]
+fn a_document_from_a_file_is_checked_before_its_trees_are_walked() {
+    let side = |name: &str, functions: &[(u64, u64)]| {
+        let windows = RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 };
+        let window = window(functions);
+        let (path, name, image_sha256) = ("a.b".to_owned(), name.to_owned(), "a0".repeat(32));
+        SubjectWindow { path, name, image_sha256, windows, idle: 0, window }
+    };
+    let whole = Explain::new(side("base", &[(A, 1)]), Some(side("new", &[(A, 4), (B, 2)])));
+    assert_eq!(whole.check(), Ok(()));
+    let fault = |change: fn(&mut Explain)| {
+        let mut changed = whole.clone();
+        change(&mut changed);
+        changed.check().unwrap_err()
+    };
+    assert_eq!(fault(|it| it.base.window.nodes[1].parent = Some(7)), ExplainFault::Tree);
+    assert_eq!(fault(|it| it.base.window.nodes[0].parent = Some(0)), ExplainFault::Tree);
+    assert_eq!(fault(|it| it.base.window.nodes[0].function = 99), ExplainFault::Tree);
+    assert_eq!(fault(|it| it.base.window.total += 1), ExplainFault::Total);
+    assert_eq!(
+        fault(|it| it.base.window.functions[0].counts.user_instructions = 999),
+        ExplainFault::Total
+    );
+    assert_eq!(fault(|it| it.base.window.nodes[0].counts.loads = u64::MAX), ExplainFault::TooLarge);
+    assert_eq!(fault(|it| it.base.window.footprint.code_lines = u64::MAX), ExplainFault::TooLarge);
+    assert_eq!(fault(|it| it.difference = None), ExplainFault::Difference);
 }

@@ -68,8 +68,14 @@ fn a_cut_trace_keeps_its_whole_windows() {
 fn records_that_no_recorder_writes_are_refused() {
     let begin = [2, 0];
     let define = [&[1][..], &[0; 16], &[1, 0x90]].concat();
-    let cases: [(&[&[u8]], &str); 12] = [
-        (&[&[8]], "unknown record"),
+    let cases: [(&[&[u8]], &str); 18] = [
+        (&[&[11]], "unknown record"),
+        (&[&begin, &[8, 1]], "within a window"),
+        (&[&[8, 0], &[10, 1]], "within a window"),
+        (&[&[8, 0], &[3, 1]], "not open"),
+        (&[&[9]], "dropped that is not open"),
+        (&[&begin, &[9, 9]], "dropped that is not open"),
+        (&[&define, &begin, &[9], &[4, 0, 1]], "outside a window"),
         (&[&[0]], "unknown record"),
         (&[&[1], &[0; 16], &[0]], "length"),
         (&[&[1], &[0; 16], &[16]], "length"),

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Event, SlowInstruction};
+use pathmeter_trace::{Event, SlowInstruction, WindowTree, difference};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -30,6 +30,52 @@ fn what_follows_the_last_stamp_does_not_count() {
     writer.at(USER + 7, LOAD_RAX).load(STACK_A, 3).nops(USER + 10, 5).end();
     let tree = tree(&mut writer);
     assert_eq!((tree.total, tree.functions.len(), tree.footprint.data_lines), (4, 2, 0));
+}
+
+#[test]
+fn between_two_points_everything_counts_and_stamps_are_like_any_instruction() {
+    let tree = tree(Writer::new().begin_whole().nops(A, 2).at(A + 2, RDTSC).nops(A + 4, 3).end());
+    assert_eq!((tree.total, tree.clock), (6, 6));
+    assert_eq!(drawn(&tree), ["[task 1] task 0", " a call 6"]);
+}
+
+#[test]
+fn a_window_between_two_points_may_end_after_a_string_instruction() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 1);
+    (0..3).for_each(|_| {
+        writer.at(A + 1, REP_MOVSB);
+    });
+    let tree = tree(writer.end());
+    assert_eq!((tree.total, tree.clock), (2, 4), "retired once, and each iteration a step");
+}
+
+#[test]
+fn a_window_that_is_dropped_leaves_nothing() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 7).at(A + 7, LOAD_RAX).load(STACK_A, 3).drop_window();
+    let tree = tree(writer.begin_whole().nops(B, 2).end());
+    assert_eq!((tree.total, tree.footprint.data_lines), (2, 0));
+    assert_eq!(drawn(&tree), ["[task 1] task 0", " b call 2"]);
+}
+
+#[test]
+fn of_a_stamped_window_between_two_points_what_is_between_the_stamps_counts() {
+    let mut writer = Writer::new();
+    writer.begin_stamped().nops(A, 2).at(A + 2, RDTSC).nops(A + 4, 3).at(A + 7, RDTSC);
+    let tree = tree(writer.nops(A + 9, 5).end());
+    assert_eq!((tree.total, tree.clock), (4, 4));
+}
+
+#[test]
+fn an_interrupt_belongs_to_a_window_between_two_points() {
+    let mut writer = Writer::new();
+    writer.begin_whole().nops(A, 2);
+    writer.nops(TIMER, 3).at(TIMER + 3, IRET).nops(A + 2, 1).end();
+    let recording = whole(&writer.stop(), &names());
+    let tree = recording.representative.unwrap();
+    assert_eq!((tree.total, tree.interrupts), (7, 1));
+    assert!(recording.interrupted.is_none());
 }
 
 #[test]
@@ -474,6 +520,22 @@ fn a_rep_string_interrupted_between_iterations_counts_them_all() {
 }
 
 #[test]
+fn what_an_interrupt_pushes_is_not_moved_by_the_string_instruction_before() {
+    let tree = tree(Writer::new().window(|w| {
+        for index in 0..2 {
+            w.at(USER, REP_MOVSB).load(0x1000 + index, 0).store(0x2000 + index, 0);
+            for word in 0..5 {
+                w.store(STACK_A - 8 * word, 3);
+            }
+            w.nops(TIMER, 1).at(TIMER + 1, IRET);
+        }
+        w.at(USER, REP_MOVSB).load(0x1002, 0).store(0x2002, 0).jmp(USER + 2, USER + 0x1000);
+    }));
+    let counts = tree.nodes[1].counts;
+    assert_eq!((counts.stores, counts.rep_bytes), (13, 3));
+}
+
+#[test]
 fn a_branch_to_itself_that_was_interrupted_counts_each_time() {
     const SPIN: &[u8] = &[0x75, 0xfe];
     let mut writer = Writer::new();
@@ -543,6 +605,29 @@ fn the_footprint_is_the_median_of_the_windows_alike() {
     let footprint = tree.footprint;
     assert_eq!([footprint.data_lines, footprint.read_lines, footprint.written_lines], [2, 2, 0]);
     assert_eq!((footprint.code_lines, tree.functions[1].footprint.data_lines), (2, 9));
+    // So are the events, which a sample of `measure` has all together; what stands for the path is
+    // the median.
+    assert_eq!((tree.events[&Event::DataLines], tree.typical(Event::DataLines)), (9, 2));
+    assert_eq!((tree.events[&Event::Loads], tree.typical(Event::Loads)), (40, 40));
+}
+
+#[test]
+fn a_difference_is_that_of_the_medians_whichever_window_is_shown() {
+    let [base, new] = [[9, 2, 3], [3, 2, 9]].map(|windows| {
+        let mut writer = Writer::new();
+        for lines in windows {
+            writer.window(|w| {
+                for line in 0..12 {
+                    w.at(USER, LOAD_RAX).load(line % lines * 64, 3).jmp(USER + 3, USER);
+                }
+                w.nops(USER, 1).jmp(USER + 1, USER + 0x1000);
+            });
+        }
+        whole(&writer.stop(), &names()).representative.unwrap()
+    });
+    let lines = |tree: &WindowTree| (tree.events[&Event::DataLines], tree.footprint.data_lines);
+    assert_eq!((lines(&base), lines(&new)), ((9, 3), (3, 3)));
+    assert!(difference(&base, &new).events.is_empty());
 }
 
 #[test]

@@ -9,14 +9,18 @@
 //! instruction. It has no step in which such an instruction only sees that it is done
 //! (`checks` in `docs/count-format.md`), as QEMU's has.
 
+mod debugger;
 mod machine;
 mod memory;
+mod watch;
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::mem::take;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path as FilePath, PathBuf};
-use std::process::{ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
@@ -26,9 +30,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub use machine::WITNESS_CPU;
 pub use memory::Unplaceable;
+pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use crate::{
-    Initramfs, Interrupt, PathOutcome, Plan, Request, Settings, VmError,
+    Initramfs, Interrupt, PROGRAM_AGENT, PathOutcome, Plan, Request, Settings, VmError,
     agent_run::AgentRun,
     ask::ask,
     console::Tail,
@@ -42,6 +47,7 @@ use crate::{
 };
 use machine::{configuration, fd};
 use memory::Memory;
+use watch::{Next, Stopped, Watch};
 
 /// `firmware/bochs.S`.
 const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bochs.rom"));
@@ -51,6 +57,12 @@ const SLOWER: u32 = 20;
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// Most bytes that Bochs prints before the first message.
 const MOST_TALK: usize = 64 << 10;
+/// What Bochs is told to run on.
+const GO: &str = "c";
+/// Bytes of memory that are asked for at once.
+const AT_ONCE: u64 = 512;
+/// The first breakpoints are at the markers of a run; these are always heeded.
+const MARKERS: usize = 2;
 /// What the program is called if the user does not say.
 const NAME: &str = "bochs";
 
@@ -110,7 +122,7 @@ pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>,
         bochs,
         request,
         request.settings,
-        &Initramfs::new(&plan),
+        &Initramfs::new(&plan, &request.settings.condition),
         Extra::default(),
     )?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
@@ -121,6 +133,11 @@ pub(crate) struct BochsGuest {
     process: Process,
     output: ChildStdout,
     errors: ChildStderr,
+    commands: ChildStdin,
+    /// What is seen of a program, if Bochs stops for it.
+    watch: Option<Watch>,
+    /// Breakpoints that it was told of.
+    breakpoints: usize,
     /// What was printed and is not taken yet.
     frames: Vec<u8>,
     /// Whether the agent's first message has come.
@@ -157,18 +174,24 @@ impl Guest for BochsGuest {
         let words = settings.command_line();
         let memory = Memory::new(&kernel, &initramfs, &words, settings.memory_mib)?;
         let mut process = spawn(bochs, settings, &memory)?;
-        let (Some(output), Some(errors)) = process.take_outputs() else {
+        let ((Some(output), Some(errors)), Some(commands)) =
+            (process.take_outputs(), process.take_input())
+        else {
             return Err(host("starting Bochs", std::io::ErrorKind::BrokenPipe.into()));
         };
+        let watch = extra.landmarks.map(|landmarks| Watch::new(landmarks, PROGRAM_AGENT));
         for stream in [output.as_fd(), errors.as_fd()] {
             let unblocked = rustix::io::ioctl_fionbio(stream, true);
             unblocked.map_err(|error| host("preparing Bochs' output", error.into()))?;
         }
         let limit = request.limit * SLOWER;
-        Ok(Self {
+        let mut guest = Self {
             process,
             output,
             errors,
+            commands,
+            watch,
+            breakpoints: 0,
             frames: Vec::new(),
             begun: false,
             complaints: Tail::default(),
@@ -176,7 +199,14 @@ impl Guest for BochsGuest {
             limit,
             deadline: Deadline::after(limit),
             step: Step::Boot,
-        })
+        };
+        let first: Vec<u64> = guest.watch.iter().flat_map(Watch::first_places).collect();
+        for address in first {
+            let command = guest.next_breakpoint(address);
+            guest.command(&command)?;
+        }
+        guest.command(GO)?;
+        Ok(guest)
     }
 
     fn resume(&mut self) -> Result<(), VmError> {
@@ -194,7 +224,7 @@ impl Guest for BochsGuest {
 
     fn next_frame<R>(&mut self, take: impl FnOnce(&RawFrame<'_>) -> R) -> Result<R, VmError> {
         loop {
-            if self.has_begun()? {
+            if self.has_begun()? && !self.is_stopping()? {
                 match next_frame(&self.frames) {
                     Err(error) => return Err(self.protocol(error.to_string())),
                     Ok(Some(frame)) => {
@@ -222,6 +252,10 @@ impl Guest for BochsGuest {
         Err(self.protocol("a guest whose memory can't be read".to_owned()))
     }
 
+    fn printed(&self) -> Tail {
+        self.complaints.clone()
+    }
+
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: self.complaints.clone() }
     }
@@ -233,7 +267,8 @@ impl BochsGuest {
         if self.begun {
             return Ok(true);
         }
-        let first = [Kind::Ready, Kind::Abort].map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
+        let first = [Kind::Fact, Kind::Ready, Kind::Abort, Kind::Unmet];
+        let first = first.map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
         let place = self.frames.windows(4).position(|bytes| first.iter().any(|it| bytes == it));
         if let Some(place) = place {
             self.frames.drain(..place);
@@ -242,6 +277,64 @@ impl BochsGuest {
             return Err(self.protocol("something else than messages".to_owned()));
         }
         Ok(self.begun)
+    }
+
+    /// Bochs was asked to stop, and has, or is about to print that it has; handled if it is whole.
+    ///
+    /// Only text stands where a message would begin: the guest writes none while a program runs.
+    fn is_stopping(&mut self) -> Result<bool, VmError> {
+        let Some(mut watch) = self.watch.take() else { return Ok(false) };
+        // Bochs may repeat the command to go on.
+        let echo = [GO.as_bytes(), b"\n"].concat();
+        if self.frames.starts_with(&echo) {
+            self.frames.drain(..echo.len());
+        }
+        let stopping = self.frames.first().is_some_and(|first| *first != MAGIC[0]);
+        let handled = if debugger::is_whole(&self.frames) && stopping {
+            self.stopped(&mut watch)
+        } else {
+            Ok(())
+        };
+        self.watch = Some(watch);
+        handled.map(|()| stopping)
+    }
+
+    /// Does what is to be done at the stop that Bochs has printed, and lets it run on.
+    fn stopped(&mut self, watch: &mut Watch) -> Result<(), VmError> {
+        let mut answer = String::from_utf8_lossy(&take(&mut self.frames)).into_owned();
+        loop {
+            let halt = debugger::halt(&answer);
+            let halt = halt.ok_or_else(|| self.protocol("no place where it stopped".to_owned()))?;
+            match watch.stopped(halt, self)? {
+                Next::Go => return self.command(GO),
+                Next::Step => answer = self.ask("s")?,
+            }
+        }
+    }
+
+    /// The command for one more breakpoint.
+    fn next_breakpoint(&mut self, address: u64) -> String {
+        self.breakpoints += 1;
+        debugger::stop_at(self.breakpoints - 1, address)
+    }
+
+    fn command(&mut self, command: &str) -> Result<(), VmError> {
+        let written = self.commands.write_all(format!("{command}\n").as_bytes());
+        written.map_err(|error| host("telling Bochs what to do", error))
+    }
+
+    /// The answer to a command, of a Bochs that has stopped.
+    fn ask(&mut self, command: &str) -> Result<String, VmError> {
+        self.command(command)?;
+        while !debugger::is_whole(&self.frames) {
+            self.pump()?;
+        }
+        Ok(String::from_utf8_lossy(&take(&mut self.frames)).into_owned())
+    }
+
+    /// The stops of the run that has ended, if it was watched.
+    pub(crate) fn take_stops(&mut self) -> Vec<Stop> {
+        self.watch.as_mut().map(Watch::take).unwrap_or_default()
     }
 
     fn protocol(&self, what: String) -> VmError {
@@ -281,8 +374,62 @@ impl BochsGuest {
     }
 }
 
-/// Runs Bochs, which begins at once: the Bochs of distributions has a debugger that waits for the
-/// command to continue.
+impl Stopped for BochsGuest {
+    type Error = VmError;
+
+    fn register(&mut self, name: &str) -> Result<u64, VmError> {
+        let answer = self.ask("r")?;
+        debugger::register(&answer, name).ok_or_else(|| self.unread(name))
+    }
+
+    fn top(&mut self) -> Result<u64, VmError> {
+        let answer = self.ask("x /1gx rsp")?;
+        let top = debugger::numbers(&answer).and_then(|numbers| numbers.first().copied());
+        top.ok_or_else(|| self.unread("the stack"))
+    }
+
+    fn bytes(&mut self, range: Range<u64>) -> Result<Vec<u8>, VmError> {
+        let mut bytes = Vec::new();
+        let mut at = range.start;
+        while at < range.end {
+            let count = (range.end - at).min(AT_ONCE);
+            let answer = self.ask(&format!("x /{count}bx {at:#x}"))?;
+            let numbers = debugger::numbers(&answer).unwrap_or_default();
+            let piece = numbers.iter().map(|number| u8::try_from(*number).ok());
+            let piece: Option<Vec<u8>> = piece.collect();
+            let piece = piece.filter(|piece| piece.len() as u64 == count);
+            bytes.extend(piece.ok_or_else(|| self.unread("memory"))?);
+            at += count;
+        }
+        Ok(bytes)
+    }
+
+    fn stop_at(&mut self, address: u64) -> Result<(), VmError> {
+        let command = self.next_breakpoint(address);
+        let answer = self.ask(&command)?;
+        if debugger::is_refusal(&answer) { Err(self.unread(&command)) } else { Ok(()) }
+    }
+
+    fn heed(&mut self, on: bool) -> Result<(), VmError> {
+        let command = if on { "bpe" } else { "bpd" };
+        for number in MARKERS + 1..=self.breakpoints {
+            self.ask(&format!("{command} {number}"))?;
+        }
+        Ok(())
+    }
+
+    fn refused(&self, what: &str) -> VmError {
+        self.protocol(what.to_owned())
+    }
+}
+
+impl BochsGuest {
+    fn unread(&self, what: &str) -> VmError {
+        self.protocol(format!("no answer of its debugger about {what}"))
+    }
+}
+
+/// Runs Bochs. That of distributions has a debugger, which waits for the command to continue.
 fn spawn(bochs: &Bochs, settings: &Settings, memory: &Memory) -> Result<Process, VmError> {
     let text = configuration(settings, memory.high_at);
     let files = [
@@ -296,15 +443,13 @@ fn spawn(bochs: &Bochs, settings: &Settings, memory: &Memory) -> Result<Process,
         let parent_fd = OwnedFd::from(memory_file("pathmeter-bochs", bytes)?);
         mappings.push(FdMapping { parent_fd, child_fd });
     }
-    let mut input = memory_file("pathmeter-commands", b"c\n")?;
     let starting = |error| host("starting Bochs", error);
-    input.seek(SeekFrom::Start(0)).map_err(starting)?;
     let mut command = Command::new(&bochs.path);
     command
         .args(["-q", "-f", &format!("/proc/self/fd/{}", fd::CONFIGURATION)])
         .env("SDL_VIDEODRIVER", "dummy")
         .env("SDL_AUDIODRIVER", "dummy")
-        .stdin(input)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command.fd_mappings(mappings).map_err(|error| starting(std::io::Error::other(error)))?;

@@ -174,7 +174,8 @@ impl Cache {
         let _ = fs::remove_file(self.place(key));
     }
 
-    fn find<T>(
+    /// The entry of `key`, if there is a good one.
+    pub(crate) fn find<T>(
         &self,
         key: &Key,
         caller: Caller<'_>,

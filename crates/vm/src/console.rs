@@ -29,6 +29,13 @@ impl Tail {
         Some(line[line.find(PANIC)?..].to_owned())
     }
 
+    /// The first line of all that is kept for which this holds, without the time before it.
+    pub(crate) fn line(&self, holds: impl Fn(&str) -> bool) -> Option<String> {
+        let text = self.text();
+        let line = text.lines().find(|line| holds(line))?;
+        Some(line.rsplit_once("] ").map_or(line, |(_, line)| line).trim().to_owned())
+    }
+
     /// All that is kept, without what could move a terminal's cursor.
     fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();

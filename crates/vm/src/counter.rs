@@ -4,19 +4,22 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
-use crate::{Progress, Request, VmError, guest::Extra, machine::fd, plugin::Plugin};
+use crate::{
+    Progress, Request, VmError, guest::Extra, machine::fd, memory_file::memory_file, plugin::Plugin,
+};
 
 /// What a guest's windows are counted with.
 pub(crate) struct Counter<'a, C> {
     /// None if this QEMU takes no plugin: then there is the clock alone.
     plugin: Option<File>,
+    points: &'a [u8],
     read: &'a (dyn Fn(File) -> C + Sync),
 }
 
 impl<'a, C: Send> Counter<'a, C> {
     /// With the plugin that the request's QEMU takes; the user is told if it takes none.
     pub(crate) fn of(
-        request: &Request<'_>,
+        request: &Request<'a>,
         read: &'a (dyn Fn(File) -> C + Sync),
     ) -> Result<Self, VmError> {
         let plugin = match Plugin::Counter.for_qemu(request.qemu, request.interrupt) {
@@ -31,12 +34,12 @@ impl<'a, C: Send> Counter<'a, C> {
             }
             Err(error) => return Err(error),
         };
-        Ok(Self { plugin, read })
+        Ok(Self { plugin, points: request.points, read })
     }
 
     #[cfg(test)]
     pub(crate) fn with(plugin: File, read: &'a (dyn Fn(File) -> C + Sync)) -> Self {
-        Self { plugin: Some(plugin), read }
+        Self { plugin: Some(plugin), points: &[], read }
     }
 
     /// Has `run` start a guest with the plugin and wait for its end; returns what was made of the
@@ -50,9 +53,14 @@ impl<'a, C: Send> Counter<'a, C> {
         let plugin = plugin.try_clone().map_err(failed("handing the counter to QEMU"))?;
         let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
-        let files = vec![(fd::PLUGIN, OwnedFd::from(plugin)), (fd::COUNTS, writer)];
-        let arguments = ["-plugin".to_owned(), argument()];
-        let extra = Extra { files, arguments: arguments.to_vec(), ..Extra::default() };
+        let points = memory_file("pathmeter-points", self.points)?;
+        let files = vec![
+            (fd::PLUGIN, OwnedFd::from(plugin)),
+            (fd::COUNTS, writer),
+            (fd::POINTS, OwnedFd::from(points)),
+        ];
+        let arguments = vec!["-plugin".to_owned(), argument()];
+        let extra = Extra { files, arguments, ..Extra::default() };
         std::thread::scope(|scope| {
             let read = self.read;
             let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
@@ -71,5 +79,5 @@ impl<'a, C: Send> Counter<'a, C> {
 }
 
 fn argument() -> String {
-    format!("/proc/self/fd/{},fd={}", fd::PLUGIN, fd::COUNTS)
+    format!("/proc/self/fd/{},fd={},points={}", fd::PLUGIN, fd::COUNTS, fd::POINTS)
 }

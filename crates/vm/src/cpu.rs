@@ -10,11 +10,19 @@
 //! decides by, QEMU `target/i386/cpu.c` for the features' names.
 
 use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
 
 use crate::machine::CPU;
 
+mod features;
+mod file;
+mod states;
 mod table;
 
+pub use features::{CpuidRegister, FEATURES, FeatureWord};
+pub use file::{CPU_SCHEMA, CpuFile, CpuFileError, ValueFrom};
+pub use states::{KnownStates, Looked, Sourced};
 pub use table::PROFILES;
 
 /// The guest's CPU, as the user named it.
@@ -22,6 +30,8 @@ pub use table::PROFILES;
 pub enum Cpu {
     /// One that is tested.
     Profile(&'static Profile),
+    /// One that a file describes.
+    File(Arc<CpuFile>),
     /// QEMU's own text for one, passed on as it is.
     Qemu(String),
 }
@@ -31,7 +41,7 @@ pub enum Cpu {
 pub struct Profile {
     /// What the user calls it by.
     pub name: &'static str,
-    /// The machine that it stands for.
+    /// The machine that it stands for, or on which it is a guest.
     pub machine: &'static str,
     /// What that has and the profile has not, since the interpreter can't execute it.
     pub lacks: &'static [Lack],
@@ -64,6 +74,10 @@ pub(crate) struct RealCpu {
     pub(crate) address_bits: u32,
     /// QEMU's names of its features.
     pub(crate) features: &'static [&'static [&'static str]],
+    /// Those among them that it has not.
+    pub(crate) without: &'static [&'static str],
+    /// Whether it says that a hypervisor is below it.
+    pub(crate) hypervisor: bool,
     /// What MSR 0x10a (`IA32_ARCH_CAPABILITIES`) reads, if the CPU has it. The interpreter's reads
     /// 0, so whoever boots a kernel on it has to supply the value.
     pub(crate) arch_capabilities: Option<u64>,
@@ -78,6 +92,9 @@ pub struct Lack {
     pub means: &'static str,
 }
 
+/// Most characters of a name in CPUID.
+pub(crate) const MOST_NAME: usize = 47;
+
 /// What newer versions of QEMU report differently unless it is turned off: caches, and leaves of
 /// another vendor's CPUs. Each with the first version that has it.
 const CORRECTIONS: &[((u32, u32), &str)] = &[
@@ -90,10 +107,31 @@ fn corrections(version: (u32, u32)) -> impl Iterator<Item = &'static str> {
     CORRECTIONS.iter().filter(move |(since, _)| version >= *since).map(|(_, word)| *word)
 }
 
+impl From<CpuFile> for Cpu {
+    fn from(file: CpuFile) -> Self {
+        Self::File(Arc::new(file))
+    }
+}
+
 impl Cpu {
-    /// The profile of this name; any other text is QEMU's own.
+    /// The profile in a file, if the text names one, by a slash or the end `.toml`; or else as
+    /// [`Cpu::named`].
+    ///
+    /// # Errors
+    /// [`CpuFileError`]: the file can't be read, or is no profile.
+    pub fn read(text: &str) -> Result<Self, CpuFileError> {
+        let extension = Path::new(text).extension();
+        if text.contains('/') || extension.is_some_and(|extension| extension == "toml") {
+            return CpuFile::read(Path::new(text)).map(Self::from);
+        }
+        Ok(Self::named(text))
+    }
+
+    /// The profile of this name, which may have `-server` in it, as QEMU's models do; any other
+    /// text is QEMU's own.
     pub fn named(text: &str) -> Self {
-        let profile = PROFILES.iter().find(|profile| profile.name == text);
+        let called = |name: &str| PROFILES.iter().find(|profile| profile.name == name);
+        let profile = called(text).or_else(|| called(&text.replacen("-server", "", 1)));
         profile.map_or_else(|| Self::Qemu(text.to_owned()), Self::Profile)
     }
 
@@ -101,6 +139,7 @@ impl Cpu {
     pub fn text(&self) -> String {
         match self {
             Self::Profile(profile) => profile.text(),
+            Self::File(file) => file.cpu.text(&file.machine, file.features.iter().copied()),
             Self::Qemu(text) => text.clone(),
         }
     }
@@ -115,19 +154,21 @@ impl Cpu {
     pub fn name(&self) -> &str {
         match self {
             Self::Profile(profile) => profile.name,
+            Self::File(file) => &file.path,
             Self::Qemu(text) => text,
         }
     }
 
     /// All that it is, for a result's configuration. The usual CPU is its text alone, and so is
-    /// one that QEMU knows by that name.
+    /// one that QEMU knows by that name; a file is known by its contents.
     pub fn description(&self) -> String {
         let mut text = self.text();
-        let Self::Profile(Profile { name, definition: Definition::Machine(model), .. }) = self
-        else {
-            return text;
+        let name = match self {
+            Self::Profile(profile) if profile.model().is_some() => profile.name.to_owned(),
+            Self::File(file) => format!("file {}", file.sha256),
+            _ => return text,
         };
-        if let Some(value) = model.arch_capabilities {
+        if let Some(value) = self.arch_capabilities() {
             // Writing to a string can't fail.
             let _ = write!(text, ",msr-0x10a={value:#x}");
         }
@@ -137,12 +178,27 @@ impl Cpu {
     /// The instruction that the machine has and the profile lacks, if `reason` says that this CPU
     /// has none.
     pub fn lack_behind(&self, reason: &str) -> Option<&'static str> {
-        let Self::Profile(profile) = self else { return None };
-        let names = profile.lacks.iter().flat_map(|lack| lack.name.split(", "));
+        let names: Vec<&str> = match self {
+            Self::Profile(profile) => {
+                profile.lacks.iter().flat_map(|lack| lack.name.split(", ")).collect()
+            }
+            Self::File(file) => file.left_out.clone(),
+            Self::Qemu(_) => return None,
+        };
         names.into_iter().find(|name| {
             let rest = reason.strip_prefix("this CPU has no ").and_then(|r| r.strip_prefix(name));
             rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
         })
+    }
+
+    /// What the guest's files on vulnerabilities must read under a kernel of this release, if that
+    /// is known.
+    pub fn states(&self, release: &str) -> Option<KnownStates> {
+        match self {
+            Self::Profile(profile) => states::of(profile, release),
+            Self::File(file) => file.states(release),
+            Self::Qemu(_) => None,
+        }
     }
 
     /// Whether every tested QEMU that can have it gives the same samples on it.
@@ -152,6 +208,8 @@ impl Cpu {
                 Definition::Text(text) => *text == CPU,
                 Definition::Machine(_) => true,
             },
+            // What it has was never tried with every one.
+            Self::File(_) => false,
             Self::Qemu(text) => text == CPU,
         }
     }
@@ -159,7 +217,11 @@ impl Cpu {
     /// Whether it has a second thread, which stays offline: as on a machine whose CPUs have two,
     /// where Linux chooses its mitigations by that.
     pub(crate) fn has_two_threads(&self) -> bool {
-        self.model().is_some()
+        match self {
+            Self::Profile(profile) => profile.model().is_some(),
+            Self::File(file) => file.two_threads,
+            Self::Qemu(_) => false,
+        }
     }
 
     /// What MSR 0x10a has to read, if the interpreter's does not.
@@ -167,9 +229,24 @@ impl Cpu {
         self.model()?.arch_capabilities
     }
 
-    fn model(&self) -> Option<&'static RealCpu> {
-        let Self::Profile(profile) = self else { return None };
-        profile.model()
+    /// What QEMU of this version needs a name for; nothing if the text is not ours.
+    pub(crate) fn properties(&self, version: (u32, u32)) -> Vec<&'static str> {
+        match self {
+            Self::Profile(profile) => profile.properties(version).collect(),
+            Self::File(file) => {
+                let own = ["x-force-features"].into_iter().chain(corrections(version));
+                own.chain(file.features.iter().copied()).collect()
+            }
+            Self::Qemu(_) => Vec::new(),
+        }
+    }
+
+    fn model(&self) -> Option<&RealCpu> {
+        match self {
+            Self::Profile(profile) => profile.model(),
+            Self::File(file) => Some(&file.cpu),
+            Self::Qemu(_) => None,
+        }
     }
 }
 
@@ -178,8 +255,23 @@ impl Profile {
     fn text(&self) -> String {
         match &self.definition {
             Definition::Text(text) => (*text).to_owned(),
-            Definition::Machine(model) => model.text(self.machine),
+            Definition::Machine(model) => model.text(self.machine, model.features()),
         }
+    }
+
+    /// QEMU's names of its features; nothing if the text is not ours.
+    pub fn features(&self) -> impl Iterator<Item = &'static str> {
+        self.model().into_iter().flat_map(RealCpu::features)
+    }
+
+    /// What its files on vulnerabilities read on the kernels that were looked at.
+    pub fn looked(&self) -> Vec<Looked> {
+        states::looked(self)
+    }
+
+    /// Whether it is what a guest on the machine sees.
+    pub fn is_guest(&self) -> bool {
+        self.model().is_some_and(|model| model.hypervisor)
     }
 
     /// Whether QEMU itself defines it, so that it is another CPU in another version.
@@ -206,11 +298,13 @@ impl Profile {
 
 impl RealCpu {
     fn features(&self) -> impl Iterator<Item = &'static str> {
-        self.features.iter().copied().flatten().copied()
+        let has = |feature: &&str| !self.without.contains(feature);
+        let hypervisor = self.hypervisor.then_some("hypervisor");
+        self.features.iter().copied().flatten().copied().filter(has).chain(hypervisor)
     }
 
     /// `check=off`: that the interpreter lacks features is known, and not worth a warning each.
-    fn text(&self, machine: &str) -> String {
+    fn text<'a>(&self, machine: &str, features: impl Iterator<Item = &'a str>) -> String {
         let Self { vendor, family, model, stepping, microcode, .. } = self;
         let (last, bits) = (self.last_extended, self.address_bits);
         let head = format!(
@@ -218,12 +312,13 @@ impl RealCpu {
              stepping={stepping},model-id={machine},ucode-rev={microcode:#x},level=13,\
              xlevel={last:#x},phys-bits={bits}"
         );
-        self.features().fold(head, |text, feature| text + "," + feature + "=on")
+        features.fold(head, |text, feature| text + "," + feature + "=on")
     }
 }
 
 /// The profiles' names, for those who look for one: a test compares it with the table.
-pub const NAMES: &str = "plain, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, max";
+pub const NAMES: &str = "plain, haswell, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, \
+    each of these but plain as a guest sees it (skylake-guest), max";
 
 #[cfg(test)]
 mod tests {
@@ -238,9 +333,11 @@ mod tests {
     #[test]
     fn names_are_unique_plain_words_and_listed() {
         let names: Vec<_> = PROFILES.iter().map(|profile| profile.name).collect();
-        assert_eq!(names.join(", "), NAMES);
+        let bare = || names.iter().filter(|name| !name.ends_with("-guest"));
+        let listed = NAMES.split(", ").filter(|name| !name.contains(' '));
+        assert!(bare().copied().eq(listed), "{names:?}");
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
-        for name in names {
+        for name in bare() {
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{name}");
         }
     }
@@ -258,7 +355,7 @@ mod tests {
                 assert!(!value.is_empty() && !key.contains(char::is_whitespace), "{word}");
             }
             let machine = profile.machine;
-            assert!(machine.len() < 48, "CPUID has 47 characters for a name: {machine}");
+            assert!(machine.len() <= MOST_NAME, "CPUID has 47 characters for a name: {machine}");
         }
     }
 
@@ -275,12 +372,35 @@ mod tests {
             "rdseed",
             "x2apic",
             "tsc-deadline",
-            "hypervisor",
         ];
         for (profile, model) in machines() {
             for feature in model.features() {
                 assert!(!KILLERS.contains(&feature), "{}: {feature}", profile.name);
                 assert!(!feature.starts_with("avx512"), "{}: {feature}", profile.name);
+            }
+        }
+    }
+
+    #[test]
+    fn each_machine_is_there_as_a_guest_too_which_differs_in_the_hypervisor_alone() {
+        let mut guests = 0;
+        for (guest, _) in machines() {
+            let Some(name) = guest.name.strip_suffix("-guest") else { continue };
+            let (bare, _) = machines().find(|(bare, _)| bare.name == name).unwrap();
+            assert_eq!(guest.text(), bare.text() + ",hypervisor=on");
+            assert_eq!(guest.lacks, bare.lacks);
+            guests += 1;
+        }
+        assert_eq!(guests * 2, machines().count());
+    }
+
+    #[test]
+    fn what_a_profile_is_without_is_in_what_it_is_built_of() {
+        for (profile, model) in machines() {
+            for feature in model.without {
+                let all = model.features.concat();
+                assert!(all.contains(feature), "{}: {feature}", profile.name);
+                assert!(model.features().all(|one| one != *feature), "{}", profile.name);
             }
         }
     }
@@ -298,6 +418,9 @@ mod tests {
         assert_eq!(Cpu::named("plain").text(), CPU);
         assert_eq!(Cpu::named("plain").description(), CPU);
         assert_eq!(Cpu::named("qemu64"), Cpu::Qemu("qemu64".to_owned()));
+        assert_eq!(Cpu::named("skylake-server"), Cpu::named("skylake"));
+        assert_eq!(Cpu::named("icelake-server-guest"), Cpu::named("icelake-guest"));
+        assert_eq!(Cpu::named("Skylake-Server").name(), "Skylake-Server");
         assert_eq!(Cpu::named("qemu64").description(), "qemu64");
         let icelake = Cpu::named("icelake");
         assert!(icelake.description().starts_with("icelake: base,check=off,"));

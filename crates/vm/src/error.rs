@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use crate::{QemuError, Unplaceable, console::Tail};
+use pathmeter_wire::message::UnmetCause;
+
+use crate::{QemuError, Unmet, Unplaceable, console::Tail};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -82,6 +84,9 @@ pub enum VmError {
          could answer it"
     )]
     ArchCapabilities,
+    /// A setting of the condition can't be had in the guest.
+    #[error("{0}")]
+    Unmet(Unmet),
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {
@@ -245,6 +250,10 @@ impl VmError {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/cpu.md explains them"
             }
+            Self::Unmet(Unmet { cause: UnmetCause::Unknown, .. }) => {
+                "check the spelling; what a kernel lacks depends on its version and configuration, \
+                 and on the modules that are built into it"
+            }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
@@ -290,11 +299,11 @@ impl GuestCause {
                  again"
             }
             (Self::Ended { .. }, Step::Start) => {
-                "if QEMU says why above, fix that: --cpu names a profile (plain, skylake, \
-                 cascadelake, icelake, zen1, zen2, zen3, zen4, max) or one of `qemu-system-x86_64 \
-                 -cpu help`, --memory what this machine can spare, and a library or module that is \
-                 missing is in another package of your distribution's QEMU; `pathmeter doctor` \
-                 checks QEMU"
+                "if QEMU says why above, fix that: --cpu names a profile (plain, haswell, \
+                 skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, each of these but plain as \
+                 a guest sees it (skylake-guest), max) or one of `qemu-system-x86_64 -cpu help`, \
+                 --memory what this machine can spare, and a library or module that is missing \
+                 is in another package of your distribution's QEMU; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"

@@ -85,6 +85,7 @@ pub(crate) fn with_request<R>(
     let notes = std::sync::Mutex::new(Vec::new());
     let qemu = Qemu { path: "qemu".into(), version: "7.2.0".to_owned(), number: (7, 2) };
     let request = Request {
+        points: &[],
         qemu: &qemu,
         kernel: Kernel { sha256: "0".repeat(64), load: &load },
         settings: &Settings::default(),
@@ -121,7 +122,7 @@ pub(crate) struct FakeGuest {
     plan: Plan,
     step: Step,
     next: VecDeque<Next>,
-    /// Path markers after which a trace goes to a file.
+    /// Paths, by their indexes, of whose first execution a trace goes to a file.
     traces: Vec<(usize, File)>,
 }
 
@@ -194,6 +195,10 @@ impl Guest for FakeGuest {
         Ok(())
     }
 
+    fn printed(&self) -> Tail {
+        Tail::default()
+    }
+
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: Tail::default() }
     }
@@ -203,14 +208,16 @@ impl FakeGuest {
     /// Runs all that the plan has, one sample a window; false if it died.
     fn run_plan(&mut self) -> bool {
         let plan = self.plan.clone();
-        for (marker, execution) in plan.order().enumerate() {
+        for execution in plan.order() {
             let place = Place { run: execution.run.into(), path: execution.path as u64 };
             if execution.run == 0 && !self.strike(At::Before(execution.path)) {
                 return false;
             }
             self.send(|buffer| message::begin(buffer, place));
-            if let Some((_, file)) = self.traces.iter_mut().find(|(number, _)| *number == marker) {
-                write!(file, "{}", execution.path).unwrap();
+            let wanted = self.traces.iter().position(|(path, _)| *path == execution.path);
+            if let Some(wanted) = wanted {
+                let (path, mut file) = self.traces.remove(wanted);
+                write!(file, "{path}").unwrap();
             }
             if !self.strike(At::Path(execution.path)) {
                 return false;
@@ -278,15 +285,15 @@ fn read_plan(mut file: File) -> Plan {
     Plan::read(&bytes[begin..=end]).unwrap()
 }
 
-/// The recorder's `path=MARKER,fd=NUMBER`, as it is told them.
+/// The recorder's `path=INDEX,fd=NUMBER`, as it is told them.
 fn traces(extra: &mut Extra) -> Vec<(usize, File)> {
     let Some(plugin) = extra.arguments.get(1) else { return Vec::new() };
     let number = |word: &str| word.parse::<i32>().unwrap();
     let words: Vec<_> = plugin.split(',').filter_map(|word| word.split_once('=')).collect();
-    let markers = words.iter().filter(|(name, _)| *name == "path").map(|(_, value)| number(value));
+    let paths = words.iter().filter(|(name, _)| *name == "path").map(|(_, value)| number(value));
     let numbers = words.iter().filter(|(name, _)| *name == "fd").map(|(_, value)| number(value));
-    markers
+    paths
         .zip(numbers)
-        .map(|(marker, fd)| (usize::try_from(marker).unwrap(), take(&mut extra.files, fd)))
+        .map(|(path, fd)| (usize::try_from(path).unwrap(), take(&mut extra.files, fd)))
         .collect()
 }

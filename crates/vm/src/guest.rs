@@ -9,9 +9,10 @@ use std::os::fd::OwnedFd;
 use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
-    Request, Settings, VmError,
+    Landmarks, Request, Settings, VmError,
     alarm::Alarm,
     arch_capabilities::Supply,
+    console::Tail,
     error::{GuestCause, Step},
     machine::{Firmware, Origin},
 };
@@ -27,6 +28,8 @@ pub(crate) struct Extra {
     pub(crate) alarm: Option<Alarm>,
     /// What answers a booting kernel's reads of an MSR that QEMU lacks.
     pub(crate) supply: Option<Supply>,
+    /// Where Bochs stops while a program runs.
+    pub(crate) landmarks: Option<Landmarks>,
 }
 
 /// A guest, paused or running. Dropping it ends it.
@@ -66,6 +69,9 @@ pub(crate) trait Guest: Sized {
     /// Copies the paused guest's memory to the file that it was given as
     /// [`fd::MEMORY`](crate::machine::fd::MEMORY).
     fn copy_memory(&mut self, memory: Memory) -> Result<(), VmError>;
+
+    /// The end of what it printed so far.
+    fn printed(&self) -> Tail;
 
     /// An error: this went wrong at the guest's present step.
     fn failure(&self, cause: GuestCause) -> VmError;

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use pathmeter_image::cpio::{self, Entry};
 use pathmeter_wire::{job, plan::Plan};
 
+use crate::Condition;
+
 /// The agent's executable, built with this crate.
 pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init/pathmeter_init"));
 
@@ -54,13 +56,14 @@ impl Job<'_> {
 /// Most bytes of arguments and variables together: what else a job has is far less than the rest.
 const MAX_WORD_BYTES: usize = job::MAX_JOB - (128 << 10);
 
-/// An initramfs: the same bytes for the same agent and plan, always.
+/// An initramfs: the same bytes for the same agent, plan and condition, always.
 pub struct Initramfs(Vec<u8>);
 
 impl Initramfs {
-    /// Packs agent and plan.
-    pub fn new(plan: &Plan) -> Self {
+    /// Packs agent, plan and condition.
+    pub fn new(plan: &Plan, condition: &Condition) -> Self {
         let plan = plan.to_string();
+        let settings = condition.file();
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
@@ -68,14 +71,16 @@ impl Initramfs {
             Entry::File { name: "init", mode: 0o755, data: AGENT },
             Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() },
         ];
-        let entries: Vec<_> = folders.into_iter().chain([console]).chain(files).collect();
+        let entries = folders.into_iter().chain([console]).chain(files);
+        let entries: Vec<_> = entries.chain(under(condition, &settings)).collect();
         Self(cpio::archive(&entries))
     }
 
     /// Packs the agent that executes a program, the program's own files, and the job.
     ///
     /// The files come before the job, so that where that is, all have arrived.
-    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>) -> Self {
+    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
+        let settings = condition.file();
         let mut text = Vec::new();
         job::write(
             (job.runs, job.fresh_tmp, job.file_limit),
@@ -90,7 +95,8 @@ impl Initramfs {
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
         let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
         let job = Entry::File { name: "program", mode: 0o644, data: &text };
-        let entries = folders.chain(files.iter().copied()).chain([console, agent, job]);
+        let entries = folders.chain(files.iter().copied()).chain([console, agent]);
+        let entries = entries.chain(under(condition, &settings)).chain([job]);
         Self(cpio::archive(&entries.collect::<Vec<_>>()))
     }
 
@@ -98,6 +104,16 @@ impl Initramfs {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// The files of a condition, whose settings are these.
+fn under<'a>(
+    condition: &'a Condition,
+    settings: &'a [u8],
+) -> impl Iterator<Item = Entry<'a>> + use<'a> {
+    let file = |name, data| Entry::File { name, mode: 0o644, data };
+    let filter = condition.filter().map(|filter| file("filter", filter));
+    [file("condition", settings)].into_iter().chain(filter)
 }
 
 #[cfg(test)]
@@ -151,6 +167,10 @@ mod tests {
     #[test]
     fn the_same_plan_gives_the_same_bytes() {
         let plan = Plan::new(Suite::Exact, 8);
-        assert_eq!(Initramfs::new(&plan).as_bytes(), Initramfs::new(&plan).as_bytes());
+        let packed = |condition| Initramfs::new(&plan, condition);
+        let default = Condition::default();
+        assert_eq!(packed(&default).as_bytes(), packed(&default).as_bytes());
+        let other = Condition::parse("sysctl:a.b=1", |_| Ok(vec![])).unwrap();
+        assert_ne!(packed(&default).as_bytes(), packed(&other).as_bytes());
     }
 }

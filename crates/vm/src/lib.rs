@@ -21,12 +21,14 @@ mod ask;
 mod bochs;
 mod cache;
 mod claim;
+mod condition;
 mod console;
 mod counter;
 mod cpu;
 mod deadline;
 mod entry;
 mod error;
+mod facts;
 #[cfg(test)]
 mod fake;
 mod gdb;
@@ -48,19 +50,28 @@ mod snapshot;
 mod stream;
 
 pub use ask::AskError;
-pub use bochs::{Bochs, Unplaceable, WITNESS_CPU, witness, witness_plan};
+pub use bochs::{
+    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, Unplaceable, WITNESS_CPU, witness,
+    witness_plan,
+};
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
-pub use cpu::{Cpu, Lack, NAMES, PROFILES, Profile};
+pub use condition::{Condition, ConditionError, Setting, Unmet};
+pub use cpu::{
+    CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
+    Lack, Looked, NAMES, PROFILES, Profile, Sourced, ValueFrom,
+};
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
+pub use facts::Facts;
 pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
 pub use outcome::{PathOutcome, PathStatus};
+pub use pathmeter_wire::message::UnmetCause;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use process::{Interrupt, host_cpus};
-pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program};
+pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witness_program};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
-pub use record::{Recorded, RecordingLimits, record, symbols};
+pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};
 pub use request::{Kernel, Progress, Request};

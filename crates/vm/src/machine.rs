@@ -5,8 +5,8 @@
 
 use std::ffi::OsString;
 
-use crate::Cpu;
 use crate::qemu::OLDEST;
+use crate::{Condition, Cpu};
 
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Settings {
     pub base_words: BaseWords,
     /// Words added to the kernel's command line.
     pub append: String,
+    /// What it is measured under.
+    pub condition: Condition,
     /// What its clocks follow.
     pub clock: Clock,
 }
@@ -77,6 +79,7 @@ impl Default for Settings {
             cpus: 1,
             base_words: BaseWords::Linux,
             append: String::new(),
+            condition: Condition::default(),
             clock: Clock::Exact,
         }
     }
@@ -96,10 +99,11 @@ pub(crate) mod fd {
     pub(crate) const ALARM: i32 = 12;
     pub(crate) const COUNTS: i32 = 13;
     pub(crate) const GDB: i32 = 14;
+    pub(crate) const POINTS: i32 = 15;
     /// The same as the first to record: a guest has either.
-    pub(crate) const PLACES: i32 = 15;
+    pub(crate) const PLACES: i32 = 16;
     /// The first of as many as there are paths to record.
-    pub(crate) const TRACE: i32 = 15;
+    pub(crate) const TRACE: i32 = 16;
 }
 
 /// What a QEMU process begins with; either way paused.
@@ -128,6 +132,11 @@ impl Settings {
         MACHINE
     }
 
+    /// The kernel's command line without the words of the condition.
+    pub fn command_line_without_condition(&self) -> String {
+        Self { condition: Condition::default(), ..self.clone() }.command_line()
+    }
+
     /// The kernel's command line.
     pub fn command_line(&self) -> String {
         let words = match self.base_words {
@@ -135,7 +144,8 @@ impl Settings {
             BaseWords::None => "",
         };
         let threads = if self.has_two_threads() { " maxcpus=1" } else { "" };
-        [words, threads, " ", &self.append].concat().trim().to_owned()
+        let parts = [words, threads, " ", &self.append, " ", &self.condition.words()];
+        parts.concat().trim().to_owned()
     }
 
     /// Whether there is a second thread of the CPU that Linux knows of and leaves offline. Other
@@ -150,7 +160,10 @@ impl Settings {
         let words = self.arguments(OLDEST, Origin::Boot, Firmware::Own);
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let cpu = self.cpu.description();
-        format!("{} {:08x} {cpu}", words.join(" "), crc32fast::hash(FIRMWARE))
+        let condition = self.condition.fingerprint();
+        let under = if condition.is_empty() { "" } else { " under " };
+        let firmware = crc32fast::hash(FIRMWARE);
+        format!("{} {firmware:08x} {cpu}{under}{condition}", words.join(" "))
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the

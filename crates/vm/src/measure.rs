@@ -6,13 +6,18 @@ use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_image::Boot;
-use pathmeter_wire::{Kind, message, plan::Execution};
+use pathmeter_wire::{
+    Kind, RawFrame,
+    message::{self, UnmetCause},
+    plan::Execution,
+};
 
 use crate::{
-    Initramfs, PathOutcome, Plan, Progress, Request, Settings, VmError,
+    Condition, Facts, Initramfs, PathOutcome, Plan, Progress, Request, Settings, Unmet, VmError,
     agent_run::{AgentEvent, AgentRun},
     arch_capabilities::{self, Supply},
     cache::Sought,
+    console::Tail,
     counter::Counter,
     entry::{EntryKind, Key, sha256},
     error::{GuestCause, Step},
@@ -20,14 +25,14 @@ use crate::{
     initramfs::may_lose,
     machine::{Clock, Firmware, Origin, fd},
     memory_file::memory_file,
-    outcome::Gathered,
+    outcome::{Gathered, printable},
     qemu_guest::QemuGuest,
     request::path_name,
     snapshot::{Description, Snapshot},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "3";
+const SNAPSHOT_FORMAT: &str = "4";
 
 /// A measured kernel.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub struct MeasuredKernel<C> {
     pub release: Option<String>,
     /// What started it.
     pub firmware: Firmware,
+    /// What it printed about its CPU.
+    pub facts: Facts,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
     /// The executions of paths in their order, and what was made of the counter's stream; None if
@@ -72,7 +79,7 @@ fn measure_in<G: Guest, C: Send>(
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
-        let initramfs = Initramfs::new(&plan);
+        let initramfs = Initramfs::new(&plan, &request.settings.condition);
         let (Attempt { collected, about, snapshot }, counts) =
             counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
         match collected {
@@ -116,6 +123,7 @@ fn conclude<C>(
     MeasuredKernel {
         release: about.release,
         firmware: about.firmware,
+        facts: about.facts,
         paths: gathered.finish(),
         counts,
         notes,
@@ -137,8 +145,8 @@ fn measure_elapsed_in<G: Guest>(
 ) -> Result<Vec<PathOutcome>, VmError> {
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
-    let (guest, _) =
-        boot_guest::<G>(host, request, &settings, &Initramfs::new(&plan), Extra::default())?;
+    let initramfs = Initramfs::new(&plan, &settings.condition);
+    let (guest, _) = boot_guest::<G>(host, request, &settings, &initramfs, Extra::default())?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
@@ -277,12 +285,12 @@ pub(crate) fn boot_guest<G: Guest>(
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ]);
-    let about = Description { release: image.release.clone(), firmware };
+    let release = image.release.clone();
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    await_ready(&mut guest)?;
-    Ok((guest, about))
+    let facts = await_ready(&mut guest, &settings.condition)?;
+    Ok((guest, Description { release, firmware, facts }))
 }
 
 /// Has the kernel read this value from the MSR, if it reads it at all.
@@ -301,17 +309,78 @@ fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Resul
     Ok(())
 }
 
-/// The agent says READY and pauses the guest.
-fn await_ready(guest: &mut impl Guest) -> Result<(), VmError> {
-    let heard =
-        guest.next_frame(|frame| (frame.kind, message::read_plain(frame).map(str::to_owned)))?;
-    let what = match heard {
-        (Kind::Ready, Ok(_)) => return guest.await_pause(),
-        (Kind::Abort, Ok(reason)) => return Err(guest.failure(GuestCause::Abort { reason })),
-        (kind, Ok(_)) => format!("a frame {kind:?} before READY"),
-        (_, Err(error)) => error.to_string(),
+/// What a frame before READY means.
+enum BeforeReady {
+    Fact { one_too_many: bool },
+    Ready,
+    Unmet(Unmet),
+    Fails(GuestCause),
+}
+
+/// The agent tells what the kernel prints about its CPU, says READY and pauses the guest, which is
+/// under its condition.
+fn await_ready(guest: &mut impl Guest, condition: &Condition) -> Result<Facts, VmError> {
+    let mut facts = Facts::default();
+    loop {
+        let heard = guest.next_frame(|frame| before_ready(frame, condition, &mut facts))?;
+        let cause = match heard {
+            BeforeReady::Fact { one_too_many: false } => continue,
+            BeforeReady::Fact { one_too_many: true } => {
+                let what = "more files about the CPU than there are".to_owned();
+                GuestCause::Protocol { what }
+            }
+            BeforeReady::Ready => {
+                guest.await_pause()?;
+                taken(&guest.printed(), condition)?;
+                return Ok(facts);
+            }
+            BeforeReady::Unmet(unmet) => return Err(VmError::Unmet(unmet)),
+            BeforeReady::Fails(cause) => cause,
+        };
+        return Err(guest.failure(cause));
+    }
+}
+
+/// Reads a frame that comes before READY, and keeps the fact in it.
+fn before_ready(frame: &RawFrame<'_>, condition: &Condition, facts: &mut Facts) -> BeforeReady {
+    let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
+    match frame.kind {
+        Kind::Fact => match message::read_fact(frame) {
+            Ok((name, text)) => BeforeReady::Fact { one_too_many: !facts.take(name, text) },
+            Err(error) => protocol(error.to_string()),
+        },
+        Kind::Unmet => unmet(frame, condition),
+        kind => match (kind, message::read_plain(frame)) {
+            (Kind::Ready, Ok(_)) => BeforeReady::Ready,
+            (Kind::Abort, Ok(reason)) => {
+                BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
+            }
+            (_, Ok(_)) => protocol(format!("a frame {kind:?} before READY")),
+            (_, Err(error)) => protocol(error.to_string()),
+        },
+    }
+}
+
+/// Which setting the agent could not have.
+fn unmet(frame: &RawFrame<'_>, condition: &Condition) -> BeforeReady {
+    let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
+    let message::Unmet { setting, cause, what } = match message::read_unmet(frame) {
+        Ok(unmet) => unmet,
+        Err(error) => return protocol(error.to_string()),
     };
-    Err(guest.failure(GuestCause::Protocol { what }))
+    let named = usize::try_from(setting).ok().and_then(|at| condition.settings().get(at));
+    let what = printable(&String::from_utf8_lossy(what));
+    named.map_or_else(
+        || protocol("a setting that was not asked for".to_owned()),
+        |setting| BeforeReady::Unmet(Unmet { setting: setting.to_string(), cause, what }),
+    )
+}
+
+/// Whether the kernel took the values of its words, as far as it printed anything about them.
+fn taken(printed: &Tail, condition: &Condition) -> Result<(), VmError> {
+    let Some((setting, line)) = condition.complaint(printed) else { return Ok(()) };
+    let (setting, cause) = (setting.to_string(), UnmetCause::Refused);
+    Err(VmError::Unmet(Unmet { setting, cause, what: format!("the kernel printed: {line}") }))
 }
 
 /// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.

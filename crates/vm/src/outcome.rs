@@ -132,7 +132,10 @@ impl Gathered {
     pub(crate) fn finish(mut self) -> Vec<PathOutcome> {
         for (outcome, windows) in self.outcomes.iter_mut().zip(&self.windows) {
             let heard = outcome.runs.len();
-            let short = outcome.runs.iter().find(|samples| samples.len() != *windows as usize);
+            // Of a path that only the counter sees, no run has samples.
+            let sampled = outcome.runs.iter().any(|samples| !samples.is_empty());
+            let is_short = |samples: &&Vec<u64>| sampled && samples.len() != *windows as usize;
+            let short = outcome.runs.iter().find(is_short);
             let owed = if *windows == 0 { self.runs.min(1) } else { self.runs };
             if outcome.status == PathStatus::Ok && heard < owed as usize {
                 let reason = format!("heard from {heard} of {owed} runs");
@@ -208,7 +211,7 @@ impl OutcomeSink for Gathered {
 const MAX_TEXT: usize = 200;
 
 /// A guest's text without what could move a terminal's cursor.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_TEXT).collect()
 }
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -79,6 +79,11 @@ impl Process {
     /// Its stdout and stderr, if they were piped.
     pub(crate) fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.leader.stdout.take(), self.leader.stderr.take())
+    }
+
+    /// Its stdin, if that was piped.
+    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+        self.leader.stdin.take()
     }
 
     /// Its stderr, to be read as it comes.

@@ -12,11 +12,12 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Firmware, Initramfs, Progress, Request, VmError,
+    Bochs, Firmware, Initramfs, Landmarks, Progress, Request, Stop, VmError,
+    bochs::BochsGuest,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     machine::fd,
-    measure::{AtReady, at_ready},
+    measure::{AtReady, at_ready, boot_guest},
     memory_file::memory_file,
     plugin::Plugin,
     qemu_guest::QemuGuest,
@@ -30,6 +31,8 @@ pub const MAX_KEPT: usize = 256 << 10;
 pub struct Accounting<'a> {
     /// The table of the kernel's places, as the plugin reads it.
     pub places: &'a [u8],
+    /// The table of the kernel's points between which windows are, as the plugin reads it.
+    pub points: &'a [u8],
     /// The runs of the program, as the initramfs asks for.
     pub runs: u32,
     /// Whether it tells in which blocks of the kernel's code the instructions are as well.
@@ -77,12 +80,14 @@ pub fn run_program<C: Send>(
     let plugin = Plugin::Program.for_qemu(request.qemu, request.interrupt)?;
     let failed = |what| move |source| VmError::Host { what, source };
     let table = memory_file("pathmeter-places", asked.places)?;
+    let points = memory_file("pathmeter-points", asked.points)?;
     let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
     let files = vec![
         (fd::PLUGIN, OwnedFd::from(plugin)),
         (fd::COUNTS, writer),
         (fd::PLACES, OwnedFd::from(table)),
+        (fd::POINTS, OwnedFd::from(points)),
     ];
     let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib, asked)];
     let extra = Extra { files, arguments, ..Extra::default() };
@@ -100,11 +105,11 @@ pub fn run_program<C: Send>(
 
 fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     let ram = u64::from(memory_mib) << 20;
-    let (plugin, counts, places) = (fd::PLUGIN, fd::COUNTS, fd::PLACES);
+    let (plugin, counts, places, points) = (fd::PLUGIN, fd::COUNTS, fd::PLACES, fd::POINTS);
     let (functions, lines) = (u8::from(asked.functions), u8::from(asked.lines));
     format!(
-        "/proc/self/fd/{plugin},fd={counts},places={places},ram={ram},functions={functions},\
-         lines={lines}"
+        "/proc/self/fd/{plugin},fd={counts},places={places},points={points},ram={ram},\
+         functions={functions},lines={lines}"
     )
 }
 
@@ -128,6 +133,38 @@ fn run_in<G: Guest>(
             }
         }
     };
+    Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
+}
+
+/// The same, by a Bochs that is booted anew, and stops at the landmarks: its stops in each run are
+/// what was counted.
+///
+/// # Errors
+/// As [`run_program`].
+pub fn witness_program(
+    bochs: &Bochs,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    runs: u32,
+    landmarks: Landmarks,
+) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
+    let extra = Extra { landmarks: Some(landmarks), ..Extra::default() };
+    let (mut guest, about) =
+        boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, extra)?;
+    let mut stops = Vec::new();
+    let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
+    let Heard { runs, outputs, .. } = all_runs(request, &mut guest, runs, ended)?;
+    let (release, firmware) = (about.release, about.firmware);
+    Ok(RanProgram { release, firmware, runs, outputs, counts: stops })
+}
+
+/// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.
+fn all_runs<G: Guest>(
+    request: &Request<'_>,
+    guest: &mut G,
+    runs: u32,
+    ended: &mut dyn FnMut(&mut G),
+) -> Result<Heard, VmError> {
     guest.begin(Step::Run);
     guest.resume()?;
     let mut heard = Heard::default();
@@ -139,8 +176,11 @@ fn run_in<G: Guest>(
                 guest.begin(Step::Program { run: run + 1 });
             }
             Event::More => {}
-            Event::End => guest.proceed(Step::Run),
-            Event::Done => return Ok((about, heard)),
+            Event::End => {
+                ended(guest);
+                guest.proceed(Step::Run);
+            }
+            Event::Done => return Ok(heard),
             Event::Abort(reason) => return Err(guest.failure(GuestCause::Abort { reason })),
             Event::Wrong(what) => return Err(guest.failure(GuestCause::Protocol { what })),
         }

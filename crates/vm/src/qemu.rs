@@ -121,7 +121,7 @@ pub enum QemuError {
         /// Its version.
         version: String,
         /// The profile.
-        profile: &'static str,
+        profile: Box<str>,
         /// What it has no name for.
         missing: String,
     },
@@ -154,7 +154,7 @@ impl QemuError {
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {
                 "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
-                 those that a QEMU can have"
+                 those that a QEMU can have. In a profile of your own, take them out of `features`"
             }
             Self::Ask { .. } | Self::Mute { .. } => {
                 "run it by hand with --version: it must print its version, as the \
@@ -211,14 +211,17 @@ impl Qemu {
     /// # Errors
     /// It can't, it can't be asked, or the user interrupted that.
     pub fn check_cpu(&self, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), VmError> {
-        let Cpu::Profile(profile) = cpu else { return Ok(()) };
-        let missing = self.missing(profile, &self.cpu_properties(interrupt)?);
+        let needed = cpu.properties(self.number);
+        if needed.is_empty() {
+            return Ok(());
+        }
+        let missing = missing(&needed, &self.cpu_properties(interrupt)?);
         if missing.is_empty() {
             return Ok(());
         }
         let (path, version) = (self.path.clone(), self.version.clone());
         let missing = missing.join(", ");
-        Err(QemuError::Cpu { path, version, profile: profile.name, missing }.into())
+        Err(QemuError::Cpu { path, version, profile: cpu.name().into(), missing }.into())
     }
 
     /// All profiles, each with what it has no name for.
@@ -230,14 +233,11 @@ impl Qemu {
         interrupt: &Interrupt,
     ) -> Result<Vec<(&'static Profile, Vec<&'static str>)>, VmError> {
         let known = self.cpu_properties(interrupt)?;
-        Ok(PROFILES.iter().map(|profile| (profile, self.missing(profile, &known))).collect())
-    }
-
-    /// What of `profile` has no name in this list of properties, a line `  name=<type>` for each.
-    fn missing(&self, profile: &Profile, known: &str) -> Vec<&'static str> {
-        let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
-        let names: HashSet<&str> = names.map(|(name, _)| name).collect();
-        profile.properties(self.number).filter(|property| !names.contains(property)).collect()
+        let lacks = |profile: &'static Profile| {
+            let needed: Vec<_> = profile.properties(self.number).collect();
+            (profile, missing(&needed, &known))
+        };
+        Ok(PROFILES.iter().map(lacks).collect())
     }
 
     /// QEMU's words on the properties that a CPU can be given.
@@ -295,6 +295,13 @@ fn existing(file: &Path) -> Option<PathBuf> {
     file.is_file().then(|| file.to_owned())
 }
 
+/// What of `needed` has no name in this list of properties, a line `  name=<type>` for each.
+fn missing(needed: &[&'static str], known: &str) -> Vec<&'static str> {
+    let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
+    let names: HashSet<&str> = names.map(|(name, _)| name).collect();
+    needed.iter().copied().filter(|property| !names.contains(property)).collect()
+}
+
 /// `QEMU emulator version 7.2.22 (Debian …)` as text and (major, minor).
 fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
     let version = said.lines().next()?.strip_prefix("QEMU emulator version ")?.trim();
@@ -317,16 +324,15 @@ mod tests {
 
     #[test]
     fn what_a_qemu_has_no_name_for_is_missing() {
-        let (path, version) = (PathBuf::new(), "7.2".to_owned());
-        let qemu = Qemu { path, version, number: (7, 2) };
         let zen3 = PROFILES.iter().find(|profile| profile.name == "zen3").unwrap();
         let line = |name: &str| format!("  {name}=<bool>           - (default: false)\n");
-        let all: String = zen3.properties((7, 2)).map(line).collect();
-        assert_eq!(qemu.missing(zen3, &all), <[&str; 0]>::default());
+        let needed: Vec<_> = zen3.properties((7, 2)).collect();
+        let all: String = needed.iter().copied().map(line).collect();
+        assert_eq!(missing(&needed, &all), <[&str; 0]>::default());
         let older = all.replace("  amd-psfd=", "  x-amd-psfd=");
-        assert_eq!(qemu.missing(zen3, &older), ["amd-psfd"]);
+        assert_eq!(missing(&needed, &older), ["amd-psfd"]);
         let max = PROFILES.iter().find(|profile| profile.name == "max").unwrap();
-        assert_eq!(qemu.missing(max, ""), <[&str; 0]>::default());
+        assert_eq!(max.properties((7, 2)).count(), 0);
     }
 
     #[test]

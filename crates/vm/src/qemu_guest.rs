@@ -186,6 +186,10 @@ impl Guest for QemuGuest {
         self.call("memsave", &arguments, None).map(|_| ())
     }
 
+    fn printed(&self) -> Tail {
+        self.printed.clone()
+    }
+
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: self.printed.clone() }
     }

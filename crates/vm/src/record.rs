@@ -16,7 +16,7 @@ use crate::{
     agent_run::{AgentEvent, AgentRun},
     alarm::Alarm,
     cache::Sought,
-    entry::{EntryKind, Key, sha256},
+    entry::{Entry, EntryKind, Key, sha256},
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     initramfs::{AGENT, may_lose},
@@ -35,6 +35,8 @@ use crate::{
 pub struct RecordingLimits {
     /// Windows that the probe runs before the first that it samples.
     pub skip: u64,
+    /// Begin markers after which windows count that lie between two points of the kernel.
+    pub warm: u64,
     /// Bytes after which recording stops.
     pub bytes: u64,
     /// Instructions after which a window counts as one that never ends.
@@ -138,7 +140,8 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
     job: &Job<'_, F>,
 ) -> Result<HashMap<usize, Recorded<R>>, VmError> {
-    let snapshot = snapshot::<G>(host, request, &Initramfs::new(&job.plan))?;
+    let snapshot =
+        snapshot::<G>(host, request, &Initramfs::new(&job.plan, &request.settings.condition))?;
     let plugin = job
         .plugin
         .try_clone()
@@ -154,10 +157,11 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
         files.push((number, writer));
         traces.push(File::from(trace));
     }
+    files.push((fd::POINTS, OwnedFd::from(memory_file("pathmeter-points", request.points)?)));
     let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
     files.push((fd::ALARM, recorder));
     let arguments = plugin_arguments(job);
-    let extra = Extra { files, arguments, alarm: Some(alarm), supply: None };
+    let extra = Extra { files, arguments, alarm: Some(alarm), ..Extra::default() };
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
         let reader = |(path, trace): (&usize, File)| {
@@ -218,15 +222,15 @@ fn run_once<G: Guest, F>(
 }
 
 fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
-    let RecordingLimits { skip, bytes, most } = job.limits;
+    let RecordingLimits { skip, warm, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
-    let mut plugin = format!("{file},skip={skip},bytes={bytes},most={most},alarm={}", fd::ALARM);
+    let (points, alarm) = (fd::POINTS, fd::ALARM);
+    let mut plugin =
+        format!("{file},points={points},skip={skip},bytes={bytes},most={most},alarm={alarm}");
     for (path, number) in job.paths.iter().zip(fd::TRACE..) {
-        // The recorder counts path markers, one an execution. A path that is left out has none.
-        let marker = job.plan.before(*path).unwrap_or(usize::MAX);
         let take = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
         // Writing to a String can't fail.
-        let _ = write!(plugin, ",path={marker},fd={number},take={take}");
+        let _ = write!(plugin, ",path={path},fd={number},take={take},warm={warm}");
     }
     vec!["-plugin".to_owned(), plugin]
 }
@@ -237,8 +241,17 @@ pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     symbols_in::<QemuGuest>(request.qemu, request)
 }
 
-fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
-    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
+/// The same if the cache has them; no guest is started, and nobody else's is waited for.
+pub fn cached_symbols(request: &Request<'_>) -> Option<Vec<u8>> {
+    let caller = request.caller("asking the kernel again");
+    request.cache?.find(&symbols_key(request), caller, |entry: Entry| entry.bytes(most_symbols()))
+}
+
+fn most_symbols() -> usize {
+    usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX)
+}
+
+fn symbols_key(request: &Request<'_>) -> Key {
     let parts = [
         ("pathmeter", env!("CARGO_PKG_VERSION")),
         ("agent_sha256", &sha256(AGENT)),
@@ -246,10 +259,14 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
         ("qemu", &request.qemu.version),
         ("guest", &request.settings.fingerprint()),
     ];
+    Key::new(EntryKind::Symbols, &parts)
+}
+
+fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
     let caller = request.caller("asking the kernel again");
-    let most = usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX);
-    let key = Key::new(EntryKind::Symbols, &parts);
-    let slot = match cache.seek(key, caller, |entry| entry.bytes(most))? {
+    let sought = cache.seek(symbols_key(request), caller, |entry| entry.bytes(most_symbols()))?;
+    let slot = match sought {
         Sought::Found(bytes) => return Ok(bytes),
         Sought::Missing(slot) => slot,
     };
@@ -262,7 +279,8 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
 fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let nothing = Plan::new(Suite::Exact, 0);
-    let snapshot = boot::<G>(host, request, &Initramfs::new(&nothing))?;
+    let snapshot =
+        boot::<G>(host, request, &Initramfs::new(&nothing, &request.settings.condition))?;
     let mut file = memory_file("pathmeter-symbols", &[])?;
     let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
     let extra = Extra { files, ..Extra::default() };
@@ -301,7 +319,7 @@ mod tests {
     type Traces = Vec<Result<Recorded<String>, VmError>>;
 
     fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
-        let limits = RecordingLimits { skip: 1, bytes: 1 << 20, most: 1 << 20 };
+        let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
         let plugin = memory_file("plugin", &[]).unwrap();
         let read = |_: usize, mut trace: File| {
             let mut text = String::new();

@@ -29,6 +29,9 @@ pub struct Request<'a> {
     pub cache: Option<&'a Cache>,
     /// The longest that a boot, or one run, is waited for.
     pub limit: Duration,
+    /// Where windows begin and end that lie between two points of the kernel, as the plugins read
+    /// it; empty if there are none.
+    pub points: &'a [u8],
     /// The user's interrupt.
     pub interrupt: &'a Interrupt,
     /// Told how far it is.

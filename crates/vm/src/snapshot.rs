@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use serde_json::{Value, json};
 
 use crate::{
-    Request, VmError,
+    Facts, Request, VmError,
     entry::{Entry, Key, for_each_block},
     error::Step,
     guest::{Extra, Guest},
@@ -28,7 +28,7 @@ use crate::{
 /// Bytes before the description.
 const HEADER: usize = 4;
 /// Longest description.
-const MAX_ABOUT: u32 = 4096;
+const MAX_ABOUT: u32 = 1 << 20;
 
 /// What must be known of the kernel to restore it without its image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,19 +37,23 @@ pub(crate) struct Description {
     pub(crate) release: Option<String>,
     /// What it was started by: a restored machine has the same.
     pub(crate) firmware: Firmware,
+    /// What it printed about its CPU.
+    pub(crate) facts: Facts,
 }
 
 impl Description {
     fn to_json(&self) -> String {
         let own = self.firmware == Firmware::Own;
-        json!({ "release": self.release, "own_firmware": own }).to_string()
+        let facts = self.facts.to_json();
+        json!({ "release": self.release, "own_firmware": own, "facts": facts }).to_string()
     }
 
     fn from_json(bytes: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(bytes).ok()?;
         let firmware =
             if value.get("own_firmware")?.as_bool()? { Firmware::Own } else { Firmware::Qemu };
-        Some(Self { release: value.get("release")?.as_str().map(str::to_owned), firmware })
+        let release = value.get("release")?.as_str().map(str::to_owned);
+        Some(Self { release, firmware, facts: Facts::from_json(value.get("facts")?)? })
     }
 }
 
@@ -140,7 +144,9 @@ mod tests {
     use crate::entry::EntryKind;
 
     fn about() -> Description {
-        Description { release: Some("6.1.0".to_owned()), firmware: Firmware::Own }
+        let mut facts = Facts::default();
+        facts.take("meltdown", b"Mitigation: PTI\n");
+        Description { release: Some("6.1.0".to_owned()), firmware: Firmware::Own, facts }
     }
 
     /// An entry of the cache with this content.
@@ -174,7 +180,8 @@ mod tests {
 
     #[test]
     fn other_content_is_no_snapshot() {
-        let unbounded = [&(MAX_ABOUT + 1).to_le_bytes()[..], &[0; MAX_ABOUT as usize + 1]].concat();
+        let unbounded =
+            [(MAX_ABOUT + 1).to_le_bytes().to_vec(), vec![0; MAX_ABOUT as usize + 1]].concat();
         let unreadable = [&2_u32.to_le_bytes()[..], b"{}stream"].concat();
         for content in [&unbounded, &unreadable] {
             assert!(Snapshot::open(entry(content)).unwrap().is_none());

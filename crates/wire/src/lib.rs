@@ -20,6 +20,7 @@
 //! it decodes as hostile: every length is checked against the bytes that are there.
 #![cfg_attr(not(test), no_std)]
 
+pub mod condition;
 mod crc32;
 mod frame;
 pub mod job;
@@ -56,12 +57,16 @@ pub enum Kind {
     ProgramEnd = 8,
     /// Bytes that the user's program wrote.
     ProgramOutput = 9,
+    /// What one of the kernel's own files about its CPU holds; before Ready.
+    Fact = 10,
+    /// The guest can't be put under its condition: which setting, and why.
+    Unmet = 11,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 9] = [
+        const KINDS: [Kind; 11] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -71,6 +76,8 @@ impl Kind {
             Kind::ProgramBegin,
             Kind::ProgramEnd,
             Kind::ProgramOutput,
+            Kind::Fact,
+            Kind::Unmet,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

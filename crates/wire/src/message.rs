@@ -10,6 +10,12 @@ pub const MAX_RUNS: u64 = 1024;
 pub const MAX_SAMPLES: u64 = 1024;
 /// Most words of the mask that marks lower bounds: a bit for each sample.
 pub const MAX_MASK: u64 = MAX_SAMPLES / u64::BITS as u64;
+/// Most of the kernel's files about its CPU that the host is told of.
+pub const MAX_FACTS: usize = 64;
+/// Longest name of one of them, in bytes.
+pub const MAX_FACT_NAME: usize = 64;
+/// Most bytes of one of them that are sent; the longest, `/proc/cpuinfo`, has fewer of one CPU.
+pub const MAX_FACT: usize = 8 << 10;
 /// Most checks that a probe reports.
 pub const MAX_CHECKS: u64 = 16;
 
@@ -86,6 +92,70 @@ pub fn read_symbols(frame: &RawFrame<'_>) -> Result<Memory, PayloadError> {
     let length = reader.integer(MAX_SYMBOLS)?;
     reader.end()?;
     Ok(Memory { address, length })
+}
+
+/// A [`Kind::Fact`] frame: the beginning of a file of this name.
+pub fn fact<'a>(buffer: &'a mut [u8], name: &[u8], text: &[u8]) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.text(name);
+    writer.text(text);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Fact, length)
+}
+
+/// Decodes a Fact frame: the file's name, and bytes of any kind.
+pub fn read_fact<'a>(frame: &RawFrame<'a>) -> Result<(&'a str, &'a [u8]), PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let (name, text) = (reader.text()?, reader.bytes()?);
+    reader.end()?;
+    if name.len() > MAX_FACT_NAME || text.len() > MAX_FACT {
+        return Err(PayloadError::Range);
+    }
+    Ok((name, text))
+}
+
+/// Why a guest can't be put under its condition, as numbers on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum UnmetCause {
+    /// The kernel does not know such a word or sysctl.
+    Unknown = 0,
+    /// The kernel knows it and refuses the value, or holds another one.
+    Refused = 1,
+}
+
+/// A setting that can't be had in the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmet<'a> {
+    /// Its place in the condition, from 0.
+    pub setting: u64,
+    /// Whether the kernel knows it at all.
+    pub cause: UnmetCause,
+    /// What the kernel did, for the host's user.
+    pub what: &'a [u8],
+}
+
+/// A [`Kind::Unmet`] frame.
+pub fn unmet<'a>(buffer: &'a mut [u8], unmet: &Unmet<'_>) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(unmet.setting);
+    writer.integer(unmet.cause as u64);
+    writer.text(unmet.what);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Unmet, length)
+}
+
+/// Decodes an Unmet frame.
+pub fn read_unmet<'a>(frame: &RawFrame<'a>) -> Result<Unmet<'a>, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let setting = reader.integer(u64::from(u16::MAX))?;
+    let cause = match reader.integer(1)? {
+        0 => UnmetCause::Unknown,
+        _ => UnmetCause::Refused,
+    };
+    let what = reader.text()?.as_bytes();
+    reader.end()?;
+    Ok(Unmet { setting, cause, what })
 }
 
 /// What [`outcome`] sends, as the agent has it.
@@ -278,6 +348,16 @@ mod tests {
     }
 
     #[test]
+    fn an_unmet_setting_is_read_back() {
+        let mut buffer = [0; 64];
+        for cause in [UnmetCause::Unknown, UnmetCause::Refused] {
+            let sent = Unmet { setting: 3, cause, what: b"error 22" };
+            let frame = next_frame(unmet(&mut buffer, &sent).unwrap()).unwrap().unwrap();
+            assert_eq!(read_unmet(&frame), Ok(sent));
+        }
+    }
+
+    #[test]
     fn symbols_are_read_back_within_their_bound() {
         let mut buffer = [0; 64];
         let memory = Memory { address: 0x7fff_0000_1000, length: MAX_SYMBOLS };
@@ -286,6 +366,18 @@ mod tests {
         let memory = Memory { length: MAX_SYMBOLS + 1, ..memory };
         let frame = next_frame(symbols(&mut buffer, memory).unwrap()).unwrap().unwrap();
         assert_eq!(read_symbols(&frame), Err(PayloadError::Range));
+    }
+
+    #[test]
+    fn facts_are_read_back_within_their_bounds() {
+        let mut buffer = [0; MAX_FACT + 256];
+        let frame = next_frame(fact(&mut buffer, b"meltdown", b"\xffPTI").unwrap());
+        assert_eq!(read_fact(&frame.unwrap().unwrap()), Ok(("meltdown", &b"\xffPTI"[..])));
+        for (name, text) in [(MAX_FACT_NAME + 1, 0), (0, MAX_FACT + 1)] {
+            let (name, text) = (vec![b'a'; name], vec![b'a'; text]);
+            let frame = next_frame(fact(&mut buffer, &name, &text).unwrap()).unwrap().unwrap();
+            assert_eq!(read_fact(&frame), Err(PayloadError::Range));
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum ProgramEnded {
 pub struct ProgramOutput<'a> {
     /// The perturbed run, from 0.
     pub run: u64,
-    /// Whether it is of its standard error, and not of its standard output.
+    /// Whether it was written to standard error, rather than to standard output.
     pub is_error: bool,
     /// Bytes that it wrote there in all.
     pub total: u64,

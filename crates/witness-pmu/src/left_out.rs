@@ -6,7 +6,7 @@
 
 use pathmeter_catalogue::{Kind, Path};
 
-const TRACING: &str = "it would use the kernel's tracing, which is one for the whole machine";
+const POINTS: &str = "only QEMU's counter sees the points of the kernel that it lasts between";
 const PORTS: &str = "it reads I/O ports that may belong to a device";
 const LAB: &str = "only the lab kernel can execute it";
 const COMPAT: &str = "its stamps are in a program of its own, which may not read the counter";
@@ -17,9 +17,13 @@ const NAMED: &[(&str, &str)] = &[
     ("switch.yield+ioport-0xffff", PORTS),
     ("switch.yield+ioport-both", PORTS),
     ("ioctl.compat-entry", COMPAT),
-    ("softirq.timer+user", TRACING),
-    ("softirq.timer+idle", TRACING),
-    ("softirq.net-rx", TRACING),
+    ("softirq.timer+user", POINTS),
+    ("softirq.timer+idle", POINTS),
+    ("softirq.net-rx", POINTS),
+    ("wake.switch", POINTS),
+    ("irq.softirq", POINTS),
+    ("timer.expire", POINTS),
+    ("fault.return", POINTS),
 ];
 
 /// Why the path is left out; None if it is executed.
@@ -28,7 +32,7 @@ pub(crate) fn reason(path: &Path) -> Option<&'static str> {
     named.map(|(_, reason)| *reason).or_else(|| match path.kind {
         Kind::Check => Some(CHECK),
         // Beyond the named ones these need the lab's devices.
-        Kind::SoftirqWait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => Some(LAB),
+        Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) => Some(LAB),
         // Linux lets no program at IOPL 3 keep interrupts out; a probe that tried would ask by a
         // number that a later Linux may use for a call of its own.
         Kind::Windows(_) if path.name.starts_with("switch.iopl") => Some(LAB),
@@ -54,6 +58,6 @@ mod tests {
             let paths = Suite::Exact.paths().iter().filter(|path| path.name.starts_with(group));
             assert!(paths.into_iter().all(|path| names.contains(&path.name)), "{group}");
         }
-        assert_eq!(names.len(), 21, "{names:?}");
+        assert_eq!(names.len(), 25, "{names:?}");
     }
 }

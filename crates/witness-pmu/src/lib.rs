@@ -16,6 +16,7 @@
 
 mod count;
 mod event;
+mod filter;
 mod ground;
 mod left_out;
 mod line;

@@ -24,6 +24,7 @@ fn exact(folder: &TempDir) -> PathBuf {
         image_sha256: "a0".repeat(32),
         release: Some("6.1.0".into()),
         command_line: "quiet".into(),
+        condition: String::new(),
         cpu: "zen2".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
@@ -39,6 +40,7 @@ fn exact(folder: &TempDir) -> PathBuf {
         schema: ResultSchema::V1,
         subject: Subject::kernel_image("vmlinuz"),
         configuration,
+        guest: None,
         paths: vec![getppid.counting(events)],
         notes: vec![],
     };

@@ -29,10 +29,11 @@ fn windows(program: &[u8]) -> Vec<Vec<Instruction>> {
     windows.collect()
 }
 
-/// The instructions beside the stamps, without the nops that align a loop.
+/// The instructions beside the stamps, without the nops that align a loop. How far a branch leads
+/// depends on the code around the window, and so does the form that the assembler chose for it.
 fn beside_stamps(window: &[Instruction]) -> Vec<Code> {
     let beside = window.iter().filter(|i| !is_of_stamp(i) && i.mnemonic() != Mnemonic::Nop);
-    beside.map(Instruction::code).collect()
+    beside.map(|instruction| instruction.code().as_near_branch()).collect()
 }
 
 fn is_of_stamp(instruction: &Instruction) -> bool {

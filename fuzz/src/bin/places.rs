@@ -7,7 +7,7 @@ use pathmeter_trace::KernelPlaces;
 
 fuzz_target!(|text: &[u8]| {
     let Ok(places) = KernelPlaces::find(text) else { return };
-    let table = String::from_utf8(places.table(&[])).unwrap();
+    let table = String::from_utf8(places.table(&[], &[])).unwrap();
     let mut before = 0;
     for line in table.lines().skip(1) {
         let words: Vec<&str> = line.split(' ').collect();

@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use pathmeter_wire::{
     HEADER, Kind, MAX_PAYLOAD, RawFrame, TRAILER,
     message::{
-        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_outcome,
-        read_plain, read_symbols,
+        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_fact,
+        read_outcome, read_plain, read_symbols, read_unmet,
     },
     next_frame, program, seal,
 };
@@ -42,6 +42,8 @@ fn read(frame: &RawFrame<'_>) {
         Kind::ProgramBegin => drop(program::read_begin(frame)),
         Kind::ProgramEnd => drop(program::read_end(frame)),
         Kind::ProgramOutput => drop(program::read_output(frame)),
+        Kind::Fact => drop(read_fact(frame)),
+        Kind::Unmet => drop(read_unmet(frame)),
     }
 }
 

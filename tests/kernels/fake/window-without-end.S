@@ -34,6 +34,7 @@ find:	incl	%ebx                    /* the plan's second line: "runs ", a number 
 
 	SEND	begin, begin_end
 	MARK	3
+	movb	0x1000, %al             /* an address whose low 12 bits are the path's index */
 	movl	$WARMUP, %ecx
 warm:	MARK	1
 	MARK	2

@@ -7,6 +7,7 @@ mod kernels;
 mod regions;
 mod repeats;
 mod sums;
+mod windows;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +22,7 @@ const PERTURB: &str = "2";
 const RUNS: usize = 3;
 
 /// The program of this name.
-fn program(name: &str) -> String {
+pub(crate) fn program(name: &str) -> String {
     static BUILT: LazyLock<PathBuf> = LazyLock::new(build);
     BUILT.join(name).into_os_string().into_string().unwrap()
 }
@@ -32,7 +33,7 @@ fn build() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).unwrap();
-    for name in ["compat32", "faults", "hostile", "processes", "regions", "threads"] {
+    for name in ["compat32", "faults", "hostile", "patched", "processes", "regions", "threads"] {
         let flags: &[&str] = match name {
             "compat32" => &["-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie"],
             _ => &["-static", "-pthread"],

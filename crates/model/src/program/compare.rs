@@ -79,13 +79,14 @@ pub fn program_differences(
 }
 
 /// What makes two programs different. Taken apart whole, so that a field added can't be forgotten.
-fn conditions(program: &Program) -> [(&'static str, String); 3] {
-    let Program { command: _, environment: _, packed_sha256, files: _, bytes: _, modules: _ } =
+fn conditions(program: &Program) -> [(&'static str, String); 4] {
+    let Program { command, environment, packed_sha256, files: _, bytes: _, modules: _, windows } =
         program;
     [
-        ("program.command", command_line(&program.command)),
-        ("program.environment", command_line(&program.environment)),
+        ("program.command", command_line(command)),
+        ("program.environment", command_line(environment)),
         ("program.packed_sha256", packed_sha256.clone()),
+        ("program.windows", windows.join(" ")),
     ]
 }
 

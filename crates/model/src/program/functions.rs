@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ProgramResult, RowKind, comparison::RowComparison};
+use super::{ProgramResult, comparison::RowComparison};
 use crate::PathComparison;
+use crate::RowKind;
 
 /// The functions of one row of the later runs; of the first one, if that is the only one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -68,7 +68,7 @@ pub fn parse_program(bytes: &[u8]) -> Result<ProgramResult, ParseError> {
     for (run, counts) in result.runs.iter().enumerate() {
         counts.check().map_err(|what| ParseError::Run { run, what })?;
     }
-    check_regions(&result.regions)?;
+    check_regions(&result.regions, &result.program.windows)?;
     check_paths(&result.regions, result.configuration.clock)?;
     Ok(result)
 }
@@ -147,12 +147,16 @@ impl ProgramRun {
     }
 }
 
-/// Whether all regions are named `user.NAME`.
-fn check_regions(regions: &[PathResult]) -> Result<(), ParseError> {
-    let is_region = |name: &str| name.strip_prefix(REGION_PREFIX).is_some_and(|it| !it.is_empty());
+/// Whether all regions are named `user.NAME`, or as one of these windows is.
+fn check_regions(regions: &[PathResult], windows: &[String]) -> Result<(), ParseError> {
+    let names: HashSet<&str> =
+        windows.iter().filter_map(|window| Some(window.split_once('=')?.0)).collect();
+    let is_region = |name: &str| {
+        names.contains(name) || name.strip_prefix(REGION_PREFIX).is_some_and(|it| !it.is_empty())
+    };
     match regions.iter().enumerate().find(|(_, region)| !is_region(&region.path)) {
         Some((at, PathResult { path, .. })) => {
-            let what = format!("{} is not of the form user.NAME", quoted(path));
+            let what = format!("{} is neither user.NAME nor a window", quoted(path));
             Err(field(&format!("regions[{at}].path"), &what))
         }
         None => Ok(()),

@@ -25,6 +25,7 @@ pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
         image_sha256: "a0".repeat(32),
         release: Some("6.1.0-18-cloud-amd64".into()),
         command_line: "console=ttyS0 quiet".into(),
+        condition: String::new(),
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
@@ -41,6 +42,7 @@ pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
         schema,
         subject: Subject::kernel_image(name),
         configuration,
+        guest: None,
         paths,
         notes: vec![],
     }

@@ -34,6 +34,7 @@ pub(crate) fn program(name: &str, runs: Vec<ProgramRun>) -> ProgramResult {
         files: 3,
         bytes: 2_000_000,
         modules: vec![],
+        windows: vec![],
     };
     let stdout = Written { text: "hello\n".into(), bytes: 6, truncated: false };
     ProgramResult {

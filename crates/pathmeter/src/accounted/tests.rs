@@ -20,17 +20,28 @@ ffffffff820008c0 T ret_from_fork
 ffffffff82000900 T __entry_text_end
 ";
     let places = KernelPlaces::find(text.as_bytes()).unwrap();
-    KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap() }
+    let windows = KernelWindows::default();
+    KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap(), windows }
 }
 
-fn row(kind: AccountKind, id: u32, steps: u64) -> AccountRow {
+fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
     let (calls, instructions, string_bytes) = (1, steps - 1, 8);
-    AccountRow { kind, id, calls, steps, instructions, string_bytes, lines: 0 }
+    AccountRow {
+        kind,
+        id,
+        calls,
+        steps,
+        instructions,
+        string_bytes,
+        lines: 0,
+        checks: 0,
+        faults: 0,
+    }
 }
 
 fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-    Account { idled: 0, rows, regions, misuses, cells }
+    Account { idled: 0, rows, regions, misuses, cells, windows: Vec::new() }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {
@@ -61,13 +72,13 @@ fn region(name: &str, instructions: &[u64], unproved: u64) -> AccountRegion {
 /// The regions of runs that had these, each as path.
 fn regions_of(runs: Vec<Vec<AccountRegion>>) -> Vec<PathResult> {
     let clocks = vec![10; runs.len()];
-    let with = |regions| Account { regions, ..account(vec![row(AccountKind::User, 0, 10)]) };
+    let with = |regions| Account { regions, ..account(vec![row(RowKind::User, 0, 10)]) };
     accounted(of(runs.into_iter().map(with).collect()), &clocks, &kernel(), false).unwrap().regions
 }
 
 #[test]
 fn rows_that_do_not_meet_the_clock_are_refused() {
-    let run = || account(vec![row(AccountKind::User, 0, 60), row(AccountKind::Softirq, 0, 40)]);
+    let run = || account(vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)]);
     assert!(accounted(of(vec![run()]), &[100], &kernel(), false).is_ok());
     for clock in [0, 99, 101] {
         let told = refused(of(vec![run()]), &[clock]);
@@ -78,13 +89,13 @@ fn rows_that_do_not_meet_the_clock_are_refused() {
     let told = refused(of(vec![run(), run()]), &[100, 99]);
     assert!(told.starts_with("run 2: "), "{told}");
     // Sums that no counter holds are no reason to panic.
-    let huge = account(vec![row(AccountKind::User, 0, u64::MAX), row(AccountKind::Other, 0, 9)]);
+    let huge = account(vec![row(RowKind::User, 0, u64::MAX), row(RowKind::Other, 0, 9)]);
     assert!(refused(of(vec![huge]), &[8]).contains("steps were counted"));
 }
 
 #[test]
 fn only_a_cpu_that_waited_was_idle() {
-    let mut run = account(vec![row(AccountKind::User, 0, 60)]);
+    let mut run = account(vec![row(RowKind::User, 0, 60)]);
     run.idled = 2;
     let read = accounted(of(vec![run.clone()]), &[100], &kernel(), false).unwrap();
     assert_eq!((read.runs[0].clock, read.runs[0].idle), (100, 40));
@@ -93,7 +104,7 @@ fn only_a_cpu_that_waited_was_idle() {
 
 #[test]
 fn what_the_plugin_lost_or_did_not_see_is_told() {
-    let good = || account(vec![row(AccountKind::User, 0, 10)]);
+    let good = || account(vec![row(RowKind::User, 0, 10)]);
     let fault = Accounts { fault: Some("it is cut short"), ..of(vec![good()]) };
     assert_eq!(refused(fault, &[10]), "the plugin's stream can't be read: it is cut short");
     assert_eq!(refused(of(vec![good()]), &[10, 10]), "the plugin saw 1 runs, the guest 2");
@@ -110,7 +121,7 @@ fn rows_of_one_name_are_joined() {
     let places = kernel().places;
     let reads: Vec<u32> = (0..10).filter(|number| places.name(*number) == Some("read")).collect();
     assert_eq!(reads.len(), 2);
-    let rows = reads.iter().map(|id| row(AccountKind::Syscall, *id, 50)).collect();
+    let rows = reads.iter().map(|id| row(RowKind::Syscall, *id, 50)).collect();
     let read = accounted(of(vec![account(rows)]), &[100], &kernel(), false).unwrap();
     let [row] = &read.runs[0].rows[..] else { panic!("{:?}", read.runs[0].rows) };
     assert_eq!((row.kind, &*row.name), (RowKind::Syscall, "read"));
@@ -119,7 +130,7 @@ fn rows_of_one_name_are_joined() {
 
 #[test]
 fn lines_of_data_are_joined_if_they_were_counted() {
-    let row = |id| AccountRow { lines: 4, ..row(AccountKind::Syscall, id, 50) };
+    let row = |id| AccountRow { lines: 4, ..row(RowKind::Syscall, id, 50) };
     for (counted, lines) in [(false, None), (true, Some(8))] {
         let run = account(vec![row(4000), row(4000)]);
         let read = accounted(of(vec![run]), &[100], &kernel(), counted).unwrap();
@@ -129,12 +140,12 @@ fn lines_of_data_are_joined_if_they_were_counted() {
 
 #[test]
 fn rows_without_a_symbol_have_a_name_all_the_same() {
-    let name = |kind, id| row_name(kind, id, &kernel().places).1;
-    assert_eq!(name(AccountKind::Syscall, UNNAMED), "none entered");
-    assert_eq!(name(AccountKind::Syscall, 4000), "number 4000");
-    assert_eq!(name(AccountKind::Interrupt, VECTOR | 0x30), "timer");
-    assert_eq!(name(AccountKind::Interrupt, VECTOR | 0x34), "IRQ 4");
-    assert_eq!(name(AccountKind::Interrupt, VECTOR | 0xfd), "vector 0xfd");
+    let name = |kind, id| row_name(kind, id, &kernel().places);
+    assert_eq!(name(RowKind::Syscall, UNNAMED), "none entered");
+    assert_eq!(name(RowKind::Syscall, 4000), "number 4000");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0x30), "timer");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0x34), "IRQ 4");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0xfd), "vector 0xfd");
     for (code, words) in [
         (0b00100, "read, page not present"),
         (0b00111, "write, protected page"),
@@ -142,7 +153,7 @@ fn rows_without_a_symbol_have_a_name_all_the_same() {
         (0b00010, "write, page not present, from the kernel"),
         (UNNAMED, "error code not seen"),
     ] {
-        assert_eq!(name(AccountKind::PageFault, code), words);
+        assert_eq!(name(RowKind::PageFault, code), words);
     }
 }
 
@@ -173,7 +184,7 @@ fn a_region_that_is_only_cold_or_that_failed_has_no_samples() {
 #[test]
 fn functions_have_the_median_of_the_later_runs() {
     let cell = |offset: u64, times, instructions| AccountCell {
-        kind: AccountKind::Softirq,
+        kind: RowKind::Softirq,
         id: 0,
         address: 0xffff_ffff_8100_00c0 + offset,
         times,
@@ -181,7 +192,7 @@ fn functions_have_the_median_of_the_later_runs() {
     };
     let runs = [9000, 30, 10, 20].map(|instructions| Account {
         cells: vec![cell(0, 2, instructions), cell(8, 7, 100)],
-        ..account(vec![row(AccountKind::User, 0, 10)])
+        ..account(vec![row(RowKind::User, 0, 10)])
     });
     let read = accounted(of(runs.to_vec()), &[10; 4], &kernel(), false).unwrap();
     let [row] = &read.functions.unwrap()[..] else { panic!() };

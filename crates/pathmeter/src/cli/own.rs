@@ -7,8 +7,10 @@ use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValuePa
 use clap::{Args, ValueEnum, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Rows;
+use pathmeter_trace::PointWindow;
 
 use super::{DocumentArgs, GuestArgs, percent};
+use crate::kernel_windows::ProgramWindow;
 use crate::{new_probe, program};
 
 const RUN_EXAMPLES: &str = "\
@@ -21,6 +23,7 @@ Examples:
   pathmeter run bzImage -- ls -R /
   pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
+  pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
 
 const NEW_PROBE_EXAMPLES: &str = "\
@@ -32,18 +35,10 @@ Examples:
   make -C my-ioctl run KERNEL=bzImage
   make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
 
-/// Arguments of `run`.
+/// A program of the user's, and what is packed with it.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
-pub(crate) struct RunArgs {
-    /// The kernel, or an earlier result of this program; what NEW is compared against
-    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
-    pub(crate) base: PathBuf,
-    /// Another kernel, or a result, to be compared
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) new: Option<PathBuf>,
-    /// The program and its arguments; results need none
+pub(crate) struct PackingArgs {
+    /// The program and its arguments
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
     /// Pack this folder as the guest's root, and take the program from it
@@ -66,6 +61,35 @@ pub(crate) struct RunArgs {
     /// What the program reads from its standard input; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
+}
+
+impl PackingArgs {
+    /// What is to be packed.
+    pub(crate) fn packing(&self) -> Packing<'_> {
+        Packing {
+            command: &self.command,
+            root: self.root.as_deref(),
+            files: &self.file,
+            env: &self.env,
+            stdin: self.stdin.as_deref(),
+        }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct RunArgs {
+    /// The kernel, or an earlier result of this program; what NEW is compared against
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
+    pub(crate) base: PathBuf,
+    /// Another kernel, or a result, to be compared
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// What is executed.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
     /// Load a module of the kernel's before, and all that it needs; repeated
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) module: Vec<String>,
@@ -77,6 +101,13 @@ pub(crate) struct RunArgs {
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) region_function: Vec<String>,
+    /// Measure what the kernel executes between two points while the program runs; repeated
+    ///
+    /// Written as for `measure`, such as `wake=try_to_wake_up..finish_task_switch` or
+    /// `read=ksys_read..ksys_read:return`. One more condition, `inside=REGION`, counts only windows
+    /// that begin while that region of the program is open (docs/own-programs.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
+    pub(crate) window: Vec<ProgramWindow>,
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,
@@ -122,17 +153,6 @@ pub(crate) enum Checked {
 }
 
 impl RunArgs {
-    /// What is to be packed.
-    pub(crate) fn packing(&self) -> Packing<'_> {
-        Packing {
-            command: &self.command,
-            root: self.root.as_deref(),
-            files: &self.file,
-            env: &self.env,
-            stdin: self.stdin.as_deref(),
-        }
-    }
-
     /// Which rows are shown.
     pub(crate) fn rows(&self) -> Rows {
         if self.all { Rows::All } else { Rows::Folded }
@@ -150,9 +170,13 @@ pub(crate) struct NewProbeArgs {
     pub(crate) name: String,
 }
 
-/// Programs of the user's that are probes.
+/// What else is measured than the built-in paths: programs of the user's, and windows between two
+/// points of the kernel.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
+    /// The windows.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
     /// Measure the regions of a program too, as paths user.NAME; repeated (docs/own-programs.md)
     #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
     pub(crate) probe: Vec<PathBuf>,
@@ -165,6 +189,20 @@ pub(crate) struct ProbeArgs {
     /// Where modules are found; by default the kernel's own package
     #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
     pub(crate) modules: Option<PathBuf>,
+}
+
+/// Windows between two points of the kernel.
+#[derive(Debug, Args)]
+#[allow(clippy::doc_markdown, reason = "help is plain text")]
+pub(crate) struct WindowArgs {
+    /// Measure what the kernel executes between two points too, as paths PATH/NAME; repeated
+    ///
+    /// Written NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch. A point is FUNCTION,
+    /// FUNCTION:return, FUNCTION+0xOFFSET, 0xADDRESS, or `user`, the next instruction of a program;
+    /// @CALLER after it says from which function control must come. Conditions follow after commas:
+    /// same-task, latest, nth=N, from=user, call, kernel or idle (docs/waits.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = PointWindow::parse)]
+    pub(crate) window: Vec<PointWindow>,
 }
 
 impl ProbeArgs {

@@ -8,7 +8,7 @@ use crate::results::{base, bimodal, leaking, measured_otherwise};
 use crate::scene::Scene;
 
 /// What is wrong with `document` by the schema in `docs/schemas/`.
-fn faults(schema: &str, document: &Value) -> Vec<String> {
+pub(crate) fn faults(schema: &str, document: &Value) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas").join(schema);
     let schema = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();

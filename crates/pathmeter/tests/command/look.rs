@@ -13,7 +13,7 @@ fn help_teaches_with_examples_and_exit_codes() {
 
 #[test]
 fn every_verb_has_help_and_says_nothing_else() {
-    for verb in ["paths", "measure", "compare", "doctor", "completions", "man"] {
+    for verb in ["paths", "measure", "compare", "report", "doctor", "completions", "man"] {
         let ran = Scene::new().run(&[verb, "--help"]);
         assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""), "{verb}");
         assert!(ran.stdout.contains("Usage: pathmeter"), "{verb}");
@@ -54,6 +54,43 @@ fn completions_know_the_verbs() {
     }
 }
 
+/// What bash proposes for this line, with a `pathmeter` that has three functions.
+fn proposed(line: &str, words: &[&str]) -> Vec<String> {
+    let scene = Scene::new();
+    let script = scene.run(&["completions", "bash"]).stdout;
+    std::fs::write(scene.path("script"), script).unwrap();
+    std::fs::write(scene.path("bzImage"), "").unwrap();
+    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let bash = format!(
+        "pathmeter() {{ [ \"$*\" = 'symbols --cached --quiet -- bzImage try*' ] && \
+         printf 'try_to_free\\ntry_to_wake_up\\n'; }}\n. ./script\nCOMP_LINE='{line}'\n\
+         COMP_POINT=${{#COMP_LINE}}\nCOMP_WORDS=({})\nCOMP_CWORD={}\n_pathmeter_or_points \
+         pathmeter \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"\n\
+         printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        words.join(" "),
+        words.len() - 1
+    );
+    let output = Command::new("bash").args(["-c", &bash]).current_dir(scene.path(".")).output();
+    let output = output.unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_the_points_of_a_window() {
+    let line = "pathmeter measure bzImage --window w=try";
+    let begun = ["pathmeter", "measure", "bzImage", "--window", "w", "=", "try"];
+    assert_eq!(proposed(line, &begun), ["try_to_free", "try_to_wake_up"]);
+    let line = "pathmeter measure bzImage --window=w=schedule..try";
+    let ended = ["pathmeter", "measure", "bzImage", "--window", "=", "w", "=", "schedule..try"];
+    assert_eq!(proposed(line, &ended), ["schedule..try_to_free", "schedule..try_to_wake_up"]);
+    let line = "pathmeter measure bzImage --window w=schedule@try";
+    let called = ["pathmeter", "measure", "bzImage", "--window", "w", "=", "schedule", "@", "try"];
+    assert_eq!(proposed(line, &called), ["try_to_free", "try_to_wake_up"]);
+    // Everything else is as before.
+    let line = "pathmeter measure bzImage --no-c";
+    assert_eq!(proposed(line, &["pathmeter", "measure", "bzImage", "--no-c"]), ["--no-cache"]);
+}
+
 #[test]
 fn manual_pages_are_written_one_a_verb() {
     let scene = Scene::new();
@@ -63,16 +100,22 @@ fn manual_pages_are_written_one_a_verb() {
     let mut pages = scene.files("man1");
     pages.sort();
     let verbs = [
+        "bisect",
         "compare",
         "completions",
+        "cpu",
         "doctor",
         "experiment",
         "explain",
+        "history",
         "man",
         "measure",
         "new-probe",
         "paths",
+        "report",
         "run",
+        "settings",
+        "symbols",
         "witness",
     ];
     let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));

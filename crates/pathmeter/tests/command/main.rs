@@ -6,13 +6,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
+mod bisect;
+mod budget;
 mod check;
 mod compare;
+mod cpu;
 mod documents;
+mod examples;
 mod guests;
+mod history;
 mod limits;
 mod look;
 mod new_probe;
 mod output;
+mod report;
 mod results;
 mod scene;

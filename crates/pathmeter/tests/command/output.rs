@@ -126,6 +126,7 @@ fn a_pipe_is_opened_once_and_gets_the_document() {
     // A reader that leaves at the first end of the stream, as any does.
     let reader =
         Command::new("cat").arg(scene.path("pipe")).stdout(Stdio::piped()).spawn().unwrap();
+    wait_until_blocked(&reader);
     let ran = scene.run(&[COMPARE, &["-o", "pipe"]].concat());
     assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
     let read = reader.wait_with_output().unwrap().stdout;

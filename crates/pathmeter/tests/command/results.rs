@@ -14,6 +14,7 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         image_sha256: "a0".repeat(32),
         release: Some(release.into()),
         command_line: "console=ttyS0 quiet".into(),
+        condition: String::new(),
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
@@ -26,7 +27,14 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         cpus: 1,
     };
     let subject = Subject::kernel_image(name);
-    Measurement { schema: ResultSchema::V1, subject, configuration, paths, notes: vec![] }
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
 }
 
 /// What the others differ from.

@@ -124,11 +124,15 @@ fn the_documents_name_the_schemas_that_there_are() {
             format!("{name}/{number}")
         })
         .collect();
+    // That one takes a kernel to print.
+    let symbols = "pathmeter.symbols/1".to_owned();
+    assert!(printed(&["symbols", "--help"]).contains(&symbols));
     let mut all = published.clone();
-    for verb in ["paths", "doctor"] {
-        all.extend(schema_names(&printed(&[verb, "--json"])));
+    all.insert(symbols);
+    for command in [["paths", "--json"], ["doctor", "--json"], ["cpu", "capture"]] {
+        all.extend(schema_names(&printed(&command)));
     }
-    assert_eq!(all.len(), published.len() + 2, "{all:?}");
+    assert_eq!(all.len(), published.len() + 4, "{all:?}");
     assert_eq!(schema_names(&read("docs/results.md")), all);
     for document in documents() {
         let named = schema_names(&read(&document));

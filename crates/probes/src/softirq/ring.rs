@@ -48,9 +48,11 @@ pub(super) fn timer_idle(report: &mut ProbeReport) -> Outcome {
 fn timer(report: &mut ProbeReport, context: u16, pass: impl Fn(u64) -> Outcome) -> Outcome {
     forget()?;
     for _ in 0..ROUNDS {
+        clock::mark_counted();
         let begin = clock::stamp();
         pass((report.windows() as u64 + 1) * TICK)?;
         let during = begin..clock::stamp();
+        clock::mark_observed();
         let seen = report.samples().len();
         let later = timer_runs(during.end, |run| {
             if run.context == context && during.contains(&run.raised) && !report.is_full() {
@@ -61,6 +63,7 @@ fn timer(report: &mut ProbeReport, context: u16, pass: impl Fn(u64) -> Outcome) 
             prove!(report.samples().len() == seen, "a softirq was raised and never run");
             return unsupported!("no tick of this kernel raises TIMER");
         }
+        clock::mark_observed();
         if report.is_full() {
             return Ok(());
         }
@@ -97,8 +100,11 @@ fn timer_runs(end: u64, mut sink: impl FnMut(&SoftirqRecord)) -> Result<bool, Fa
 pub(super) fn net_rx(report: &mut ProbeReport) -> Outcome {
     forget()?;
     report.execute(|| {
+        clock::mark_counted();
         prove!(lab::raise_softirq(lab::NET_RX).is_ok(), "the lab refuses to raise NET_RX");
+        clock::mark_observed();
         let [run] = the_runs(lab::NET_RX)?;
+        clock::mark_observed();
         prove!(run.context == lab::IN_KERNEL, "a system call's raise is told as {}", run.context);
         Ok(wait(&run))
     })
@@ -233,10 +239,14 @@ pub(super) fn raised<const N: usize>(
     arm: Armed,
     pass: impl Fn(u64) -> Outcome,
 ) -> Result<[SoftirqRecord; N], Failure> {
+    clock::mark_counted();
     let armed = lab::arm_softirq(arm.delay, arm.softirq, arm.again);
     prove!(armed.is_ok(), "the lab's device can't be armed ({armed:?})");
     pass(arm.delay + arm.rest)?;
-    the_runs(arm.softirq)
+    clock::mark_observed();
+    let runs = the_runs(arm.softirq);
+    clock::mark_observed();
+    runs
 }
 
 /// The runs of what was raised `N` times; awaited, if a thread has yet to get its turn.

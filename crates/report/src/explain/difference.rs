@@ -217,7 +217,6 @@ pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
         ("event", Align::Left),
         ("in", Align::Left),
     ]);
-    let count = |tree: &WindowTree, event| grouped(tree.events.get(&event).copied().unwrap_or(0));
     let costs = |event: Event| matches!(event.role(), Role::Cost | Role::Footprint);
     let mut events = compared.difference.events.iter().filter(|(event, _)| costs(**event));
     let Some(first) = events.next() else {
@@ -225,8 +224,8 @@ pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
     };
     for (&event, &difference) in std::iter::once(first).chain(events) {
         table.row([
-            count(compared.base, event).into(),
-            count(compared.new, event).into(),
+            grouped(compared.base.typical(event)).into(),
+            grouped(compared.new.typical(event)).into(),
             signed(difference).into(),
             event.word().into(),
             places(compared.difference, event).into(),

@@ -34,7 +34,7 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     let windows = format!("{}; shown is the first of those alike", windows(&subject.windows));
     vec![
         ("recorded", windows),
-        ("executes", executes(&subject.window)),
+        ("executes", executes(subject)),
         ("touches", touches(&subject.window.footprint)),
         ("pages", pages(&subject.window.footprint)),
         ("accesses", accesses(&counts_of(&subject.window))),
@@ -43,7 +43,7 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
 }
 
 fn in_short(name: &str, subject: &SubjectWindow) -> String {
-    format!("{name}: {}; {}", executes(&subject.window), windows(&subject.windows))
+    format!("{name}: {}; {}", executes(subject), windows(&subject.windows))
 }
 
 /// `31 windows, 29 alike, 2 interrupted`.
@@ -60,11 +60,15 @@ fn windows(windows: &RecordedWindows) -> String {
 }
 
 /// The total, and how much of it has no place in the tree.
-fn executes(window: &WindowTree) -> String {
+fn executes(SubjectWindow { window, idle, .. }: &SubjectWindow) -> String {
     let total = format!("{} instructions", grouped(window.total));
-    match window.unattributed {
+    let total = match window.unattributed {
         0 => total,
         lost => format!("{total}, {} of them unattributed", grouped(lost)),
+    };
+    match idle {
+        0 => total,
+        idle => format!("{total}; and {} steps of the clock pass in hlt", grouped(*idle)),
     }
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::LoosePoints;
 use crate::c_header::{constants, header};
 
 /// A stream, as the plugin writes it.
@@ -34,7 +35,7 @@ impl Stream {
         named
     }
 
-    fn rows(self, idled: u64, rows: &[[u64; 7]]) -> Self {
+    fn rows(self, idled: u64, rows: &[[u64; 9]]) -> Self {
         self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
     }
 
@@ -63,22 +64,24 @@ const NONE: u64 = UNNAMED as u64;
 
 #[test]
 fn the_rows_of_two_runs_are_read_back() {
-    let big = u64::MAX;
+    let (big, timer) = (u64::MAX, u64::from(VECTOR | 0x30));
     let stream = Stream::new()
-        .rows(3, &[[1, 7, 2, 100, 10, 8, 5], [5, u64::from(VECTOR | 0x30), 1, big, 0, 0, 0]])
-        .rows(0, &[[0, 0, 0, 9, 0, 0, 0]]);
+        .rows(3, &[[1, 7, 2, 100, 10, 8, 5, 2, 1], [5, timer, 1, big, 0, 0, 0, 0, 0]])
+        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0]]);
     let read = stream.read();
     assert_eq!((read.fault, read.runs.len()), (None, 2));
     let first = read.runs[0].as_ref().unwrap();
     assert_eq!(first.idled, 3);
     let row = AccountRow {
-        kind: AccountKind::Syscall,
+        kind: RowKind::Syscall,
         id: 7,
         calls: 2,
         steps: 100,
         instructions: 90,
         string_bytes: 8,
         lines: 5,
+        checks: 2,
+        faults: 1,
     };
     assert_eq!(first.rows[0], row);
     assert_eq!((first.rows[1].id, first.rows[1].instructions), (VECTOR | 0x30, big));
@@ -157,10 +160,46 @@ fn each_wrong_mark_is_told_by_its_names() {
 }
 
 #[test]
+fn windows_between_two_points_are_read_back() {
+    let run = Stream::new()
+        .record(8, &[3, 50, 5, 40, 3, 7, 1])
+        .record(8, &[3, 20, 0, 0, 0, 0, 0])
+        .record(9, &[3, 6, 10, 11, 12, 13, 14])
+        .record(9, &[0, 0, 0, 1, 0, 0, 0])
+        .rows(0, &[])
+        .run();
+    let [seen, never] = &run.windows[..] else { panic!("{:?}", run.windows) };
+    let counts = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
+    assert_eq!(seen.windows[0], KernelWindow { counts, lines: 7, ended: true });
+    assert_eq!((seen.number, seen.count, seen.windows[1].ended), (3, 6, false));
+    let loose = LoosePoints {
+        overlapping: 10,
+        ends: 11,
+        untold: 4,
+        elsewhere: 13,
+        hidden: 14,
+        misplaced: 0,
+    };
+    assert_eq!((seen.loose, seen.outside), (loose, 12));
+    assert_eq!((never.number, never.count, never.loose.ends), (0, 0, 1));
+}
+
+#[test]
+fn no_more_windows_are_taken_than_the_plugin_tells() {
+    let plugin = constants("kernel_marks.h");
+    assert_eq!(plugin["MOST_TOLD"], MAX_WINDOWS as u64);
+    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 1]);
+    let most = (0..=MAX_WINDOWS).fold(Stream::new(), |stream, _| one(stream));
+    let run = most.clone().rows(0, &[]).run();
+    assert_eq!(run.windows[0].windows.len(), MAX_WINDOWS + 1);
+    assert_eq!(one(most).fault(0), "a window comes too often");
+}
+
+#[test]
 fn cells_are_read_back() {
     let address = 0xffff_ffff_8100_0040;
     let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
-    let kind = AccountKind::Region;
+    let kind = RowKind::Region;
     assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
 }
 
@@ -175,24 +214,27 @@ fn a_lost_run_is_one_and_takes_its_regions_along() {
 #[test]
 fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let good = || Stream::new().name(b"a");
-    let row = [1, 7, 2, 100, 10, 8, 5];
+    let row = [1, 7, 2, 100, 10, 8, 5, 2, 1];
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x02\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(9, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x01\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(10, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
-        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0]]), 0, "a row is of an unknown kind"),
-        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
-        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0]]), 0, "a row has less than no instruction"),
+        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
+        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0]]), 0, "a row has less than no instruction"),
         (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
         (good().record(4, &[1, 1, 0, 1, 0, 0, 0]), 0, "it refers to a name that it has not told"),
         (good().record(4, &[0, 1, 2, 1, 0, 0, 0]), 0, "a region has less than no instruction"),
         (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
-        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row is of an unknown kind"),
+        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
+        (good().record(8, &[0, 1, 2, 1, 0, 0, 1]), 0, "a window has less than no instruction"),
+        (good().record(8, &[32, 1, 0, 1, 0, 0, 1]), 0, "a window's number is out of range"),
+        (good().record(9, &[32, 0, 0, 0, 0, 0, 0]), 0, "a window's number is out of range"),
         (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
         (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
     ] {
@@ -210,8 +252,8 @@ fn neither_names_nor_runs_are_without_end() {
 
 #[test]
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
-    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 7]]);
-    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0]]);
+    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 9]]);
+    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0]]);
     let expected = whole.read().runs;
     for length in 0..whole.0.len() {
         let read = Stream(whole.0[..length].to_vec()).read();
@@ -238,18 +280,18 @@ proptest! {
 fn rows_have_the_plugins_numbers() {
     let plugin = constants("account.h");
     for (kind, name) in [
-        (AccountKind::User, "USER"),
-        (AccountKind::Syscall, "SYSCALL"),
-        (AccountKind::Syscall32, "SYSCALL_32"),
-        (AccountKind::PageFault, "PAGE_FAULT"),
-        (AccountKind::Exception, "EXCEPTION"),
-        (AccountKind::Interrupt, "INTERRUPT"),
-        (AccountKind::Softirq, "SOFTIRQ"),
-        (AccountKind::NewTask, "NEW_TASK"),
-        (AccountKind::KernelThread, "KERNEL_THREAD"),
-        (AccountKind::Agent, "AGENT"),
-        (AccountKind::Other, "OTHER_PROCESS"),
-        (AccountKind::Region, "REGION_OF_PROGRAM"),
+        (RowKind::User, "USER"),
+        (RowKind::Syscall, "SYSCALL"),
+        (RowKind::Syscall32, "SYSCALL_32"),
+        (RowKind::PageFault, "PAGE_FAULT"),
+        (RowKind::Exception, "EXCEPTION"),
+        (RowKind::Interrupt, "INTERRUPT"),
+        (RowKind::Softirq, "SOFTIRQ"),
+        (RowKind::NewTask, "NEW_TASK"),
+        (RowKind::KernelThread, "KERNEL_THREAD"),
+        (RowKind::Agent, "AGENT"),
+        (RowKind::Other, "OTHER_PROCESS"),
+        (RowKind::Region, "REGION_OF_PROGRAM"),
     ] {
         let place = KINDS.iter().position(|other| *other == kind);
         assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
@@ -295,8 +337,8 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(misuse("TOO_MANY_OPEN"), Misuse::TooDeep(a.clone()));
     assert_eq!(misuse("NO_NAME"), Misuse::NoName);
     assert_eq!(misuse("OUTSIDE_REGION"), Misuse::Outside(a));
-    let tags = ["NAME", "REGION", "FAILED", "MISUSE"].map(|name| plugin[name]);
-    assert_eq!(tags, [3, 4, 5, 6]);
+    let tags = ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED"];
+    assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9]);
     let program = constants("program.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
@@ -306,6 +348,10 @@ fn what_the_plugin_may_write_is_read() {
     let (account, regions, cells) =
         (constants("account.h"), constants("regions.h"), constants("cells.h"));
     assert_eq!((MAX_NAME, MAX_NAMES as u64), (regions["LONGEST_NAME"], regions["MOST_NAMES"]));
+    let windows = constants("kernel_windows.h");
+    assert_eq!(windows["FIRST_WINDOW_NAME"], u64::from(FIRST_WINDOW));
+    assert!(u64::from(FIRST_WINDOW) > regions["MOST_NAMES"]);
+    assert_eq!(constants("points.h")["MOST_WINDOWS"], crate::points::MAX_WINDOWS as u64);
     assert!(account["MOST_ROWS"] <= MAX_ROWS);
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
     // The numbers in the texts.

@@ -34,7 +34,7 @@ fn find(text: &str) -> KernelPlaces {
 
 /// Letter, first, end and id of each line.
 fn lines(places: &KernelPlaces) -> Vec<(char, u64, u64, u64)> {
-    let table = String::from_utf8(places.table(&[])).unwrap();
+    let table = String::from_utf8(places.table(&[], &[])).unwrap();
     let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
     let line = |line: &str| {
         let words: Vec<&str> = line.split(' ').collect();
@@ -164,7 +164,7 @@ fn more_places_than_the_plugin_takes_are_refused() {
 fn functions_of_the_program_follow() {
     let function =
         ProgramFunction { name: "work".to_owned(), in_page: 0xff0, bytes: vec![0xf3, 0x0f] };
-    let table = String::from_utf8(find(KERNEL).table(&[function])).unwrap();
+    let table = String::from_utf8(find(KERNEL).table(&[function], &[])).unwrap();
     assert_eq!(table.lines().last(), Some("u ff0 f30f work"));
 }
 
@@ -207,4 +207,35 @@ proptest! {
             prop_assert!(lines(&places)[1..].windows(2).all(|pair| pair[0].1 < pair[1].1));
         }
     }
+}
+
+#[test]
+fn regions_that_windows_must_begin_in_come_last() {
+    let table = String::from_utf8(find(KERNEL).table(&[], &[(11, "my-read")])).unwrap();
+    assert_eq!(table.lines().last(), Some("r b my-read"));
+}
+
+#[test]
+fn a_debugger_is_told_where_to_stop() {
+    let landmarks = find(KERNEL).landmarks();
+    let at = |address: u64| {
+        let there = landmarks.iter().filter(|(range, _)| range.start == address);
+        there.map(|(_, what)| *what).collect::<Vec<_>>()
+    };
+    let entry = |kind, id| Landmark::Entry { kind, id };
+    let text = 0xffff_ffff_8200_0000;
+    let both = [Landmark::EntryText, entry(RowKind::Syscall, UNNAMED)];
+    assert_eq!(at(text), both);
+    assert_eq!(at(text + 0x40), [entry(RowKind::Syscall32, UNNAMED)]);
+    assert_eq!(at(text + 0x80), [entry(RowKind::PageFault, UNNAMED)]);
+    // Entries of 8 bytes, from vector 0x20 on.
+    assert_eq!(at(text + 0x180 + 0x80), [entry(RowKind::Interrupt, VECTOR | 0x30)]);
+    assert_eq!(at(text + 0x180 + 0xc0), [entry(RowKind::Interrupt, VECTOR | 0x38)]);
+    assert_eq!(at(text + 0x180 + 0x90), []);
+    assert_eq!(at(text + 0x880), [Landmark::Switch]);
+    assert_eq!(at(text + 0x8c0), [Landmark::NewTask]);
+    let softirqs: Vec<_> =
+        landmarks.iter().filter(|(_, what)| *what == entry(RowKind::Softirq, 0)).collect();
+    assert_eq!(softirqs.len(), 2);
+    assert!(matches!(at(0xffff_ffff_8100_0000)[..], [Landmark::Function(_)]));
 }

@@ -72,7 +72,27 @@ impl Writer {
     }
 
     pub fn begin(&mut self) -> &mut Self {
-        self.bytes.push(2);
+        self.open(2)
+    }
+
+    /// A window between two points of the kernel begins, of which everything counts.
+    pub fn begin_whole(&mut self) -> &mut Self {
+        self.open(8)
+    }
+
+    /// The same of one that counts from its first stamp to its last.
+    pub fn begin_stamped(&mut self) -> &mut Self {
+        self.open(10)
+    }
+
+    /// What was open is no window after all.
+    pub fn drop_window(&mut self) -> &mut Self {
+        self.bytes.push(9);
+        self
+    }
+
+    fn open(&mut self, tag: u8) -> &mut Self {
+        self.bytes.push(tag);
         unsigned(&mut self.bytes, self.windows);
         (self.next, self.access) = (0, 0);
         self

@@ -6,8 +6,10 @@ use crate::Settings;
 /// The CPU on which QEMU and Bochs agree, as QEMU's text: what both interpreters have of the
 /// profile `plain`. Bochs 2.7 reports no feature of CPUID's leaf 7 for a CPU that is put together
 /// (`erms`, `smap`, `fsgsbase` and so on); what it has and QEMU lacks, no kernel uses in a path.
+/// Nor does it report a third level of cache (leaf 0x80000006), which glibc asks for as a program
+/// starts.
 pub const WITNESS_CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
-    model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
+    model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,l3-cache=off,\
     3dnow=on,3dnowext=on,acpi=on,aes=on,apic=on,avx=on,clflush=on,cmov=on,cx16=on,cx8=on,de=on,\
     f16c=on,fma=on,fpu=on,fxsr=on,lahf-lm=on,lm=on,mca=on,mce=on,mmx=on,mmxext=on,monitor=on,\
     movbe=on,msr=on,mtrr=on,nx=on,pae=on,pat=on,pclmulqdq=on,pdpe1gb=on,pge=on,pni=on,popcnt=on,\

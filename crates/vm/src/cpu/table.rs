@@ -1,5 +1,5 @@
-//! The profiles. They are of machines without a hypervisor below them, with the microcode of 2025
-//! or the last that there is, and with one CPU online of two threads.
+//! The profiles. They are machines with the microcode of 2025 or the last that there is, and with
+//! one CPU online of two threads: each without a hypervisor, and as one sees it in a guest.
 //!
 //! Left out of all, beside what [`Profile::lacks`] names: performance counters, `monitor` (the
 //! interpreter's idle is `hlt`), VMX, and what only programs ask for.
@@ -15,112 +15,22 @@ pub const PROFILES: &[Profile] = &[
         lacks: &[],
         definition: Definition::Text(CPU),
     },
-    Profile {
-        name: "skylake",
-        machine: "Intel Xeon Scalable of 2017 (Skylake-SP)",
-        lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(RealCpu {
-            model: 85,
-            stepping: 4,
-            microcode: 0x0200_7006 << 32,
-            features: &[COMMON, INTEL, &["clwb", "pku", "md-clear"]],
-            ..SKYLAKE
-        }),
-    },
-    Profile {
-        name: "cascadelake",
-        machine: "Intel Xeon Scalable of 2019 (Cascade Lake-SP)",
-        lacks: &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(RealCpu {
-            model: 85,
-            stepping: 7,
-            microcode: 0x0500_3901 << 32,
-            features: &[COMMON, INTEL, &["clwb", "pku", "md-clear", "arch-capabilities"]],
-            arch_capabilities: Some(
-                RDCL_NO | IBRS_ALL | SKIP_L1DFL | MDS_NO | TSX_CTRL | FB_CLEAR | GDS_CTRL,
-            ),
-            ..SKYLAKE
-        }),
-    },
-    Profile {
-        name: "icelake",
-        machine: "Intel Xeon Scalable of 2021 (Ice Lake-SP)",
-        lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE],
-        definition: Definition::Machine(RealCpu {
-            model: 106,
-            stepping: 6,
-            microcode: 0x0d00_03f5 << 32,
-            features: &[
-                COMMON,
-                INTEL,
-                &["clwb", "pku", "md-clear", "arch-capabilities", "fsrm", "umip", "la57"],
-            ],
-            arch_capabilities: Some(
-                RDCL_NO
-                    | IBRS_ALL
-                    | SKIP_L1DFL
-                    | MDS_NO
-                    | PSCHANGE_MC_NO
-                    | TAA_NO
-                    | FB_CLEAR
-                    | GDS_CTRL,
-            ),
-            ..SKYLAKE
-        }),
-    },
-    Profile {
-        name: "zen1",
-        machine: "AMD EPYC 7001 (Zen)",
-        lacks: &[XSAVES, VECTOR, CHANCE],
-        definition: Definition::Machine(RealCpu {
-            model: 1,
-            stepping: 2,
-            microcode: 0x0800_126f,
-            features: &[COMMON, AMD],
-            ..ZEN
-        }),
-    },
-    Profile {
-        name: "zen2",
-        machine: "AMD EPYC 7002 (Zen 2)",
-        lacks: &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(RealCpu {
-            model: 49,
-            stepping: 0,
-            microcode: 0x0830_107c,
-            features: &[COMMON, AMD, ZEN_2],
-            ..ZEN
-        }),
-    },
-    Profile {
-        name: "zen3",
-        machine: "AMD EPYC 7003 (Zen 3)",
-        lacks: &[PCID, XSAVES, RDPID, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(RealCpu {
-            family: 25,
-            model: 1,
-            stepping: 1,
-            microcode: 0x0a00_11de,
-            last_extended: 0x8000_0021,
-            features: &[COMMON, AMD, ZEN_2, ZEN_3],
-            ..ZEN
-        }),
-    },
-    Profile {
-        name: "zen4",
-        machine: "AMD EPYC 9004 (Zen 4)",
-        lacks: &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC],
-        definition: Definition::Machine(RealCpu {
-            family: 25,
-            model: 17,
-            stepping: 1,
-            microcode: 0x0a10_1158,
-            last_extended: 0x8000_0021,
-            address_bits: 52,
-            features: &[COMMON, AMD, ZEN_2, ZEN_3, &["auto-ibrs", "la57"]],
-            ..ZEN
-        }),
-    },
+    bare("haswell", E5_V3, HASWELL_LACKS, HASWELL),
+    guest("haswell-guest", E5_V3, HASWELL_LACKS, HASWELL),
+    bare("skylake", XEON_2017, SKYLAKE_LACKS, SKYLAKE),
+    guest("skylake-guest", XEON_2017, SKYLAKE_LACKS, SKYLAKE),
+    bare("cascadelake", XEON_2019, SKYLAKE_LACKS, CASCADE_LAKE),
+    guest("cascadelake-guest", XEON_2019, SKYLAKE_LACKS, CASCADE_LAKE),
+    bare("icelake", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
+    guest("icelake-guest", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
+    bare("zen1", EPYC_7001, ZEN_1_LACKS, ZEN_1),
+    guest("zen1-guest", EPYC_7001, ZEN_1_LACKS, ZEN_1),
+    bare("zen2", EPYC_7002, ZEN_2_LACKS, ZEN_2),
+    guest("zen2-guest", EPYC_7002, ZEN_2_LACKS, ZEN_2),
+    bare("zen3", EPYC_7003, ZEN_3_LACKS, ZEN_3),
+    guest("zen3-guest", EPYC_7003, ZEN_3_LACKS, ZEN_3),
+    bare("zen4", EPYC_9004, ZEN_4_LACKS, ZEN_4),
+    guest("zen4-guest", EPYC_9004, ZEN_4_LACKS, ZEN_4),
     Profile {
         name: "max",
         machine: "no real machine: all that this QEMU's interpreter has",
@@ -129,8 +39,114 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// What Intel's have in common, on which the others are built.
+const E5_V3: &str = "Intel Xeon E5 v3 of 2014 (Haswell-EP)";
+const XEON_2017: &str = "Intel Xeon Scalable of 2017 (Skylake-SP)";
+const XEON_2019: &str = "Intel Xeon Scalable of 2019 (Cascade Lake-SP)";
+const XEON_2021: &str = "Intel Xeon Scalable of 2021 (Ice Lake-SP)";
+const EPYC_7001: &str = "AMD EPYC 7001 (Zen)";
+const EPYC_7002: &str = "AMD EPYC 7002 (Zen 2)";
+const EPYC_7003: &str = "AMD EPYC 7003 (Zen 3)";
+const EPYC_9004: &str = "AMD EPYC 9004 (Zen 4)";
+
+const HASWELL_LACKS: &[Lack] = &[PCID, CHANCE, X2APIC, DEADLINE];
+const SKYLAKE_LACKS: &[Lack] = &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
+const ICE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE];
+const ZEN_1_LACKS: &[Lack] = &[XSAVES, VECTOR, CHANCE];
+const ZEN_2_LACKS: &[Lack] = &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
+const ZEN_3_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
+const ZEN_4_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC];
+
+/// A machine without a hypervisor below it.
+const fn bare(
+    name: &'static str,
+    machine: &'static str,
+    lacks: &'static [Lack],
+    cpu: RealCpu,
+) -> Profile {
+    Profile { name, machine, lacks, definition: Definition::Machine(cpu) }
+}
+
+/// The same as a guest on it sees it.
+const fn guest(
+    name: &'static str,
+    machine: &'static str,
+    lacks: &'static [Lack],
+    mut cpu: RealCpu,
+) -> Profile {
+    cpu.hypervisor = true;
+    Profile { name, machine, lacks, definition: Definition::Machine(cpu) }
+}
+
+const HASWELL: RealCpu = RealCpu {
+    model: 63,
+    stepping: 2,
+    microcode: 0x49 << 32,
+    features: &[COMMON, INTEL, &["md-clear"]],
+    without: &["xgetbv1", "3dnowprefetch", "adx", "smap", "clflushopt"],
+    ..XEON
+};
 const SKYLAKE: RealCpu = RealCpu {
+    model: 85,
+    stepping: 4,
+    microcode: 0x0200_7006 << 32,
+    features: &[COMMON, INTEL, &["clwb", "pku", "md-clear"]],
+    ..XEON
+};
+const CASCADE_LAKE: RealCpu = RealCpu {
+    model: 85,
+    stepping: 7,
+    microcode: 0x0500_3901 << 32,
+    features: &[COMMON, INTEL, &["clwb", "pku", "md-clear", "arch-capabilities"]],
+    arch_capabilities: Some(
+        RDCL_NO | IBRS_ALL | SKIP_L1DFL | MDS_NO | TSX_CTRL | FB_CLEAR | GDS_CTRL,
+    ),
+    ..XEON
+};
+const ICE_LAKE: RealCpu = RealCpu {
+    model: 106,
+    stepping: 6,
+    microcode: 0x0d00_03f5 << 32,
+    features: &[
+        COMMON,
+        INTEL,
+        &["clwb", "pku", "md-clear", "arch-capabilities", "fsrm", "umip", "la57"],
+    ],
+    arch_capabilities: Some(
+        RDCL_NO | IBRS_ALL | SKIP_L1DFL | MDS_NO | PSCHANGE_MC_NO | TAA_NO | FB_CLEAR | GDS_CTRL,
+    ),
+    ..XEON
+};
+const ZEN_1: RealCpu =
+    RealCpu { model: 1, stepping: 2, microcode: 0x0800_126f, features: &[COMMON, AMD], ..EPYC };
+const ZEN_2: RealCpu = RealCpu {
+    model: 49,
+    stepping: 0,
+    microcode: 0x0830_107c,
+    features: &[COMMON, AMD, SINCE_ZEN_2],
+    ..EPYC
+};
+const ZEN_3: RealCpu = RealCpu {
+    family: 25,
+    model: 1,
+    stepping: 1,
+    microcode: 0x0a00_11de,
+    last_extended: 0x8000_0021,
+    features: &[COMMON, AMD, SINCE_ZEN_2, SINCE_ZEN_3],
+    ..EPYC
+};
+const ZEN_4: RealCpu = RealCpu {
+    family: 25,
+    model: 17,
+    stepping: 1,
+    microcode: 0x0a10_1158,
+    last_extended: 0x8000_0021,
+    address_bits: 52,
+    features: &[COMMON, AMD, SINCE_ZEN_2, SINCE_ZEN_3, &["auto-ibrs", "la57"]],
+    ..EPYC
+};
+
+/// What Intel's have in common, on which the others are built.
+const XEON: RealCpu = RealCpu {
     vendor: "GenuineIntel",
     family: 6,
     model: 0,
@@ -139,11 +155,13 @@ const SKYLAKE: RealCpu = RealCpu {
     last_extended: 0x8000_0008,
     address_bits: 46,
     features: &[],
+    without: &[],
+    hypervisor: false,
     arch_capabilities: None,
 };
 
 /// What AMD's have in common.
-const ZEN: RealCpu = RealCpu {
+const EPYC: RealCpu = RealCpu {
     vendor: "AuthenticAMD",
     family: 23,
     model: 0,
@@ -152,10 +170,12 @@ const ZEN: RealCpu = RealCpu {
     last_extended: 0x8000_001e,
     address_bits: 48,
     features: &[],
+    without: &[],
+    hypervisor: false,
     arch_capabilities: None,
 };
 
-/// All of them.
+/// All of them, less what is left out of one.
 const COMMON: &[&str] = &[
     "fpu",
     "de",
@@ -212,7 +232,7 @@ const COMMON: &[&str] = &[
     "clflushopt",
     "invtsc",
 ];
-/// Intel's since Skylake.
+/// Intel's.
 const INTEL: &[&str] = &["erms", "spec-ctrl", "stibp", "ssbd"];
 /// AMD's since Zen.
 const AMD: &[&str] = &[
@@ -230,9 +250,9 @@ const AMD: &[&str] = &[
     "ibpb",
 ];
 /// AMD's since Zen 2.
-const ZEN_2: &[&str] = &["clwb", "umip", "ibrs", "amd-stibp", "amd-ssbd"];
+const SINCE_ZEN_2: &[&str] = &["clwb", "umip", "ibrs", "amd-stibp", "amd-ssbd"];
 /// AMD's since Zen 3; QEMU has names for the last three since 8.1.
-const ZEN_3: &[&str] = &[
+const SINCE_ZEN_3: &[&str] = &[
     "erms",
     "fsrm",
     "pku",

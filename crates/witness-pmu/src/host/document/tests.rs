@@ -23,6 +23,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         image_sha256: "a0".repeat(32),
         release: Some("6.1.0-18-amd64".into()),
         command_line: "quiet".into(),
+        condition: String::new(),
         cpu: "zen2".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
@@ -39,6 +40,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         schema: ResultSchema::V1,
         subject: Subject::kernel_image("vmlinuz-6.1.0-18-amd64"),
         configuration,
+        guest: None,
         paths: paths.chain([unsupported]).collect(),
         notes: vec![],
     }

@@ -1,0 +1,235 @@
+//! The condition that the guest is put under before it is measured: `/condition` in the initramfs
+//! has its settings, `/filter` the program of its system-call filter.
+//!
+//! Whatever can't be had is reported to the host, by its place: a setting without effect must never
+//! be one that the kernel does not know.
+
+use pathmeter_probes::{
+    sys::{self, CStr, errno, flag},
+    task::{self, Ended},
+    text::Text,
+};
+use pathmeter_wire::{
+    condition::{self, MAX_CONDITION, Setting, SettingKind},
+    message::{Unmet, UnmetCause},
+};
+
+use crate::{filter::Filter, port::Port, trouble::Trouble};
+
+/// Longest command line that Linux takes on x86, and so all that it may hand to pid 1.
+const MAX_WORDS: usize = 2048;
+/// Longest path of a sysctl or a module.
+const MAX_PATH: usize = 256;
+/// Longest value of a sysctl that is read back.
+const MAX_VALUE: usize = 512;
+/// Parameters with a dot that belong to no module (Linux `kernel/cgroup/cgroup.c`,
+/// `security/security.c`).
+const NO_MODULES: [&[u8]; 2] = [b"cgroup", b"lsm"];
+
+/// Parameters that x86 kernels look for themselves, and then hand to pid 1 all the same (Linux
+/// `arch/x86/kernel/cpu/bugs.c`, `arch/x86/mm/pti.c`, `arch/x86/kernel/fpu/init.c`,
+/// `arch/x86/boot/compressed/kaslr.c`, `arch/x86/kernel/head64.c`). Of a value that they do not
+/// take they print a line, which the host reads.
+const LOOKED_FOR: [&[u8]; 16] = [
+    b"spectre_v2",
+    b"nospectre_v2",
+    b"spectre_v2_user",
+    b"spec_store_bypass_disable",
+    b"nospec_store_bypass_disable",
+    b"pti",
+    b"nopti",
+    b"no387",
+    b"nofxsr",
+    b"noxsave",
+    b"noxsaveopt",
+    b"noxsaves",
+    b"clearcpuid",
+    b"setcpuid",
+    b"nokaslr",
+    b"no5lvl",
+];
+
+/// Why a setting can't be had.
+type Refusal = (UnmetCause, Text<200>);
+
+/// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
+pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
+    let mut text = [0; MAX_CONDITION + 1];
+    let length = contents(CStr::new(b"/condition\0"), &mut text).map_err(|error| -> Trouble {
+        Text::format(format_args!("/condition can't be read (error {error})"))
+    })?;
+    let settings = condition::read(&text[..length])
+        .map_err(|error| -> Trouble { Text::format(format_args!("/condition: {error}")) })?;
+    for (index, setting) in settings.enumerate() {
+        if let Err((cause, what)) = apply(setting) {
+            port.send_unmet(&Unmet { setting: index as u64, cause, what: what.as_bytes() });
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn apply(setting: Setting<'_>) -> Result<(), Refusal> {
+    match setting.kind {
+        SettingKind::Boot => known(setting.name),
+        SettingKind::Sysctl => set(setting.name, setting.value),
+        SettingKind::Seccomp => try_filter(),
+    }
+}
+
+fn unknown(what: &str) -> Refusal {
+    (UnmetCause::Unknown, Text::format(format_args!("{what}")))
+}
+
+fn refused(what: core::fmt::Arguments<'_>) -> Refusal {
+    (UnmetCause::Refused, Text::format(what))
+}
+
+/// Whether the kernel knows a word that it was given. Those that it does not know are arguments and
+/// variables of pid 1, but for parameters of modules, of which it says nothing.
+fn known(word: &[u8]) -> Result<(), Refusal> {
+    let name = word.split(|byte| *byte == b'=').next().unwrap_or_default();
+    if let Some(dot) = name.iter().position(|byte| *byte == b'.') {
+        return module_is_there(&name[..dot]);
+    }
+    if LOOKED_FOR.contains(&name) {
+        return Ok(());
+    }
+    let mut text = [0; MAX_WORDS];
+    for file in [&b"/proc/self/environ\0"[..], b"/proc/self/cmdline\0"] {
+        // Without procfs nothing is known of it.
+        let length = contents(CStr::new(file), &mut text).unwrap_or(0);
+        if text[..length].split(|byte| *byte == 0).any(|left| left == word) {
+            return Err(unknown("this kernel has no such parameter, or not with this value"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a module of this name is built into the kernel.
+fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
+    if NO_MODULES.contains(&module) {
+        return Ok(());
+    }
+    let all = sys::open(CStr::new(b"/sys/module\0"), flag::O_RDONLY, 0);
+    let underscored = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
+    let path = Path::of(b"/sys/module/", module.iter().map(underscored));
+    let found = sys::open(path.as_c(), flag::O_RDONLY, 0);
+    let _ = [all, found].map(|fd| fd.map(sys::close));
+    match (all, found) {
+        (Ok(_), Err(errno::ENOENT)) => Err(unknown("no module of this name is in this kernel")),
+        _ => Ok(()),
+    }
+}
+
+/// Gives a sysctl this value, and reads it back where that can be done.
+fn set(name: &[u8], value: &[u8]) -> Result<(), Refusal> {
+    // As sysctl(8) has it: dots separate, unless there are slashes.
+    let slashes = name.contains(&b'/');
+    let path = name.iter().map(|byte| if *byte == b'.' && !slashes { b'/' } else { *byte });
+    let path = Path::of(b"/proc/sys/", path);
+    let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
+        errno::ENOENT => unknown("this kernel has no such sysctl"),
+        error => refused(format_args!("it can't be written to (error {error})")),
+    })?;
+    let written = sys::write(fd, value);
+    let _ = sys::close(fd);
+    written.map_err(|error| {
+        refused(format_args!("the kernel does not take this value (error {error})"))
+    })?;
+    let mut held = [0; MAX_VALUE];
+    // Some can only be written.
+    let Ok(length) = contents(path.as_c(), &mut held) else { return Ok(()) };
+    let held = &held[..length];
+    if words(held).eq(words(value)) {
+        return Ok(());
+    }
+    let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
+    Err(refused(format_args!("the kernel holds {held} after this was written")))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// A path as a C string; cut short where it is too long, where nothing is found.
+struct Path([u8; MAX_PATH]);
+
+impl Path {
+    fn of(folder: &[u8], rest: impl Iterator<Item = u8>) -> Self {
+        let mut path = [0; MAX_PATH];
+        let bytes = folder.iter().copied().chain(rest);
+        path[..MAX_PATH - 1].iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+        Self(path)
+    }
+
+    fn as_c(&self) -> CStr<'_> {
+        CStr::new(&self.0)
+    }
+}
+
+/// Reads a file into `space` as far as it fits: the bytes read.
+pub(crate) fn contents(path: CStr<'_>, space: &mut [u8]) -> sys::Ret {
+    let fd = sys::open(path, flag::O_RDONLY, 0)?;
+    let mut length = 0;
+    let read = loop {
+        match sys::read(fd, &mut space[length..]) {
+            Ok(0) => break Ok(length),
+            Ok(count) => length += count,
+            Err(error) => break Err(error),
+        }
+    };
+    let _ = sys::close(fd);
+    read
+}
+
+/// Whether a process can be filtered, and lives long enough to end.
+fn try_filter() -> Result<(), Refusal> {
+    let filter = match Filter::read() {
+        Ok(Some(filter)) => filter,
+        Ok(None) => return Err(refused(format_args!("/filter is missing"))),
+        Err(trouble) => return Err((UnmetCause::Refused, trouble)),
+    };
+    let ended = task::in_child(|| {
+        filter.install().err().map_or(0, |error| usize::try_from(error).unwrap_or(usize::MAX))
+    });
+    match ended {
+        Ok((_, Ended::Exit(0))) => Ok(()),
+        Ok((_, Ended::Exit(error))) if error == errno::ENOSYS.cast_unsigned() => {
+            Err(unknown("this kernel has no system-call filters"))
+        }
+        Ok((_, Ended::Exit(error))) => {
+            Err(refused(format_args!("the kernel does not take the filter (error {error})")))
+        }
+        Ok((_, Ended::Signal(signal))) => {
+            Err(refused(format_args!("it kills a process that only exits (signal {signal})")))
+        }
+        Err(error) => Err(refused(format_args!("no process to try it in (error {error})"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_too_long_still_ends() {
+        let path = Path::of(b"/proc/sys/", core::iter::repeat_n(b'x', 1000));
+        assert_eq!(path.0[MAX_PATH - 1], 0);
+        assert_eq!(path.0[MAX_PATH - 2], b'x');
+    }
+
+    #[test]
+    fn a_sysctl_that_is_not_there_is_unknown_and_one_that_can_be_read_is_compared() {
+        let (cause, what) = set(b"kernel.pathmeter_no_such", b"1").unwrap_err();
+        assert_eq!(cause, UnmetCause::Unknown);
+        assert_eq!(what.as_bytes(), b"this kernel has no such sysctl");
+        assert!(words(b"4096\t87380\n").eq(words(b"4096 87380")));
+        assert!(!words(b"1\n").eq(words(b"2")));
+    }
+
+    #[test]
+    fn a_word_that_pid_1_was_not_given_is_known() {
+        assert!(known(b"pathmeter_never_given=1").is_ok());
+    }
+}

@@ -1,0 +1,255 @@
+//! The steps of one path: the first result of each.
+//!
+//! Results are taken in their order, and each is compared with the last one before it in which the
+//! path ran, by `pathmeter_model::compare_path`. What comes out as the same is no step. Results
+//! that were measured differently are not compared, unless the caller wants that: the place is a
+//! step without a comparison, and the next results are compared with what comes after it.
+
+use std::collections::HashMap;
+use std::thread;
+
+use pathmeter_model::{
+    Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptResult,
+    PathComparison, Point, Status, Step, Subject, Verdict, compare_path, configuration_differences,
+    parse_path,
+};
+use rusqlite::params;
+
+use crate::store::{RawPart, kept, kept_columns, point};
+use crate::{HistoryError, Store};
+
+/// Comparisons that are worth a thread.
+const WORTH_A_THREAD: usize = 64;
+/// Columns of [`kept`].
+const KEPT_COLUMNS: usize = 11;
+
+/// Finds the steps of `path` in all results of `store`, or in those of one label. With `across`
+/// also results that were measured differently are compared.
+///
+/// # Errors
+/// The database can't be read, or no result has the path.
+pub fn blame(
+    store: &Store,
+    path: &str,
+    label: Option<&str>,
+    across: bool,
+) -> Result<Blame, HistoryError> {
+    let rows = rows(store, path, label)?;
+    let configurations = configurations(store)?;
+    let candidates = candidates(&rows, &configurations, across);
+    let compared = compared(store, &rows, &configurations, &candidates)?;
+    let steps = candidates.iter().zip(compared).filter_map(|(candidate, comparison)| {
+        let step = match &comparison {
+            None => true,
+            Some(comparison) => candidate.always || comparison.verdict != Verdict::Same,
+        };
+        step.then(|| Step {
+            result: rows[candidate.new].kept.clone(),
+            against: rows[candidate.base].kept.clone(),
+            comparison,
+            configuration_differences: candidate.differences.clone(),
+        })
+    });
+    let steps = steps.collect();
+    let first = rows.first().map(|it| FirstPoint { result: it.kept.clone(), point: it.point });
+    let results = rows.len() as u64;
+    Ok(Blame { schema: BlameSchema::V1, path: path.to_owned(), results, first, steps })
+}
+
+/// The path in one result.
+struct PathRow {
+    kept: KeptResult,
+    point: Point,
+    configuration: i64,
+    part: i64,
+    /// Of the same cost are the same, by every rule.
+    cost: Vec<u8>,
+}
+
+fn rows(store: &Store, path: &str, label: Option<&str>) -> Result<Vec<PathRow>, HistoryError> {
+    let (columns, order) = kept_columns();
+    let id = store.path_id(path)?;
+    let query = format!(
+        "SELECT {columns}, status, unit, value, low, high, configuration, part, cost \
+         FROM result JOIN measured ON measured.path = ?1 AND measured.result = result.id \
+         WHERE ?2 IS NULL OR label = ?2 {order}"
+    );
+    let rows = store.database.connection().prepare(&query).and_then(|mut statement| {
+        let rows = statement.query_map(params![id, label], |row| {
+            Ok(PathRow {
+                kept: kept(row)?,
+                point: point(row, KEPT_COLUMNS)?,
+                configuration: row.get(KEPT_COLUMNS + 5)?,
+                part: row.get(KEPT_COLUMNS + 6)?,
+                cost: row.get(KEPT_COLUMNS + 7)?,
+            })
+        })?;
+        rows.collect()
+    });
+    rows.map_err(|error| store.failed(&error))
+}
+
+fn configurations(store: &Store) -> Result<HashMap<i64, Configuration>, HistoryError> {
+    let failed = |error: rusqlite::Error| store.failed(&error);
+    let connection = store.database.connection();
+    let mut query = connection.prepare("SELECT id, json FROM configuration").map_err(failed)?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)));
+    let mut all = HashMap::new();
+    for row in rows.map_err(failed)? {
+        let (id, json) = row.map_err(failed)?;
+        let configuration = serde_json::from_str(&json)
+            .map_err(|_| store.corrupt(&format!("configuration {id} can't be read")))?;
+        all.insert(id, configuration);
+    }
+    Ok(all)
+}
+
+/// Two rows that may be a step.
+struct Candidate {
+    base: usize,
+    new: usize,
+    /// Whether they can be compared.
+    comparable: bool,
+    /// Whether it is a step whatever the verdict: the path begins or ceases to run.
+    always: bool,
+    differences: Vec<ConfigurationDifference>,
+}
+
+fn candidates(
+    rows: &[PathRow],
+    configurations: &HashMap<i64, Configuration>,
+    across: bool,
+) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    // The last result, and the last one in which the path ran.
+    let (mut last, mut ran): (Option<usize>, Option<usize>) = (None, None);
+    for (new, row) in rows.iter().enumerate() {
+        let runs = row.point.status == Status::Ok;
+        if let (Some(base), Some(last)) = (ran.or(last), last) {
+            let differences = differing(&rows[base], row, configurations);
+            let comparable = across || differences.is_empty();
+            let turned = row.point.status != rows[last].point.status;
+            let may_differ = runs && row.cost != rows[base].cost;
+            if !comparable || turned || may_differ {
+                found.push(Candidate { base, new, comparable, always: turned, differences });
+            }
+            if !comparable {
+                ran = None;
+            }
+        }
+        last = Some(new);
+        ran = if runs { Some(new) } else { ran };
+    }
+    found
+}
+
+fn differing(
+    base: &PathRow,
+    new: &PathRow,
+    configurations: &HashMap<i64, Configuration>,
+) -> Vec<ConfigurationDifference> {
+    if base.configuration == new.configuration {
+        return Vec::new();
+    }
+    let subject = |row: &PathRow| Subject { kind: row.kept.kind, name: row.kept.subject.clone() };
+    let (one, two) = (subject(base), subject(new));
+    match (configurations.get(&base.configuration), configurations.get(&new.configuration)) {
+        (Some(base), Some(new)) => configuration_differences((&one, base), (&two, new)),
+        _ => vec![ConfigurationDifference {
+            field: "configuration".into(),
+            base: base.configuration.to_string(),
+            new: new.configuration.to_string(),
+        }],
+    }
+}
+
+/// The comparison of each candidate that can be compared.
+fn compared(
+    store: &Store,
+    rows: &[PathRow],
+    configurations: &HashMap<i64, Configuration>,
+    candidates: &[Candidate],
+) -> Result<Vec<Option<PathComparison>>, HistoryError> {
+    let comparable = || candidates.iter().filter(|candidate| candidate.comparable);
+    let mut parts: Vec<i64> =
+        comparable().flat_map(|it| [rows[it.base].part, rows[it.new].part]).collect();
+    parts.sort_unstable();
+    parts.dedup();
+    let parts = RawParts::read(store, &parts)?;
+    let one = |candidate: &Candidate| -> Result<Option<PathComparison>, String> {
+        if !candidate.comparable {
+            return Ok(None);
+        }
+        let (base, new) = (&rows[candidate.base], &rows[candidate.new]);
+        let both =
+            configurations.get(&base.configuration).zip(configurations.get(&new.configuration));
+        let (one, two) = both.ok_or_else(|| "a configuration is missing".to_owned())?;
+        let parse = |row: &PathRow, clock| {
+            let damaged = || format!("part {} is not whole", row.part);
+            let bytes = parts.unpacked(row.part).ok_or_else(damaged)?;
+            parse_path(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
+        };
+        let (base, new) = (parse(base, one.clock)?, parse(new, two.clock)?);
+        Ok(compare_path(Some(&base), Some(&new), one.qemu == two.qemu))
+    };
+    let done = in_threads(candidates, one);
+    done.into_iter().map(|done| done.map_err(|detail| store.corrupt(&detail))).collect()
+}
+
+/// Parts as they are in the database, with those that they are packed by.
+struct RawParts {
+    raw: HashMap<i64, RawPart>,
+    /// The bytes of those by which others are packed.
+    bases: HashMap<i64, Vec<u8>>,
+}
+
+impl RawParts {
+    fn read(store: &Store, ids: &[i64]) -> Result<Self, HistoryError> {
+        let connection = store.database.connection();
+        let (mut raw, mut bases) = (HashMap::new(), HashMap::new());
+        for &id in ids {
+            let part = RawPart::read(connection, id).map_err(|error| store.failed(&error))?;
+            if let Some(base) = part.base
+                && !bases.contains_key(&base)
+            {
+                bases.insert(base, store.part(base)?);
+            }
+            raw.insert(id, part);
+        }
+        Ok(Self { raw, bases })
+    }
+
+    fn unpacked(&self, id: i64) -> Option<Vec<u8>> {
+        let part = self.raw.get(&id)?;
+        let dictionary = match part.base {
+            Some(base) => self.bases.get(&base)?.as_slice(),
+            None => &[],
+        };
+        part.unpacked(dictionary)
+    }
+}
+
+/// `act` of each item, in their order, on all CPUs if there are many.
+fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = items.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let (first, rest) = items.split_at(share.min(items.len()));
+    thread::scope(|scope| {
+        let others: Vec<_> = rest
+            .chunks(share)
+            .map(|chunk| {
+                let all = || chunk.iter().map(&act).collect::<Vec<R>>();
+                // Where there is no thread to be had, it is done below.
+                (chunk, thread::Builder::new().spawn_scoped(scope, all).ok())
+            })
+            .collect();
+        let mut done: Vec<R> = first.iter().map(&act).collect();
+        for (chunk, thread) in others {
+            match thread.and_then(|thread| thread.join().ok()) {
+                Some(more) => done.extend(more),
+                None => done.extend(chunk.iter().map(&act)),
+            }
+        }
+        done
+    })
+}

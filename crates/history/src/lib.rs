@@ -1,0 +1,28 @@
+//! Results kept over time in one SQLite database.
+//!
+//! Every document is kept whole: what comes out is byte by byte what went in. Beside it there is a
+//! row for each path, by which a path is followed over thousands of results without reading the
+//! documents. `docs/history.md` describes the tables.
+//!
+//! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
+//! a database with or without its last change. The file is untrusted: its tables must be the known
+//! ones, every size in it is bounded, every document and every part of one has its hash. Nothing
+//! here overwrites a file that is not a history.
+//!
+//! - [`Store`]: a database that is open, to read or to write.
+//! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`.
+//! - [`Date`]: when a result belongs to.
+
+mod blame;
+mod database;
+mod date;
+mod document;
+mod error;
+mod pack;
+mod store;
+
+pub use blame::blame;
+pub use database::SCHEMA_VERSION;
+pub use date::{Date, DateError};
+pub use error::HistoryError;
+pub use store::{Added, MAX_LABEL_CHARS, NewResult, Pruned, Store};

@@ -1,0 +1,362 @@
+//! A history from outside: what is added comes back, whatever happens to the file.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::thread;
+
+use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
+use pathmeter_model::{
+    Configuration, Measurement, PathResult, ResultSchema, Status, Subject, Threshold, Unit,
+    Verdict, compare, differences,
+};
+use proptest::prelude::*;
+
+const INSTRUCTIONS: Unit = Unit::Instructions;
+
+/// A folder with a history in it.
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.path().join("history.sqlite")
+    }
+
+    /// A history of these results, a day apart.
+    fn with(results: &[Measurement]) -> Self {
+        let scene = Self::new();
+        let mut store = Store::create(&scene.file()).unwrap();
+        for (day, result) in results.iter().enumerate() {
+            add(&mut store, &bytes(result), day);
+        }
+        scene
+    }
+}
+
+fn bytes(result: &Measurement) -> Vec<u8> {
+    serde_json::to_vec(result).unwrap()
+}
+
+fn date(day: usize) -> Date {
+    Date::from_seconds(i64::try_from(day).unwrap() * 86_400).unwrap()
+}
+
+fn add(store: &mut Store, bytes: &[u8], day: usize) -> Added {
+    store.add(NewResult { bytes, label: None, commit: None, date: date(day) }).unwrap()
+}
+
+/// A result of one path with these samples, and one that is the same in all.
+fn result(name: &str, samples: &[u64]) -> Measurement {
+    let configuration = Configuration {
+        clock: INSTRUCTIONS,
+        image_sha256: format!("{:064x}", samples.iter().sum::<u64>()),
+        release: Some(name.into()),
+        command_line: "quiet".into(),
+        condition: String::new(),
+        cpu: "max".into(),
+        machine: "microvm".into(),
+        qemu: "7.2.22".into(),
+        firmware_sha256: None,
+        portable: false,
+        agent_sha256: "b1".repeat(32),
+        initramfs_sha256: "c2".repeat(32),
+        runs: 1,
+        memory_mib: 128,
+        cpus: 1,
+    };
+    let paths = vec![
+        PathResult::ok("switch.yield", INSTRUCTIONS, &[samples.to_vec()], vec![]),
+        PathResult::ok("syscall.getppid", INSTRUCTIONS, &[vec![330; 40]], vec![]),
+    ];
+    let subject = Subject::kernel_image(name);
+    Measurement {
+        schema: ResultSchema::V1,
+        subject,
+        configuration,
+        guest: None,
+        paths,
+        notes: vec![],
+    }
+}
+
+fn failing(name: &str) -> Measurement {
+    let mut result = result(name, &[1]);
+    result.paths[0] = PathResult::failed("switch.yield", INSTRUCTIONS, "it hangs");
+    result
+}
+
+#[test]
+fn documents_come_back_byte_by_byte() {
+    let one = result("one", &[3300; 20]);
+    let documents = [
+        bytes(&one),
+        [bytes(&result("two", &[3301; 20])), b"\n".to_vec()].concat(),
+        serde_json::to_vec_pretty(&one).unwrap(),
+        [b"\xef\xbb\xbf  ".to_vec(), bytes(&one)].concat(),
+        bytes(&Measurement { paths: vec![], ..one }),
+    ];
+    let scene = Scene::new();
+    let mut store = Store::create(&scene.file()).unwrap();
+    for document in &documents {
+        add(&mut store, document, 0);
+    }
+    let store = Store::open(&scene.file()).unwrap();
+    let kept = store.results(None).unwrap();
+    let back: Vec<Vec<u8>> = kept.iter().map(|it| store.document(it.number).unwrap()).collect();
+    assert_eq!(back, documents);
+}
+
+#[test]
+fn the_same_document_is_kept_once_and_as_it_was() {
+    let scene = Scene::new();
+    let mut store = Store::create(&scene.file()).unwrap();
+    let document = bytes(&result("one", &[1]));
+    let Added::New(first) = add(&mut store, &document, 3) else { panic!() };
+    assert_eq!(add(&mut store, &document, 9), Added::Known(first.clone()));
+    assert_eq!(store.results(None).unwrap(), [first]);
+}
+
+#[test]
+fn results_are_in_the_order_of_their_dates_then_as_they_were_added() {
+    let scene = Scene::new();
+    let mut store = Store::create(&scene.file()).unwrap();
+    for (name, day) in [("c", 5), ("a", 1), ("d", 5), ("b", 2)] {
+        add(&mut store, &bytes(&result(name, &[day as u64])), day);
+    }
+    let labels: Vec<String> = store.results(None).unwrap().into_iter().map(|it| it.label).collect();
+    assert_eq!(labels, ["a", "b", "c", "d"]);
+    assert_eq!(store.results(Some("d")).unwrap().len(), 1);
+}
+
+#[test]
+fn labels_that_a_terminal_would_obey_are_refused() {
+    let scene = Scene::new();
+    let mut store = Store::create(&scene.file()).unwrap();
+    let document = bytes(&result("one", &[1]));
+    for label in ["", "a\x1b[31m", &"ä".repeat(201)] {
+        let new = NewResult { bytes: &document, label: Some(label), commit: None, date: date(0) };
+        assert!(matches!(store.add(new), Err(HistoryError::Label { .. })), "{label:?}");
+    }
+    let not_a_result = NewResult { bytes: b"{}", label: None, commit: None, date: date(0) };
+    assert!(matches!(store.add(not_a_result), Err(HistoryError::Document(_))));
+}
+
+/// Number of the result, verdict and difference of each step.
+fn steps(scene: &Scene, across: bool) -> Vec<(u64, Option<Verdict>, Option<i64>)> {
+    let store = Store::open(&scene.file()).unwrap();
+    let blame = blame(&store, "switch.yield", None, across).unwrap();
+    let step = |step: &pathmeter_model::Step| {
+        let comparison = step.comparison.as_ref();
+        let (verdict, difference) =
+            (comparison.map(|it| it.verdict), comparison.and_then(|it| it.difference));
+        (step.result.number, verdict, difference)
+    };
+    blame.steps.iter().map(step).collect()
+}
+
+#[test]
+fn blame_names_the_first_result_of_each_step() {
+    let samples = [[10; 10], [10; 10], [14; 10], [14; 10], [9; 10]];
+    let names = ["a", "b", "c", "d", "e"];
+    let results: Vec<Measurement> =
+        names.iter().zip(samples).map(|(name, samples)| result(name, &samples)).collect();
+    let scene = Scene::with(&results);
+    let expected = [(3, Some(Verdict::Higher), Some(4)), (5, Some(Verdict::Lower), Some(-5))];
+    assert_eq!(steps(&scene, false), expected);
+}
+
+#[test]
+fn a_path_that_ceases_to_run_is_compared_with_when_it_last_ran() {
+    let results =
+        [result("a", &[10; 9]), failing("b"), failing("c"), result("d", &[12; 9]), failing("e")];
+    let expected = [
+        (2, Some(Verdict::Broken), None),
+        (4, Some(Verdict::Higher), Some(2)),
+        (5, Some(Verdict::Broken), None),
+    ];
+    assert_eq!(steps(&Scene::with(&results), false), expected);
+}
+
+#[test]
+fn results_measured_differently_are_compared_only_if_asked_for() {
+    let mut results = [result("a", &[10; 9]), result("b", &[12; 9]), result("c", &[13; 9])];
+    results[1].configuration.qemu = "9.0.0".into();
+    results[2].configuration.qemu = "9.0.0".into();
+    let scene = Scene::with(&results);
+    assert_eq!(steps(&scene, false), [(2, None, None), (3, Some(Verdict::Higher), Some(1))]);
+    assert_eq!(steps(&scene, true)[0], (2, Some(Verdict::Higher), Some(2)));
+    let store = Store::open(&scene.file()).unwrap();
+    let blamed = blame(&store, "switch.yield", None, false).unwrap();
+    assert_eq!(blamed.steps[0].configuration_differences, differences(&results[0], &results[1]));
+}
+
+#[test]
+fn a_history_that_is_not_there_is_not_made_by_looking_for_it() {
+    let scene = Scene::new();
+    assert!(matches!(Store::open(&scene.file()), Err(HistoryError::Missing { .. })));
+    assert!(!scene.file().exists());
+}
+
+#[test]
+fn a_path_that_no_result_has_is_named() {
+    let scene = Scene::with(&[result("a", &[1])]);
+    let store = Store::open(&scene.file()).unwrap();
+    let error = blame(&store, "no.such", None, false).unwrap_err();
+    assert!(error.to_string().starts_with("no.such: no result"), "{error}");
+}
+
+#[test]
+fn what_is_pruned_is_gone_and_the_rest_is_whole() {
+    let all: Vec<Measurement> =
+        (0..30).map(|day| result(&format!("k{day}"), &[3300 + day; 30])).collect();
+    let scene = Scene::with(&all);
+    let mut store = Store::create(&scene.file()).unwrap();
+    let would = store.prune(Pruned::AllBut(4), None, true).unwrap();
+    assert_eq!((would.len(), store.results(None).unwrap().len()), (26, 30));
+    assert_eq!(store.prune(Pruned::AllBut(4), None, false).unwrap(), would);
+    assert_eq!(store.prune(Pruned::Before(date(28)), Some("k27"), false).unwrap().len(), 1);
+    let before = fs::metadata(scene.file()).unwrap().len();
+    store.shrink().unwrap();
+    assert!(fs::metadata(scene.file()).unwrap().len() <= before);
+    let kept = store.results(None).unwrap();
+    let labels: Vec<&str> = kept.iter().map(|it| it.label.as_str()).collect();
+    assert_eq!(labels, ["k26", "k28", "k29"]);
+    for (kept, day) in kept.iter().zip([26, 28, 29]) {
+        assert_eq!(store.document(kept.number).unwrap(), bytes(&all[day]));
+    }
+    // A number is never given twice.
+    assert!(matches!(
+        add(&mut store, &bytes(&all[0]), 99),
+        Added::New(kept) if kept.number == 31
+    ));
+}
+
+#[test]
+fn two_writers_at_once_lose_nothing() {
+    let scene = Scene::new();
+    let file = scene.file();
+    thread::scope(|scope| {
+        for writer in 0..2_u64 {
+            let file = &file;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let mut store = Store::create(file).unwrap();
+                    let name = format!("w{writer}-{number}");
+                    add(&mut store, &bytes(&result(&name, &[number; 5])), 0);
+                }
+            });
+        }
+    });
+    let store = Store::open(&file).unwrap();
+    let kept = store.results(None).unwrap();
+    assert_eq!(kept.len(), 40);
+    for it in &kept {
+        store.document(it.number).unwrap();
+    }
+}
+
+/// Does everything with a file that can be done; any answer is one.
+fn try_everything(file: &Path) {
+    if let Ok(store) = Store::open(file) {
+        let _ = store.history(None, &["switch.yield"]);
+        let _ = blame(&store, "switch.yield", None, true);
+        for kept in store.results(None).unwrap_or_default() {
+            let _ = store.document(kept.number);
+        }
+    }
+}
+
+fn change_everything(file: &Path) {
+    if let Ok(mut store) = Store::create(file) {
+        let document = bytes(&result("new", &[77; 9]));
+        let new = NewResult { bytes: &document, label: None, commit: None, date: date(7) };
+        let _ = store.add(new);
+        let _ = store.prune(Pruned::AllBut(1), None, false);
+        let _ = store.shrink();
+    }
+}
+
+/// A part of the usual cases: each waits for the disk.
+fn few() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.div_ceil(8), failure_persistence: None, ..usual }
+}
+
+/// The bytes of a history that holds three results.
+fn some_history() -> &'static [u8] {
+    static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let scene = Scene::with(&[result("a", &[10; 9]), failing("b"), result("c", &[12; 9])]);
+        fs::read(scene.file()).unwrap()
+    });
+    &BYTES
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn a_damaged_file_gives_errors_and_is_not_changed_by_looking(
+        places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+    ) {
+        let scene = Scene::new();
+        let file = scene.file();
+        let mut damaged = some_history().to_vec();
+        for (place, byte) in places {
+            let at = place.index(damaged.len());
+            damaged[at] = byte;
+        }
+        if let Some(cut) = cut {
+            damaged.truncate(cut.index(damaged.len()));
+        }
+        fs::write(&file, &damaged).unwrap();
+        try_everything(&file);
+        prop_assert_eq!(fs::read(&file).unwrap(), damaged);
+        change_everything(&file);
+    }
+
+    #[test]
+    fn blame_agrees_with_comparing_each_result_with_the_one_before(
+        levels in proptest::collection::vec((0_u64..4, 0_u64..3), 2..12)
+    ) {
+        let results: Vec<Measurement> = levels
+            .iter()
+            .enumerate()
+            .map(|(number, &(level, spread))| {
+                let samples: Vec<u64> = (0..20).map(|i| 100 + level + i % (spread + 1)).collect();
+                result(&format!("k{number}"), &samples)
+            })
+            .collect();
+        let expected: Vec<(u64, Option<Verdict>, Option<i64>)> = results
+            .windows(2)
+            .enumerate()
+            .filter_map(|(at, pair)| {
+                let comparison = compare(&pair[0], &pair[1], Threshold::default());
+                let path = &comparison.paths[0];
+                let differs = path.verdict != Verdict::Same;
+                differs.then_some((at as u64 + 2, Some(path.verdict), path.difference))
+            })
+            .collect();
+        prop_assert_eq!(steps(&Scene::with(&results), false), expected);
+    }
+}
+
+#[test]
+fn a_result_that_lacks_the_path_has_no_point() {
+    let mut lacking = result("b", &[1]);
+    lacking.paths.remove(0);
+    let scene = Scene::with(&[result("a", &[10; 9]), lacking, result("c", &[10; 9])]);
+    let store = Store::open(&scene.file()).unwrap();
+    let history = store.history(None, &["switch.yield"]).unwrap();
+    let status: Vec<Option<Status>> =
+        history.paths[0].points.iter().map(|point| point.map(|it| it.status)).collect();
+    assert_eq!(status, [Some(Status::Ok), None, Some(Status::Ok)]);
+    assert_eq!(blame(&store, "switch.yield", None, false).unwrap().results, 2);
+}

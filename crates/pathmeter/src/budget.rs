@@ -1,0 +1,90 @@
+//! `--budget FILE`: the limits of paths, read before a long run.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use pathmeter_budget::{Budget, BudgetError, Date, MAX_BYTES, parse_budget};
+use pathmeter_model::{BudgetReport, BudgetRow, Measurement, PathComparison, Verdict};
+
+use crate::failure::Failure;
+use crate::output::Screen;
+
+/// A budget, with what its messages name.
+pub(crate) struct Limited {
+    path: PathBuf,
+    budget: Budget,
+    today: Date,
+}
+
+impl Limited {
+    /// Reads the file.
+    pub(crate) fn read(path: &Path, screen: &Screen) -> Result<Self, Failure> {
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| Failure::File { doing: "reading", path: path.to_owned(), error })?;
+        let budget = parse_budget(&bytes).map_err(|error| refused(path, &error))?;
+        let today = pathmeter_budget::today();
+        for (line, paths, expired) in budget.expired(today) {
+            screen.note(&format!(
+                "{}:{line}: {paths} is accepted no longer: that expired after {expired}",
+                path.display()
+            ));
+        }
+        Ok(Self { path: path.to_owned(), budget, today })
+    }
+
+    /// Refuses what holds for none of the paths that are known before they are measured: those of
+    /// windows and of probes are not.
+    pub(crate) fn check_early(&self, names: &[&str]) -> Result<(), Failure> {
+        let later = |pattern: &str| pattern.contains('/') || pattern.starts_with("user.");
+        self.budget.check_matches(names, later).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Refuses what holds for none of the sides' paths, and rules of which neither is more
+    /// specific.
+    pub(crate) fn check(&self, sides: &[Measurement; 2]) -> Result<(), Failure> {
+        let paths = sides.iter().flat_map(|side| &side.paths);
+        let names: Vec<&str> = paths.map(|path| path.path.as_str()).collect();
+        self.budget.check(&names).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The outcomes for one path; `worse` is whether it fails the gate in something that no rule is
+    /// about, which may be accepted unless it is broken.
+    pub(crate) fn judge(
+        &self,
+        row: &PathComparison,
+        sides: [&Measurement; 2],
+        worse: impl Fn(&PathComparison) -> bool,
+    ) -> (Vec<BudgetRow>, bool) {
+        let mut rows = self.budget.judge(row, sides, self.today);
+        let mut fails = worse(&self.budget.uncovered(row));
+        let broken = row.verdict == Verdict::Broken;
+        if fails
+            && !broken
+            && let Some(accepted) = self.budget.accepted(row, self.today)
+        {
+            fails = accepted.outcome.is_worse();
+            rows.push(accepted);
+        }
+        let over = rows.iter().any(|row| row.outcome.is_worse());
+        (rows, fails || over)
+    }
+
+    /// What the document has of these outcomes.
+    pub(crate) fn report(&self, rows: Vec<BudgetRow>) -> BudgetReport {
+        BudgetReport { file: self.path.display().to_string(), rows }
+    }
+}
+
+fn refused(path: &Path, error: &BudgetError) -> Failure {
+    let place = match error.line {
+        Some(line) => format!("{}:{line}", path.display()),
+        None => path.display().to_string(),
+    };
+    Failure::Usage {
+        message: format!("{place}: {error}"),
+        help: "docs/gates.md describes budgets; `pathmeter paths` lists all paths".to_owned(),
+    }
+}

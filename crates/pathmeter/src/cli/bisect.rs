@@ -1,0 +1,82 @@
+//! The arguments of `bisect`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use pathmeter_trace::Event;
+
+use super::{GuestArgs, ProbeArgs, percent};
+
+const EXAMPLES: &str = "\
+The first of the kernels is what the others are compared with; the last one differs from it. In a \
+git tree, the commit GOOD is, and BAD differs. Each step measures one kernel once: the numbers are \
+exact. A commit that can't be built or measured is skipped.
+
+Examples:
+  pathmeter bisect 6.1.deb 6.6.deb 6.12.deb 7.2.deb --path switch.yield
+  pathmeter bisect --good v6.12 --bad v6.13 --path switch.yield -- \\
+      sh -c 'make olddefconfig && make -j8 bzImage'
+  pathmeter bisect --good v6.12 --bad v6.13 --path file.stat --event lfence -- make -j8 bzImage
+
+After Ctrl-C, or if the machine goes down, the same command goes on where it was.
+
+Exit codes: 0 if the first kernel or commit that differs was found, 2 for wrong usage, 3 if there \
+is none, or too many could not be measured.";
+
+/// Arguments of `bisect`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BisectArgs {
+    /// Kernel images, or result files, in order
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
+    pub(crate) kernels: Vec<PathBuf>,
+    /// The path that changed, as `pathmeter paths` names it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: String,
+    /// The event that changed (docs/events.md); by default the path's instructions
+    #[arg(long, value_name = "EVENT", value_parser = event)]
+    pub(crate) event: Option<Event>,
+    /// Count changes of less than so many percent as none
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// In a git tree: a commit from before the change
+    #[arg(long, value_name = "COMMIT", requires_all = ["bad", "command"])]
+    pub(crate) good: Option<String>,
+    /// A commit from after it
+    #[arg(long, value_name = "COMMIT", requires = "good")]
+    pub(crate) bad: Option<String>,
+    /// The kernel that a build leaves, from the top of the tree
+    #[arg(
+        long, value_name = "FILE", default_value = "arch/x86/boot/bzImage",
+        value_hint = ValueHint::FilePath
+    )]
+    pub(crate) image: PathBuf,
+    /// Give up on a build that takes longer, and skip its commit
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = 7200,
+        value_parser = clap::value_parser!(u64).range(1..=604_800)
+    )]
+    pub(crate) build_timeout: u64,
+    /// What builds the kernel, executed at the top of the tree
+    #[arg(
+        last = true, value_name = "BUILD-COMMAND", requires = "good",
+        value_hint = ValueHint::CommandWithArguments
+    )]
+    pub(crate) command: Vec<OsString>,
+    /// Probes of the user's own.
+    #[command(flatten)]
+    pub(crate) probes: ProbeArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+fn event(word: &str) -> Result<Event, String> {
+    let compared = Event::named(word).filter(|event| *event != Event::Clock);
+    compared.ok_or_else(|| {
+        let words: Vec<_> =
+            Event::all().filter(|event| *event != Event::Clock).map(Event::word).collect();
+        format!("{word} is no event that is compared; there are {}", words.join(", "))
+    })
+}

@@ -1,0 +1,169 @@
+//! The arguments of `history`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+use pathmeter_history::Date;
+
+const HISTORY_EXAMPLES: &str = "\
+Results are in the order of their dates; those of one date in the order in which they were added.
+docs/history.md describes the database.
+
+Examples:
+  pathmeter measure bzImage -o new.json
+  pathmeter history add new.json --commit $(git rev-parse HEAD) --date $(git show -s --format=%cI)
+  pathmeter history show 'switch.*'                   a row a result, a column a path
+  pathmeter history plot switch.yield --svg yield.svg
+  pathmeter history blame switch.yield                which results changed it?
+  pathmeter history prune --keep 1000 --dry-run
+  pathmeter history export -o results/                the documents, as they were added";
+
+/// Arguments of `history`.
+#[derive(Debug, Args)]
+#[command(after_help = HISTORY_EXAMPLES)]
+pub(crate) struct HistoryArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) verb: HistoryVerb,
+}
+
+/// The verbs of `history`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HistoryVerb {
+    /// Keep results; one that is there already stays as it is
+    Add(AddArgs),
+    /// List the results: a row each, with a column for each path asked for
+    Show(ShowArgs),
+    /// Draw paths over all results, here or as SVG
+    Plot(PlotArgs),
+    /// Name the first result of each step of a path
+    Blame(BlameArgs),
+    /// Remove the oldest results
+    Prune(PruneArgs),
+    /// Give the documents back, as they were added
+    Export(ExportArgs),
+}
+
+/// Which history.
+#[derive(Debug, Args)]
+pub(crate) struct DatabaseArg {
+    /// The history; by default pathmeter/history.sqlite in `$XDG_DATA_HOME`, or in ~/.local/share
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) db: Option<PathBuf>,
+}
+
+/// Which results of a history.
+#[derive(Debug, Args)]
+pub(crate) struct WhichArgs {
+    /// Which history.
+    #[command(flatten)]
+    pub(crate) database: DatabaseArg,
+    /// Only the results with this label
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+}
+
+/// Arguments of `history add`.
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Files that `measure -o` wrote
+    #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::FilePath)]
+    pub(crate) results: Vec<PathBuf>,
+    /// What to call them; by default the subject's name
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) label: Option<String>,
+    /// The commit that the kernel was built from: 7 to 64 hexadecimal digits
+    #[arg(long, value_name = "HASH", value_parser = commit)]
+    pub(crate) commit: Option<String>,
+    /// When the results belong to: 2026-01-31, with a time and a zone as `git show -s --format=%cI`
+    /// prints it, or @SECONDS since 1970. By default now
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) date: Option<Date>,
+    /// Which history.
+    #[command(flatten)]
+    pub(crate) database: DatabaseArg,
+}
+
+/// Arguments of `history show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Paths to show, names or patterns (`switch.*`): their most frequent value in each result
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Print JSON (pathmeter.history/1) instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Which results.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// Arguments of `history plot`.
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// Paths to draw: names or patterns (`switch.*`)
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
+    /// Write SVG to FILE instead
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+    /// Which results.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// Arguments of `history blame`.
+#[derive(Debug, Args)]
+pub(crate) struct BlameArgs {
+    /// The path
+    pub(crate) path: String,
+    /// Also compare results that were measured differently
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// Print JSON (pathmeter.blame/1) instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Which results.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// Arguments of `history prune`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub(crate) struct PruneArgs {
+    /// Remove all but the last N results
+    #[arg(long, value_name = "N", group = "what")]
+    pub(crate) keep: Option<u64>,
+    /// Remove the results of before DATE
+    #[arg(long, value_name = "DATE", group = "what")]
+    pub(crate) before: Option<Date>,
+    /// Remove nothing: only show what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Which results.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+/// Arguments of `history export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Write to FILE, a document a line; or, if it is a folder, a file for each in there
+    ///
+    /// Without it the lines go to stdout. In a folder the files are byte by byte what was added; in
+    /// lines, a document that had line breaks has spaces instead.
+    #[arg(long, short, value_name = "FILE|FOLDER", value_hint = ValueHint::AnyPath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Which results.
+    #[command(flatten)]
+    pub(crate) which: WhichArgs,
+}
+
+fn commit(text: &str) -> Result<String, String> {
+    let fits = (7..=64).contains(&text.len());
+    if fits && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(text.to_ascii_lowercase());
+    }
+    Err("a commit is 7 to 64 hexadecimal digits, as from `git rev-parse`".to_owned())
+}

@@ -1,0 +1,69 @@
+//! The arguments of `report`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+
+use super::GuestArgs;
+use crate::destination::Named;
+
+const REPORT_EXAMPLES: &str = "\
+One file, which opens offline: nothing is fetched, and nothing is sent.
+
+Examples:
+  pathmeter report old/bzImage new/bzImage -o report.html
+                                        what changed, worst first, and in which functions
+  pathmeter report base.json new.json -o report.html    the same of two results, without functions
+  pathmeter report 5.10.deb 6.1.deb 6.12.deb -o report.html    a heat map, and a line for each path
+  pathmeter compare old new --explain --json > change.json
+  pathmeter report change.json -o report.html           of documents; nothing is measured
+  pathmeter experiment --json > experiments.json
+  pathmeter report experiments.json -o report.html      before and after beside the published
+
+Exit codes: 0 if the page is written, 2 if the subjects can't be compared, 3 if one of them, or \
+one of its paths, could not be measured or explained; the page has the rest.";
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
+pub(crate) struct ReportArgs {
+    /// Kernel images, lab[:mechanism=variant,…], results, or documents that compare, explain or
+    /// experiment wrote with --json
+    ///
+    /// Two kernels or results are compared; of three or more the first is what the others are
+    /// compared with, until the reader chooses another. Kernels are measured first, unless that is
+    /// cached.
+    #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
+    pub(crate) subjects: Vec<PathBuf>,
+    /// Write the page to FILE
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Don't record which functions paths of kernels are in, which takes seconds a kernel
+    #[arg(long)]
+    pub(crate) no_explain: bool,
+    /// Show results together even if more than the kernel differs; the page states the differences
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+impl ReportArgs {
+    /// A message for people elsewhere, to whom this machine's folders mean nothing.
+    pub(crate) fn without_folders(&self, message: &impl ToString) -> String {
+        let names = self.subjects.iter().filter_map(|path| Some((path, path.file_name()?)));
+        names.fold(message.to_string(), |text, (path, name)| {
+            text.replace(&*path.to_string_lossy(), &name.to_string_lossy())
+        })
+    }
+
+    /// What is written and read.
+    pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
+        let outputs = [("--output", Some(&*self.output))];
+        Named { outputs, inputs: subjects, prints: false }
+    }
+}

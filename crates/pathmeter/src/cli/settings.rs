@@ -1,0 +1,44 @@
+//! The arguments of `settings`.
+
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, ValueHint};
+
+use super::{DocumentArgs, GuestArgs};
+
+const SETTINGS_EXAMPLES: &str = "\
+Each setting of a set is measured alone and compared with the default: what differs, by how much, \
+and in which path most. A file of the user's has the same form as the bundled sets \
+(docs/settings.md).
+
+Examples:
+  pathmeter settings bzImage --cpu skylake            each mitigation off alone, and all
+  pathmeter settings linux-image.deb --set hardening --set debug
+  pathmeter settings bzImage --set mine.toml --json
+  pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in";
+
+/// Arguments of `settings`.
+#[derive(Debug, Args)]
+#[command(after_help = SETTINGS_EXAMPLES)]
+pub(crate) struct SettingsArgs {
+    /// A kernel image
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) kernel: PathBuf,
+    /// The settings: mitigations (the default), hardening, debug, scheduling, security, or a FILE
+    /// of the same form; repeated
+    #[arg(
+        long, value_name = "NAME|FILE", default_value = "mitigations",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) set: Vec<String>,
+    /// Name the function that the largest change of each setting is in; takes longer
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}

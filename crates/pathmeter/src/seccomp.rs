@@ -1,0 +1,330 @@
+//! A system-call filter of a condition: an OCI profile, made into a program as container runtimes
+//! make it, by libseccomp.
+//!
+//! What a filter costs depends on the order in which its program compares, so the library is asked
+//! that the runtimes use, and not another one that would filter the same. It is loaded when a
+//! filter is asked for: QEMU's sandbox needs it as well, so it is there where a guest can be run.
+
+mod library;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use self::library::{Comparison, Library};
+
+/// Longest profile.
+const MOST_BYTES: u64 = 1 << 20;
+/// From this many calls on, runtimes ask libseccomp for a tree of comparisons instead of a list
+/// (runc 1.2 and newer).
+const TREE_FROM: usize = 33;
+/// Capabilities that containers have by default, which profiles ask about (Docker's list).
+const CAPABILITIES: [&str; 14] = [
+    "CAP_AUDIT_WRITE",
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_KILL",
+    "CAP_MKNOD",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_NET_RAW",
+    "CAP_SETFCAP",
+    "CAP_SETGID",
+    "CAP_SETPCAP",
+    "CAP_SETUID",
+    "CAP_SYS_CHROOT",
+];
+/// EPERM, what a call returns that is refused without another error.
+const EPERM: u32 = 1;
+
+/// The program for the profile in this file, as the kernel takes it.
+///
+/// # Errors
+/// What is wrong with the file, by its name, or that there is no libseccomp.
+pub(crate) fn program(file: &str) -> Result<Vec<u8>, String> {
+    let read = || {
+        let mut text = String::new();
+        File::open(Path::new(file))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+        Ok::<_, io::Error>(text)
+    };
+    let text = read().map_err(|error| format!("{file}: {error}"))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("{file}: a profile has at most {MOST_BYTES} bytes"));
+    }
+    let profile: Profile = serde_json::from_str(&text)
+        .map_err(|error| format!("{file}: not an OCI system-call profile: {error}"))?;
+    profile.program().map_err(|what| format!("{file}: {what}"))
+}
+
+/// A profile: what the OCI runtime specification has, or what Docker and Podman read.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Profile {
+    default_action: Action,
+    default_errno_ret: Option<u32>,
+    #[serde(default)]
+    architectures: Vec<String>,
+    #[serde(default)]
+    arch_map: Vec<Architectures>,
+    #[serde(default)]
+    syscalls: Vec<Rule>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Architectures {
+    architecture: String,
+    #[serde(default)]
+    sub_architectures: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rule {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    names: Vec<String>,
+    action: Action,
+    errno_ret: Option<u32>,
+    #[serde(default)]
+    args: Option<Vec<Argument>>,
+    #[serde(default)]
+    includes: Option<Conditions>,
+    #[serde(default)]
+    excludes: Option<Conditions>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Conditions {
+    #[serde(default)]
+    arches: Option<Vec<String>>,
+    #[serde(default)]
+    caps: Option<Vec<String>>,
+    #[serde(default)]
+    min_kernel: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Argument {
+    index: u32,
+    value: u64,
+    #[serde(default)]
+    value_two: u64,
+    op: Operator,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[allow(clippy::enum_variant_names, reason = "the specification's names")]
+enum Action {
+    #[serde(rename = "SCMP_ACT_KILL", alias = "SCMP_ACT_KILL_THREAD")]
+    KillThread,
+    #[serde(rename = "SCMP_ACT_KILL_PROCESS")]
+    KillProcess,
+    #[serde(rename = "SCMP_ACT_TRAP")]
+    Trap,
+    #[serde(rename = "SCMP_ACT_ERRNO")]
+    Errno,
+    #[serde(rename = "SCMP_ACT_TRACE")]
+    Trace,
+    #[serde(rename = "SCMP_ACT_LOG")]
+    Log,
+    #[serde(rename = "SCMP_ACT_ALLOW")]
+    Allow,
+    #[serde(rename = "SCMP_ACT_NOTIFY")]
+    Notify,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Operator {
+    #[serde(rename = "SCMP_CMP_NE")]
+    NotEqual = 1,
+    #[serde(rename = "SCMP_CMP_LT")]
+    Less = 2,
+    #[serde(rename = "SCMP_CMP_LE")]
+    LessOrEqual = 3,
+    #[serde(rename = "SCMP_CMP_EQ")]
+    Equal = 4,
+    #[serde(rename = "SCMP_CMP_GE")]
+    GreaterOrEqual = 5,
+    #[serde(rename = "SCMP_CMP_GT")]
+    Greater = 6,
+    #[serde(rename = "SCMP_CMP_MASKED_EQ")]
+    Masked = 7,
+}
+
+impl Action {
+    /// As libseccomp has it (`<linux/seccomp.h>`); a number goes with two of them.
+    fn code(self, error: Option<u32>) -> Result<u32, String> {
+        let number = error.unwrap_or(EPERM);
+        if number > u32::from(u16::MAX) {
+            return Err(format!("{number} is no error number"));
+        }
+        Ok(match self {
+            Self::KillThread => 0,
+            Self::KillProcess => 0x8000_0000,
+            Self::Trap => 0x0003_0000,
+            Self::Errno => 0x0005_0000 | number,
+            Self::Trace => 0x7ff0_0000 | number,
+            Self::Log => 0x7ffc_0000,
+            Self::Allow => 0x7fff_0000,
+            Self::Notify => {
+                return Err(
+                    "SCMP_ACT_NOTIFY asks another process, which a guest does not have".to_owned()
+                );
+            }
+        })
+    }
+}
+
+impl Conditions {
+    /// Whether all that it names holds for a container of x86-64, with the capabilities that
+    /// containers have by default, on a kernel that is new enough.
+    fn all_hold(&self) -> bool {
+        let is_ours = |arch: &String| arch == "amd64";
+        let is_ours = self.arches.as_ref().is_none_or(|a| a.is_empty() || a.iter().any(is_ours));
+        let caps = self.caps.iter().flatten();
+        is_ours && caps.clone().all(|cap| CAPABILITIES.contains(&cap.as_str()))
+    }
+
+    /// Whether any of it holds.
+    fn any_holds(&self) -> bool {
+        let ours = self.arches.iter().flatten().any(|arch| arch == "amd64");
+        let capable = self.caps.iter().flatten().any(|cap| CAPABILITIES.contains(&cap.as_str()));
+        ours || capable || self.min_kernel.is_some()
+    }
+}
+
+impl Rule {
+    fn applies(&self) -> bool {
+        let included = self.includes.as_ref().is_none_or(Conditions::all_hold);
+        included && !self.excludes.as_ref().is_some_and(Conditions::any_holds)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.name.iter().chain(&self.names)
+    }
+
+    /// Its comparisons, in the sets of which each is a rule: one, but for several comparisons of
+    /// one argument, each of which is then a rule, as runtimes have it.
+    fn comparisons(&self) -> Result<Vec<Vec<Comparison>>, String> {
+        let mut all: Vec<Comparison> = Vec::new();
+        let mut alone = false;
+        for &Argument { index, value, value_two, op } in self.args.iter().flatten() {
+            if index > 5 {
+                return Err(format!("a system call has no argument {index}"));
+            }
+            alone |= all.iter().any(|other| other.argument == index);
+            all.push(Comparison {
+                argument: index,
+                operator: op as u32,
+                values: [value, value_two],
+            });
+        }
+        Ok(if alone { all.into_iter().map(|one| vec![one]).collect() } else { vec![all] })
+    }
+}
+
+impl Profile {
+    /// The other architectures whose calls pass: 32-bit programs' for Docker's and Podman's.
+    fn other_architectures(&self) -> Vec<String> {
+        let own = "SCMP_ARCH_X86_64";
+        let mapped = self.arch_map.iter().filter(|map| map.architecture == own);
+        let mapped = mapped.flat_map(|map| map.sub_architectures.iter().flatten());
+        let all = self.architectures.iter().filter(|name| *name != own).chain(mapped);
+        all.cloned().collect()
+    }
+
+    fn program(&self) -> Result<Vec<u8>, String> {
+        let default = self.default_action.code(self.default_errno_ret)?;
+        let library = Library::open()?;
+        let mut filter = library.filter(default)?;
+        for name in self.other_architectures() {
+            filter.add_architecture(&name)?;
+        }
+        let rules: Vec<&Rule> = self.syscalls.iter().filter(|rule| rule.applies()).collect();
+        if rules.iter().flat_map(|rule| rule.names()).count() >= TREE_FROM {
+            filter.compare_as_tree();
+        }
+        for rule in rules {
+            let action = rule.action.code(rule.errno_ret)?;
+            if action == default {
+                continue;
+            }
+            let comparisons = rule.comparisons()?;
+            for name in rule.names() {
+                comparisons.iter().try_for_each(|set| filter.add(action, name, set))?;
+            }
+        }
+        filter.program()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile(text: &str) -> Result<Vec<u8>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        program(file.path().to_str().unwrap())
+    }
+
+    const ALLOWING: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO",
+        "archMap": [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X86"]}],
+        "syscalls": [{"names": ["getppid", "no_such_call"], "action": "SCMP_ACT_ALLOW"},
+            {"names": ["socket"], "action": "SCMP_ACT_ALLOW",
+             "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_NE"}]}]}"#;
+
+    #[test]
+    fn a_profile_becomes_whole_instructions() {
+        let program = profile(ALLOWING).unwrap();
+        assert!(program.len().is_multiple_of(8) && program.len() > 10 * 8, "{}", program.len());
+        // The first loads the architecture: BPF_LD | BPF_W | BPF_ABS, 4 bytes into seccomp_data.
+        assert_eq!(&program[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);
+        assert_eq!(profile(ALLOWING).unwrap(), program);
+    }
+
+    #[test]
+    fn what_containers_may_not_by_default_is_left_out() {
+        let with = |conditions: &str| {
+            let rule =
+                format!(r#"{{"names": ["chroot"], "action": "SCMP_ACT_ALLOW", {conditions}}}"#);
+            profile(&format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{rule}]}}"#))
+                .unwrap()
+        };
+        let (allowed, left_out) =
+            (with(r#""includes": {}"#), with(r#""excludes": {"arches": ["amd64"]}"#));
+        assert_ne!(allowed, left_out);
+        assert_eq!(with(r#""includes": {"caps": ["CAP_SYS_CHROOT"]}"#), allowed);
+        assert_eq!(with(r#""includes": {"minKernel": "4.8"}"#), allowed);
+        assert_eq!(with(r#""includes": {"caps": ["CAP_SYS_ADMIN"]}"#), left_out);
+        assert_eq!(with(r#""excludes": {"caps": ["CAP_SYS_ADMIN"]}"#), allowed);
+        assert_eq!(with(r#""includes": {"arches": ["s390x"]}"#), left_out);
+    }
+
+    #[test]
+    fn what_is_no_profile_is_named() {
+        assert!(program("/nonexistent.json").unwrap_err().starts_with("/nonexistent.json: "));
+        for (text, what) in [
+            ("{}", "not an OCI system-call profile"),
+            (r#"{"defaultAction": "SCMP_ACT_NOTIFY"}"#, "which a guest does not have"),
+            (r#"{"defaultAction": "SCMP_ACT_MAYBE"}"#, "unknown variant"),
+            (r#"{"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_Z80"]}"#, "Z80"),
+            (
+                r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read"],
+                    "action": "SCMP_ACT_ALLOW",
+                    "args": [{"index": 6, "value": 0, "op": "SCMP_CMP_EQ"}]}]}"#,
+                "no argument 6",
+            ),
+        ] {
+            let error = profile(text).unwrap_err();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! `history`: what was acknowledged is kept, whatever happens; and what it shows.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use pathmeter_model::Measurement;
+
+use crate::results::{base, cheaper, leaking, measured_otherwise, more_expensive, unchanged};
+use crate::scene::{Ran, Scene};
+
+/// A scene with a history of these results, a day apart.
+fn history(results: &[Measurement]) -> Scene {
+    let scene = Scene::new();
+    for (number, result) in (1..).zip(results) {
+        let name = format!("{number}.json");
+        scene.write(&name, serde_json::to_vec(result).unwrap());
+        let date = format!("2026-01-{number:02}");
+        let commit = number.to_string().repeat(40);
+        let ran = on(&scene, &["add", &name, "--date", &date, "--commit", &commit]);
+        assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
+    }
+    scene
+}
+
+fn on(scene: &Scene, arguments: &[&str]) -> Ran {
+    scene.run(&[&["history"], arguments, &["--db", "h.sqlite"]].concat())
+}
+
+fn changing() -> Scene {
+    history(&[base(), unchanged(), more_expensive(), leaking()])
+}
+
+#[test]
+fn a_row_a_result_and_a_column_a_path() {
+    let scene = changing();
+    insta::assert_snapshot!(on(&scene, &["show"]).stdout);
+    insta::assert_snapshot!(on(&scene, &["show", "switch.*", "flags.*"]).stdout);
+}
+
+#[test]
+fn blame_names_the_first_result_of_each_step() {
+    insta::assert_snapshot!(on(&changing(), &["blame", "switch.yield"]).stdout);
+    let scene = history(&[base(), cheaper(), measured_otherwise()]);
+    let ran = on(&scene, &["blame", "syscall.getppid"]);
+    assert!(ran.stdout.contains("not compared") && ran.stdout.contains("qemu"), "{}", ran.stdout);
+    let across = on(&scene, &["blame", "syscall.getppid", "--across"]);
+    assert!(across.stdout.contains("higher"), "{}", across.stdout);
+}
+
+#[test]
+fn the_same_result_is_added_once() {
+    let scene = history(&[base()]);
+    let ran = on(&scene, &["add", "1.json", "--label", "other"]);
+    assert_eq!(ran.code, Some(0));
+    let known = "1.json: already there, unchanged: #1, vmlinuz-old, 2026-01-01T00:00:00Z\n";
+    assert_eq!(ran.stdout, known);
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n1 result\n"));
+}
+
+#[test]
+fn a_plot_has_every_value_and_svg_escapes_what_came_from_outside() {
+    let scene = changing();
+    insta::assert_snapshot!(on(&scene, &["plot", "switch.yield"]).stdout);
+    scene.write("evil.json", serde_json::to_vec(&cheaper()).unwrap());
+    let label = "<script>&'\"</title>";
+    let ran = on(&scene, &["add", "evil.json", "--label", label, "--date", "2026-02-01"]);
+    assert_eq!(ran.code, Some(0));
+    let ran = on(&scene, &["plot", "switch.*", "syscall.getppid", "--svg", "p.svg"]);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(0), ""));
+    let svg = scene.read("p.svg");
+    assert!(!svg.contains("<script") && svg.contains("&lt;script&gt;&amp;&#39;&quot;"), "{svg}");
+    assert_eq!(svg.matches("<g ").count(), 3);
+    assert!(svg.contains("<title>3,333 instructions, #3, 2026-01-03"), "{svg}");
+}
+
+#[test]
+fn documents_are_given_back_as_they_were() {
+    let scene = changing();
+    std::fs::create_dir(scene.path("out")).unwrap();
+    assert_eq!(on(&scene, &["export", "-o", "out"]).code, Some(0));
+    for (number, name) in [(1, "vmlinuz-old"), (2, "vmlinuz-new"), (4, "vmlinuz-new")] {
+        let given = scene.read(&format!("out/{number:06}-{name}.json"));
+        assert_eq!(given, scene.read(&format!("{number}.json")));
+    }
+    let lines = on(&scene, &["export"]).stdout;
+    let added: String = (1..5).map(|number| scene.read(&format!("{number}.json")) + "\n").collect();
+    assert_eq!(lines, added);
+    assert_eq!(on(&scene, &["export", "-o", "all.jsonl"]).code, Some(0));
+    assert_eq!(scene.read("all.jsonl"), added);
+}
+
+#[test]
+fn what_is_to_be_pruned_is_shown_first() {
+    let scene = changing();
+    let dry = on(&scene, &["prune", "--before", "2026-01-03", "--dry-run"]);
+    assert!(dry.stdout.ends_with("\n2 results would be removed\n"), "{}", dry.stdout);
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n4 results\n"));
+    let ran = on(&scene, &["prune", "--before", "2026-01-03"]);
+    assert_eq!(ran.stdout, dry.stdout.replace("would be removed", "removed"));
+    let ran = on(&scene, &["prune", "--keep", "1", "--label", "vmlinuz-new"]);
+    assert!(ran.stdout.ends_with("\n1 result removed\n"), "{}", ran.stdout);
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n1 result\n"));
+    for wrong in [&["prune"][..], &["prune", "--keep", "1", "--before", "2026-01-01"]] {
+        assert_eq!(on(&scene, wrong).code, Some(2));
+    }
+}
+
+#[test]
+fn without_a_name_the_history_is_in_the_users_data_folder() {
+    let scene = history(&[base()]);
+    let run = |arguments: &[&str]| -> Ran {
+        let mut command = scene.command(arguments);
+        command.env("XDG_DATA_HOME", scene.path("data")).output().unwrap().into()
+    };
+    let ran = run(&["history", "show"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("data/pathmeter/history.sqlite: there is no history yet"));
+    assert_eq!(run(&["history", "add", "1.json"]).code, Some(0));
+    assert_eq!(scene.files("data/pathmeter"), ["history.sqlite"]);
+    assert!(run(&["history", "show"]).stdout.ends_with("\n1 result\n"));
+}
+
+#[test]
+fn what_is_no_history_or_no_result_is_left_as_it_is() {
+    let scene = history(&[base()]);
+    scene.write("notes.txt", "my notes\n".repeat(500));
+    for verb in [&["show"][..], &["add", "1.json"], &["prune", "--keep", "0"]] {
+        let ran = scene.run(&[&["history"], verb, &["--db", "notes.txt"]].concat());
+        assert_eq!(ran.code, Some(3), "{verb:?}");
+        assert!(ran.stderr.contains("notes.txt: not a history of pathmeter"), "{}", ran.stderr);
+    }
+    assert_eq!(scene.read("notes.txt"), "my notes\n".repeat(500));
+    let ran = on(&scene, &["add", "1.json", "notes.txt"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("notes.txt: not a result"), "{}", ran.stderr);
+    assert!(on(&scene, &["add", "missing.json"]).stderr.contains("missing.json"));
+}
+
+#[test]
+fn a_file_that_may_not_grow_keeps_what_was_added() {
+    let scene = history(&[base()]);
+    let size = std::fs::metadata(scene.path("h.sqlite")).unwrap().len();
+    scene.write("2.json", serde_json::to_vec(&crate::results::large()).unwrap());
+    let output = Command::new("prlimit")
+        .arg(format!("--fsize={size}"))
+        .arg(assert_cmd::cargo::cargo_bin!("pathmeter"))
+        .args(["history", "add", "2.json", "--db", "h.sqlite"])
+        .current_dir(scene.path("."))
+        .output()
+        .unwrap();
+    let ran: Ran = output.into();
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""), "{}", ran.stderr);
+    assert!(ran.stderr.contains("h.sqlite: ") && ran.stderr.contains("help: "), "{}", ran.stderr);
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n1 result\n"));
+    assert_eq!(on(&scene, &["add", "2.json"]).code, Some(0));
+}
+
+#[test]
+fn its_documents_are_valid_by_their_schemas() {
+    let scene = changing();
+    let shown = on(&scene, &["show", "*", "--json"]).stdout;
+    let blamed = on(&scene, &["blame", "flags.isolation", "--json"]).stdout;
+    for (schema, text) in [("history", shown), ("blame", blamed)] {
+        let document = serde_json::from_str(&text).unwrap();
+        let schema = format!("pathmeter.{schema}-1.json");
+        assert_eq!(crate::documents::faults(&schema, &document), [""; 0]);
+    }
+}
+
+/// Rounds of kills: many in the tests' long form (`make soak`).
+fn rounds() -> usize {
+    let soak = std::env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1");
+    if soak { 1000 } else { 25 }
+}
+
+/// Numbers that look random and are the same every time: Marsaglia's xorshift64.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        for (left, shift) in [(true, 13), (false, 7), (true, 17)] {
+            self.0 ^= if left { self.0 << shift } else { self.0 >> shift };
+        }
+        self.0 % limit
+    }
+}
+
+/// A result that is like no other.
+fn distinct(number: u64) -> Measurement {
+    let mut result = base();
+    result.subject.name = format!("k{number}");
+    result.configuration.image_sha256 = format!("{number:064x}");
+    let samples = vec![vec![3300 + number; 3]; 2];
+    let unit = result.paths[1].unit;
+    result.paths[1] = pathmeter_model::PathResult::ok("switch.yield", unit, &samples, vec![]);
+    result
+}
+
+/// Starts to add results, and kills that after `after`: the names that were reported.
+fn killed(scene: &Scene, names: &[String], after: Duration) -> Vec<String> {
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"))
+        .args(["history", "add", "--db", "h.sqlite"])
+        .args(names)
+        .current_dir(scene.path("."))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(after);
+    // It may have ended.
+    let _ = child.kill();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let told = stdout.lines().map_while(Result::ok);
+    let names = told.filter_map(|line| Some(line.split_once(": ")?.0.to_owned())).collect();
+    child.wait().unwrap();
+    names
+}
+
+#[test]
+fn killed_at_any_instant_nothing_acknowledged_is_lost_and_nothing_is_half_there() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut scene = Scene::new();
+    let mut acknowledged: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let (mut cut, mut told) = (0, 0);
+    // What adding three takes on this machine, so that the kills fall into all of it.
+    let mut span = Duration::from_millis(40);
+    for round in 0..rounds() {
+        // Now and then the file itself is being made.
+        if round % 10 == 0 {
+            (scene, acknowledged) = (Scene::new(), BTreeMap::new());
+        }
+        let names: Vec<String> = (0..3).map(|part| format!("{round}-{part}.json")).collect();
+        for (part, name) in (0..).zip(&names) {
+            let bytes = serde_json::to_vec(&distinct(round as u64 * 3 + part)).unwrap();
+            scene.write(name, bytes);
+        }
+        let limit = u64::try_from(span.as_micros()).unwrap();
+        let begun = Instant::now();
+        let added = killed(&scene, &names, Duration::from_micros(numbers.below(limit)));
+        if added.len() == names.len() {
+            span = (span * 3 + begun.elapsed() * 2) / 4;
+        } else {
+            span = span * 5 / 4;
+            cut += 1;
+        }
+        span = span.clamp(Duration::from_millis(5), Duration::from_secs(2));
+        told += added.len();
+        for name in added {
+            let bytes = std::fs::read(scene.path(&name)).unwrap();
+            acknowledged.insert(name, bytes);
+        }
+        check(&scene, &acknowledged, round);
+    }
+    println!("{} rounds: {cut} cut off, {told} results acknowledged", rounds());
+    assert!(cut > 0 && told > 0, "the kills came too early or too late: {cut} {told}");
+}
+
+/// All that was acknowledged is there, and all that is there is whole.
+fn check(scene: &Scene, acknowledged: &BTreeMap<String, Vec<u8>>, round: usize) {
+    let ran = on(scene, &["export"]);
+    if ran.code != Some(0) {
+        assert!(ran.stderr.contains("no history yet") && acknowledged.is_empty(), "{ran:?}");
+        return;
+    }
+    let added: Vec<String> = scene
+        .files(".")
+        .iter()
+        .filter(|name| !name.starts_with("h.sqlite"))
+        .map(|name| scene.read(name))
+        .collect();
+    let there: Vec<&str> = ran.stdout.lines().collect();
+    for line in &there {
+        assert!(added.iter().any(|whole| whole == line), "round {round}: {line}");
+    }
+    for (name, bytes) in acknowledged {
+        let kept = there.iter().any(|line| line.as_bytes() == bytes);
+        assert!(kept, "round {round}: {name} is lost");
+    }
+}

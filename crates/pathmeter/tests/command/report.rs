@@ -1,0 +1,99 @@
+//! `report`: pages of documents, and what is refused. `crates/report/tests/page` looks into them.
+
+use pathmeter_model::{Threshold, compare};
+
+use crate::results::{base, cheaper, measured_otherwise, more_expensive};
+use crate::scene::{Ran, Scene};
+
+fn reported(scene: &Scene, arguments: &[&str]) -> Ran {
+    scene.run(&[&["report", "-o", "report.html"], arguments].concat())
+}
+
+#[test]
+fn two_results_are_a_page_and_nothing_is_printed() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let ran = reported(&scene, &["base.json", "new.json"]);
+    assert_eq!((ran.code, &ran.stdout[..], &ran.stderr[..]), (Some(0), "", ""));
+    let page = scene.read("report.html");
+    let headline = "<h1>1 of 5 paths cost more: switch.yield +33 instructions (+1.00 %).</h1>";
+    assert!(page.contains(headline) && page.len() < 1 << 20);
+    let mut files = scene.files(".");
+    files.sort();
+    assert_eq!(files, ["base.json", "new.json", "report.html"]);
+}
+
+#[test]
+fn one_result_and_three_are_pages_too() {
+    let scene = Scene::with(&base(), &more_expensive());
+    scene.write("third.json", serde_json::to_vec(&cheaper()).unwrap());
+    assert_eq!(reported(&scene, &["base.json"]).code, Some(0));
+    assert!(
+        scene.read("report.html").contains("<h1>4 paths measured on 6.1.0-old, 1 unsupported.")
+    );
+    assert_eq!(reported(&scene, &["base.json", "new.json", "third.json"]).code, Some(0));
+    assert!(scene.read("report.html").contains("<h1>From 6.1.0-old to "));
+}
+
+#[test]
+fn only_the_paths_that_are_asked_for_are_shown() {
+    let scene = Scene::with(&base(), &more_expensive());
+    assert_eq!(reported(&scene, &["base.json", "new.json", "--only", "*.pipe"]).code, Some(0));
+    let page = scene.read("report.html");
+    assert!(page.contains("Nothing costs more; 1 of 1 path cost less: switch.pipe"));
+    let ran = reported(&scene, &["base.json", "--only", "switch.yeild"]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("did you mean switch.yield"), "{ran:?}");
+}
+
+#[test]
+fn what_was_measured_differently_is_refused_or_marked() {
+    let scene = Scene::with(&base(), &measured_otherwise());
+    let ran = reported(&scene, &["base.json", "new.json"]);
+    assert_eq!(ran.code, Some(2));
+    let names = "vmlinuz-old and vmlinuz-new were measured differently:";
+    assert!(ran.stderr.contains(names) && ran.stderr.contains("--across"), "{}", ran.stderr);
+    assert!(!scene.path("report.html").exists());
+    let ran = reported(&scene, &["base.json", "new.json", "--across"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(scene.read("report.html").contains("<b>Measured differently.</b>"));
+}
+
+#[test]
+fn a_comparison_is_a_page_unless_it_was_changed() {
+    let scene = Scene::new();
+    let comparison = compare(&base(), &more_expensive(), Threshold::default());
+    let mut value = serde_json::to_value(&comparison).unwrap();
+    scene.write("whole.json", value.to_string());
+    assert_eq!(reported(&scene, &["whole.json"]).code, Some(0));
+    value["paths"][1]["difference"] = 1.into();
+    scene.write("changed.json", value.to_string());
+    let ran = reported(&scene, &["changed.json"]);
+    assert!(ran.code == Some(3) && ran.stderr.contains("is not new less base"), "{ran:?}");
+}
+
+#[test]
+fn other_documents_and_versions_are_refused_by_their_schema() {
+    let scene = Scene::new();
+    for schema in ["pathmeter.comparison/2", "pathmeter.result/9", "pathmeter.program/1"] {
+        scene.write("other.json", format!("{{\"schema\": \"{schema}\"}}"));
+        let ran = reported(&scene, &["other.json"]);
+        assert!(ran.code == Some(3) && ran.stderr.contains(schema), "{ran:?}");
+    }
+    scene.write("cut.json", "{\"schema\": \"pathmeter.comp");
+    assert_eq!(reported(&scene, &["cut.json"]).code, Some(3));
+    assert!(!scene.path("report.html").exists());
+}
+
+#[test]
+fn a_page_of_more_results_than_it_compares_is_refused() {
+    let scene = Scene::with(&base(), &base());
+    let ran = reported(&scene, &["base.json"; 41]);
+    assert!(ran.code == Some(2) && ran.stderr.contains("41 kernels and results"), "{ran:?}");
+}
+
+#[test]
+fn the_page_is_not_written_over_what_it_is_made_of() {
+    let scene = Scene::with(&base(), &base());
+    let ran = scene.run(&["report", "base.json", "-o", "base.json"]);
+    assert!(ran.code == Some(2) && scene.read("base.json").starts_with('{'), "{ran:?}");
+    assert_eq!(scene.run(&["report", "base.json"]).code, Some(2), "--output is needed");
+}

@@ -1,0 +1,55 @@
+//! Paths that are measured between two points of the kernel (the catalogue's `WAITS`), other than
+//! softirqs: the probes have the kernel come there, and prove that they did what they should.
+//!
+//! Proof: that of the path whose windows they execute; QEMU's counter sees the points.
+
+use crate::{
+    clock,
+    failure::{Outcome, prove},
+    memory,
+    probe::Probes,
+    report::ProbeReport,
+    softirq, switch,
+    task::sleep,
+};
+
+pub(crate) const PROBES: Probes = &[
+    ("wake.switch", wake_switch),
+    ("irq.softirq", irq_softirq),
+    ("timer.expire", timer_expire),
+    ("fault.return", fault_return),
+];
+
+/// Nanoseconds of a sleep: longer than any tick.
+const SLEEP: u64 = 12_000_000;
+
+fn wake_switch(report: &mut ProbeReport) -> Outcome {
+    switch::pipes(report)?;
+    report.forget_samples();
+    Ok(())
+}
+
+fn irq_softirq(report: &mut ProbeReport) -> Outcome {
+    softirq::timer_over_program(report)?;
+    report.forget_samples();
+    Ok(())
+}
+
+fn timer_expire(report: &mut ProbeReport) -> Outcome {
+    clock::mark_counted();
+    for _ in 0..report.executions() {
+        let begin = clock::stamp();
+        sleep(SLEEP)?;
+        let slept = clock::stamp().wrapping_sub(begin);
+        prove!(slept >= SLEEP, "a sleep of {SLEEP} took {slept}");
+    }
+    clock::mark_observed();
+    clock::mark_observed();
+    Ok(())
+}
+
+fn fault_return(report: &mut ProbeReport) -> Outcome {
+    memory::fault_anon(report)?;
+    report.forget_samples();
+    Ok(())
+}

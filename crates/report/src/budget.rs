@@ -1,0 +1,80 @@
+//! What a budget makes of a comparison, in a table.
+
+use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict};
+
+use crate::number::grouped;
+use crate::style::{QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table, clean};
+
+/// A row for each rule that is not simply kept, and how many are; empty without rules.
+pub(crate) fn budget_table(report: &BudgetReport, style: Style) -> String {
+    let within = |row: &&BudgetRow| row.outcome == BudgetOutcome::Within;
+    let kept = report.rows.iter().filter(within).count();
+    let mut table = Table::new(&[
+        ("budget", Align::Left),
+        ("event", Align::Left),
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("limit", Align::Left),
+        ("outcome", Align::Left),
+        ("reason", Align::Left),
+    ])
+    .sparing(&["base"])
+    .with_whole_remarks();
+    let others = report.rows.iter().filter(|row| !within(row));
+    let mut empty = true;
+    for row in others {
+        table.row(cells(row));
+        empty = false;
+    }
+    let table = if empty { String::new() } else { format!("\n{}\n", table.render(style)) };
+    let sum = format!("{}: {kept} of {} limits are kept", clean(&report.file), report.rows.len());
+    table + &style.paint(&style.fill(&sum, 0), QUIET) + "\n"
+}
+
+fn cells(row: &BudgetRow) -> [Cell; 7] {
+    let paint = of_verdict(match row.outcome {
+        BudgetOutcome::Within => Verdict::Same,
+        BudgetOutcome::Over | BudgetOutcome::Expired => Verdict::Higher,
+        BudgetOutcome::Accepted => Verdict::ModeAppeared,
+        BudgetOutcome::NotJudged => Verdict::Unsupported,
+    });
+    let number = |value: Option<u64>| value.map_or_else(String::new, grouped);
+    [
+        row.path.as_str().into(),
+        row.event.as_str().into(),
+        number(row.base).into(),
+        number(row.new).into(),
+        limit(row).into(),
+        Cell::painted(&row.outcome.to_string(), paint),
+        reason(row).into(),
+    ]
+}
+
+/// `max 3,800, +0.5%`; empty for what is accepted without a rule.
+fn limit(row: &BudgetRow) -> String {
+    let max = row.max.map(|max| format!("max {}", grouped(max)));
+    let increase = row.max_increase.as_ref().map(|increase| format!("+{}", clean(increase)));
+    max.into_iter().chain(increase).collect::<Vec<_>>().join(", ")
+}
+
+/// Where the rule is, why it is accepted, and until when.
+fn reason(row: &BudgetRow) -> String {
+    let place = format!("line {}", row.line);
+    let until = row.expires.as_ref().map(|day| match row.outcome {
+        BudgetOutcome::Expired => format!("accepted until {}", clean(day)),
+        _ => format!("until {}", clean(day)),
+    });
+    let parts = std::iter::once(place).chain(until).chain(row.reason.as_deref().map(clean));
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+/// The same in a line; none of a limit that is kept.
+pub(crate) fn sentence(row: &BudgetRow) -> Option<String> {
+    if row.outcome == BudgetOutcome::Within {
+        return None;
+    }
+    let (limit, reason) = (limit(row), reason(row));
+    let limit = if limit.is_empty() { limit } else { format!(" ({limit})") };
+    Some(format!("budget: {} {}{limit}, {reason}", clean(&row.event), row.outcome))
+}

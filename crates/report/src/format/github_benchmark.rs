@@ -1,0 +1,25 @@
+//! What github-action-benchmark reads as `customSmallerIsBetter`: NEW's numbers, for a history that
+//! the action keeps itself.
+
+use serde_json::{Value, json};
+
+use super::{Judged, Line};
+use crate::table::clean;
+
+/// An entry for each path that NEW has a number of.
+pub(super) fn benchmarks(judged: Judged<'_>) -> String {
+    let entries: Vec<Value> = judged.lines().filter_map(|line| entry(judged, &line)).collect();
+    format!("{:#}\n", Value::Array(entries))
+}
+
+fn entry(judged: Judged<'_>, line: &Line<'_>) -> Option<Value> {
+    let value = line.row.new.filter(|_| line.has_numbers())?;
+    let new = &judged.comparison.new;
+    let release = new.release.as_deref().unwrap_or("release unknown");
+    Some(json!({
+        "name": clean(&line.row.path),
+        "unit": line.row.unit.to_string(),
+        "value": value,
+        "extra": format!("{}, {}\n{}", clean(&new.name), clean(release), line.sentence()),
+    }))
+}

@@ -1,0 +1,186 @@
+//! A history of results: its tables here, its drawings in `history/`.
+
+mod plot;
+mod svg;
+
+use pathmeter_model::{
+    Blame, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
+};
+
+pub use self::plot::history_plot;
+pub use self::svg::history_svg;
+use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
+use crate::number::grouped;
+use crate::style::{PLAIN, QUIET, Style, of_verdict};
+use crate::table::{Align, Cell, Table};
+
+/// Digits of a commit that are shown: as many as Linux's own changelogs have.
+const COMMIT_DIGITS: usize = 12;
+/// Characters of a date that are its day.
+const DAY: usize = 10;
+
+/// A row for each result, with a column for each path; without paths, how many are ok and failed.
+pub fn history_table(history: &History, style: Style) -> String {
+    if history.paths.is_empty() {
+        return kept_table(&history.results, "", style);
+    }
+    let mut columns = vec![("#", Align::Right), ("date", Align::Left), ("commit", Align::Left)];
+    columns.push(("release", Align::Left));
+    columns.extend(history.paths.iter().map(|path| (path.path.as_str(), Align::Right)));
+    columns.push(("label", Align::Left));
+    let mut table = Table::new(&columns).sparing(&["release", "commit"]);
+    for (at, kept) in history.results.iter().enumerate() {
+        let points = history.paths.iter().map(|path| value(path.points.get(at).copied().flatten()));
+        let cells = about(kept).into_iter().chain(points);
+        table.row(cells.chain([kept.label.as_str().into()]));
+    }
+    table.render(style) + "\n" + &count(history.results.len(), "", style)
+}
+
+/// A row for each result, and how many there are, after which stands `what` became of them.
+pub fn kept_table(results: &[KeptResult], what: &str, style: Style) -> String {
+    if results.is_empty() {
+        return count(0, what, style);
+    }
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("date", Align::Left),
+        ("commit", Align::Left),
+        ("release", Align::Left),
+        ("paths ok", Align::Right),
+        ("failed", Align::Right),
+        ("label", Align::Left),
+    ])
+    .sparing(&["release", "commit"]);
+    for kept in results {
+        let failed = if kept.failed == 0 { String::new() } else { grouped(kept.failed) };
+        table.row(about(kept).into_iter().chain([
+            grouped(kept.ok).as_str().into(),
+            Cell::painted(&failed, of_verdict(Verdict::Broken)),
+            kept.label.as_str().into(),
+        ]));
+    }
+    table.render(style) + "\n" + &count(results.len(), what, style)
+}
+
+/// The first result of each step of a path, with the values before and after.
+pub fn blame_table(blame: &Blame, style: Style) -> String {
+    let heading = fact("path", &blame.path, PLAIN, style) + &began(blame, style);
+    let compared = || blame.steps.iter().filter_map(|step| step.comparison.as_ref());
+    let marked = compared().any(PathComparison::is_many_valued);
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("date", Align::Left),
+        ("commit", Align::Left),
+        ("release", Align::Left),
+        ("before", Align::Right),
+        ("after", Align::Right),
+        ("difference", Align::Right),
+        ("percent", Align::Right),
+        ("verdict", Align::Left),
+        ("label; other events, reason", Align::Left),
+    ])
+    .sparing(&["release", "percent", "commit"])
+    .with_whole_remarks();
+    for step in &blame.steps {
+        table.row(step_row(step, marked));
+    }
+    let steps = if blame.steps.is_empty() {
+        String::new()
+    } else {
+        let all: Vec<PathComparison> = compared().cloned().collect();
+        table.render(style) + "\n" + &legend(&all, false, marked, style)
+    };
+    let found = plural(blame.steps.len(), "step");
+    let sum = format!("{found} in {}\n", plural(usize_of(blame.results), "result"));
+    [heading, "\n".to_owned(), steps, sum].concat()
+}
+
+/// `in #1, 2026-01-31: 3,300 instructions`.
+fn began(blame: &Blame, style: Style) -> String {
+    let Some(first) = &blame.first else { return String::new() };
+    let unit = match (first.point.status, first.point.unit) {
+        (Status::Ok, Unit::Check) | (Status::Unsupported | Status::Failed, _) => String::new(),
+        (Status::Ok, unit) => format!(" {unit}"),
+    };
+    let value = text(Some(first.point)).trim_end().to_owned();
+    let kept = &first.result;
+    let text = format!("{value}{unit} in #{}, {}, {}", kept.number, day(kept), kept.label);
+    fact("from", &text, PLAIN, style)
+}
+
+fn step_row(step: &Step, marked: bool) -> Vec<Cell> {
+    let mut cells: Vec<Cell> = about(&step.result).into();
+    let label = &step.result.label;
+    let Some(comparison) = &step.comparison else {
+        cells.extend([(); 4].map(|()| "".into()));
+        cells.push(Cell::painted("not compared", of_verdict(Verdict::ModeAppeared)));
+        let differences: Vec<String> = step
+            .configuration_differences
+            .iter()
+            .map(|it| format!("{} {:?} → {:?}", it.field, shortened(&it.base), shortened(&it.new)))
+            .collect();
+        let reason = format!("measured differently than #{}", step.against.number);
+        cells.push(format!("{label}; {reason}: {}", differences.join(", ")).as_str().into());
+        return cells;
+    };
+    let [_, before, after, difference, percent, _, verdict, remark] =
+        row(comparison, marked, false, Placement::Hidden);
+    let remark = match remark.text() {
+        "" => label.clone(),
+        more => format!("{label}; {more}"),
+    };
+    cells.extend([before, after, difference, percent, verdict, remark.as_str().into()]);
+    cells
+}
+
+/// Number, day, commit and release.
+fn about(kept: &KeptResult) -> [Cell; 4] {
+    let commit: String = kept.commit.iter().flat_map(|it| it.chars()).take(COMMIT_DIGITS).collect();
+    [
+        kept.number.to_string().as_str().into(),
+        day(kept).as_str().into(),
+        commit.as_str().into(),
+        kept.release.as_deref().unwrap_or_default().into(),
+    ]
+}
+
+fn day(kept: &KeptResult) -> String {
+    kept.date.chars().take(DAY).collect()
+}
+
+fn value(point: Option<Point>) -> Cell {
+    let paint = match point.map(|point| point.status) {
+        Some(Status::Failed) => of_verdict(Verdict::Broken),
+        Some(Status::Unsupported) => QUIET,
+        Some(Status::Ok) | None => PLAIN,
+    };
+    Cell::painted(&text(point), paint)
+}
+
+/// What a result has of a path: its value, marked if it is one of several, or its status.
+fn text(point: Option<Point>) -> String {
+    let Some(point) = point else { return String::new() };
+    match (point.status, point.value) {
+        (Status::Ok, Some(value)) => {
+            let marker = if point.low == point.high { ONE_VALUE } else { MANY_VALUES };
+            format!("{}{marker}", grouped(value))
+        }
+        (Status::Ok, None) => format!("passed{ONE_VALUE}"),
+        (status, _) => format!("{status}{ONE_VALUE}"),
+    }
+}
+
+fn count(results: usize, what: &str, style: Style) -> String {
+    let text = format!("{} {what}", plural(results, "result"));
+    style.fill(text.trim_end(), 0) + "\n"
+}
+
+fn plural(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count as u64))
+}
+
+fn usize_of(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

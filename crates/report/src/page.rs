@@ -1,0 +1,230 @@
+//! Documents as one page of HTML that opens offline: no request leaves it.
+//!
+//! Contract: everything that came from a guest or a document is escaped ([`html`]), and the page's
+//! own policy (Content-Security-Policy) admits its one script and its one style sheet by their
+//! hashes and nothing else, so that markup which came in all the same could neither run nor load
+//! anything. All numbers are there without the script; with it tables sort and filter, details
+//! open, the heat map shows any kernel's differences, and call trees are drawn.
+
+mod changes;
+mod data;
+mod experiment;
+mod fingerprint;
+mod headline;
+mod history;
+mod html;
+mod severity;
+mod single;
+mod window;
+
+use pathmeter_experiment::ExperimentReport;
+use pathmeter_model::{Comparison, Measurement};
+use pathmeter_trace::{Explain, SubjectWindow};
+use sha2::{Digest, Sha256};
+
+use data::Data;
+use html::Html;
+
+const TEMPLATE: &str = include_str!("page/template.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = include_str!("page/page.js");
+
+/// Most results that one heat map compares: all pairs are on the page.
+pub const MOST_RESULTS: usize = 40;
+
+/// A part of a page, in the order that it is shown.
+#[derive(Debug, Clone)]
+pub enum PageSection {
+    /// One subject.
+    Result {
+        /// What was measured.
+        result: Box<Measurement>,
+        /// A window of each path that was recorded; each of one window.
+        windows: Vec<Explain>,
+    },
+    /// Two subjects.
+    Comparison {
+        /// All paths.
+        comparison: Box<Comparison>,
+        /// Differences of those that were recorded.
+        explanations: Vec<Explain>,
+        /// The results that were compared, if they are at hand.
+        results: Vec<Measurement>,
+    },
+    /// Three subjects or more, in the order of the map; at most [`MOST_RESULTS`].
+    History {
+        /// What was measured.
+        results: Vec<Measurement>,
+        /// For each result what was recorded of it; empty if nothing was.
+        windows: Vec<Vec<SubjectWindow>>,
+        /// In what else than the kernel they differ, a line each.
+        across: Vec<String>,
+    },
+    /// A recorded window or difference by itself.
+    Explanation(Box<Explain>),
+    /// An experiment, judged.
+    Experiment(Box<ExperimentReport>),
+}
+
+/// The page of these sections, which begins with the first one's headline. `notes` is what the
+/// reader must know besides, a line each.
+///
+/// # Errors
+/// The page's data can't be written as JSON, which no data of these types should cause.
+pub fn report_page(
+    sections: &[PageSection],
+    notes: &[String],
+) -> Result<String, serde_json::Error> {
+    let mut data = Data::default();
+    let mut body = Html::default();
+    let mut headlines = Vec::new();
+    for (number, section) in sections.iter().enumerate() {
+        let (headline, part) = section.drawn(number, &mut data);
+        body.raw("<section class=\"part\">");
+        if number > 0 {
+            body.raw("<h2>").text(&headline).raw("</h2>");
+        }
+        body.add(&part).raw("</section>");
+        headlines.push(headline);
+    }
+    let first = headlines.into_iter().next().unwrap_or_else(|| "There is nothing to show.".into());
+    let mut json = Html::default();
+    json.json(&data)?;
+    let parts = [
+        ("script-hash", hash(SCRIPT)),
+        ("style-hash", hash(STYLE)),
+        ("title", escaped(&format!("{first} – pathmeter"))),
+        ("style", STYLE.to_owned()),
+        ("script", SCRIPT.to_owned()),
+        ("headline", escaped(&first)),
+        ("notes", noted(notes)),
+        ("body", body.into_string()),
+        ("data", json.into_string()),
+    ];
+    Ok(filled(&parts))
+}
+
+impl PageSection {
+    /// Its headline and what stands below it.
+    fn drawn(&self, number: usize, data: &mut Data) -> (String, Html) {
+        let mut html = Html::default();
+        let headline = match self {
+            Self::Result { result, windows } => {
+                html.add(&single::section(result, windows, number, data));
+                html.add(&folded(&fingerprint::of_results(&[&**result])));
+                single::headline(result)
+            }
+            Self::Comparison { comparison, explanations, results } => {
+                html.add(&changes::section(comparison, explanations, number, data));
+                html.add(&folded(&match &results[..] {
+                    [] => fingerprint::of_comparison(comparison),
+                    results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
+                }));
+                headline::comparison(comparison, explanations)
+            }
+            Self::History { results, windows, across } => {
+                let compared = history::Compared::new(history::Results { results, windows });
+                html.add(&compared.section(across.clone(), data));
+                let results: Vec<&Measurement> = results.iter().collect();
+                html.add(&folded(&fingerprint::of_results(&results)));
+                compared.headline()
+            }
+            Self::Explanation(explain) => {
+                html.add(&window::explanation(explain, data));
+                headline::explanation(explain)
+            }
+            Self::Experiment(report) => {
+                html.add(&experiment::section(report));
+                experiment::headline(report)
+            }
+        };
+        (headline, html)
+    }
+}
+
+/// The fingerprint, to be opened.
+fn folded(fingerprint: &Html) -> Html {
+    let mut html = Html::default();
+    html.raw(
+        "<details class=\"fingerprints\"><summary>Configuration fingerprint: everything that ",
+    );
+    html.raw("these results depend on</summary>").add(fingerprint).raw("</details>");
+    html
+}
+
+fn noted(notes: &[String]) -> String {
+    let mut html = Html::default();
+    if !notes.is_empty() {
+        html.raw("<ul class=\"warning\">");
+        for note in notes {
+            html.raw("<li>").text(note).raw("</li>");
+        }
+        html.raw("</ul>");
+    }
+    html.into_string()
+}
+
+fn escaped(text: &str) -> String {
+    let mut html = Html::default();
+    html.text(text);
+    html.into_string()
+}
+
+/// The template with these parts in their places. One pass: what a part holds is not looked at.
+fn filled(parts: &[(&str, String)]) -> String {
+    let mut page = String::new();
+    let mut rest = TEMPLATE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (name, after) = after.split_once("}}").unwrap_or((after, ""));
+        page.push_str(before);
+        page.extend(parts.iter().find(|(part, _)| *part == name).map(|(_, text)| text.as_str()));
+        rest = after;
+    }
+    page.push_str(rest);
+    page
+}
+
+/// The hash by which a policy admits a script or a style sheet (W3C CSP 3, 2.3.1).
+fn hash(text: &str) -> String {
+    format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
+}
+
+/// RFC 4648, 4.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for digit in 0..4 {
+            let place = (bits >> (18 - 6 * digit)) & 63;
+            text.push(if digit <= chunk.len() { char::from(DIGITS[place as usize]) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let texts =
+            ["", "f", "fo", "foo", "foob", "fooba", "foobar"].map(|it| base64(it.as_bytes()));
+        let expected = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn what_fills_a_place_is_not_filled_again() {
+        let page = filled(&[("title", "{{body}}".into()), ("body", "<i>".into())]);
+        assert!(page.contains("<title>{{body}}</title>") && page.contains("<main>\n<i></main>"));
+    }
+
+    #[test]
+    fn neither_script_nor_style_ends_its_element() {
+        assert!(!SCRIPT.contains("</script") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains("</"));
+    }
+}

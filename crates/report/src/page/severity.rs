@@ -1,0 +1,66 @@
+//! Which change comes first, and how strongly it is coloured.
+
+use std::cmp::Reverse;
+
+use pathmeter_model::{PathComparison, Verdict};
+
+/// Percent from which a change has the second, third and fourth shade.
+const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
+
+/// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
+pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
+    let mut sorted: Vec<&PathComparison> = paths.iter().collect();
+    sorted.sort_by_key(|path| (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path))));
+    sorted
+}
+
+/// The place of a verdict, the worst 0.
+pub(super) fn rank(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Broken => 0,
+        Verdict::Higher => 1,
+        Verdict::ModeAppeared => 2,
+        Verdict::EventsDiffer => 3,
+        Verdict::Lower => 4,
+        Verdict::Same => 5,
+        Verdict::Unsupported => 6,
+    }
+}
+
+/// How much it differs, in millionths of base: integers sort.
+fn millionths(path: &PathComparison) -> u64 {
+    let (Some(base), Some(difference)) = (path.base, path.difference) else { return 0 };
+    let millionths = u128::from(difference.unsigned_abs()) * 1_000_000 / u128::from(base.max(1));
+    u64::try_from(millionths).unwrap_or(u64::MAX)
+}
+
+fn size(path: &PathComparison) -> u64 {
+    path.difference.map_or(0, i64::unsigned_abs)
+}
+
+/// The class that colours a change of so many percent.
+pub(super) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
+    let strength =
+        percent.map_or(0, |percent| SHADES.iter().filter(|it| percent.abs() >= **it).count());
+    match verdict {
+        Verdict::Same => "",
+        Verdict::Unsupported => "none",
+        Verdict::Broken => "broken",
+        Verdict::EventsDiffer => "events",
+        Verdict::Higher | Verdict::ModeAppeared => ["up1", "up2", "up3", "up4"][strength],
+        Verdict::Lower => ["down1", "down2", "down3", "down4"][strength],
+    }
+}
+
+/// A verdict in words for the page.
+pub(super) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "same",
+        Verdict::Lower => "lower",
+        Verdict::Higher => "higher",
+        Verdict::ModeAppeared => "mode-appeared",
+        Verdict::EventsDiffer => "events-differ",
+        Verdict::Unsupported => "unsupported",
+        Verdict::Broken => "broken",
+    }
+}

@@ -1,0 +1,139 @@
+//! One subject: every path with its value, events and checks.
+
+use std::cmp::Reverse;
+
+use pathmeter_model::{Measurement, PathEvents, PathResult, Status, ValueCount};
+use pathmeter_trace::{Event, Explain, Role};
+
+use super::changes::{filter, id, opener, sortable};
+use super::data::Data;
+use super::headline::counted;
+use super::html::Html;
+use super::window::{explanation, places_of_window};
+use crate::comparison::MANY_VALUES;
+use crate::number::{at_least, grouped, share};
+
+/// Most values that a table has.
+const MOST_VALUES: usize = 20;
+
+const HEADINGS: [(&str, &str); 5] = [
+    ("path", "text"),
+    ("value", "number"),
+    ("most in", "text"),
+    ("events with a cost", "text"),
+    ("checks", "text"),
+];
+
+/// `43 paths of NAME: the most expensive is X, 21,000 instructions`.
+pub(super) fn headline(result: &Measurement) -> String {
+    let count = |status| result.paths.iter().filter(|path| path.status == status).count();
+    let (failed, unsupported) = (count(Status::Failed), count(Status::Unsupported));
+    let name = result.configuration.release.as_ref().unwrap_or(&result.subject.name);
+    let mut text = format!("{} measured on {name}", counted(count(Status::Ok)));
+    let rest = [(failed, "failed"), (unsupported, "unsupported")];
+    for (number, word) in rest.into_iter().filter(|(number, _)| *number > 0) {
+        text.extend([", ", &number.to_string(), " ", word]);
+    }
+    text + "."
+}
+
+/// The section's body. `number` is its place on the page.
+pub(super) fn section(
+    result: &Measurement,
+    windows: &[Explain],
+    number: usize,
+    data: &mut Data,
+) -> Html {
+    let mut html = Html::default();
+    for note in &result.notes {
+        html.raw("<p class=\"warning\">").text(note).raw("</p>");
+    }
+    html.raw("<div class=\"tablebox\">").add(&filter());
+    html.raw("<table class=\"paths one sortable\"><caption class=\"sr\">All paths</caption>");
+    html.add(&sortable(&HEADINGS));
+    for (row, path) in result.paths.iter().enumerate() {
+        let explain = windows.iter().find(|explain| explain.path == path.path);
+        html.add(&rows(path, explain, (number, row), data));
+    }
+    html.raw("</table></div>");
+    html
+}
+
+fn rows(
+    path: &PathResult,
+    explain: Option<&Explain>,
+    place: (usize, usize),
+    data: &mut Data,
+) -> Html {
+    let details = details(path, explain, data);
+    let mut html = Html::default();
+    html.raw("<tbody><tr>").add(&opener(&path.path, details.is_some(), place));
+    let value = path.estimate.as_ref().map_or(0, |estimate| estimate.value);
+    html.raw("<td class=\"n\" data-label=\"value\" data-value=\"").number(value).raw("\">");
+    html.text(&shown_value(path)).raw("</td><td class=\"where\" data-label=\"most in\">");
+    html.text(&explain.map(|it| places_of_window(&it.base.window)).unwrap_or_default());
+    html.raw("</td><td class=\"events\" data-label=\"events\">");
+    html.text(&path.events.as_ref().map(costs).unwrap_or_default());
+    html.raw("</td><td data-label=\"checks\">").text(&checks(path)).raw("</td></tr>");
+    if let Some(details) = details {
+        html.raw("<tr class=\"detail\" id=\"").add(&id(place)).raw("\"><td colspan=\"5\">");
+        html.add(&details).raw("</td></tr>");
+    }
+    html.raw("</tbody>");
+    html
+}
+
+/// The value that most samples have; or why there is none.
+fn shown_value(path: &PathResult) -> String {
+    match &path.estimate {
+        Some(estimate) => {
+            let sign =
+                if estimate.typical.len() > 1 { MANY_VALUES.to_string() } else { String::new() };
+            sign + &at_least(estimate.value, path.is_lower_bound(estimate.value))
+        }
+        None => path.status.to_string(),
+    }
+}
+
+/// `lfence 2, data-lines 31`: events that cost by themselves, in most samples.
+fn costs(events: &PathEvents) -> String {
+    let costly = Event::all().filter(|event| matches!(event.role(), Role::Cost | Role::Footprint));
+    let numbers = costly.map(|event| (event, events.typical(event)));
+    let texts = numbers.filter(|(_, number)| *number > 0);
+    let texts = texts.map(|(event, number)| format!("{event} {}", grouped(number)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn checks(path: &PathResult) -> String {
+    let checks = path.checks.iter().map(|check| format!("{}: {}", check.name, check.value));
+    path.reason.iter().cloned().chain(checks).collect::<Vec<_>>().join("; ")
+}
+
+fn details(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Option<Html> {
+    let mut html = Html::default();
+    if let Some(explain) = explain {
+        html.add(&explanation(explain, data));
+    }
+    if let Some(estimate) = path.estimate.as_ref().filter(|estimate| estimate.values.len() > 1) {
+        html.raw("<div class=\"scroll\"><table class=\"small\">");
+        html.raw("<caption>Exact values, the most frequent first</caption>");
+        html.headings(&["#value", "#samples", "#share"]).raw("<tbody>");
+        let mut values: Vec<&ValueCount> = estimate.values.iter().collect();
+        values.sort_by_key(|value| Reverse(value.count));
+        for value in values.iter().take(MOST_VALUES) {
+            html.raw("<tr>").figure(&grouped(value.value)).figure(&grouped(value.count));
+            html.figure(&share(value.count, path.samples.len() as u64)).raw("</tr>");
+        }
+        html.raw("</tbody></table></div>");
+    }
+    if let Some(events) = &path.events {
+        html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events in most samples");
+        html.raw("</caption>").headings(&["event", "#number"]).raw("<tbody>");
+        for event in Event::all().filter(|event| events.typical(*event) > 0) {
+            html.raw("<tr><th scope=\"row\">").text(event.word()).raw("</th>");
+            html.figure(&grouped(events.typical(event))).raw("</tr>");
+        }
+        html.raw("</tbody></table></div>");
+    }
+    (!html.as_str().is_empty()).then_some(html)
+}

@@ -1,0 +1,138 @@
+//! The table of a kernel's settings: a row a setting that changes something, the others in a line
+//! each kind.
+
+use pathmeter_model::{
+    Configuration, SettingOutcome, SettingRow, SettingsResult, SettingsSet, Subject,
+};
+
+use crate::measurement::footer;
+use crate::number::{percent, signed};
+use crate::style::Style;
+use crate::table::{Align, Table, clean};
+
+/// Sums that are shown: of the paths that change most.
+const SUMS: usize = 3;
+
+/// The tables of all sets, and what was measured on which machine.
+pub fn settings_table(result: &SettingsResult, style: Style) -> String {
+    let sets: String = result.sets.iter().map(|set| of_set(set, style) + "\n").collect();
+    sets + &legend(result, style) + &machine(result, style)
+}
+
+fn of_set(set: &SettingsSet, style: Style) -> String {
+    let mut table = Table::new(&[
+        ("setting", Align::Left),
+        ("paths", Align::Right),
+        ("largest change", Align::Left),
+        ("difference", Align::Right),
+        ("percent", Align::Right),
+        ("median", Align::Right),
+        ("function", Align::Left),
+        ("slow instructions", Align::Left),
+    ])
+    .sparing(&["median"])
+    .with_whole_remarks();
+    let changed = set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed);
+    for row in changed.clone() {
+        let largest = row.changed.first();
+        table.row([
+            row.setting.as_str().into(),
+            format!("{} of {}", row.changed.len(), row.compared).into(),
+            largest.map_or("", |change| &change.path).into(),
+            largest.map_or_else(String::new, |change| signed(change.difference)).into(),
+            largest.map_or_else(String::new, |change| percent(change.percent)).into(),
+            row.median_percent.map_or_else(String::new, percent).into(),
+            function(row).into(),
+            events(row).into(),
+        ]);
+    }
+    let table = if changed.clone().next().is_none() { String::new() } else { table.render(style) };
+    format!(
+        "{}: {}\n\n{table}{}{}",
+        clean(&set.name),
+        clean(&set.title),
+        folded(set, style),
+        sums(set, style)
+    )
+}
+
+fn function(row: &SettingRow) -> String {
+    row.function
+        .as_ref()
+        .map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
+}
+
+/// `verw -1 (23), mov-cr3 -2 (24)`: in most paths so many, in how many paths.
+fn events(row: &SettingRow) -> String {
+    let event = |it: &pathmeter_model::EventSpread| {
+        format!("{} {} ({})", it.event, signed(it.difference), it.paths)
+    };
+    row.events.iter().map(event).collect::<Vec<_>>().join(", ")
+}
+
+/// The settings without numbers, by what became of them.
+fn folded(set: &SettingsSet, style: Style) -> String {
+    let kinds = [
+        (SettingOutcome::NoEffect, "no effect here"),
+        (SettingOutcome::Unknown, "not known to this kernel"),
+        (SettingOutcome::Unseen, "this guest can't show"),
+        (SettingOutcome::Refused, "refused by this kernel"),
+        (SettingOutcome::Failed, "not measured"),
+    ];
+    let line = |(outcome, heading): (SettingOutcome, &str)| {
+        let rows = set.rows.iter().filter(|row| row.outcome == outcome);
+        let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
+        let text = format!("{heading}: {}", named.join(", "));
+        if named.is_empty() { String::new() } else { style.fill(&clean(&text), 2) + "\n" }
+    };
+    let lines: String = kinds.into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
+    let reasoned = matches!(
+        outcome,
+        SettingOutcome::Unseen | SettingOutcome::Refused | SettingOutcome::Failed
+    );
+    match (&row.reason, reasoned) {
+        (Some(reason), true) => format!("{} ({reason})", row.setting),
+        _ => row.setting.clone(),
+    }
+}
+
+/// What the parts come to, against the setting that stands for all.
+fn sums(set: &SettingsSet, style: Style) -> String {
+    let Some(all) = set.rows.iter().find(|row| row.all) else { return String::new() };
+    let line = |sum: &pathmeter_model::PathSum| {
+        let text = format!(
+            "{}: the parts come to {}, {} to {}; left over {}",
+            sum.path,
+            signed(sum.parts),
+            all.setting,
+            signed(sum.all),
+            signed(sum.left_over)
+        );
+        style.fill(&clean(&text), 2) + "\n"
+    };
+    let lines: String = set.sums.iter().take(SUMS).map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+fn legend(result: &SettingsResult, style: Style) -> String {
+    let text = match result.layout.values().max() {
+        None => "differences are instructions against the default".to_owned(),
+        Some(most) => format!(
+            "differences are instructions against the default; in {} paths, up to {most} that a \
+             setting without meaning also makes are left out",
+            result.layout.len()
+        ),
+    };
+    let more = "slow instructions: by how much they differ in most paths, in how many paths";
+    style.fill(&text, 0) + "\n" + &style.fill(more, 0) + "\n"
+}
+
+fn machine(result: &SettingsResult, style: Style) -> String {
+    let subject = Subject::kernel_image(&result.base.name);
+    let configuration: &Configuration = &result.configuration;
+    footer(&subject, configuration, &[], style)
+}

@@ -1,0 +1,170 @@
+//! What an HTML parser makes of the page.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use html5ever::tendril::TendrilSink;
+use html5ever::{ParseOpts, parse_document};
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+
+use crate::scene::{HOSTILE, comparison, everything, experiment, history, page, single};
+
+/// An element: its name, its attributes and its text.
+struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    text: String,
+}
+
+impl Element {
+    fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn parsed(page: &str) -> (RcDom, Vec<String>) {
+    let dom = parse_document(RcDom::default(), ParseOpts::default()).one(page);
+    let errors = dom.errors.borrow().iter().map(ToString::to_string).collect();
+    (dom, errors)
+}
+
+fn elements(page: &str) -> Vec<Element> {
+    let mut found = Vec::new();
+    walk(&parsed(page).0.document, &mut found);
+    found
+}
+
+fn walk(node: &Handle, found: &mut Vec<Element>) {
+    if let NodeData::Element { name, attrs, .. } = &node.data {
+        let attribute =
+            |it: &html5ever::Attribute| (it.name.local.to_string(), it.value.to_string());
+        let attributes = attrs.borrow().iter().map(attribute).collect();
+        found.push(Element { name: name.local.to_string(), attributes, text: text_of(node) });
+    }
+    node.children.borrow().iter().for_each(|child| walk(child, found));
+}
+
+fn text_of(node: &Handle) -> String {
+    match &node.data {
+        NodeData::Text { contents } => contents.borrow().to_string(),
+        _ => node.children.borrow().iter().map(text_of).collect(),
+    }
+}
+
+fn texts(page: &str, name: &str) -> Vec<String> {
+    elements(page).into_iter().filter(|it| it.name == name).map(|it| it.text).collect()
+}
+
+#[test]
+fn the_page_is_well_formed() {
+    let sections = everything();
+    assert_eq!(parsed(&page(&sections)).1, [""; 0]);
+    for section in sections {
+        assert_eq!(parsed(&page(&[section])).1, [""; 0]);
+    }
+    assert_ne!(parsed("<p></b>").1, [""; 0], "the parser tells what is wrong");
+}
+
+#[test]
+fn nothing_that_came_from_outside_is_markup() {
+    let page = page(&everything());
+    let elements = elements(&page);
+    let scripts: Vec<&Element> = elements.iter().filter(|it| it.name == "script").collect();
+    assert_eq!(scripts.len(), 2, "the page's own, and its data");
+    assert!(scripts[0].text.starts_with("// Makes the page"));
+    assert!(serde_json::from_str::<serde_json::Value>(&scripts[1].text).is_ok());
+    for element in &elements {
+        assert!(!["img", "link", "iframe", "object", "embed", "base"].contains(&&*element.name));
+        for (name, value) in &element.attributes {
+            assert!(!name.starts_with("on") && name != "style" && name != "src" && name != "href");
+            assert!(
+                !value.contains("window.hit")
+                    || value == HOSTILE
+                    || name == "aria-label"
+                    || name == "title",
+                "{name}={value}"
+            );
+        }
+    }
+    assert!(texts(&page, "td").iter().any(|text| text.contains(HOSTILE)), "it is there, as text");
+}
+
+#[test]
+fn the_policy_admits_the_pages_own_script_and_style_and_nothing_else() {
+    let page = page(&everything());
+    let policy = elements(&page)
+        .into_iter()
+        .find(|it| it.attribute("http-equiv") == Some("Content-Security-Policy"));
+    let policy = policy.unwrap().attribute("content").unwrap().to_owned();
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+}
+
+#[test]
+fn names_of_elements_are_unique_and_those_that_are_referred_to_exist() {
+    let page = page(&everything());
+    let elements = elements(&page);
+    let mut ids: Vec<&str> = elements.iter().filter_map(|it| it.attribute("id")).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all);
+    let referred = elements.iter().filter_map(|it| it.attribute("aria-controls"));
+    let referred: Vec<&str> = referred.collect();
+    assert!(referred.len() == 3 && referred.iter().all(|id| ids.contains(id)));
+}
+
+#[test]
+fn the_headline_names_what_changed_most_and_in_which_function() {
+    let headline = |section| texts(&page(&[section]), "h1")[0].clone();
+    assert_eq!(
+        headline(comparison()),
+        "1 of 5 paths cost more: switch.yield +34 instructions (+1.13 %), in finish_task_switch."
+    );
+    assert_eq!(
+        headline(history()),
+        "From 5.10 to 6.12, 1 of 3 paths cost more and 0 less. Largest step, from 5.10 to 6.1: \
+         switch.yield +500 instructions (+20.00 %), in finish_task_switch."
+    );
+    assert_eq!(headline(single()), "4 paths measured on 6.1.0, 1 unsupported.");
+    assert!(headline(experiment()).starts_with("ioperm-2004: "));
+}
+
+#[test]
+fn the_worst_change_comes_first_and_its_function_beside_it() {
+    let page = page(&[comparison()]);
+    let rows: Vec<String> =
+        texts(&page, "tr").into_iter().filter(|row| row.starts_with(char::is_lowercase)).collect();
+    let paths =
+        rows.iter().filter(|row| row.contains('.')).map(|row| row.split('~').next().unwrap());
+    let first: Vec<&str> = paths.take(1).collect();
+    assert!(
+        first[0].starts_with("switch.yield3,0003,034+34+1.13 %finish_task_switch +34"),
+        "{first:?}"
+    );
+}
+
+#[test]
+fn the_fingerprint_is_there_in_full() {
+    let page = page(&[comparison()]);
+    let all = texts(&page, "details").concat();
+    for field in ["command_line", "cpu", "machine", "agent_sha256", "initramfs_sha256", "runs"] {
+        assert!(all.contains(field), "{field}");
+    }
+    assert!(all.contains(&"b1".repeat(32)) && all.contains("6.12.0"));
+}
+
+#[test]
+fn what_was_measured_differently_is_marked() {
+    let page = page(&[history()]);
+    assert!(page.contains("<b>Measured differently.</b>"));
+    assert!(!crate::scene::page(&[comparison()]).contains("Measured differently"));
+}
+
+#[test]
+fn the_same_documents_give_the_same_bytes() {
+    assert_eq!(page(&everything()), page(&everything()));
+}
+
+#[test]
+fn without_a_section_there_is_a_page() {
+    assert_eq!(texts(&page(&[]), "h1"), ["There is nothing to show."]);
+}

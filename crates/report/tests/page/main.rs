@@ -1,0 +1,8 @@
+//! The page as a document, and in a browser.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod browser;
+mod document;
+mod scene;

@@ -1,0 +1,397 @@
+//! The condition that a kernel is measured under: words of its command line, sysctls, a filter of
+//! system calls. As a user writes it, as the agent reads it, and what the kernel made of it.
+
+use std::fmt;
+
+use pathmeter_wire::condition::{self, FILTER_INSTRUCTION, MAX_CONDITION, MAX_FILTER, SettingKind};
+use pathmeter_wire::message::UnmetCause;
+
+use crate::console::Tail;
+use crate::entry::sha256;
+
+/// Longest words of a condition for the command line together, in bytes.
+const MAX_WORDS: usize = 1024;
+/// Digits of a filter's hash that stand for it.
+const HASH_DIGITS: usize = 12;
+
+/// Parameters that are the guest's own: another value of theirs keeps it from being measured.
+const OWN_WORDS: [&str; 10] = [
+    "console",
+    "init",
+    "initrd",
+    "maxcpus",
+    "nolapic_timer",
+    "nr_cpus",
+    "panic",
+    "quiet",
+    "rdinit",
+    "reboot",
+];
+
+/// What a kernel is measured under, beside its machine; the default is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Condition(Vec<Setting>);
+
+/// One setting of a condition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// A word of the kernel's command line.
+    Boot(String),
+    /// A sysctl.
+    Sysctl {
+        /// Its name, as sysctl(8) takes it.
+        name: String,
+        /// Its value.
+        value: String,
+    },
+    /// A filter that each system call of what is measured passes through.
+    Seccomp {
+        /// As the user named it.
+        name: String,
+        /// The program, as the kernel takes it.
+        program: Vec<u8>,
+    },
+}
+
+/// Why a text is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// A setting is of no known kind.
+    #[error(
+        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE or seccomp:FILE; several are separated by \
+         spaces, and `default` is none"
+    )]
+    Unknown(String),
+    /// It has characters that no setting has.
+    #[error("{0:?}: a setting has no control characters")]
+    Character(String),
+    /// The parameter is the guest's own.
+    #[error("{0}: this parameter is the guest's own, without which it can't be measured")]
+    Own(String),
+    /// A sysctl's name leads out of the folder of sysctls, or names none.
+    #[error("{0}: a sysctl is written sysctl:NAME=VALUE, such as sysctl:vm.swappiness=10")]
+    Sysctl(String),
+    /// The same thing is set twice.
+    #[error("{0} and {1} set the same")]
+    Twice(String, String),
+    /// It is longer than a guest takes.
+    #[error("the condition is longer than a guest takes")]
+    Long,
+    /// The filter's program is not one that a kernel takes.
+    #[error("{0}: a filter has 1 to {MAX_FILTER} instructions")]
+    Filter(String),
+    /// The file of a filter can't be used.
+    #[error("{0}")]
+    Profile(String),
+}
+
+impl Condition {
+    /// Reads a condition; `filter` makes the program of a filter of the name that the user gave.
+    ///
+    /// # Errors
+    /// What is no setting, or contradicts another one.
+    pub fn parse(
+        text: &str,
+        filter: impl Fn(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<Self, ConditionError> {
+        if text.trim() == "default" {
+            return Ok(Self::default());
+        }
+        let words = text.split_whitespace();
+        let settings = words.map(|word| Setting::parse(word, &filter));
+        Self::of(settings.collect::<Result<_, _>>()?)
+    }
+
+    /// A condition of these settings.
+    fn of(settings: Vec<Setting>) -> Result<Self, ConditionError> {
+        for (number, setting) in settings.iter().enumerate() {
+            if let Some(other) = settings[..number].iter().find(|other| other.sets_same(setting)) {
+                return Err(ConditionError::Twice(other.to_string(), setting.to_string()));
+            }
+        }
+        let condition = Self(settings);
+        if condition.words().len() > MAX_WORDS || condition.file().len() > MAX_CONDITION {
+            return Err(ConditionError::Long);
+        }
+        Ok(condition)
+    }
+
+    /// This one and another one together.
+    ///
+    /// # Errors
+    /// Both set the same, or together they are longer than a guest takes.
+    pub fn and(&self, other: &Self) -> Result<Self, ConditionError> {
+        Self::of([&self.0[..], &other.0[..]].concat())
+    }
+
+    /// Its settings, in the order in which they are made.
+    pub fn settings(&self) -> &[Setting] {
+        &self.0
+    }
+
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What two results must have in common to have been measured under the same condition: a
+    /// filter by its program's hash. Empty for the default.
+    pub fn fingerprint(&self) -> String {
+        let of = |setting: &Setting| match setting {
+            Setting::Seccomp { program, .. } => {
+                format!("seccomp:{}", &sha256(program)[..HASH_DIGITS])
+            }
+            setting => setting.to_string(),
+        };
+        self.0.iter().map(of).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Its words for the kernel's command line.
+    pub(crate) fn words(&self) -> String {
+        let word = |setting: &Setting| match setting {
+            Setting::Boot(word) => Some(word.clone()),
+            _ => None,
+        };
+        self.0.iter().filter_map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The file by which the agent knows it.
+    pub(crate) fn file(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        condition::write(self.0.iter().map(Setting::as_read), |piece| text.extend(piece));
+        text
+    }
+
+    /// The program of its filter.
+    pub(crate) fn filter(&self) -> Option<&[u8]> {
+        self.0.iter().find_map(|setting| match setting {
+            Setting::Seccomp { program, .. } => Some(program.as_slice()),
+            _ => None,
+        })
+    }
+
+    /// What the kernel printed about a word whose value it does not take, with the word.
+    pub(crate) fn complaint(&self, printed: &Tail) -> Option<(&Setting, String)> {
+        self.0.iter().find_map(|setting| {
+            let Setting::Boot(word) = setting else { return None };
+            let (_, value) = word.split_once('=')?;
+            printed.line(|line| complains(line, value)).map(|line| (setting, line))
+        })
+    }
+}
+
+/// Whether a line of Linux's is about a value that it does not take, and about this one
+/// (`arch/x86/kernel/cpu/bugs.c`, `kernel/cpu.c`, `kernel/params.c`). It goes on without the value.
+fn complains(line: &str, value: &str) -> bool {
+    let complaints = [
+        "unknown option (",
+        "Ignoring unknown ",
+        "Unsupported mitigations=",
+        "invalid for parameter",
+    ];
+    let ends = |c: char| c.is_whitespace() || "()`'\",=".contains(c);
+    let is_about = || line.split(ends).any(|word| word.trim_end_matches('.') == value);
+    complaints.iter().any(|words| line.contains(words)) && is_about()
+}
+
+impl fmt::Display for Condition {
+    /// As the user wrote it, with one space between settings.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_default() {
+            return f.write_str("default");
+        }
+        for (number, setting) in self.0.iter().enumerate() {
+            write!(f, "{}{setting}", if number > 0 { " " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Setting {
+    fn parse(
+        word: &str,
+        filter: &impl Fn(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<Self, ConditionError> {
+        let kinds = SettingKind::ALL.into_iter();
+        let found = word.split_once(':').and_then(|(name, rest)| {
+            kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
+        });
+        let (kind, rest) = found.ok_or_else(|| ConditionError::Unknown(word.to_owned()))?;
+        if word.chars().any(char::is_control) {
+            return Err(ConditionError::Character(word.to_owned()));
+        }
+        match kind {
+            SettingKind::Boot => boot(rest),
+            SettingKind::Sysctl => sysctl(rest),
+            SettingKind::Seccomp => {
+                let program = filter(rest).map_err(ConditionError::Profile)?;
+                let count = program.len() / FILTER_INSTRUCTION;
+                let whole = program.len() % FILTER_INSTRUCTION == 0;
+                if whole && (1..=MAX_FILTER).contains(&count) {
+                    return Ok(Self::Seccomp { name: rest.to_owned(), program });
+                }
+                Err(ConditionError::Filter(rest.to_owned()))
+            }
+        }
+    }
+
+    /// Whether the other one would undo it, or be undone.
+    fn sets_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Boot(one), Self::Boot(other)) => parameter(one) == parameter(other),
+            (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. }) => name == other,
+            (Self::Seccomp { .. }, Self::Seccomp { .. }) => true,
+            _ => false,
+        }
+    }
+
+    fn as_read(&self) -> condition::Setting<'_> {
+        let (kind, name, value) = match self {
+            Self::Boot(word) => (SettingKind::Boot, word.as_str(), ""),
+            Self::Sysctl { name, value } => (SettingKind::Sysctl, name.as_str(), value.as_str()),
+            // Its program is in a file of its own.
+            Self::Seccomp { .. } => (SettingKind::Seccomp, "", ""),
+        };
+        condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boot(word) => write!(f, "boot:{word}"),
+            Self::Sysctl { name, value } => write!(f, "sysctl:{name}={value}"),
+            Self::Seccomp { name, .. } => write!(f, "seccomp:{name}"),
+        }
+    }
+}
+
+/// The parameter of a word.
+fn parameter(word: &str) -> String {
+    // Linux takes both for the same in names (`kernel/params.c`, `dash2underscore`).
+    word.split('=').next().unwrap_or_default().replace('-', "_")
+}
+
+fn boot(word: &str) -> Result<Setting, ConditionError> {
+    let name = parameter(word);
+    // What stands after `--` is not the kernel's.
+    if name.is_empty() || word == "--" {
+        return Err(ConditionError::Unknown(format!("boot:{word}")));
+    }
+    if OWN_WORDS.contains(&&*name) {
+        return Err(ConditionError::Own(format!("boot:{word}")));
+    }
+    Ok(Setting::Boot(word.to_owned()))
+}
+
+fn sysctl(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Sysctl(format!("sysctl:{text}"));
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let parts = name.split(['.', '/']);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let is_name = name.chars().all(allowed) && parts.clone().all(|part| !part.is_empty());
+    if !is_name || parts.count() < 2 || value.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Setting::Sysctl { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// A setting that can't be had in the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The setting.
+    pub setting: String,
+    /// Whether the kernel knows it.
+    pub cause: UnmetCause,
+    /// What the kernel did.
+    pub what: String,
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Condition, ConditionError> {
+        Condition::parse(text, |name| match name {
+            "none" => Err("none: no such file".to_owned()),
+            "cut" => Ok(vec![0; 9]),
+            name => Ok([&name.as_bytes()[..1], &[0; 7]].concat()),
+        })
+    }
+
+    #[test]
+    fn a_condition_is_a_list_of_settings() {
+        let condition = parse(" boot:mitigations=off  sysctl:kernel.x=0 boot:nopti ").unwrap();
+        assert_eq!(condition.to_string(), "boot:mitigations=off sysctl:kernel.x=0 boot:nopti");
+        assert_eq!(condition.words(), "mitigations=off nopti");
+        assert_eq!(condition.settings().len(), 3);
+        let read: Vec<u8> = condition.file();
+        assert_eq!(condition::read(&read).unwrap().count(), 3);
+        assert!(parse("default").unwrap().is_default() && parse("").unwrap().is_default());
+        assert_eq!(parse("default").unwrap().to_string(), "default");
+    }
+
+    #[test]
+    fn a_filter_is_told_by_its_program_and_not_by_its_name() {
+        let one = parse("seccomp:a.json").unwrap();
+        let same = parse("seccomp:a/other.json").unwrap();
+        let other = parse("seccomp:b.json").unwrap();
+        assert_eq!(one.fingerprint(), same.fingerprint());
+        assert_ne!(one.fingerprint(), other.fingerprint());
+        assert_eq!(one.filter().unwrap().len(), 8);
+        assert_eq!(parse("seccomp:none").unwrap_err().to_string(), "none: no such file");
+        assert!(matches!(parse("seccomp:cut"), Err(ConditionError::Filter(_))));
+    }
+
+    #[test]
+    fn what_is_no_setting_is_named() {
+        for text in ["mitigations=off", "boot:", "boot:=x", "cgroup:memory.max=1", "boot:--"] {
+            assert!(matches!(parse(text), Err(ConditionError::Unknown(_))), "{text}");
+        }
+        for text in ["sysctl:a=1", "sysctl:a.b", "sysctl:a.b=", "sysctl:a..b=1", "sysctl:/a/b=1"] {
+            assert!(matches!(parse(text), Err(ConditionError::Sysctl(_))), "{text}");
+        }
+        assert!(matches!(parse("boot:rdinit=/bin/sh"), Err(ConditionError::Own(_))));
+        assert!(matches!(parse("boot:a\u{7}"), Err(ConditionError::Character(_))));
+    }
+
+    #[test]
+    fn doubles_contradictions_and_too_much_are_refused() {
+        for text in [
+            "boot:a=1 boot:a=2",
+            "boot:a-b boot:a_b",
+            "sysctl:a.b=1 sysctl:a.b=1",
+            "seccomp:a seccomp:b",
+        ] {
+            assert!(matches!(parse(text), Err(ConditionError::Twice(..))), "{text}");
+        }
+        let long = format!("boot:{}", "a".repeat(MAX_WORDS + 1));
+        assert_eq!(parse(&long), Err(ConditionError::Long));
+        let (one, other) = (parse("boot:a").unwrap(), parse("boot:b").unwrap());
+        assert_eq!(one.and(&other).unwrap().to_string(), "boot:a boot:b");
+        assert!(one.and(&one).is_err());
+    }
+
+    #[test]
+    fn a_value_that_the_kernel_does_not_take_is_found_in_what_it_printed() {
+        let told = |text: &str, line: &str| {
+            let mut tail = Tail::default();
+            tail.extend(line.as_bytes());
+            parse(text).unwrap().complaint(&tail).map(|(setting, _)| setting.to_string())
+        };
+        let line = "x\n[ 0.1] Spectre V2 : unknown option (offf). Switching to AUTO select\nboo\n";
+        assert_eq!(told("boot:spectre_v2=offf", line).as_deref(), Some("boot:spectre_v2=offf"));
+        assert_eq!(told("boot:spectre_v2=off", line), None);
+        assert_eq!(told("boot:nopti", line), None);
+        let line = "[ 0.0] Unsupported mitigations=of, system may still be vulnerable";
+        assert!(told("boot:mitigations=of", line).is_some());
+        let line = "[ 0.1] RETBleed: Ignoring unknown retbleed option (x).";
+        assert!(told("boot:retbleed=x", line).is_some());
+    }
+}

@@ -1,0 +1,163 @@
+//! The condition: what the agent sees to before anything is measured, in the file `/condition`.
+//!
+//! Fields one after the other, each ended by a NUL byte: first what the file is, then three for
+//! each setting, its kind, its name and its value.
+//!
+//! ```text
+//! pathmeter condition 1␀ boot␀ mitigations=off␀ ␀ sysctl␀ kernel.randomize_va_space␀ 0␀
+//! ```
+//!
+//! A boot word has no value of its own: the kernel was given it already, and the agent finds out
+//! whether it knew it. A system-call filter's program is in the file `/filter`, as the kernel takes
+//! it: up to [`MAX_FILTER`] instructions of eight bytes.
+
+/// Longest file, in bytes: a page of the guest's, with or without settings.
+pub const MAX_CONDITION: usize = 4096;
+/// Most instructions of a filter; Linux takes no more (`BPF_MAXINSNS`).
+pub const MAX_FILTER: usize = 4096;
+/// Bytes of an instruction of a filter.
+pub const FILTER_INSTRUCTION: usize = 8;
+
+/// First field.
+const MAGIC: &[u8] = b"pathmeter condition 1";
+
+/// What kind of thing is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingKind {
+    /// A word of the kernel's command line.
+    Boot,
+    /// A sysctl.
+    Sysctl,
+    /// A filter of system calls.
+    Seccomp,
+}
+
+impl SettingKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Boot, Self::Sysctl, Self::Seccomp];
+
+    /// Its name, which stands before the colon of a setting.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Boot => "boot",
+            Self::Sysctl => "sysctl",
+            Self::Seccomp => "seccomp",
+        }
+    }
+}
+
+/// One setting, as the agent reads it: no field has a NUL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting<'a> {
+    /// What kind of thing is set.
+    pub kind: SettingKind,
+    /// Which one.
+    pub name: &'a [u8],
+    /// To what; empty for kinds without a value.
+    pub value: &'a [u8],
+}
+
+/// The bytes are no condition as the host writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoCondition;
+
+impl core::fmt::Display for NoCondition {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("it is not as the host writes it")
+    }
+}
+
+impl core::error::Error for NoCondition {}
+
+/// Hands a condition's text, piece by piece, to `put`; no field may have a NUL.
+pub fn write<'a>(settings: impl Iterator<Item = Setting<'a>>, mut put: impl FnMut(&[u8])) {
+    let mut field = |bytes: &[u8]| {
+        put(bytes);
+        put(&[0]);
+    };
+    field(MAGIC);
+    for setting in settings {
+        field(setting.kind.name().as_bytes());
+        field(setting.name);
+        field(setting.value);
+    }
+}
+
+/// Reads a condition: all its settings, each of which is read without fault.
+///
+/// # Errors
+/// Whatever the host does not write.
+pub fn read(text: &[u8]) -> Result<impl Iterator<Item = Setting<'_>>, NoCondition> {
+    let text = text.strip_suffix(&[0]).filter(|_| text.len() <= MAX_CONDITION);
+    let mut fields = text.ok_or(NoCondition)?.split(|byte| *byte == 0);
+    if fields.next() != Some(MAGIC) {
+        return Err(NoCondition);
+    }
+    let mut check = Settings(fields.clone());
+    while check.0.clone().next().is_some() {
+        check.next().ok_or(NoCondition)?;
+    }
+    Ok(Settings(fields))
+}
+
+/// The fields that are left.
+#[derive(Clone)]
+struct Settings<F>(F);
+
+impl<'a, F: Iterator<Item = &'a [u8]>> Iterator for Settings<F> {
+    type Item = Setting<'a>;
+
+    fn next(&mut self) -> Option<Setting<'a>> {
+        let kind = self.0.next()?;
+        let kind = SettingKind::ALL.into_iter().find(|known| known.name().as_bytes() == kind)?;
+        Some(Setting { kind, name: self.0.next()?, value: self.0.next()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn written(settings: &[Setting<'_>]) -> Vec<u8> {
+        let mut text = Vec::new();
+        write(settings.iter().copied(), |piece| text.extend_from_slice(piece));
+        text
+    }
+
+    const SETTINGS: [Setting<'static>; 2] = [
+        Setting { kind: SettingKind::Boot, name: b"mitigations=off", value: b"" },
+        Setting { kind: SettingKind::Sysctl, name: b"kernel.x", value: b"0" },
+    ];
+
+    #[test]
+    fn settings_are_read_back_and_none_is_one_field() {
+        let text = written(&SETTINGS);
+        let read: Vec<_> = super::read(&text).unwrap().collect();
+        assert_eq!(read, SETTINGS);
+        assert_eq!(written(&[]), b"pathmeter condition 1\0");
+        assert_eq!(super::read(&written(&[])).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_condition_that_is_cut_is_refused() {
+        let text = written(&SETTINGS);
+        for length in 0..text.len() {
+            let whole = super::read(&text[..length]).map(Iterator::count);
+            // Only where a setting ends is what is left a condition, of fewer settings.
+            assert!(whole.is_err() || whole.unwrap() < SETTINGS.len(), "{length}");
+        }
+        assert!(super::read(b"pathmeter condition 1\0boot\0x\0").is_err());
+        assert!(super::read(b"pathmeter condition 1\0root\0x\0\0").is_err());
+        assert!(super::read(&[b'x'; MAX_CONDITION + 1]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = super::read(&bytes).map(Iterator::count);
+            let text = [&b"pathmeter condition 1\0"[..], &bytes].concat();
+            let _ = super::read(&text).map(Iterator::count);
+        }
+    }
+}
