@@ -16,6 +16,8 @@ TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) cpio:cpio flex:flex bison:b
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # The report's page is tried in a browser: 350 MB, which no other test needs.
 PAGE_PACKAGES := $(BUILD_PACKAGES) chromium:chromium
+DEB_PACKAGES := $(BUILD_PACKAGES) debhelper lintian
+DEB_TEST_PACKAGES := $(DEB_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # libFuzzer is C++.
 FUZZ_PACKAGES := $(BUILD_PACKAGES) g++:c++
 LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
@@ -123,10 +125,11 @@ bench: cargo kernels ## take the measurements of docs/performance.md
 	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 
-portability: cargo kernels ## the QEMU of other Debian releases, a clean Debian 13, the oldest Rust
+portability: cargo kernels ## other Debian releases' QEMU, a clean Debian 13, the oldest Rust
 	@$(MAKE) --no-print-directory oldest-rust
 	@$(MAKE) --no-print-directory portability-of
 	scripts/clean-root.sh $(ROOTS)/clean
+	@$(MAKE) --no-print-directory deb-test
 
 portability-short: cargo kernels ## a short form of it, with the QEMU of Debian 13 only
 	@$(MAKE) --no-print-directory portability-of SHORT=-s ROOT_NAMES=trixie
@@ -161,9 +164,35 @@ witness-pmu: cargo ## hold the exact counts against this processor's counter, as
 		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter-witness-pmu \
 		$(or $(CARGO_TARGET_DIR),target)/witness-pmu
 
+# It fetches about 2.5 GB, once. CPU is a profile, ONLY a pattern of packages.
+SHOWCASE := $(CACHE)/showcase
+showcase: cargo ## what each step between Debian's kernels cost: docs/kernels.md and its heat map
+	@scripts/packages.sh $(RUN_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter
+	@CPU='$(CPU)' ONLY='$(ONLY)' scripts/showcase.sh \
+		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(SHOWCASE)
+
 install: cargo ## install pathmeter for this user
 	@scripts/packages.sh $(BUILD_PACKAGES)
 	$(CARGO) install --locked --path crates/pathmeter
+
+# Where `make deb` leaves the package.
+DEB_FOLDER := $(abspath $(or $(CARGO_TARGET_DIR),target))/debian
+
+deb: cargo ## a Debian package of the command, its manual pages and completions
+	@scripts/packages.sh $(DEB_PACKAGES)
+	$(CARGO) build --release --locked -p pathmeter
+	@mkdir -p $(DEB_FOLDER) && rm -f $(DEB_FOLDER)/*.deb
+	@debian/rules clean >$(DEB_FOLDER)/log 2>&1
+	@DEB_FOLDER=$(DEB_FOLDER) DEB_RULES_REQUIRES_ROOT=no debian/rules binary \
+		>>$(DEB_FOLDER)/log 2>&1 || { tail -n 40 $(DEB_FOLDER)/log >&2; exit 1; }
+	@debian/rules clean >>$(DEB_FOLDER)/log 2>&1
+	@lintian --allow-root --fail-on error $(DEB_FOLDER)/*.deb
+	@ls $(DEB_FOLDER)/*.deb
+
+deb-test: deb ## installs it in a clean Debian 13 and uses it: about a minute, as root
+	@scripts/packages.sh $(DEB_TEST_PACKAGES)
+	scripts/clean-root.sh $(ROOTS)/deb $$(ls $(DEB_FOLDER)/*.deb)
 
 kernels:
 	@scripts/kernels.sh $(PATHMETER_KERNELS)
@@ -180,5 +209,5 @@ cargo:
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
 .PHONY: help run test lint fuzz page-test soak names chaos examples bench portability \
-	portability-short portability-of oldest-rust witness witness-pmu install kernels fixtures \
-	cargo
+	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
+	deb-test kernels fixtures cargo

@@ -39,7 +39,7 @@ static bool begins_count;	/* between a begin marker and its end marker */
 static bool observed;		/* ends are seen */
 static uint64_t overlapping;	/* begins while a window was open */
 static uint64_t loose_ends;	/* ends while none was */
-static uint64_t told_windows, untold;
+static uint64_t told_windows, omitted;
 /* Windows of an execution, and of them those that began from one begin marker to the next; others
  * are only numbered. The host looks at the first 64 after the third marker (crates/pathmeter,
  * windows.rs). */
@@ -76,7 +76,7 @@ static bool tell_markers(void)
 	}
 	if (told_windows < MOST_TOLD && marked_windows < MOST_MARKED)
 		return true;
-	untold++;
+	omitted++;
 	return false;
 }
 
@@ -133,10 +133,10 @@ static void end_observation(void)
 			put(NO_END);
 		}
 	}
-	tell_loose((const uint64_t[]){ overlapping, loose_ends, untold, also->elsewhere,
+	tell_loose((const uint64_t[]){ overlapping, loose_ends, omitted, also->elsewhere,
 				       also->hidden, misplaced_points() });
 	observed = begins_count = false;
-	overlapping = loose_ends = untold = 0;
+	overlapping = loose_ends = omitted = 0;
 	memset(watched, 0, sizeof(watched));
 	flush();
 }

@@ -15,15 +15,6 @@ die() {
 	exit 1
 }
 
-# keyring: the name of the file depends on the release.
-keyring() {
-	for file in /usr/share/keyrings/debian-archive-keyring.gpg \
-		/usr/share/keyrings/debian-archive-keyring.pgp; do
-		[ ! -e "$file" ] || { printf '%s\n' "$file" && return; }
-	done
-	die "no keys to check packages by; apt-get install debian-archive-keyring"
-}
-
 # apt ARGUMENT...: in a world of its own. An old release's lists have no date that is still valid.
 apt() {
 	apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" \
@@ -51,7 +42,7 @@ for tool in apt-get dpkg-deb; do
 	command -v "$tool" >/dev/null ||
 		die "no $tool here; set LINUX_SOURCE to a linux-source-6.1.tar.xz"
 done
-keys=$(keyring)
+keys=$("$here/keyring.sh")
 mirror=$("$here/mirror.sh")
 printf 'fetching %s\n' "$package" >&2
 mkdir -p "$(dirname "$1")"

@@ -11,6 +11,7 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "ioctl.native+2cpu",
     "ioctl.compat-int80+2cpu",
     "ioctl.compat-entry+2cpu",
+    "lock.wait+2cpu",
     "getcpu.rdpid",
     "softirq.net-rx+user",
     "softirq.net-rx+idle",

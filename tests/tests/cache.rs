@@ -179,7 +179,7 @@ fn many_runs_at_once_share_the_work_on_a_cold_cache() {
     }
     scene.assert_nothing_running();
     scene.assert_cache_is_tidy();
-    assert_eq!(scene.cached().len(), 6, "symbols, a snapshot and a result of each");
+    assert_eq!(scene.cached().len(), 8, "symbols, options, a snapshot and a result of each");
 }
 
 /// A run that makes what the cache lacks, and one that waits for it.

@@ -19,6 +19,7 @@ const BARE: &[(&str, &str)] = &[
     ("ioctl.native+2cpu", "lab"),
     ("ioctl.compat-int80+2cpu", "CONFIG_IA32_EMULATION"),
     ("ioctl.compat-entry+2cpu", "CONFIG_IA32_EMULATION"),
+    ("lock.wait+2cpu", "lab"),
     ("getcpu.rdpid", "CPU"),
     ("softirq.timer+user", "CONFIG_NET"),
     ("softirq.timer+idle", "CONFIG_NET"),

@@ -6,6 +6,7 @@
 mod against;
 mod cache;
 mod chaos;
+mod conditions;
 mod counter;
 mod cpu;
 mod disk;

@@ -27,6 +27,16 @@ fn two_interpreters_agree_on_every_path() {
     }
 }
 
+/// Programs that enter by AMD's 32-bit `syscall`, which Bochs lacks, would leave a process in QEMU
+/// only, which `signal.deliver` and others then see on this variant.
+#[test]
+fn what_bochs_lacks_is_executed_in_neither() {
+    let ran = Scene::warm().run(&["witness", "lab:smap=off,flags=iopl-only,irq-restore=popf"]);
+    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    let left_out = |line: &str| line.starts_with("ioctl.compat-entry") && line.contains("left out");
+    assert!(ran.stdout.lines().any(left_out), "{}", ran.stdout);
+}
+
 #[test]
 fn what_is_no_bochs_is_named_with_what_to_install() {
     let ran = Scene::warm().run(&["witness", "lab", "--bochs", "/no/such/bochs"]);

@@ -14,7 +14,7 @@ use pathmeter_wire::{
     message::{Unmet, UnmetCause},
 };
 
-use crate::{filter::Filter, port::Port, trouble::Trouble};
+use crate::{cgroup, filter::Filter, port::Port, trouble::Trouble};
 
 /// Longest command line that Linux takes on x86, and so all that it may hand to pid 1.
 const MAX_WORDS: usize = 2048;
@@ -50,7 +50,7 @@ const LOOKED_FOR: [&[u8]; 16] = [
 ];
 
 /// Why a setting can't be had.
-type Refusal = (UnmetCause, Text<200>);
+pub(crate) type Refusal = (UnmetCause, Text<200>);
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
 pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
@@ -74,14 +74,15 @@ fn apply(setting: Setting<'_>) -> Result<(), Refusal> {
         SettingKind::Boot => known(setting.name),
         SettingKind::Sysctl => set(setting.name, setting.value),
         SettingKind::Seccomp => try_filter(),
+        SettingKind::Cgroup => cgroup::limit(setting.name, setting.value),
     }
 }
 
-fn unknown(what: &str) -> Refusal {
+pub(crate) fn unknown(what: &str) -> Refusal {
     (UnmetCause::Unknown, Text::format(format_args!("{what}")))
 }
 
-fn refused(what: core::fmt::Arguments<'_>) -> Refusal {
+pub(crate) fn refused(what: core::fmt::Arguments<'_>) -> Refusal {
     (UnmetCause::Refused, Text::format(what))
 }
 
@@ -134,36 +135,43 @@ fn set(name: &[u8], value: &[u8]) -> Result<(), Refusal> {
     })?;
     let written = sys::write(fd, value);
     let _ = sys::close(fd);
-    written.map_err(|error| {
-        refused(format_args!("the kernel does not take this value (error {error})"))
-    })?;
+    written.map_err(not_taken)?;
+    holds(&path, |held| words(held).eq(words(value)))
+}
+
+pub(crate) fn not_taken(error: i32) -> Refusal {
+    refused(format_args!("the kernel does not take this value (error {error})"))
+}
+
+/// Whether what a file reads after it was written is what it should be.
+pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
     let mut held = [0; MAX_VALUE];
     // Some can only be written.
     let Ok(length) = contents(path.as_c(), &mut held) else { return Ok(()) };
     let held = &held[..length];
-    if words(held).eq(words(value)) {
+    if is_right(held) {
         return Ok(());
     }
     let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
     Err(refused(format_args!("the kernel holds {held} after this was written")))
 }
 
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// A path as a C string; cut short where it is too long, where nothing is found.
-struct Path([u8; MAX_PATH]);
+pub(crate) struct Path([u8; MAX_PATH]);
 
 impl Path {
-    fn of(folder: &[u8], rest: impl Iterator<Item = u8>) -> Self {
+    pub(crate) fn of(folder: &[u8], rest: impl Iterator<Item = u8>) -> Self {
         let mut path = [0; MAX_PATH];
         let bytes = folder.iter().copied().chain(rest);
         path[..MAX_PATH - 1].iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
         Self(path)
     }
 
-    fn as_c(&self) -> CStr<'_> {
+    pub(crate) fn as_c(&self) -> CStr<'_> {
         CStr::new(&self.0)
     }
 }

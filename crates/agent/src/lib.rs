@@ -15,6 +15,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
 mod agent;
+mod cgroup;
 mod command;
 mod condition;
 mod facts;

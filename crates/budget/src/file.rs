@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::value::Datetime;
 use wildmatch::WildMatch;
 
-use crate::{Acceptance, Budget, Date, Increase, Limits, Rule};
+use crate::{Acceptance, Budget, Date, Increase, Limits, Rule, Section};
 
 /// Most bytes of a file.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -43,6 +43,8 @@ struct File {
     #[serde(default)]
     paths: BTreeMap<Spanned<String>, PathRules>,
     #[serde(default)]
+    rows: BTreeMap<Spanned<String>, OneRule>,
+    #[serde(default)]
     accept: Vec<Spanned<Accept>>,
 }
 
@@ -51,12 +53,12 @@ struct File {
 struct PathRules {
     max: Option<u64>,
     max_increase: Option<Increase>,
-    events: Option<BTreeMap<Spanned<String>, EventRules>>,
+    events: Option<BTreeMap<Spanned<String>, OneRule>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct EventRules {
+struct OneRule {
     max: Option<u64>,
     max_increase: Option<Increase>,
 }
@@ -64,7 +66,8 @@ struct EventRules {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Accept {
-    path: Spanned<String>,
+    path: Option<Spanned<String>>,
+    row: Option<Spanned<String>>,
     reason: Spanned<String>,
     expires: Spanned<Datetime>,
 }
@@ -87,7 +90,7 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
         what: error.message().trim_end().replace('\n', " "),
     })?;
     let budget = Reader::new(text).budget(&file)?;
-    match budget.rules.len() + budget.accepted.len() {
+    match budget.paths.patterns().chain(budget.rows.patterns()).count() {
         0 => Err(BudgetError::of_all("there is no rule in it")),
         many if many > MAX_RULES => {
             Err(BudgetError::of_all(&format!("there are {many} rules, over {MAX_RULES}")))
@@ -121,29 +124,54 @@ impl Reader {
     }
 
     fn budget(&self, file: &File) -> Result<Budget, BudgetError> {
-        let mut rules = Vec::new();
+        let (mut paths, mut rows) = (Section::new("path"), Section::new("row"));
         for (name, stated) in &file.paths {
-            let before = rules.len();
-            if let Some(limits) = limits(stated.max, stated.max_increase) {
-                rules.push(self.rule(name, self.line(name), None, limits)?);
-            }
-            for (word, stated) in stated.events.iter().flatten() {
-                let line = self.line(word);
-                let limits = limits(stated.max, stated.max_increase)
-                    .ok_or_else(|| BudgetError::new(line, states_nothing(word.get_ref())))?;
-                let event = event(word.get_ref(), line)?;
-                if event == Event::Clock && limits.max_increase.is_some() {
-                    let what = "the clock is not compared: state `max`, or limit instructions";
-                    return Err(BudgetError::new(line, what.to_owned()));
-                }
-                rules.push(self.rule(name, line, Some(event), limits)?);
-            }
-            if rules.len() == before {
-                return Err(BudgetError::new(self.line(name), states_nothing(name.get_ref())));
-            }
+            paths.rules.extend(self.path_rules(name, stated)?);
         }
-        let accepted = file.accept.iter().map(|accept| self.acceptance(accept));
-        Ok(Budget { rules, accepted: accepted.collect::<Result<_, _>>()? })
+        for (name, stated) in &file.rows {
+            let line = self.line(name);
+            let limits = limits(stated.max, stated.max_increase)
+                .ok_or_else(|| BudgetError::new(line, states_nothing(name.get_ref())))?;
+            rows.rules.push(self.rule(name, line, None, limits)?);
+        }
+        for accept in &file.accept {
+            let (section, name) = match (&accept.get_ref().path, &accept.get_ref().row) {
+                (Some(path), None) => (&mut paths, path),
+                (None, Some(row)) => (&mut rows, row),
+                _ => {
+                    let what = "state either `path` or `row`";
+                    return Err(BudgetError::new(self.line(accept), what.to_owned()));
+                }
+            };
+            section.accepted.push(self.acceptance(name, accept.get_ref())?);
+        }
+        Ok(Budget { paths, rows })
+    }
+
+    fn path_rules(
+        &self,
+        name: &Spanned<String>,
+        stated: &PathRules,
+    ) -> Result<Vec<Rule>, BudgetError> {
+        let mut rules = Vec::new();
+        if let Some(limits) = limits(stated.max, stated.max_increase) {
+            rules.push(self.rule(name, self.line(name), None, limits)?);
+        }
+        for (word, stated) in stated.events.iter().flatten() {
+            let line = self.line(word);
+            let limits = limits(stated.max, stated.max_increase)
+                .ok_or_else(|| BudgetError::new(line, states_nothing(word.get_ref())))?;
+            let event = event(word.get_ref(), line)?;
+            if event == Event::Clock && limits.max_increase.is_some() {
+                let what = "the clock is not compared: state `max`, or limit instructions";
+                return Err(BudgetError::new(line, what.to_owned()));
+            }
+            rules.push(self.rule(name, line, Some(event), limits)?);
+        }
+        match rules.len() {
+            0 => Err(BudgetError::new(self.line(name), states_nothing(name.get_ref()))),
+            _ => Ok(rules),
+        }
     }
 
     fn rule(
@@ -153,11 +181,15 @@ impl Reader {
         event: Option<Event>,
         limits: Limits,
     ) -> Result<Rule, BudgetError> {
-        Ok(Rule { paths: self.pattern(name)?, line, event, limits })
+        Ok(Rule { names: self.pattern(name)?, line, event, limits })
     }
 
-    fn acceptance(&self, accept: &Spanned<Accept>) -> Result<Acceptance, BudgetError> {
-        let Accept { path, reason, expires } = accept.get_ref();
+    fn acceptance(
+        &self,
+        name: &Spanned<String>,
+        accept: &Accept,
+    ) -> Result<Acceptance, BudgetError> {
+        let Accept { reason, expires, .. } = accept;
         if reason.get_ref().trim().is_empty() {
             return Err(BudgetError::new(self.line(reason), "the reason is empty".to_owned()));
         }
@@ -169,8 +201,8 @@ impl Reader {
             BudgetError::new(self.line(expires), format!("there is no day {date}"))
         })?;
         Ok(Acceptance {
-            paths: self.pattern(path)?,
-            line: self.line(path),
+            names: self.pattern(name)?,
+            line: self.line(name),
             reason: reason.get_ref().clone(),
             expires,
         })
@@ -179,7 +211,7 @@ impl Reader {
     fn pattern(&self, name: &Spanned<String>) -> Result<WildMatch, BudgetError> {
         let text = name.get_ref();
         if text.is_empty() || text.chars().any(char::is_control) {
-            let what = format!("`{}` is no path's name", text.escape_debug());
+            let what = format!("`{}` is no name", text.escape_debug());
             return Err(BudgetError::new(self.line(name), what));
         }
         Ok(WildMatch::new(text))
@@ -292,11 +324,14 @@ mod tests {
             ("[paths.\"a.b\".events]\nlfense = { max = 1 }\n", 2, "lfense is no event"),
             ("[paths.\"a.b\".events]\nlfence = {}\n", 2, "lfence: neither"),
             ("[paths.\"a.b\"]\nmax = 3\n[paths.\"a.b\"]\nmax = 4\n", 3, "duplicate"),
-            ("[paths.\"\"]\nmax = 3\n", 1, "is no path's name"),
+            ("[paths.\"\"]\nmax = 3\n", 1, "is no name"),
             ("[[accept]]\npath = \"a\"\nreason = \" \"\nexpires = 2027-01-01\n", 3, "reason"),
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\nexpires = 07:00:00\n", 4, "a day such as"),
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\nexpires = 2027-02-30\n", 4, ""),
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\n", 1, "missing field `expires`"),
+            ("[[accept]]\nreason = \"x\"\nexpires = 2027-01-01\n", 1, "either `path` or `row`"),
+            ("[rows.mmap]\n", 1, "mmap: neither `max` nor"),
+            ("[rows.mmap.events]\nlfence = { max = 1 }\n", 1, "unknown field `events`"),
         ];
         for (text, line, words) in cases {
             let (found, what) = wrong(text);

@@ -1,47 +1,64 @@
 //! What a budget makes of one path.
 
 use pathmeter_model::{
-    BudgetOutcome, BudgetRow, Measurement, PathComparison, PathResult, Status, Unit, Verdict,
+    BudgetOutcome, BudgetRow, Measurement, PathComparison, PathResult, ProgramResult, Status, Unit,
+    Verdict,
 };
 use pathmeter_trace::Event;
 
-use crate::{Budget, Date, Increase, Limits, Rule, is_name};
+use crate::{Budget, Date, Increase, Limits, Rule, Section, is_name};
 
 /// The numbers of one event that limits are held against.
 #[derive(Clone, Copy, Default)]
-struct Numbers {
+pub(crate) struct Numbers {
     /// Base's value, and by how much new's is higher; 0 if it is not. None if they were not
     /// compared.
-    compared: Option<Compared>,
+    pub(crate) compared: Option<Compared>,
     /// New's highest typical value, and whether that is a lower bound.
-    highest: Option<(u64, bool)>,
+    pub(crate) highest: Option<(u64, bool)>,
 }
 
 #[derive(Clone, Copy)]
-struct Compared {
-    base: u64,
-    new: u64,
+pub(crate) struct Compared {
+    pub(crate) base: u64,
+    pub(crate) new: u64,
     /// None if it is out of bounds.
-    increase: Option<u64>,
+    pub(crate) increase: Option<u64>,
     /// Whether it may be more: new's value is a lower bound.
-    open: bool,
+    pub(crate) open: bool,
+}
+
+/// The paths of both sides of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    paths: [&'a [PathResult]; 2],
+    one_qemu: bool,
+}
+
+impl<'a> Sides<'a> {
+    /// Those of two results.
+    pub fn of_paths([base, new]: [&'a Measurement; 2]) -> Self {
+        let one_qemu = base.configuration.qemu == new.configuration.qemu;
+        Self { paths: [&base.paths, &new.paths], one_qemu }
+    }
+
+    /// The regions of a program.
+    pub fn of_program([base, new]: [&'a ProgramResult; 2]) -> Self {
+        let one_qemu = base.configuration.qemu == new.configuration.qemu;
+        Self { paths: [&base.regions, &new.regions], one_qemu }
+    }
 }
 
 impl Budget {
     /// The rules' outcomes for the path of this row, of which the sides are these.
-    pub fn judge(
-        &self,
-        row: &PathComparison,
-        [base, new]: [&Measurement; 2],
-        today: Date,
-    ) -> Vec<BudgetRow> {
+    pub fn judge(&self, row: &PathComparison, sides: Sides<'_>, today: Date) -> Vec<BudgetRow> {
         let events = std::iter::once(None).chain(Event::all().map(Some));
-        let rules = events.filter_map(|event| self.rule(&row.path, event));
-        let sides = [base, new].map(|side| side.paths.iter().find(|path| path.path == row.path));
-        let one_qemu = base.configuration.qemu == new.configuration.qemu;
+        let rules = events.filter_map(|event| self.paths.rule(&row.path, event));
+        let one_qemu = sides.one_qemu;
+        let sides = sides.paths.map(|paths| paths.iter().find(|path| path.path == row.path));
         let judged = rules.filter_map(|rule| judged(rule, row, sides, one_qemu));
         let over = |row: BudgetRow| match row.outcome {
-            BudgetOutcome::Over => self.accept(row, today),
+            BudgetOutcome::Over => self.paths.accept(row, today),
             _ => row,
         };
         judged.map(over).collect()
@@ -50,7 +67,7 @@ impl Budget {
     /// What became of a path that is worse in something that no rule is about: accepted, or no
     /// longer. None if nothing accepts it.
     pub fn accepted(&self, row: &PathComparison, today: Date) -> Option<BudgetRow> {
-        let acceptance = self.acceptance(&row.path)?;
+        let acceptance = self.paths.acceptance(&row.path)?;
         let judged = BudgetRow {
             path: row.path.clone(),
             event: row.unit.to_string(),
@@ -64,7 +81,7 @@ impl Budget {
             reason: None,
             expires: None,
         };
-        Some(self.accept(judged, today))
+        Some(self.paths.accept(judged, today))
     }
 
     /// `row` without what rules are about: what the gate judges without a budget.
@@ -72,17 +89,19 @@ impl Budget {
         let mut rest = row.clone();
         rest.events.retain(|event| {
             let event = Event::named(&event.event);
-            event.is_none_or(|event| self.rule(&row.path, Some(event)).is_none())
+            event.is_none_or(|event| self.paths.rule(&row.path, Some(event)).is_none())
         });
-        if self.rule(&row.path, None).is_some() && rest.verdict != Verdict::Broken {
+        if self.paths.rule(&row.path, None).is_some() && rest.verdict != Verdict::Broken {
             rest.verdict = Verdict::Same;
             rest.difference = None;
         }
         rest
     }
+}
 
+impl Section {
     /// `row`, which is over its limits, as far as that is accepted.
-    fn accept(&self, row: BudgetRow, today: Date) -> BudgetRow {
+    pub(crate) fn accept(&self, row: BudgetRow, today: Date) -> BudgetRow {
         let Some(acceptance) = self.acceptance(&row.path) else { return row };
         let holds = today <= acceptance.expires;
         BudgetRow {
@@ -118,7 +137,7 @@ fn judged(
     Some(BudgetRow {
         path: row.path.clone(),
         event: rule.event.map_or_else(|| row.unit.to_string(), |event| event.word().to_owned()),
-        rule: Some(rule.paths.pattern()),
+        rule: Some(rule.names.pattern()),
         line: rule.line,
         base: compared.map(|compared| compared.base),
         new: highest.or(compared.map(|compared| compared.new)),
@@ -133,7 +152,7 @@ fn judged(
 /// A path that a rule names in full, or that either side could run.
 fn must_be_judged(rule: &Rule, sides: [Option<&PathResult>; 2]) -> bool {
     let has_numbers = |path: &PathResult| path.status == Status::Ok && path.unit != Unit::Check;
-    is_name(&rule.paths) || sides.into_iter().flatten().any(has_numbers)
+    is_name(&rule.names) || sides.into_iter().flatten().any(has_numbers)
 }
 
 fn why_not(row: &PathComparison, event: bool) -> String {
@@ -185,7 +204,7 @@ fn event_numbers(event: Event, row: &PathComparison, sides: [Option<&PathResult>
 }
 
 /// A new mode counts as an increase wherever it lies: how often it comes is not known.
-fn increase(verdict: Verdict, difference: Option<i64>) -> Option<u64> {
+pub(crate) fn increase(verdict: Verdict, difference: Option<i64>) -> Option<u64> {
     match (verdict, difference) {
         (Verdict::ModeAppeared, Some(difference)) => Some(difference.unsigned_abs()),
         (Verdict::Lower, _) => Some(0),
@@ -193,7 +212,7 @@ fn increase(verdict: Verdict, difference: Option<i64>) -> Option<u64> {
     }
 }
 
-fn outcome(limits: Limits, numbers: Numbers) -> BudgetOutcome {
+pub(crate) fn outcome(limits: Limits, numbers: Numbers) -> BudgetOutcome {
     // True: exceeded. None: there is nothing to judge.
     let highest = limits.max.map(|max| match numbers.highest {
         Some((highest, _)) if highest > max => Some(true),

@@ -9,27 +9,39 @@
 mod date;
 mod file;
 mod judge;
+mod row;
 
 pub use date::{Date, today};
 pub use file::{BudgetError, MAX_BYTES, parse_budget};
+pub use judge::Sides;
+pub use row::CostOfRow;
 
 use pathmeter_trace::Event;
 use wildmatch::WildMatch;
 
-/// What paths may cost, and what is accepted all the same.
+/// What paths and the rows of programs may cost, and what is accepted all the same.
 #[derive(Clone, Debug)]
 pub struct Budget {
+    paths: Section,
+    rows: Section,
+}
+
+/// The rules for paths, or those for rows.
+#[derive(Clone, Debug)]
+struct Section {
+    /// What the patterns name: `path` or `row`.
+    what: &'static str,
     rules: Vec<Rule>,
     accepted: Vec<Acceptance>,
 }
 
-/// The limits of one event of the paths that match.
+/// The limits of one event of the paths that match, or of the rows that do.
 #[derive(Clone, Debug)]
 struct Rule {
-    paths: WildMatch,
+    names: WildMatch,
     /// Line of the file, from 1.
     line: usize,
-    /// `None` for the path's own numbers: its instructions, or steps of the clock.
+    /// `None` for the own numbers: instructions, or steps of the clock.
     event: Option<Event>,
     limits: Limits,
 }
@@ -50,10 +62,10 @@ enum Increase {
     Thousandths(u64),
 }
 
-/// Paths that may cost more for now.
+/// Paths or rows that may cost more for now.
 #[derive(Clone, Debug)]
 struct Acceptance {
-    paths: WildMatch,
+    names: WildMatch,
     /// Line of the file, from 1.
     line: usize,
     reason: String,
@@ -70,7 +82,7 @@ fn specificity(pattern: &WildMatch) -> Specificity {
     (is_name(pattern), literal)
 }
 
-/// Whether the pattern is a path's name in full.
+/// Whether the pattern is a name in full.
 fn is_name(pattern: &WildMatch) -> bool {
     !pattern.pattern().contains(WILDCARDS)
 }
@@ -79,50 +91,97 @@ fn is_name(pattern: &WildMatch) -> bool {
 const WILDCARDS: [char; 2] = ['*', '?'];
 
 impl Budget {
-    /// Refuses what holds for none of `names`, and rules of which neither is more specific.
+    /// Refuses what holds for none of these paths, rules of which neither is more specific, and
+    /// rules for rows.
     ///
     /// # Errors
-    /// The first of either.
+    /// The first of these.
     pub fn check(&self, names: &[&str]) -> Result<(), BudgetError> {
         self.check_matches(names, |_| false)?;
-        names.iter().try_for_each(|name| self.check_ties(name))
+        self.paths.check_ties(names)
     }
 
-    /// Refuses what holds for none of `names`, unless `later` says that it may hold for a path that
-    /// is not known yet.
+    /// Refuses rules for rows, and what holds for none of these paths, unless `later` says that it
+    /// may hold for a path that is not known yet.
     ///
     /// # Errors
-    /// The first such pattern.
+    /// The first of these.
     pub fn check_matches(
         &self,
         names: &[&str],
         later: impl Fn(&str) -> bool,
     ) -> Result<(), BudgetError> {
-        let rules = self.rules.iter().map(|rule| (&rule.paths, rule.line));
-        let accepted = self.accepted.iter().map(|one| (&one.paths, one.line));
-        let lost = |(paths, _): &(&WildMatch, usize)| {
-            !later(&paths.pattern()) && !names.iter().any(|name| paths.matches(name))
+        if let Some((_, line)) = self.rows.patterns().next() {
+            let what = "rows are those of `pathmeter run`: keep their budget in a file of its own";
+            return Err(BudgetError::new(line, what.to_owned()));
+        }
+        self.paths.check_matches(names, later)
+    }
+
+    /// Refuses what holds for none of a program's rows or regions, and rules of which neither is
+    /// more specific.
+    ///
+    /// # Errors
+    /// The first of either.
+    pub fn check_program(&self, rows: &[&str], regions: &[&str]) -> Result<(), BudgetError> {
+        for (section, names) in [(&self.rows, rows), (&self.paths, regions)] {
+            section.check_matches(names, |_| false)?;
+            section.check_ties(names)?;
+        }
+        Ok(())
+    }
+
+    /// What no longer holds today: the line, the paths or rows, and the last day on which it did.
+    pub fn expired(&self, today: Date) -> impl Iterator<Item = (usize, String, Date)> {
+        let accepted = self.paths.accepted.iter().chain(&self.rows.accepted);
+        let expired = accepted.filter(move |one| one.expires < today);
+        expired.map(|one| (one.line, one.names.pattern(), one.expires))
+    }
+}
+
+impl Section {
+    fn new(what: &'static str) -> Self {
+        Self { what, rules: Vec::new(), accepted: Vec::new() }
+    }
+
+    /// The patterns of all rules and acceptances, with their lines.
+    fn patterns(&self) -> impl Iterator<Item = (&WildMatch, usize)> {
+        let rules = self.rules.iter().map(|rule| (&rule.names, rule.line));
+        rules.chain(self.accepted.iter().map(|one| (&one.names, one.line)))
+    }
+
+    fn check_matches(
+        &self,
+        names: &[&str],
+        later: impl Fn(&str) -> bool,
+    ) -> Result<(), BudgetError> {
+        let lost = |(pattern, _): &(&WildMatch, usize)| {
+            !later(&pattern.pattern()) && !names.iter().any(|name| pattern.matches(name))
         };
-        match rules.chain(accepted).find(lost) {
+        match self.patterns().find(lost) {
             None => Ok(()),
-            Some((paths, line)) => Err(BudgetError::new(
+            Some((pattern, line)) => Err(BudgetError::new(
                 line,
-                format!("no path has the name {}", paths.pattern().escape_debug()),
+                format!("no {} has the name {}", self.what, pattern.pattern().escape_debug()),
             )),
         }
     }
 
-    fn check_ties(&self, name: &str) -> Result<(), BudgetError> {
+    fn check_ties(&self, names: &[&str]) -> Result<(), BudgetError> {
+        names.iter().try_for_each(|name| self.check_ties_for(name))
+    }
+
+    fn check_ties_for(&self, name: &str) -> Result<(), BudgetError> {
         for rule in self.matching(name) {
             let alike = |other: &&Rule| {
                 other.line != rule.line
                     && other.event == rule.event
-                    && specificity(&other.paths) == specificity(&rule.paths)
+                    && specificity(&other.names) == specificity(&rule.names)
             };
             let Some(other) = self.matching(name).find(alike) else { continue };
             if self
                 .rule(name, rule.event)
-                .is_some_and(|best| specificity(&best.paths) > specificity(&rule.paths))
+                .is_some_and(|best| specificity(&best.names) > specificity(&rule.names))
             {
                 continue;
             }
@@ -136,24 +195,18 @@ impl Budget {
     }
 
     fn matching(&self, name: &str) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().filter(move |rule| rule.paths.matches(name))
+        self.rules.iter().filter(move |rule| rule.names.matches(name))
     }
 
-    /// The rule that decides about an event of a path.
+    /// The rule that decides about an event of a path; for rows there are rules about no event.
     fn rule(&self, name: &str, event: Option<Event>) -> Option<&Rule> {
         let stated = self.matching(name).filter(|rule| rule.event == event);
-        stated.max_by_key(|rule| specificity(&rule.paths))
+        stated.max_by_key(|rule| specificity(&rule.names))
     }
 
-    /// The acceptance that holds for a path: of several the one that expires last.
+    /// The acceptance that holds for a name: of several the one that expires last.
     fn acceptance(&self, name: &str) -> Option<&Acceptance> {
-        let matching = self.accepted.iter().filter(|one| one.paths.matches(name));
+        let matching = self.accepted.iter().filter(|one| one.names.matches(name));
         matching.max_by_key(|one| one.expires)
-    }
-
-    /// What no longer holds today: the line, the paths, and the last day on which it did.
-    pub fn expired(&self, today: Date) -> impl Iterator<Item = (usize, String, Date)> {
-        let expired = self.accepted.iter().filter(move |one| one.expires < today);
-        expired.map(|one| (one.line, one.paths.pattern(), one.expires))
     }
 }

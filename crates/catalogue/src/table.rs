@@ -30,6 +30,11 @@ pub(crate) static EXACT: &[Path] = &[
     row("ioctl.native+2cpu", TwoCpus(51), "ioctl.native while CPU 1 makes longer ioctls"),
     row("ioctl.compat-int80+2cpu", TwoCpus(51), "ioctl.compat-int80 while CPU 1 makes longer ones"),
     row("ioctl.compat-entry+2cpu", TwoCpus(51), "ioctl.compat-entry while CPU 1 makes longer ones"),
+    row(
+        "lock.wait+2cpu",
+        TwoCpus(51),
+        "the big kernel lock, from wanted to held, while CPU 1 uses it",
+    ),
     row("flags.pushf", Windows(51), "pushf, and the value popped off"),
     row("flags.popf", Windows(51), "popf of the flags as they are"),
     row("flags.popf-ac", Windows(51), "popf that toggles AC"),

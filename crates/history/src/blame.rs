@@ -10,8 +10,8 @@ use std::thread;
 
 use pathmeter_model::{
     Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptResult,
-    PathComparison, Point, Status, Step, Subject, Verdict, compare_path, configuration_differences,
-    parse_path,
+    PathComparison, PathResult, Point, Status, Step, Subject, Verdict, compare_path,
+    configuration_differences, parse_path,
 };
 use rusqlite::params;
 
@@ -163,6 +163,9 @@ fn differing(
     }
 }
 
+/// The row that was new in the comparison before, and its path.
+type Last = Option<(usize, PathResult)>;
+
 /// The comparison of each candidate that can be compared.
 fn compared(
     store: &Store,
@@ -176,7 +179,8 @@ fn compared(
     parts.sort_unstable();
     parts.dedup();
     let parts = RawParts::read(store, &parts)?;
-    let one = |candidate: &Candidate| -> Result<Option<PathComparison>, String> {
+    // Where each result differs from the one before, what was new is the next one's base.
+    let one = |last: &mut Last, candidate: &Candidate| -> Result<_, String> {
         if !candidate.comparable {
             return Ok(None);
         }
@@ -189,8 +193,14 @@ fn compared(
             let bytes = parts.unpacked(row.part).ok_or_else(damaged)?;
             parse_path(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
         };
-        let (base, new) = (parse(base, one.clock)?, parse(new, two.clock)?);
-        Ok(compare_path(Some(&base), Some(&new), one.qemu == two.qemu))
+        let base = match last.take() {
+            Some((row, parsed)) if row == candidate.base => parsed,
+            _ => parse(base, one.clock)?,
+        };
+        let new = parse(new, two.clock)?;
+        let comparison = compare_path(Some(&base), Some(&new), one.qemu == two.qemu);
+        *last = Some((candidate.new, new));
+        Ok(comparison)
     };
     let done = in_threads(candidates, one);
     done.into_iter().map(|done| done.map_err(|detail| store.corrupt(&detail))).collect()
@@ -229,8 +239,17 @@ impl RawParts {
     }
 }
 
-/// `act` of each item, in their order, on all CPUs if there are many.
-fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// `act` of each item, in their order, on all CPUs if there are many. Items that follow each other
+/// share a state, which is new where a thread begins.
+fn in_threads<T: Sync, R: Send, S: Default>(
+    items: &[T],
+    act: impl Fn(&mut S, &T) -> R + Sync,
+) -> Vec<R> {
+    let of_all = |items: &[T]| {
+        let mut state = S::default();
+        items.iter().map(|item| act(&mut state, item)).collect::<Vec<R>>()
+    };
+    let of_all = &of_all;
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let share = items.len().div_ceil(threads).max(WORTH_A_THREAD);
     let (first, rest) = items.split_at(share.min(items.len()));
@@ -238,16 +257,15 @@ fn in_threads<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Ve
         let others: Vec<_> = rest
             .chunks(share)
             .map(|chunk| {
-                let all = || chunk.iter().map(&act).collect::<Vec<R>>();
                 // Where there is no thread to be had, it is done below.
-                (chunk, thread::Builder::new().spawn_scoped(scope, all).ok())
+                (chunk, thread::Builder::new().spawn_scoped(scope, || of_all(chunk)).ok())
             })
             .collect();
-        let mut done: Vec<R> = first.iter().map(&act).collect();
+        let mut done = of_all(first);
         for (chunk, thread) in others {
             match thread.and_then(|thread| thread.join().ok()) {
                 Some(more) => done.extend(more),
-                None => done.extend(chunk.iter().map(&act)),
+                None => done.extend(of_all(chunk)),
             }
         }
         done

@@ -304,6 +304,10 @@ fn parts<'a>(
     Ok((skeleton, layout, rows))
 }
 
+/// Bytes of a digest. Earlier versions wrote 16: an older row's digest is then another one, and the
+/// two are compared instead of taken for the same.
+const DIGEST_BYTES: usize = 8;
+
 /// Two entries of the same digest can't be told apart by a comparison's verdict: they agree in all
 /// but where functions stand, and what the probe noticed.
 fn cost_digest(result: &PathResult) -> Vec<u8> {
@@ -314,7 +318,7 @@ fn cost_digest(result: &PathResult) -> Vec<u8> {
     }
     // What was parsed can be written.
     let bytes = serde_json::to_vec(&result).unwrap_or_default();
-    Sha256::digest(bytes)[..16].to_vec()
+    Sha256::digest(bytes)[..DIGEST_BYTES].to_vec()
 }
 
 /// The number of a part with these bytes, which is kept if none is there.

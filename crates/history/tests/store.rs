@@ -8,8 +8,8 @@ use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
 use pathmeter_model::{
-    Configuration, Measurement, PathResult, ResultSchema, Status, Subject, Threshold, Unit,
-    Verdict, compare, differences,
+    Configuration, Measurement, PathResult, Status, Threshold, Unit, Verdict, compare, differences,
+    example,
 };
 use proptest::prelude::*;
 
@@ -55,35 +55,14 @@ fn add(store: &mut Store, bytes: &[u8], day: usize) -> Added {
 /// A result of one path with these samples, and one that is the same in all.
 fn result(name: &str, samples: &[u64]) -> Measurement {
     let configuration = Configuration {
-        clock: INSTRUCTIONS,
         image_sha256: format!("{:064x}", samples.iter().sum::<u64>()),
-        release: Some(name.into()),
-        command_line: "quiet".into(),
-        condition: String::new(),
-        cpu: "max".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 1,
-        memory_mib: 128,
-        cpus: 1,
+        ..example::configuration(name, 1)
     };
     let paths = vec![
         PathResult::ok("switch.yield", INSTRUCTIONS, &[samples.to_vec()], vec![]),
         PathResult::ok("syscall.getppid", INSTRUCTIONS, &[vec![330; 40]], vec![]),
     ];
-    let subject = Subject::kernel_image(name);
-    Measurement {
-        schema: ResultSchema::V1,
-        subject,
-        configuration,
-        guest: None,
-        paths,
-        notes: vec![],
-    }
+    example::measurement(name, configuration, paths)
 }
 
 fn failing(name: &str) -> Measurement {

@@ -64,8 +64,14 @@ pub enum Boot {
     /// An uncompressed x86-64 ELF file with a PVH note, which QEMU enters directly. Bytes after the
     /// last segment (relocations) may follow; QEMU ignores them.
     Pvh(Vec<u8>),
-    /// The bzImage as it was: its kernel has no PVH note, so QEMU's linuxboot path must start it.
-    BzImage(Vec<u8>),
+    /// Its kernel has no PVH note, so QEMU's linuxboot path must start it.
+    BzImage {
+        /// The bzImage as it was.
+        image: Vec<u8>,
+        /// What it unpacks, unless it is told to randomise addresses: at which physical address is
+        /// its own choice, and at the virtual addresses of this file.
+        vmlinux: Vec<u8>,
+    },
 }
 
 impl fmt::Debug for Boot {
@@ -73,7 +79,7 @@ impl fmt::Debug for Boot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, bytes) = match self {
             Self::Pvh(bytes) => ("Pvh", bytes),
-            Self::BzImage(bytes) => ("BzImage", bytes),
+            Self::BzImage { image, .. } => ("BzImage", image),
         };
         write!(f, "{name}({} bytes)", bytes.len())
     }
@@ -140,6 +146,10 @@ fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
         .and_then(text::first_word)
         .or_else(|| banner.as_deref().and_then(text::release_of_banner));
     let config = text::built_in_config(&vmlinux);
-    let boot = if elf::has_pvh_note(&vmlinux) { Boot::Pvh(vmlinux) } else { Boot::BzImage(bytes) };
+    let boot = if elf::has_pvh_note(&vmlinux) {
+        Boot::Pvh(vmlinux)
+    } else {
+        Boot::BzImage { image: bytes, vmlinux }
+    };
     Ok(KernelImage { release, banner, boot, config })
 }

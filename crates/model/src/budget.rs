@@ -1,4 +1,5 @@
-//! What a budget makes of a comparison: part of `pathmeter.comparison/1`.
+//! What a budget makes of a comparison: part of `pathmeter.comparison/1` and of
+//! `pathmeter.program-comparison/1`.
 
 use std::fmt;
 
@@ -11,14 +12,15 @@ pub struct BudgetReport {
     /// The budget's file, as the user named it.
     pub file: String,
     /// One entry for each event of a path that a rule is about, in the order of the comparison;
-    /// and one for each path that is accepted without a rule.
+    /// and one for each path that is accepted without a rule. Of programs the same for rows, then
+    /// for regions.
     pub rows: Vec<BudgetRow>,
 }
 
-/// One event of one path, and its limits.
+/// One event of one path, or of one row of a program, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetRow {
-    /// The path's name.
+    /// The name of the path, or of the row as tables have it.
     pub path: String,
     /// The event's name; `instructions` or `clock` for the path's own numbers.
     pub event: String,

@@ -38,6 +38,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         paths,
         configuration_differences: differences(base, new),
         budget: None,
+        options: None,
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BudgetReport, Configuration, ConfigurationDifference, EventComparison, Measurement, Moved,
-    Subject, SubjectKind, Unit,
+    OptionDifference, Subject, SubjectKind, Unit,
 };
 
 /// The name and version of the comparison document.
@@ -40,6 +40,10 @@ pub struct Comparison {
     /// What a budget makes of it; absent if the user gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetReport>,
+    /// The options in which the kernels' build configurations differ, those first that share a
+    /// word with a function or path that changed; absent unless both configurations are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<OptionDifference>>,
 }
 
 /// One of the two kernels.

@@ -20,9 +20,12 @@ mod compare;
 mod comparison;
 mod configuration;
 mod events;
+#[cfg(feature = "example")]
+pub mod example;
 mod guest;
 mod history;
 mod measurement;
+mod options;
 mod parse;
 mod program;
 mod schema;
@@ -41,6 +44,7 @@ pub use measurement::{
     Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
     ValueCount,
 };
+pub use options::{OptionDifference, option_differences};
 pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
     MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, is_document,
@@ -64,6 +68,6 @@ pub use schema::{
     result_schema, settings_schema,
 };
 pub use settings::{
-    EventSpread, FunctionShare, PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult,
-    SettingsSchema, SettingsSet, layout_of,
+    Baseline, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
+    SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
 };

@@ -5,7 +5,15 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, Configuration, PathComparison, SideInfo, Verdict};
+use crate::{
+    Comparison, Configuration, EventComparison, Measurement, PathComparison, ProgramComparison,
+    RowComparison, RowKind, SideInfo, Threshold, Verdict, compare,
+};
+
+/// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
+const LAYOUT_PERCENT: f64 = 1.0;
+/// The same of a whole set of several values, such as those of a fork.
+const MOVED_SET_PERCENT: f64 = 0.1;
 
 /// The name and version of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,9 +35,12 @@ pub struct SettingsResult {
     pub configuration: Configuration,
     /// The sets, in the order in which they were named.
     pub sets: Vec<SettingsSet>,
-    /// By how much paths differ though nothing was set that the kernel knows: smaller differences
-    /// are layout, and no change. In instructions.
+    /// By how much paths differ though nothing was set that the kernel knows, the most of several
+    /// measurements: smaller differences are layout, and no change. In instructions.
     pub layout: BTreeMap<String, u64>,
+    /// The program that was run under each setting, and its arguments, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Vec<String>>,
 }
 
 /// The settings of one set.
@@ -88,6 +99,37 @@ pub struct SettingRow {
     pub events: Vec<EventSpread>,
     /// The function in which most of the largest change is, if that was asked for.
     pub function: Option<FunctionShare>,
+    /// What the setting costs the program, if one was run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<SettingCost>,
+}
+
+/// What a setting costs a program: the rows of its own work together, in its later runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingCost {
+    /// The verdict of `run` on two kernels.
+    pub verdict: Verdict,
+    /// Instructions under the default.
+    pub base: u64,
+    /// The difference, in instructions.
+    pub difference: i64,
+    /// The same in percent of `base`.
+    pub percent: f64,
+    /// The row that changes most, if one does.
+    pub row: Option<RowShare>,
+}
+
+/// A row of a program that a difference is in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RowShare {
+    /// The kind of work.
+    pub kind: RowKind,
+    /// Which work of that kind; empty where a kind has one row only.
+    pub name: String,
+    /// Its instructions' difference.
+    pub difference: i64,
+    /// The difference of what a call costs; null without calls.
+    pub per_call_difference: Option<i64>,
 }
 
 /// A path that a setting changes.
@@ -142,14 +184,115 @@ pub struct PathSum {
     pub left_over: i64,
 }
 
-/// Paths that changed by nothing but layout, from the comparison of the default with a setting that
-/// no kernel knows.
-pub fn layout_of(comparison: &Comparison) -> BTreeMap<String, u64> {
-    let differs = comparison.paths.iter().filter_map(|path| {
-        let difference = path.difference?.unsigned_abs();
-        (difference > 0).then(|| (path.path.clone(), difference))
-    });
-    differs.collect()
+/// A kernel under the default condition, measured more than once: with parameters that it does not
+/// know as well, which change nothing but the layout of its data.
+#[derive(Debug)]
+pub struct Baseline {
+    base: Measurement,
+    again: Vec<Measurement>,
+    layout: BTreeMap<String, u64>,
+}
+
+impl Baseline {
+    /// The default, and the same with parameters without meaning.
+    pub fn new(base: Measurement, again: Vec<Measurement>) -> Self {
+        let mut layout: BTreeMap<String, u64> = BTreeMap::new();
+        for path in again.iter().flat_map(|again| judged(&base, again).paths) {
+            let difference = path.difference.map_or(0, i64::unsigned_abs);
+            if difference > 0 {
+                let most = layout.entry(path.path).or_default();
+                *most = difference.max(*most);
+            }
+        }
+        Self { base, again, layout }
+    }
+
+    /// The default.
+    pub fn base(&self) -> &Measurement {
+        &self.base
+    }
+
+    /// By how much paths differ by layout alone, in instructions.
+    pub fn layout(&self) -> &BTreeMap<String, u64> {
+        &self.layout
+    }
+
+    /// The row of a setting with which the kernel was measured as `new`. A path has changed if it
+    /// has against every one of these measurements, and by more than they differ from each other.
+    pub fn row(&self, (setting, source): (String, String), new: &Measurement) -> SettingRow {
+        let comparison = judged(&self.base, new);
+        let again: Vec<Comparison> = self.again.iter().map(|again| judged(again, new)).collect();
+        let in_all = |path: &PathComparison| {
+            again.iter().all(|one| {
+                let same = one.paths.iter().find(|one| one.path == path.path);
+                same.is_some_and(|one| is_change(one) && direction(one) == direction(path))
+            })
+        };
+        let paths = || comparison.paths.iter();
+        let changed = paths().filter(|path| is_change(path) && self.is_beyond_layout(path));
+        let changed: Vec<&PathComparison> = changed.filter(|path| in_all(path)).collect();
+        let compared = paths().filter(|path| path.verdict == Verdict::Same || is_change(path));
+        let compared: Vec<f64> = compared.map(|path| path.percent.unwrap_or(0.0)).collect();
+        let broken = paths().find(|path| path.verdict == Verdict::Broken);
+        let outcome = match (broken, changed.is_empty()) {
+            (Some(_), _) => SettingOutcome::Failed,
+            (None, true) => SettingOutcome::NoEffect,
+            (None, false) => SettingOutcome::Changed,
+        };
+        let reason = broken
+            .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
+        let events = spreads(&changed, &again);
+        let mut changed: Vec<SettingChange> = changed.into_iter().map(SettingChange::of).collect();
+        changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
+        SettingRow {
+            compared: compared.len(),
+            median_percent: median(compared),
+            events,
+            changed,
+            ..SettingRow::without((setting, source), outcome, reason)
+        }
+    }
+
+    /// The row of a setting that was measured once more, with another layout: what did not change
+    /// again was layout. So is what changes by next to nothing in a path with several values, whose
+    /// whole set another layout moves.
+    #[must_use]
+    pub fn confirmed(&self, mut row: SettingRow, again: &Measurement) -> SettingRow {
+        let changed = self.row((String::new(), String::new()), again).changed;
+        let comparison = judged(&self.base, again);
+        let several = |name: &str| {
+            comparison.paths.iter().any(|path| path.path == name && path.is_many_valued())
+        };
+        row.changed.retain(|change| {
+            let in_both = changed.iter().any(|one| {
+                one.path == change.path && one.difference.signum() == change.difference.signum()
+            });
+            in_both && (change.percent.abs() >= MOVED_SET_PERCENT || !several(&change.path))
+        });
+        if row.changed.is_empty() {
+            row.outcome = SettingOutcome::NoEffect;
+        }
+        row
+    }
+
+    fn is_beyond_layout(&self, path: &PathComparison) -> bool {
+        let own = self.layout.get(&path.path).copied().unwrap_or(0);
+        path.difference.is_some_and(|difference| difference.unsigned_abs() > own)
+            || path.verdict == Verdict::EventsDiffer && costs(path)
+    }
+}
+
+fn judged(base: &Measurement, new: &Measurement) -> Comparison {
+    compare(base, new, Threshold::default())
+}
+
+fn is_change(path: &PathComparison) -> bool {
+    [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer]
+        .contains(&path.verdict)
+}
+
+fn direction(path: &PathComparison) -> i64 {
+    path.difference.map_or(0, i64::signum)
 }
 
 impl SettingRow {
@@ -170,50 +313,50 @@ impl SettingRow {
             median_percent: None,
             events: Vec::new(),
             function: None,
+            program: None,
         }
     }
 
-    /// The row of a setting by its comparison with the default; what is no larger than `layout`'s
-    /// difference of a path is no change.
-    pub fn of(
-        (setting, source): (String, String),
-        comparison: &Comparison,
-        layout: &BTreeMap<String, u64>,
-    ) -> Self {
-        let beyond = |path: &&PathComparison| {
-            let own = layout.get(&path.path).copied().unwrap_or(0);
-            path.difference.is_some_and(|difference| difference.unsigned_abs() > own)
-                || path.verdict == Verdict::EventsDiffer && costs(path)
+    /// Whether all its changes are as small as those that another layout can make: less than one
+    /// percent of each path, and no slow instruction among them.
+    pub fn is_in_doubt(&self) -> bool {
+        let is_small = |change: &SettingChange| change.percent.abs() < LAYOUT_PERCENT;
+        self.outcome == SettingOutcome::Changed
+            && self.events.is_empty()
+            && self.changed.iter().all(is_small)
+    }
+
+    /// The row with what the setting costs a program. It has an effect if it changes that.
+    #[must_use]
+    pub fn with_program(self, cost: SettingCost) -> Self {
+        let outcome = match self.outcome {
+            SettingOutcome::NoEffect if cost.verdict != Verdict::Same => SettingOutcome::Changed,
+            outcome => outcome,
         };
-        let judged =
-            [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
-        let paths = comparison.paths.iter();
-        let mut changed: Vec<SettingChange> = paths
-            .clone()
-            .filter(|path| judged.contains(&path.verdict))
-            .filter(beyond)
-            .map(SettingChange::of)
-            .collect();
-        changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
-        let compared: Vec<f64> = paths
-            .clone()
-            .filter(|path| path.verdict == Verdict::Same || judged.contains(&path.verdict))
-            .map(|path| path.percent.unwrap_or(0.0))
-            .collect();
-        let broken = paths.clone().find(|path| path.verdict == Verdict::Broken);
-        let outcome = match (broken, changed.is_empty()) {
-            (Some(_), _) => SettingOutcome::Failed,
-            (None, true) => SettingOutcome::NoEffect,
-            (None, false) => SettingOutcome::Changed,
-        };
-        let reason = broken
-            .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
+        Self { outcome, program: Some(cost), ..self }
+    }
+}
+
+impl SettingCost {
+    /// What a comparison of the program under the default with that under the setting shows.
+    pub fn of(comparison: &ProgramComparison) -> Self {
+        let own = &comparison.own_work;
+        let judged = own.judged();
+        let changed =
+            |row: &&RowComparison| row.kind.is_own_work() && row.cost.verdict != Verdict::Same;
+        // Rows are sorted, the largest difference first.
+        let row = comparison.rows.iter().find(changed).map(|row| RowShare {
+            kind: row.kind,
+            name: row.name.clone(),
+            difference: row.cost.judged().difference,
+            per_call_difference: row.cost.judged().per_call_difference,
+        });
         Self {
-            compared: compared.len(),
-            median_percent: median(compared),
-            events: spreads(comparison, &changed),
-            changed,
-            ..Self::without((setting, source), outcome, reason)
+            verdict: own.verdict,
+            base: judged.base.instructions,
+            difference: judged.difference,
+            percent: judged.percent.unwrap_or(0.0),
+            row,
         }
     }
 }
@@ -240,15 +383,25 @@ fn median(mut percents: Vec<f64>) -> Option<f64> {
     percents.get(percents.len() / 2).copied()
 }
 
-/// The slow instructions that differ in the changed paths, those in most paths first.
-fn spreads(comparison: &Comparison, changed: &[SettingChange]) -> Vec<EventSpread> {
+/// The slow instructions that differ in the changed paths, those in most paths first; only those
+/// that differ in the same way in the comparisons `again`.
+fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread> {
     let is_slow = |name: &str| {
         matches!(pathmeter_trace::Event::named(name), Some(pathmeter_trace::Event::Slow(_)))
     };
     let mut by_event: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    let changed: Vec<&str> = changed.iter().map(|change| change.path.as_str()).collect();
-    for path in comparison.paths.iter().filter(|path| changed.contains(&path.path.as_str())) {
-        for event in path.events.iter().filter(|event| is_slow(&event.event)) {
+    let in_all = |path: &PathComparison, event: &EventComparison| {
+        again.iter().all(|one| {
+            let same = one.paths.iter().find(|one| one.path == path.path);
+            let mut events = same.into_iter().flat_map(|same| &same.events);
+            events.any(|one| {
+                one.event == event.event && one.difference.signum() == event.difference.signum()
+            })
+        })
+    };
+    for path in changed {
+        let slow = path.events.iter().filter(|event| is_slow(&event.event));
+        for event in slow.filter(|event| in_all(path, event)) {
             by_event.entry(&event.event).or_default().push(event.difference);
         }
     }

@@ -6,26 +6,30 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{measurement, path};
-use pathmeter_model::{
-    Comparison, PathSum, SettingOutcome, SettingRow, SettingsSet, Threshold, compare, layout_of,
-};
+use pathmeter_model::{Baseline, Measurement, PathSum, SettingOutcome, SettingRow, SettingsSet};
 
-fn compared(new: [u64; 3]) -> Comparison {
-    let paths = |values: [u64; 3]| {
-        let names = ["a.a", "b.b", "c.c"];
-        names.iter().zip(values).map(|(name, value)| path(name, &[value; 6])).collect()
-    };
-    let base = measurement("default", paths([100, 1000, 50]));
-    compare(&base, &measurement("set", paths(new)), Threshold::default())
+fn measured(name: &str, values: [u64; 3]) -> Measurement {
+    let names = ["a.a", "b.b", "c.c"];
+    let paths = names.iter().zip(values).map(|(name, value)| path(name, &[value; 6])).collect();
+    measurement(name, paths)
 }
 
-fn row(name: &str, new: [u64; 3], layout: &BTreeMap<String, u64>) -> SettingRow {
-    SettingRow::of((name.to_owned(), "a source".to_owned()), &compared(new), layout)
+const BASE: [u64; 3] = [100, 1000, 50];
+
+/// The row of a setting, where the default was also measured with these values.
+fn row_beside(again: &[[u64; 3]], new: [u64; 3]) -> SettingRow {
+    let again = again.iter().map(|values| measured("again", *values)).collect();
+    let baseline = Baseline::new(measured("default", BASE), again);
+    baseline.row(("boot:x".to_owned(), "a source".to_owned()), &measured("set", new))
+}
+
+fn row(new: [u64; 3]) -> SettingRow {
+    row_beside(&[BASE], new)
 }
 
 #[test]
 fn the_largest_change_in_percent_is_first_and_the_median_is_of_all_paths() {
-    let row = row("boot:x", [110, 1020, 50], &BTreeMap::new());
+    let row = row([110, 1020, 50]);
     assert_eq!((row.outcome, row.compared), (SettingOutcome::Changed, 3));
     let changed: Vec<_> = row.changed.iter().map(|it| (&*it.path, it.difference)).collect();
     assert_eq!(changed, [("a.a", 10), ("b.b", 20)]);
@@ -34,18 +38,51 @@ fn the_largest_change_in_percent_is_first_and_the_median_is_of_all_paths() {
 
 #[test]
 fn what_a_setting_without_meaning_also_changes_is_no_effect() {
-    let layout = layout_of(&compared([100, 1008, 50]));
-    assert_eq!(layout, BTreeMap::from([("b.b".to_owned(), 8)]));
-    assert_eq!(row("boot:x", [100, 992, 50], &layout).outcome, SettingOutcome::NoEffect);
-    assert_eq!(row("boot:x", [100, 1009, 50], &layout).changed.len(), 1);
-    assert_eq!(row("boot:x", [101, 1000, 50], &layout).changed.len(), 1);
+    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", [100, 1008, 50])]);
+    assert_eq!(*baseline.layout(), BTreeMap::from([("b.b".to_owned(), 8)]));
+    let row = |new| row_beside(&[[100, 1008, 50]], new);
+    assert_eq!(row([100, 992, 50]).outcome, SettingOutcome::NoEffect);
+    assert_eq!(row([100, 1017, 50]).changed.len(), 1);
+    assert_eq!(row([101, 1000, 50]).changed.len(), 1);
+}
+
+#[test]
+fn a_value_that_any_measurement_without_meaning_also_had_is_no_effect() {
+    let again = [[100, 1000, 50], [100, 1013, 50], [100, 996, 50]];
+    assert_eq!(row_beside(&again[..1], [100, 1013, 50]).changed.len(), 1);
+    assert_eq!(row_beside(&again, [100, 1013, 50]).outcome, SettingOutcome::NoEffect);
+    assert_eq!(row_beside(&again, [100, 1027, 50]).changed.len(), 1);
+}
+
+#[test]
+fn a_small_change_is_in_doubt_until_it_shows_with_another_layout() {
+    let row = |new| row_beside(&[BASE], new);
+    assert!(row([100, 1009, 50]).is_in_doubt() && !row([100, 1010, 50]).is_in_doubt());
+    assert!(!row([101, 1009, 50]).is_in_doubt() && !row(BASE).is_in_doubt());
+    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", BASE)]);
+    let confirmed = |again| baseline.confirmed(row([100, 1009, 50]), &measured("again", again));
+    assert_eq!(confirmed([100, 1004, 50]).changed.len(), 1);
+    assert_eq!(confirmed([90, 1000, 50]).outcome, SettingOutcome::NoEffect);
+    assert_eq!(confirmed([100, 991, 50]).outcome, SettingOutcome::NoEffect);
+}
+
+#[test]
+fn a_set_that_moves_by_next_to_nothing_is_layout() {
+    let set = |by: u64| {
+        let samples: Vec<u64> = [78_787, 78_783, 79_865].iter().map(|it| it + by).collect();
+        measurement("set", vec![path("process.fork-exit", &samples.repeat(6))])
+    };
+    let baseline = Baseline::new(set(0), vec![set(2)]);
+    let row = |new| baseline.row((String::new(), String::new()), &set(new));
+    assert!(row(6).is_in_doubt() && row(300).is_in_doubt());
+    assert_eq!(baseline.confirmed(row(6), &set(8)).outcome, SettingOutcome::NoEffect);
+    assert_eq!(baseline.confirmed(row(300), &set(302)).changed.len(), 1);
 }
 
 #[test]
 fn what_the_parts_leave_over_is_told_of_each_path_that_all_change() {
-    let none = BTreeMap::new();
-    let all = SettingRow { all: true, ..row("boot:all", [60, 1000, 50], &none) };
-    let parts = [row("boot:x", [90, 1000, 50], &none), row("boot:y", [80, 1000, 51], &none)];
+    let all = SettingRow { all: true, ..row([60, 1000, 50]) };
+    let parts = [row([90, 1000, 50]), row([80, 1000, 51])];
     let rows = [&[all][..], &parts].concat();
     let set = SettingsSet::new("s".to_owned(), "t".to_owned(), rows);
     let sum = PathSum { path: "a.a".to_owned(), parts: -30, all: -40, left_over: -10 };

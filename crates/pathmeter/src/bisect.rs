@@ -5,6 +5,7 @@
 //! measured, and the first, unless some can't be.
 
 mod build;
+mod document;
 mod git;
 mod meter;
 mod order;
@@ -15,19 +16,21 @@ use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare, diff
 use pathmeter_report::{Placement, comparison_table};
 use pathmeter_trace::Event;
 
+use self::document::{Difference, Put};
 use self::meter::Meter;
 use crate::cli::{BisectArgs, ExplainOutput};
 use crate::explain;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Screen};
+use crate::output::Screen;
 
 /// Finds it, among ready images or in a git tree.
 pub(crate) fn run(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
     let meter = Meter::new(args, screen)?;
+    let put = Put::new(args, screen)?;
     match (&args.good, &args.bad) {
-        (Some(good), Some(bad)) => tree::run(args, [good, bad], &meter, screen),
-        _ => order::run(args, &meter, screen),
+        (Some(good), Some(bad)) => tree::run(args, [good, bad], &meter, &put, screen),
+        _ => order::run(args, &meter, &put, screen),
     }
 }
 
@@ -109,19 +112,25 @@ impl<'a> Question<'a> {
         compare(&only(base), &only(new), self.threshold)
     }
 
-    /// Prints what differs between two neighbours, and in which functions.
-    fn show(
+    /// What differs between two neighbours, and in which functions; printed as it is found.
+    fn difference(
         &self,
         [base, new]: [&meter::Measured; 2],
         meter: &Meter<'_>,
+        put: &Put<'_>,
         screen: &Screen,
-    ) -> Result<(), Failure> {
+    ) -> Result<Difference, Failure> {
         let comparison = self.comparison(&base.result, &new.result);
         let table = comparison_table(&comparison, Placement::Hidden, screen.style());
-        output::print(format!("\n{table}").as_bytes())?;
-        let Some(explained) = meter.explained(self.path, [base, new])? else { return Ok(()) };
-        let tables = explain::tables(&ExplainOutput::default(), &explained, screen);
-        output::print(format!("\n{tables}").as_bytes())
+        put.text(&format!("\n{table}"))?;
+        let explanation = meter.explained(self.path, [base, new])?;
+        if let Some(explained) = &explanation
+            && put.is_text()
+        {
+            let tables = explain::tables(&ExplainOutput::default(), explained, screen);
+            put.text(&format!("\n{tables}"))?;
+        }
+        Ok(Difference { comparison: Some(comparison), explanation })
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pathmeter_budget::{Budget, BudgetError, Date, MAX_BYTES, parse_budget};
+use pathmeter_budget::{Budget, BudgetError, CostOfRow, Date, MAX_BYTES, Sides, parse_budget};
 use pathmeter_model::{BudgetReport, BudgetRow, Measurement, PathComparison, Verdict};
 
 use crate::failure::Failure;
@@ -55,7 +55,7 @@ impl Limited {
     pub(crate) fn judge(
         &self,
         row: &PathComparison,
-        sides: [&Measurement; 2],
+        sides: Sides<'_>,
         worse: impl Fn(&PathComparison) -> bool,
     ) -> (Vec<BudgetRow>, bool) {
         let mut rows = self.budget.judge(row, sides, self.today);
@@ -72,6 +72,18 @@ impl Limited {
         (rows, fails || over)
     }
 
+    /// Refuses what holds for none of a program's rows and regions.
+    pub(crate) fn check_program(&self, rows: &[&str], regions: &[&str]) -> Result<(), Failure> {
+        self.budget.check_program(rows, regions).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The outcome of one row of a program; None if nothing in the budget is about it. `worse` is
+    /// whether it fails the gate without a rule.
+    pub(crate) fn judge_row(&self, row: CostOfRow<'_>, worse: bool) -> Option<BudgetRow> {
+        let judged = self.budget.judge_row(row, self.today);
+        judged.or_else(|| worse.then(|| self.budget.accepted_row(row, self.today)).flatten())
+    }
+
     /// What the document has of these outcomes.
     pub(crate) fn report(&self, rows: Vec<BudgetRow>) -> BudgetReport {
         BudgetReport { file: self.path.display().to_string(), rows }
@@ -85,6 +97,8 @@ fn refused(path: &Path, error: &BudgetError) -> Failure {
     };
     Failure::Usage {
         message: format!("{place}: {error}"),
-        help: "docs/gates.md describes budgets; `pathmeter paths` lists all paths".to_owned(),
+        help: "docs/gates.md describes budgets; `pathmeter paths` lists all paths, and \
+               `pathmeter run --all` shows all rows"
+            .to_owned(),
     }
 }

@@ -2,26 +2,27 @@
 
 mod bisect;
 mod cpu;
+mod explain;
 mod formats;
+mod guest;
 mod history;
 mod own;
 mod report;
 mod settings;
 mod symbols;
+mod under;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use pathmeter_report::Placement;
-use pathmeter_report::{Least, Limits};
-use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
+use pathmeter_report::{Placement, ShownOptions};
 
 pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
+pub(crate) use self::explain::{ExplainArgs, ExplainOutput};
 pub(crate) use self::formats::FormatArgs;
+pub(crate) use self::guest::{GuestArgs, LONGEST};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     ShowArgs,
@@ -30,19 +31,9 @@ pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArg
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;
+pub(crate) use self::under::Under;
 use crate::destination::Named;
-use crate::failure::Failure;
 use crate::gated::{GatedEvents, USUAL};
-use crate::image::Pair;
-use crate::seccomp;
-
-/// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
-/// that have several, and few enough for a kernel to take seconds.
-const RUNS: u32 = 6;
-/// Most perturbed runs: more samples than a result document may hold would follow.
-const MOST_RUNS: i64 = 512;
-/// Seconds for a boot, or for one run, after which a guest counts as hung.
-const TIMEOUT: u64 = 120;
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -84,16 +75,6 @@ Examples:
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
   pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently";
-
-const EXPLAIN_EXAMPLES: &str = "\
-Examples:
-  pathmeter explain switch.yield bzImage              the call tree, to the instruction
-  pathmeter explain file.stat old/bzImage new/bzImage which functions changed it
-  pathmeter explain switch.yield+ioport-both bzImage --against switch.yield
-                                                      what the I/O bitmaps cost
-  pathmeter explain tcp.round-trip bzImage --svg tcp.svg --min 2%
-  pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
-  pathmeter explain syscall.getppid bzImage --json | jq .base.window.census";
 
 const EXPERIMENT_EXAMPLES: &str = "\
 Each experiment is a mailing-list thread on a hidden cost: its symptom, cause, cure and published \
@@ -248,6 +229,7 @@ pub(crate) struct MeasureArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
@@ -280,6 +262,9 @@ pub(crate) struct CompareArgs {
     /// --explain, also where they stand
     #[arg(long)]
     pub(crate) placement: bool,
+    /// Show all options in which the kernels' build configurations differ, not only the first few
+    #[arg(long)]
+    pub(crate) options: bool,
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
@@ -301,6 +286,11 @@ pub(crate) struct CompareArgs {
 }
 
 impl CompareArgs {
+    /// Which options of the kernels' configurations are shown.
+    pub(crate) fn shown_options(&self) -> ShownOptions {
+        if self.options { ShownOptions::All } else { ShownOptions::Few }
+    }
+
     /// What the table shows of the placement.
     pub(crate) fn shown(&self) -> Placement {
         if self.placement { Placement::Shown } else { Placement::Hidden }
@@ -355,255 +345,6 @@ impl DocumentArgs {
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         let outputs = [("--output", self.output.as_deref())];
         Named { outputs, inputs: subjects, prints: !self.json }
-    }
-}
-
-/// How guests run. All but the last two belong to a result's configuration.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Exact runs")]
-pub(crate) struct GuestArgs {
-    /// The QEMU to run; by default qemu-system-x86_64 on PATH
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
-    pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU: plain (the default), haswell, skylake, cascadelake, icelake, zen1, zen2,
-    /// zen3, zen4, each of these but plain as a guest sees it (skylake-guest), max, a FILE.toml
-    /// that `pathmeter cpu capture` wrote, or QEMU's own text
-    ///
-    /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
-    /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
-    /// another version: then only results of one version are compared. `compare` and `explain` take
-    /// two, for one kernel: the first is BASE's.
-    #[arg(
-        long, value_name = "CPU",
-        value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
-    )]
-    pub(crate) cpu: Vec<Cpu>,
-    /// The guest's memory
-    #[arg(
-        long, value_name = "MIB", default_value_t = Settings::default().memory_mib,
-        value_parser = clap::value_parser!(u32).range(64..=65536)
-    )]
-    pub(crate) memory: u32,
-    /// Words to add to the kernel's command line
-    #[arg(
-        long, value_name = "WORDS", default_value = "", hide_default_value = true,
-        value_parser = kernel_words
-    )]
-    pub(crate) append: String,
-    /// What the kernel is measured under: settings, separated by spaces, or `default`
-    ///
-    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, or seccomp:FILE for
-    /// an OCI profile that filters the system calls of what is measured. What this kernel does not
-    /// know is an error. `compare` and `explain` take two, for one kernel: the first is BASE's
-    /// (docs/settings.md).
-    #[arg(long, value_name = "CONDITION", value_parser = condition)]
-    pub(crate) under: Vec<Condition>,
-    /// Runs of the probes, each with other addresses and another phase of the timer tick
-    ///
-    /// Some paths have several exact values, chosen by address randomisation, timer phase or the
-    /// layout of the code. More runs find more of them and take longer.
-    #[arg(
-        long, value_name = "N", default_value_t = RUNS,
-        value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
-    )]
-    pub(crate) perturb: u32,
-    /// Give up on a guest that takes longer to boot, or for one perturbed run
-    #[arg(
-        long, value_name = "SECONDS", default_value_t = TIMEOUT,
-        value_parser = clap::value_parser!(u64).range(1..=86400)
-    )]
-    pub(crate) timeout: u64,
-    /// Neither read nor write cached results and snapshots
-    #[arg(long)]
-    pub(crate) no_cache: bool,
-}
-
-/// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
-/// `arch/x86/include/asm/setup.h`).
-pub(crate) const LONGEST: usize = 2047;
-
-/// A profile or a CPU model, not QEMU's request for a list of them.
-fn cpu_model(text: &str) -> Result<Cpu, String> {
-    match text {
-        "help" | "?" => Err(format!(
-            "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
-             lists those"
-        )),
-        text => Cpu::read(text).map_err(|error| error.to_string()),
-    }
-}
-
-/// A condition, with the program of its filter.
-fn condition(text: &str) -> Result<Condition, String> {
-    Condition::parse(text, seccomp::program).map_err(|error| error.to_string())
-}
-
-/// Words for the kernel's command line: one line that the kernel will not cut short.
-fn kernel_words(words: &str) -> Result<String, String> {
-    let settings = Settings { append: words.trim().to_owned(), ..Settings::default() };
-    let length = settings.command_line().len();
-    if words.chars().any(char::is_control) {
-        return Err("control characters can't stand in a kernel's command line".to_owned());
-    }
-    if length > LONGEST {
-        return Err(format!(
-            "a command line of {length} bytes, of which x86 kernels read {LONGEST}"
-        ));
-    }
-    Ok(settings.append)
-}
-
-impl Default for GuestArgs {
-    /// What an empty command line means.
-    fn default() -> Self {
-        let Settings { memory_mib, append, .. } = Settings::default();
-        Self {
-            qemu: None,
-            cpu: Vec::new(),
-            memory: memory_mib,
-            append,
-            under: Vec::new(),
-            perturb: RUNS,
-            timeout: TIMEOUT,
-            no_cache: false,
-        }
-    }
-}
-
-impl GuestArgs {
-    /// What the user chose of the guest's machine; of two CPUs the first.
-    pub(crate) fn settings(&self) -> Settings {
-        let usual = Settings::default();
-        let (cpu, append) = (self.cpu.first().cloned(), self.append.clone());
-        let (cpu, condition) = (cpu.unwrap_or(usual.cpu), self.condition().cloned());
-        let condition = condition.unwrap_or_default();
-        Settings { cpu, memory_mib: self.memory, append, condition, ..usual }
-    }
-
-    /// The two CPUs or conditions in which one kernel is to be compared, if the user named two.
-    pub(crate) fn pair(&self) -> Result<Option<Pair<'_>>, Failure> {
-        let refused = |message: &str| Failure::Usage {
-            message: message.to_owned(),
-            help: "one kernel is compared on two CPUs, or under two conditions, at a time"
-                .to_owned(),
-        };
-        match (&self.cpu[..], &self.under[..]) {
-            ([] | [_], [] | [_]) => Ok(None),
-            ([base, new], [] | [_]) => Ok(Some(Pair::Cpus([base, new]))),
-            ([] | [_], [base, new]) => Ok(Some(Pair::Conditions([base, new]))),
-            ([_, _], [_, _]) => Err(refused("--cpu and --under are both given twice")),
-            ([_, _, _, ..], _) => Err(refused("--cpu is given more than twice")),
-            (_, _) => Err(refused("--under is given more than twice")),
-        }
-    }
-
-    /// Refuses two CPUs, and two conditions.
-    pub(crate) fn refuse_pairs(&self) -> Result<(), Failure> {
-        let twice = match (self.cpu.len(), self.under.len()) {
-            (0 | 1, 0 | 1) => return Ok(()),
-            (0 | 1, _) => "--under",
-            _ => "--cpu",
-        };
-        Err(Failure::Usage {
-            message: format!("{twice} is given more than once"),
-            help: "`compare` and `explain` show one kernel on two CPUs, or under two conditions"
-                .to_owned(),
-        })
-    }
-
-    /// The condition of all that is measured, if there is just one.
-    pub(crate) fn condition(&self) -> Option<&Condition> {
-        if let [condition] = &self.under[..] { Some(condition) } else { None }
-    }
-
-    /// The longest wait for a boot or a run.
-    pub(crate) fn limit(&self) -> Duration {
-        Duration::from_secs(self.timeout)
-    }
-}
-
-/// Arguments of `explain`.
-#[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_EXAMPLES)]
-pub(crate) struct ExplainArgs {
-    /// The path, as `pathmeter paths` names it
-    pub(crate) path: String,
-    /// A kernel image, or lab[:mechanism=variant,…]
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) subject: PathBuf,
-    /// Another one: show the functions in which the difference is. With --cpu or --under given
-    /// twice, the difference is that of SUBJECT on two CPUs or under two conditions
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub(crate) new: Option<PathBuf>,
-    /// Another path of the same kernel: show how PATH differs from it
-    #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
-    pub(crate) against: Option<String>,
-    /// The subject's vmlinux with debug information: shows inlined functions and source lines
-    ///
-    /// For a build folder, the vmlinux in it is used without this option.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) vmlinux: Option<PathBuf>,
-    /// The same for NEW
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
-    pub(crate) new_vmlinux: Option<PathBuf>,
-    /// Windows that PATH may be of, as PATH/NAME.
-    #[command(flatten)]
-    pub(crate) windows: WindowArgs,
-    /// What is printed or written.
-    #[command(flatten)]
-    pub(crate) output: ExplainOutput,
-    /// How guests run.
-    #[command(flatten)]
-    pub(crate) guest: GuestArgs,
-}
-
-/// What `explain` prints or writes, and where.
-#[derive(Debug, Default, Args)]
-pub(crate) struct ExplainOutput {
-    /// Print JSON (pathmeter.explain/1) instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the JSON document to FILE
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
-    /// Write a flame graph; for two kernels or paths, of their difference
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) svg: Option<PathBuf>,
-    /// Write folded stacks, as flame graph tools read them
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) folded: Option<PathBuf>,
-    /// Write a profile in callgrind's format; for two kernels or paths, of the new one
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) callgrind: Option<PathBuf>,
-    /// Show so many levels of the call tree
-    #[arg(long, value_name = "N")]
-    pub(crate) depth: Option<usize>,
-    /// Hide what has fewer than N instructions, or less than a share such as 2%. Default: 0.5% for
-    /// one window, nothing hidden for a difference
-    #[arg(long, value_name = "N")]
-    pub(crate) min: Option<Least>,
-    /// Show where functions stand: the entry's address modulo 64, lines and pages of code; of a
-    /// difference, also the functions that only moved
-    #[arg(long)]
-    pub(crate) placement: bool,
-}
-
-impl ExplainOutput {
-    /// What is written and read: the document, the flame graph, the stacks, the profile.
-    pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
-        let outputs = [
-            ("--output", self.output.as_deref()),
-            ("--svg", self.svg.as_deref()),
-            ("--folded", self.folded.as_deref()),
-            ("--callgrind", self.callgrind.as_deref()),
-        ];
-        Named { outputs, inputs, prints: !self.json || self.output.is_none() }
-    }
-
-    /// How much of the tree is shown, of a difference or of one window.
-    pub(crate) fn limits(&self, difference: bool) -> Limits {
-        let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
-        Limits { depth: self.depth, least: self.min.unwrap_or(usual), placement: self.placement }
     }
 }
 
@@ -668,7 +409,7 @@ fn percent(text: &str) -> Result<f64, String> {
 mod tests {
     use super::*;
     use clap::CommandFactory;
-    use pathmeter_catalogue::Suite;
+    use pathmeter_vm::{NAMES, Settings};
 
     #[test]
     fn the_definition_is_consistent() {
@@ -676,32 +417,11 @@ mod tests {
     }
 
     #[test]
-    fn a_document_holds_the_samples_of_the_most_runs() {
-        let most = usize::try_from(MOST_RUNS).unwrap();
-        let windows = || Suite::Exact.paths().iter().map(|path| path.kind.samples() as usize);
-        assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
-        assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));
-    }
-
-    #[test]
-    fn a_command_line_that_the_kernel_would_cut_is_refused() {
-        assert_eq!(kernel_words(" nopti quiet ").as_deref(), Ok("nopti quiet"));
-        assert!(kernel_words(&"a".repeat(2000)).unwrap_err().contains("2047"));
-        assert!(kernel_words("nopti\nquiet").is_err());
-    }
-
-    #[test]
-    fn a_list_of_models_is_no_model() {
-        assert!(cpu_model("help").unwrap_err().contains(NAMES));
-        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
-        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
-    }
-
-    #[test]
     fn the_help_names_every_profile() {
         let help = Cli::command().find_subcommand_mut("measure").unwrap().render_help();
         let help = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(help.contains(&NAMES.replace("plain,", "plain (the default),")), "{help}");
+        let settings = Settings::default();
+        assert!(help.contains(&format!("by default {}: {NAMES}", settings.cpu.name())), "{help}");
     }
 
     #[test]

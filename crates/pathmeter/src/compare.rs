@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::{Measurement, Threshold, Verdict, compare, differences};
 
 use crate::budget::Limited;
+use crate::build_options::BuildOptions;
 use crate::cli::CompareArgs;
 use crate::explained;
 use crate::failure::{Exit, Failure};
@@ -70,8 +71,15 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let broken = comparison.summary.count(Verdict::Broken) > 0;
     let put = Formats { args, outcomes: &gate.outcomes, file: file.as_ref(), written: &written };
     let delivered = match (&kernels.session, &kernels.images[..]) {
-        (Some(session), [base, new]) if args.explain => {
-            explained::deliver(&put, comparison, session, [base, new], screen)
+        (Some(session), [base, new]) => {
+            let options = BuildOptions::of(session, [base, new]);
+            if args.explain {
+                let options = options.as_ref();
+                explained::deliver(&put, comparison, (session, options), [base, new], screen)
+            } else {
+                comparison.options = options.map(|it| it.differences(&[]));
+                put.deliver(&comparison, screen)
+            }
         }
         _ => put.deliver(&comparison, screen),
     };

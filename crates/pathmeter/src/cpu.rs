@@ -102,7 +102,7 @@ mod tests {
             "msr-0x10a=0x202016b\n",
             "left out: rdpid: getcpu",
             "Debian 6.1.192 prints",
-            "  mmio_stale_data: Mitigation: Clear CPU buffers; SMT disabled\n    computed from",
+            "  mmio_stale_data: Mitigation: Clear CPU buffers; SMT disabled\n    https://",
         ] {
             assert!(text.contains(word), "{word}: {text}");
         }

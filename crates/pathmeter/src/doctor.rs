@@ -34,8 +34,8 @@ struct Diagnosis {
     checks: Vec<Check>,
     /// The CPUs that `--cpu` names; none if there is no QEMU to have them.
     profiles: Vec<ProfileReport>,
-    /// The profile with the most features in common with this machine's CPU; none if that is of a
-    /// kind that no profile is of.
+    /// The profile with the most features in common with this machine's CPU; none if no
+    /// profile has its vendor.
     nearest: Option<Nearest>,
 }
 

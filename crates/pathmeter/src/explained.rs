@@ -6,6 +6,7 @@ use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::build_options::BuildOptions;
 use crate::cli::ExplainOutput;
 use crate::explain;
 use crate::failure::Failure;
@@ -46,8 +47,8 @@ pub(crate) struct ExplainedComparison {
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
     put: &Formats<'_>,
-    comparison: Comparison,
-    session: &Session,
+    mut comparison: Comparison,
+    (session, options): (&Session, Option<&BuildOptions>),
     [base, new]: [&Image; 2],
     screen: &Screen,
 ) -> Result<(), Failure> {
@@ -79,6 +80,8 @@ pub(crate) fn deliver(
             Err(failure) => failures.push(failure),
         }
     }
+    comparison.options = options.map(|it| it.differences(&explanations));
+    failures.extend(put.options(&comparison, screen).err());
     failures.extend(put.formats(&comparison, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations };
@@ -97,24 +100,11 @@ pub(crate) fn changed<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use schemars::generate::SchemaSettings;
-    use serde_json::Value;
-
     use super::*;
+    use crate::published::assert_published;
 
     #[test]
     fn the_schema_is_published() {
-        let settings = SchemaSettings::draft2020_12().for_serialize();
-        let schema = settings.into_generator().into_root_schema_for::<ExplainedComparison>();
-        let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../docs/schemas/pathmeter.explained-comparison-1.json");
-        if std::env::var_os("PATHMETER_BLESS").is_some() {
-            std::fs::write(&file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
-        }
-        let published = std::fs::read_to_string(&file).unwrap_or_default();
-        let published: Value = serde_json::from_str(&published).unwrap_or_default();
-        assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
+        assert_published::<ExplainedComparison>("pathmeter.explained-comparison-1");
     }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use pathmeter_image::ImageError;
 use pathmeter_model::{ConfigurationDifference, ParseError};
 use pathmeter_report::FlameError;
-use pathmeter_vm::VmError;
+use pathmeter_vm::{Cpu, VmError};
 
 /// What to do about a QEMU that fails the self-test.
 pub(crate) const UNFIT_QEMU: &str =
@@ -235,7 +235,10 @@ impl Failure {
     /// The exit code that it leads to.
     pub(crate) fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } | Self::Incomparable(_) | Self::Unlike { .. } => Exit::Usage,
+            Self::Usage { .. }
+            | Self::Incomparable(_)
+            | Self::Unlike { .. }
+            | Self::History(pathmeter_history::HistoryError::Label { .. }) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Unmeasured,
         }
@@ -245,6 +248,14 @@ impl Failure {
     pub(crate) fn advice(&self) -> Option<&str> {
         match self {
             Self::Usage { help, .. } => Some(help),
+            Self::Incomparable(differences) | Self::Unlike { differences, .. }
+                if one_is_plain(differences) =>
+            {
+                Some(
+                    "name the same CPU for all: `--cpu plain` is what was measured on if none was \
+                     named; or show them together all the same with --across",
+                )
+            }
             Self::Incomparable(_) => {
                 Some("measure both alike, or compare them all the same with --across")
             }
@@ -327,8 +338,26 @@ fn told(stderr: &[String]) -> String {
 /// Characters of a program's line that are shown.
 const LONGEST_LINE: usize = 200;
 
+/// A line for each difference; a CPU that `--cpu` has a name for is its name.
 fn listed(differences: &[ConfigurationDifference]) -> String {
-    differences.iter().flat_map(|difference| ["\n  ".to_owned(), difference.to_string()]).collect()
+    let line = |difference: &ConfigurationDifference| match cpus(difference) {
+        Some([base, new]) => format!("\n  cpu: {base} in base, {new} in new"),
+        None => format!("\n  {difference}"),
+    };
+    differences.iter().map(line).collect()
+}
+
+/// What `--cpu` calls the CPUs in which two sides differ, if it is that and it has names for both.
+fn cpus(difference: &ConfigurationDifference) -> Option<[&'static str; 2]> {
+    if difference.field != "cpu" {
+        return None;
+    }
+    Some([Cpu::name_of(&difference.base)?, Cpu::name_of(&difference.new)?])
+}
+
+/// Whether only one side has the default CPU.
+fn one_is_plain(differences: &[ConfigurationDifference]) -> bool {
+    differences.iter().filter_map(cpus).any(|names| names.contains(&"plain"))
 }
 
 #[cfg(test)]
@@ -357,6 +386,22 @@ mod tests {
         assert!(text.starts_with("\n  stderr: \\u{1b}[31mä"), "{text}");
         assert!(text.ends_with("ä…\n  stderr: short"), "{text}");
         assert!(text.chars().count() < 300, "{text}");
+    }
+
+    #[test]
+    fn cpus_that_differ_are_named_and_plain_is_explained() {
+        let description = |name| Cpu::named(name).description();
+        let difference = |base, new| {
+            let (base, new) = (description(base), description(new));
+            ConfigurationDifference { field: "cpu".to_owned(), base, new }
+        };
+        let old = Failure::Incomparable(vec![difference("plain", "icelake")]);
+        assert!(old.to_string().ends_with(":\n  cpu: plain in base, icelake in new"), "{old}");
+        assert!(old.advice().unwrap().contains("--cpu plain"));
+        let other = Failure::Incomparable(vec![difference("zen2", "icelake")]);
+        assert!(!other.advice().unwrap().contains("plain"));
+        let qemus = Failure::Incomparable(vec![difference("zen2", "qemu64")]);
+        assert!(qemus.to_string().contains("zen2: base,"), "{qemus}");
     }
 
     #[test]

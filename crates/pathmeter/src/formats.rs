@@ -1,7 +1,7 @@
 //! Where a comparison goes: stdout, the JSON document's file, and files in formats for CI.
 
 use pathmeter_model::Comparison;
-use pathmeter_report::{Format, Judged, Outcome, comparison_table};
+use pathmeter_report::{Format, Judged, Outcome, comparison_table, options_table};
 use pathmeter_trace::Explain;
 
 use crate::cli::CompareArgs;
@@ -31,7 +31,17 @@ impl Formats<'_> {
         if !self.shows_tables() {
             return Ok(());
         }
-        output::print(comparison_table(comparison, self.args.shown(), screen.style()).as_bytes())
+        output::print(comparison_table(comparison, self.args.shown(), screen.style()).as_bytes())?;
+        self.options(comparison, screen)
+    }
+
+    /// The options in which the kernels differ, if that is known and tables are wanted.
+    pub(crate) fn options(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
+        let Some(options) = comparison.options.as_deref().filter(|_| self.shows_tables()) else {
+            return Ok(());
+        };
+        let table = options_table(options, self.args.shown_options(), screen.style());
+        output::print(table.as_bytes())
     }
 
     /// Everything that is wanted of a comparison without explanations. What can't be written costs

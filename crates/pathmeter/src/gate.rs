@@ -4,6 +4,7 @@
 //! compared, and so must one that `--only`, or a rule of a budget, names in full; a path that only
 //! NEW can run is new, which a note tells. Where nothing was compared, nothing was checked.
 
+use pathmeter_budget::Sides;
 use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, Measurement, PathComparison, PathResult,
     Status, Unit, Verdict,
@@ -81,7 +82,7 @@ impl Gate {
         let fails =
             |row: &PathComparison| row.verdict == Verdict::Broken || wanted.gated.is_worse(row);
         let (rules, worse) = match wanted.budget {
-            Some(budget) => budget.judge(row, sides, fails),
+            Some(budget) => budget.judge(row, Sides::of_paths(sides), fails),
             None => (Vec::new(), fails(row)),
         };
         let reason = row.reason.as_deref().unwrap_or_default();

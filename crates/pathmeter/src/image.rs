@@ -9,6 +9,7 @@ use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
 use pathmeter_vm::{Condition, Cpu, Settings, VmError};
 
+use crate::cli::Under;
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::results::sha256;
@@ -29,7 +30,7 @@ pub(crate) enum Pair<'a> {
     /// On two CPUs.
     Cpus([&'a Cpu; 2]),
     /// Under two conditions.
-    Conditions([&'a Condition; 2]),
+    Conditions([&'a Under; 2]),
 }
 
 impl Pair<'_> {
@@ -37,7 +38,10 @@ impl Pair<'_> {
     pub(crate) fn of(self, image: &Image) -> [Image; 2] {
         match self {
             Self::Cpus(cpus) => cpus.map(|cpu| image.clone().on(cpu)),
-            Self::Conditions(both) => both.map(|condition| image.clone().under(condition)),
+            Self::Conditions(both) => both.map(|under| {
+                let image = image.clone().under(&under.condition);
+                under.cpu.iter().fold(image, Image::on)
+            }),
         }
     }
 }
@@ -248,6 +252,6 @@ mod tests {
         assert_eq!(lazy.settings(&usual).append, "iobitmap=lazy");
         assert_eq!(lazy.conditions(&usual), plain.conditions(&usual));
         assert_eq!(two.conditions(&usual).cpus, 2);
-        assert!(intel.conditions(&usual).cpu.text().ends_with("vendor=GenuineIntel"));
+        assert!(intel.conditions(&usual).cpu.text().ends_with(",vendor=GenuineIntel"));
     }
 }

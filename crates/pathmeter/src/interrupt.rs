@@ -55,7 +55,7 @@ fn listening(error: std::io::Error) -> Failure {
     Failure::System { doing: "listening for signals", error }
 }
 
-/// Whether whoever started this process had it ignore `signal`.
+/// Whether this process was started with `signal` ignored.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

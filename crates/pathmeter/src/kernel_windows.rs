@@ -175,7 +175,7 @@ fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
     let lines = lines.then(|| ("lines", median(windows().map(|window| window.lines))));
     let sometimes = [
         ("no end", windows().filter(|window| !window.ended).count() as u64),
-        ("more windows", loose.untold),
+        ("more windows", loose.omitted),
         ("overlapping", loose.overlapping),
         ("loose ends", loose.ends),
         ("outside the region", sum(|window| window.outside)),
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn what_is_no_sample_is_told() {
         let mut seen = of_run(&[window(7, true)]);
-        seen[0].loose = LoosePoints { overlapping: 3, untold: 2, ..LoosePoints::default() };
+        seen[0].loose = LoosePoints { overlapping: 3, omitted: 2, ..LoosePoints::default() };
         seen[0].outside = 4;
         let row = row_of(&[seen.clone(), of_run(&[])]);
         assert_eq!(row.status, Status::Failed);

@@ -24,10 +24,23 @@ pub(crate) struct Lab {
 /// flags, or by Intel's `sysenter`, which doesn't.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vendor {
-    /// That of the usual CPU.
+    /// Whose the usual CPU is.
     Usual,
-    /// The same CPU as Intel's.
+    /// AMD.
+    Amd,
+    /// Intel.
     Intel,
+}
+
+impl Vendor {
+    /// What CPUID names it by; None for the usual CPU's.
+    fn id(self) -> Option<&'static str> {
+        match self {
+            Self::Usual => None,
+            Self::Amd => Some("AuthenticAMD"),
+            Self::Intel => Some("GenuineIntel"),
+        }
+    }
 }
 
 impl Lab {
@@ -48,7 +61,8 @@ impl Lab {
             }
         };
         let vendor = match vendor[..] {
-            [] | ["vendor=amd"] => Vendor::Usual,
+            [] => Vendor::Usual,
+            ["vendor=amd"] => Vendor::Amd,
             ["vendor=intel"] => Vendor::Intel,
             _ => {
                 let help = "give vendor=amd or vendor=intel, once";
@@ -62,18 +76,20 @@ impl Lab {
     pub(crate) fn settings(&self, usual: &Settings) -> Settings {
         let words = [&pathmeter_lab::command_line(&self.variants), &usual.append[..]].join(" ");
         let append = words.trim().to_owned();
-        let cpu = match self.vendor {
-            Vendor::Usual => usual.cpu.clone(),
-            Vendor::Intel => Cpu::Qemu(as_intels(&usual.cpu.text())),
-        };
+        let made = self.vendor.id().and_then(|id| made_by(id, &usual.cpu.text()));
+        let cpu = made.map_or_else(|| usual.cpu.clone(), Cpu::Qemu);
         Settings { base_words: BaseWords::None, append, cpus: self.cpus, cpu, ..usual.clone() }
     }
 }
 
-/// The same CPU model, made by Intel.
-fn as_intels(cpu: &str) -> String {
+/// The same CPU model, made by this vendor; None if it is that vendor's.
+fn made_by(vendor: &str, cpu: &str) -> Option<String> {
+    let named = format!("vendor={vendor}");
+    if cpu.split(',').any(|word| word == named) {
+        return None;
+    }
     let others = cpu.split(',').filter(|word| !word.starts_with("vendor="));
-    others.chain(["vendor=GenuineIntel"]).collect::<Vec<_>>().join(",")
+    Some(others.chain([&named[..]]).collect::<Vec<_>>().join(","))
 }
 
 fn refused(subject: &Path, what: &str, help: &str) -> Failure {
@@ -172,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_intel_cpu_is_the_usual_one_but_for_its_vendor() {
+    fn another_vendors_cpu_is_the_usual_one_but_for_its_vendor() {
         let intel = asked("lab:a=b,vendor=intel,c=d").unwrap();
         assert_eq!((&intel.variants[..], intel.vendor), ("a=b,c=d", Vendor::Intel));
         let cpu = |lab: &Lab, usual: &str| {
@@ -182,7 +198,10 @@ mod tests {
         assert_eq!(cpu(&intel, usual), "base,lm=on,vendor=GenuineIntel");
         assert_eq!(cpu(&intel, "max"), "max,vendor=GenuineIntel");
         assert_eq!(cpu(&asked("lab:vendor=amd").unwrap(), usual), usual);
-        assert!(!intel.settings(&Settings::default()).is_portable());
+        let own = Settings::default();
+        assert_eq!(asked("lab:vendor=amd").unwrap().settings(&own).cpu, own.cpu);
+        let intel = intel.settings(&own);
+        assert!(intel.cpu.text().ends_with(",vendor=GenuineIntel") && !intel.is_portable());
         for words in ["vendor=", "vendor=via", "vendor=intel,vendor=amd"] {
             let failure = asked(&format!("lab:{words}")).unwrap_err();
             assert!(failure.advice().unwrap().contains("vendor=amd or vendor=intel"), "{words}");

@@ -7,6 +7,7 @@
 mod accounted;
 mod bisect;
 mod budget;
+mod build_options;
 mod cli;
 mod compare;
 mod counted;
@@ -33,7 +34,10 @@ mod output;
 mod paths;
 mod probes;
 mod program;
+mod program_gate;
 mod progress;
+#[cfg(test)]
+mod published;
 mod recording;
 mod report;
 mod results;

@@ -124,9 +124,9 @@ impl<'a> Probes<'a> {
             };
             if let Some(window) = self.args.windows.window.iter().find(asked) {
                 let nowhere = windows::in_no_path(window);
-                let row = rows.iter().find(|row| row.path == nowhere);
+                let has_its_row = rows.iter().any(|row| row.path == nowhere);
                 let here = || format!("the window {} did not begin in this path", window.name);
-                return Some(row.and_then(|row| row.reason.clone()).unwrap_or_else(here));
+                return (!has_its_row).then(here);
             }
             let region = !self.packed.is_empty() && pattern.starts_with(REGIONS);
             region.then(|| "no probe has a region of this name".to_owned())

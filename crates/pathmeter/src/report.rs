@@ -2,6 +2,7 @@
 //! offline.
 
 mod input;
+mod picture;
 
 use std::path::Path;
 
@@ -29,6 +30,7 @@ use input::Input;
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
+    let base = picture::base(args)?;
     let (inputs, failures): (Vec<_>, Vec<_>) =
         args.subjects.iter().map(|path| Input::open(path)).partition(Result::is_ok);
     let failures: Vec<Failure> = failures.into_iter().filter_map(Result::err).collect();
@@ -41,6 +43,9 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let mut report = Report::new(args, inputs, screen)?;
     report.measure()?;
     report.apply_selection()?;
+    if let Some(base) = base {
+        return report.picture(base, file);
+    }
     let sections = report.sections()?;
     let notes: Vec<String> =
         report.failures.iter().map(|failure| args.without_folders(failure)).collect();
@@ -84,6 +89,8 @@ struct Report<'a> {
     measured: Vec<Measured>,
     /// What could not be explained.
     failures: Vec<Failure>,
+    /// Whether a picture is made, in which the paths stand as the user named them.
+    is_picture: bool,
 }
 
 impl<'a> Report<'a> {
@@ -104,7 +111,8 @@ impl<'a> Report<'a> {
             (Some(session), images)
         };
         let (measured, failures) = (Vec::new(), Vec::new());
-        Ok(Self { args, screen, session, images, inputs, measured, failures })
+        let is_picture = picture::is_picture(args);
+        Ok(Self { args, screen, session, images, inputs, measured, failures, is_picture })
     }
 
     /// Measures the kernels, two at once, and takes the results as they are.
@@ -145,6 +153,9 @@ impl<'a> Report<'a> {
         let selection = Selection::new(&self.args.only, &names)?;
         for measured in &mut self.measured {
             measured.result.paths.retain(|path| selection.holds(&path.path));
+            if self.is_picture {
+                measured.result.paths.sort_by_key(|path| selection.order(&path.path));
+            }
         }
         for input in &mut self.inputs {
             if let Input::Comparison(comparison, explanations) = input {

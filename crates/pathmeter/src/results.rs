@@ -69,37 +69,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use pathmeter_model::{Configuration, PathResult, ResultSchema, Subject, Unit};
+    use pathmeter_model::{PathResult, Unit, example};
     use pathmeter_vm::{Cache, Caller, Interrupt, Progress, Sought};
 
     fn result() -> Measurement {
-        let configuration = Configuration {
-            clock: Unit::Instructions,
-            image_sha256: "a0".repeat(32),
-            release: None,
-            command_line: "quiet".into(),
-            condition: String::new(),
-            cpu: "max".into(),
-            machine: "microvm".into(),
-            qemu: "7.2.22".into(),
-            firmware_sha256: None,
-            portable: false,
-            agent_sha256: "b1".repeat(32),
-            initramfs_sha256: "c2".repeat(32),
-            runs: 1,
-            memory_mib: 128,
-            cpus: 1,
-        };
         let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
-        let subject = Subject::kernel_image("vmlinuz");
-        Measurement {
-            schema: ResultSchema::V1,
-            subject,
-            configuration,
-            guest: None,
-            paths,
-            notes: vec![],
-        }
+        example::measurement("vmlinuz", example::configuration("6.1.0", 1), paths)
     }
 
     fn key() -> Key {

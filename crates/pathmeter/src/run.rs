@@ -3,19 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    LEAST_LATER_RUNS, PathComparison, ProgramComparison, ProgramResult, Threshold, Verdict,
-    compare_programs, parse_program, program_differences,
+    LEAST_LATER_RUNS, ProgramResult, Threshold, compare_programs, parse_program,
+    program_differences,
 };
 use pathmeter_pack::pack;
 use pathmeter_report::{program_comparison_table, program_table};
 
-use crate::cli::{Checked, RunArgs};
+use crate::budget::Limited;
+use crate::cli::{GuestArgs, PackingArgs, RunArgs};
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
 use crate::kernel_windows;
 use crate::output::Screen;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
+use crate::program_gate::ProgramGate;
 use crate::progress::Board;
 use crate::session::Session;
 use crate::setup;
@@ -24,16 +26,21 @@ use crate::threads::at_once;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_pairs()?;
+    let pair = args.guest.pair()?;
+    let budget = args.budget.as_deref().map(|path| Limited::read(path, screen)).transpose()?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
+    if pair.is_some() {
+        refuse_second(args)?;
+    }
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
-    if sides.len() > 1 {
+    if sides.len() > 1 || pair.is_some() {
         enough_runs(&sides, args.guest.perturb)?;
     }
-    let [file] = args.document.named(&names).open(screen)?;
+    let inputs: Vec<&Path> = names.into_iter().chain(args.budget.as_deref()).collect();
+    let [file] = args.document.named(&inputs).open(screen)?;
     let results = measured(args, sides, screen)?;
     match &results[..] {
-        [base, new] => compared(args, file.as_ref(), base, new, screen),
+        [base, new] => compared(args, file.as_ref(), [base, new], budget.as_ref(), screen),
         results => {
             for result in results {
                 screen.deliver(&args.document, file.as_ref(), result, |result, style| {
@@ -43,6 +50,18 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             Ok(Exit::Done)
         }
     }
+}
+
+/// Refuses all but one kernel, where that is compared with itself.
+fn refuse_second(args: &RunArgs) -> Result<(), Failure> {
+    subject::refuse_results([&args.base])?;
+    if args.new.is_none() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: "two kernels can't be compared on two CPUs or under two conditions".to_owned(),
+        help: "leave out NEW, or one --cpu or --under".to_owned(),
+    })
 }
 
 /// What one side of a comparison, or the only one, is.
@@ -74,7 +93,12 @@ fn enough_runs(sides: &[Side], asked: u32) -> Result<(), Failure> {
         Side::Kernel(_) => asked as usize,
         Side::Result(result) => result.runs.len().saturating_sub(1),
     };
-    match sides.iter().map(later_runs).min() {
+    refuse_few(sides.iter().map(later_runs).min())
+}
+
+/// Refuses a comparison of which the side with the fewest later runs has so few.
+pub(crate) fn refuse_few(fewest: Option<usize>) -> Result<(), Failure> {
+    match fewest {
         Some(fewest) if fewest < LEAST_LATER_RUNS => Err(Failure::Usage {
             message: format!(
                 "two kernels can't be told apart by {fewest} later runs: another layout of the \
@@ -93,6 +117,9 @@ fn measured(
     screen: &Screen,
 ) -> Result<Vec<ProgramResult>, Failure> {
     let kernels: Vec<&Path> = sides.iter().filter_map(Side::kernel).collect();
+    if args.guest.pair()?.is_some() {
+        return measure_all(args, &kernels, screen);
+    }
     let mut fresh =
         if kernels.is_empty() { Vec::new() } else { measure_all(args, &kernels, screen)? }
             .into_iter();
@@ -115,12 +142,11 @@ fn measure_all(
                 .to_owned(),
         });
     }
-    let packed = pack(&args.packing.packing()).map_err(Failure::Packing)?;
-    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), kernels)?;
-    let memory = args.guest.memory.max(program::memory_for(packed.bytes));
-    let packed = PackedProgram::new(packed, args.guest.perturb, memory, args.exit_code);
-    packed.check()?;
+    let (packed, memory) = packed(&args.packing, &args.guest, args.exit_code, screen)?;
+    let (session, images) = match args.guest.pair()? {
+        Some(pair) => setup::prepare_on(&args.guest, interrupt::listen(), &args.base, pair)?,
+        None => setup::prepare(&args.guest, interrupt::listen(), kernels)?,
+    };
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
     let regions = packed.regions(&args.region_function)?;
     kernel_windows::refuse_twice(&args.window)?;
@@ -149,7 +175,23 @@ fn measure_all(
     }
 }
 
-fn one_of(
+/// The program with its files, and the guest's memory for it, in MiB.
+pub(crate) fn packed(
+    packing: &PackingArgs,
+    guest: &GuestArgs,
+    exit_code: u8,
+    screen: &Screen,
+) -> Result<(PackedProgram, u32), Failure> {
+    let packed = pack(&packing.packing()).map_err(Failure::Packing)?;
+    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
+    let memory = guest.memory.max(program::memory_for(packed.bytes));
+    let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
+    packed.check()?;
+    Ok((packed, memory))
+}
+
+/// What the program costs on one kernel; the second session's guests have memory for it.
+pub(crate) fn one_of(
     [session, guests]: [&Session; 2],
     image: &Image,
     asked: &Asked<'_>,
@@ -166,28 +208,21 @@ fn one_of(
 fn compared(
     args: &RunArgs,
     file: Option<&crate::destination::Destination>,
-    base: &ProgramResult,
-    new: &ProgramResult,
+    [base, new]: [&ProgramResult; 2],
+    budget: Option<&Limited>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let differences = program_differences(base, new);
-    if !args.across && !differences.is_empty() {
+    if !args.across && args.guest.pair()?.is_none() && !differences.is_empty() {
         return Err(Failure::Incomparable(differences));
     }
-    let comparison = compare_programs(base, new, Threshold { percent: args.threshold });
+    let mut comparison = compare_programs(base, new, Threshold { percent: args.threshold });
+    let gate = match args.check {
+        Some(checked) => Some(ProgramGate::new(&mut comparison, [base, new], checked, budget)?),
+        None => None,
+    };
     screen.deliver(&args.document, file, &comparison, |comparison, style| {
         program_comparison_table(comparison, args.rows(), style)
     })?;
-    let worse = args.check.is_some_and(|checked| is_worse(&comparison, checked));
-    Ok(if worse { Exit::Worse } else { Exit::Done })
-}
-
-fn is_worse(comparison: &ProgramComparison, checked: Checked) -> bool {
-    let region = |region: &PathComparison| {
-        matches!(region.verdict, Verdict::Higher | Verdict::ModeAppeared | Verdict::Broken)
-    };
-    match checked {
-        Checked::All => comparison.is_worse(region),
-        Checked::Regions => comparison.regions.iter().any(region),
-    }
+    Ok(gate.map_or(Exit::Done, |gate| gate.tell(screen)))
 }

@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 1 << 20;
 /// From this many calls on, runtimes ask libseccomp for a tree of comparisons instead of a list
 /// (runc 1.2 and newer).
 const TREE_FROM: usize = 33;
-/// Capabilities that containers have by default, which profiles ask about (Docker's list).
+/// Capabilities that Docker's containers have by default, which profiles ask about.
 const CAPABILITIES: [&str; 14] = [
     "CAP_AUDIT_WRITE",
     "CAP_CHOWN",
@@ -37,26 +37,75 @@ const CAPABILITIES: [&str; 14] = [
     "CAP_SETUID",
     "CAP_SYS_CHROOT",
 ];
+/// Those that Podman's have (container-libs, `DefaultCapabilities`).
+const PODMAN_CAPABILITIES: [&str; 11] = [
+    "CAP_CHOWN",
+    "CAP_DAC_OVERRIDE",
+    "CAP_FOWNER",
+    "CAP_FSETID",
+    "CAP_KILL",
+    "CAP_NET_BIND_SERVICE",
+    "CAP_SETFCAP",
+    "CAP_SETGID",
+    "CAP_SETPCAP",
+    "CAP_SETUID",
+    "CAP_SYS_CHROOT",
+];
+/// Profiles that are bundled, by name.
+const BUNDLED: [(&str, &str, Runtime); 2] = [
+    ("docker", include_str!("../profiles/docker.json"), RUNC),
+    ("podman", include_str!("../profiles/podman.json"), CRUN),
+];
+
+/// What a program depends on beside its profile.
+#[derive(Clone, Copy, Debug)]
+struct Runtime {
+    /// What the container may by default.
+    capabilities: &'static [&'static str],
+    /// From how many calls on it asks for a tree of comparisons; never, for a list.
+    tree_from: usize,
+}
+
+/// As Docker starts containers.
+const RUNC: Runtime = Runtime { capabilities: &CAPABILITIES, tree_from: TREE_FROM };
+/// As Podman does where crun is installed, which asks for no tree (crun, `seccomp.c`).
+const CRUN: Runtime = Runtime { capabilities: &PODMAN_CAPABILITIES, tree_from: usize::MAX };
+
 /// EPERM, what a call returns that is refused without another error.
 const EPERM: u32 = 1;
 
-/// The program for the profile in this file, as the kernel takes it.
+/// The program for the bundled profile of this name, or for that in this file, as the kernel takes
+/// it.
 ///
 /// # Errors
 /// What is wrong with the file, by its name, or that there is no libseccomp.
-pub(crate) fn program(file: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn program(name: &str) -> Result<Vec<u8>, String> {
+    match BUNDLED.into_iter().find(|(bundled, ..)| *bundled == name) {
+        Some((_, text, runtime)) => compile(name, text, runtime),
+        None => compile(name, &read(name)?, RUNC),
+    }
+}
+
+fn read(file: &str) -> Result<String, String> {
     let read = || {
         let mut text = String::new();
         File::open(Path::new(file))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
         Ok::<_, io::Error>(text)
     };
-    let text = read().map_err(|error| format!("{file}: {error}"))?;
+    let text = read().map_err(|error| {
+        let names = BUNDLED.map(|(name, ..)| name).join(", ");
+        format!("{file}: no file ({error}), and no bundled profile ({names})")
+    })?;
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("{file}: a profile has at most {MOST_BYTES} bytes"));
     }
-    let profile: Profile = serde_json::from_str(&text)
-        .map_err(|error| format!("{file}: not an OCI system-call profile: {error}"))?;
-    profile.program().map_err(|what| format!("{file}: {what}"))
+    Ok(text)
+}
+
+fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Vec<u8>, String> {
+    let profile: Profile = serde_json::from_str(text)
+        .map_err(|error| format!("{name}: not an OCI system-call profile: {error}"))?;
+    profile.program(runtime).map_err(|what| format!("{name}: {what}"))
 }
 
 /// A profile: what the OCI runtime specification has, or what Docker and Podman read.
@@ -183,27 +232,27 @@ impl Action {
 }
 
 impl Conditions {
-    /// Whether all that it names holds for a container of x86-64, with the capabilities that
-    /// containers have by default, on a kernel that is new enough.
-    fn all_hold(&self) -> bool {
+    /// Whether all that it names holds for a container of x86-64 with these capabilities, on a
+    /// kernel that is new enough.
+    fn all_hold(&self, capabilities: &[&str]) -> bool {
         let is_ours = |arch: &String| arch == "amd64";
         let is_ours = self.arches.as_ref().is_none_or(|a| a.is_empty() || a.iter().any(is_ours));
         let caps = self.caps.iter().flatten();
-        is_ours && caps.clone().all(|cap| CAPABILITIES.contains(&cap.as_str()))
+        is_ours && caps.clone().all(|cap| capabilities.contains(&cap.as_str()))
     }
 
     /// Whether any of it holds.
-    fn any_holds(&self) -> bool {
+    fn any_holds(&self, capabilities: &[&str]) -> bool {
         let ours = self.arches.iter().flatten().any(|arch| arch == "amd64");
-        let capable = self.caps.iter().flatten().any(|cap| CAPABILITIES.contains(&cap.as_str()));
+        let capable = self.caps.iter().flatten().any(|cap| capabilities.contains(&cap.as_str()));
         ours || capable || self.min_kernel.is_some()
     }
 }
 
 impl Rule {
-    fn applies(&self) -> bool {
-        let included = self.includes.as_ref().is_none_or(Conditions::all_hold);
-        included && !self.excludes.as_ref().is_some_and(Conditions::any_holds)
+    fn applies(&self, capabilities: &[&str]) -> bool {
+        let included = self.includes.as_ref().is_none_or(|it| it.all_hold(capabilities));
+        included && !self.excludes.as_ref().is_some_and(|it| it.any_holds(capabilities))
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {
@@ -240,15 +289,16 @@ impl Profile {
         all.cloned().collect()
     }
 
-    fn program(&self) -> Result<Vec<u8>, String> {
+    fn program(&self, runtime: Runtime) -> Result<Vec<u8>, String> {
         let default = self.default_action.code(self.default_errno_ret)?;
         let library = Library::open()?;
         let mut filter = library.filter(default)?;
         for name in self.other_architectures() {
             filter.add_architecture(&name)?;
         }
-        let rules: Vec<&Rule> = self.syscalls.iter().filter(|rule| rule.applies()).collect();
-        if rules.iter().flat_map(|rule| rule.names()).count() >= TREE_FROM {
+        let applies = |rule: &&Rule| rule.applies(runtime.capabilities);
+        let rules: Vec<&Rule> = self.syscalls.iter().filter(applies).collect();
+        if rules.iter().flat_map(|rule| rule.names()).count() >= runtime.tree_from {
             filter.compare_as_tree();
         }
         for rule in rules {
@@ -291,6 +341,16 @@ mod tests {
     }
 
     #[test]
+    fn bundled_profiles_are_programs_as_their_runtimes_make_them() {
+        let [docker, podman] = ["docker", "podman"].map(|name| program(name).unwrap());
+        let (_, text, _) = BUNDLED[1];
+        let as_runc = compile("podman", text, RUNC).unwrap();
+        // A list has an instruction a call; a tree has more.
+        assert!(podman.len() < as_runc.len(), "{} {}", podman.len(), as_runc.len());
+        assert_eq!(profile(BUNDLED[0].1).unwrap(), docker);
+    }
+
+    #[test]
     fn what_containers_may_not_by_default_is_left_out() {
         let with = |conditions: &str| {
             let rule =
@@ -310,7 +370,9 @@ mod tests {
 
     #[test]
     fn what_is_no_profile_is_named() {
-        assert!(program("/nonexistent.json").unwrap_err().starts_with("/nonexistent.json: "));
+        assert!(
+            program("/nonexistent.json").unwrap_err().starts_with("/nonexistent.json: no file")
+        );
         for (text, what) in [
             ("{}", "not an OCI system-call profile"),
             (r#"{"defaultAction": "SCMP_ACT_NOTIFY"}"#, "which a guest does not have"),

@@ -11,6 +11,9 @@ const MOST_PROPOSED: usize = 3;
 /// How alike a proposed name must be, 0 to 1 (Jaro-Winkler): lower ones share little but a dot.
 const LEAST_ALIKE: f64 = 0.75;
 
+/// What the names of rows begin with that belong to no path.
+pub(crate) const NO_PATH: &str = "*/";
+
 /// The paths that the user wants to see: all, if there is no pattern.
 pub(crate) struct Selection(Vec<WildMatch>);
 
@@ -47,9 +50,17 @@ impl Selection {
         self.0.iter().any(|matcher| pattern(matcher) == name)
     }
 
-    /// Whether this path is selected.
+    /// Which pattern selects this path first: paths in this order stand as the user named them.
+    pub(crate) fn order(&self, name: &str) -> usize {
+        let first = self.0.iter().position(|matcher| matcher.matches(name));
+        first.unwrap_or(self.0.len())
+    }
+
+    /// Whether this row is selected; one of a window that began in no path always is.
     pub(crate) fn holds(&self, name: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|matcher| matcher.matches(name))
+        self.0.is_empty()
+            || name.starts_with(NO_PATH)
+            || self.0.iter().any(|matcher| matcher.matches(name))
     }
 }
 

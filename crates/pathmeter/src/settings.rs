@@ -1,5 +1,6 @@
 //! `pathmeter settings`: what each setting of a set costs one kernel, against the default.
 
+mod program;
 mod set;
 
 use std::collections::BTreeMap;
@@ -7,12 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pathmeter_model::{
-    Comparison, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
-    SettingsSchema, SettingsSet, SideInfo, Threshold, compare, layout_of,
+    Baseline, FunctionShare, Measurement, ProgramResult, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSchema, SettingsSet, SideInfo,
 };
 use pathmeter_report::settings_table;
 use pathmeter_vm::{Condition, Unmet, UnmetCause, VmError};
 
+use self::program::SettingProgram;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
 use crate::explain;
@@ -20,8 +22,10 @@ use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
 use crate::output::Screen;
+use crate::program::PackedProgram;
 use crate::progress::Board;
 use crate::recording::{RecordablePath, only};
+use crate::run;
 use crate::session::Session;
 use crate::setup;
 use crate::subject;
@@ -30,6 +34,10 @@ use crate::threads::at_once;
 /// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
 /// nothing of unknown parameters of their modules, and do not hand them to the agent.
 const WITHOUT_MEANING: &str = "boot:printk.pathmeter=1";
+/// Another one, with which a setting is measured again whose changes may be layout. It makes the
+/// command line longer by more than the kernel aligns what it copies of it.
+const ANOTHER_LAYOUT: &str =
+    "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
 
 /// Measures the kernel under each setting, and puts out what they cost.
 pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -37,15 +45,32 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     subject::refuse_results([&args.kernel])?;
     let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
     let [file] = args.document.named(&[&args.kernel]).open(screen)?;
+    let packed = packed(args, screen)?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.kernel])?;
-    let common = args.guest.condition().cloned().unwrap_or_default();
+    let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
-    let under = Under { session: &session, image: &images[0], common, board: &board };
-    let result = under.all(sets, args.explain)?;
+    let program = packed.as_ref().map(|(packed, memory)| SettingProgram {
+        packed,
+        session: &session,
+        guests: session.with_memory(*memory),
+        board: &board,
+    });
+    let under =
+        Under { session: &session, image: &images[0], common, program, explain: args.explain };
+    let result = under.all(sets, &board)?;
     screen.deliver(&args.document, file.as_ref(), &result, settings_table)?;
     let mut rows = result.sets.iter().flat_map(|set| &set.rows);
     let failed = rows.any(|row| row.outcome == SettingOutcome::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// The user's program, if there is one.
+fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
+    if args.packing.command.is_empty() {
+        return Ok(None);
+    }
+    run::refuse_few(Some(args.guest.perturb as usize))?;
+    run::packed(&args.packing, &args.guest, 0, screen).map(Some)
 }
 
 /// What measures one kernel under conditions.
@@ -54,18 +79,23 @@ struct Under<'a> {
     image: &'a Image,
     /// What it is always under.
     common: Condition,
-    board: &'a Board,
+    /// What is executed beside the paths.
+    program: Option<SettingProgram<'a>>,
+    /// Whether the function is found that a largest change is in.
+    explain: bool,
+}
+
+/// What the rows are made against.
+struct Against {
+    paths: Baseline,
+    program: Option<ProgramResult>,
 }
 
 impl Under<'_> {
-    fn all(&self, sets: Vec<Set>, explain: bool) -> Result<SettingsResult, Failure> {
-        let neutral = Condition::parse(WITHOUT_MEANING, |name| Err(name.to_owned()));
-        let neutral = self.image_with(&neutral.unwrap_or_default())?;
-        let (base, neutral) = at_once(|| self.measure(self.image), || self.measure(&neutral));
-        let base = base?;
-        let layout = layout_of(&compared(&base, &neutral?));
+    fn all(&self, sets: Vec<Set>, board: &Board) -> Result<SettingsResult, Failure> {
+        let against = self.against(board)?;
         let entries: Vec<&Entry> = sets.iter().flat_map(in_order).collect();
-        let rows = self.rows(&entries, &base, &layout, explain)?;
+        let rows = two_at_a_time(&entries, |entry| self.row(entry, &against, board))?;
         let mut rows = rows.into_iter();
         let of_set = |set: Set| {
             let count = in_order(&set).count();
@@ -75,55 +105,35 @@ impl Under<'_> {
             }
             SettingsSet::new(set.name, set.title, rows)
         };
+        let base = against.paths.base();
         Ok(SettingsResult {
             schema: SettingsSchema::V1,
             sets: sets.into_iter().map(of_set).collect(),
-            base: SideInfo::from(&base),
-            configuration: base.configuration,
-            layout,
+            base: SideInfo::from(base),
+            configuration: base.configuration.clone(),
+            layout: against.paths.layout().clone(),
+            program: against.program.as_ref().map(|result| result.program.command.clone()),
         })
     }
 
-    /// A row for each, two at a time.
-    fn rows(
-        &self,
-        entries: &[&Entry],
-        base: &Measurement,
-        layout: &BTreeMap<String, u64>,
-        explain: bool,
-    ) -> Result<Vec<SettingRow>, Failure> {
-        let next = AtomicUsize::new(0);
-        let rows: Mutex<BTreeMap<usize, SettingRow>> = Mutex::default();
-        let work = || {
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(entry) = entries.get(at) else { return Ok(()) };
-                let row = self.row(entry, base, layout, explain).inspect_err(|_| {
-                    // What stands in the way of all ends the other worker too.
-                    next.store(entries.len(), Ordering::Relaxed);
-                })?;
-                rows.lock().unwrap_or_else(PoisonError::into_inner).insert(at, row);
-            }
-        };
-        let (one, other): (Result<(), Failure>, Result<(), Failure>) = at_once(work, work);
-        one.and(other)?;
-        Ok(rows.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect())
+    /// The kernel under the default, and with parameters without meaning.
+    fn against(&self, board: &Board) -> Result<Against, Failure> {
+        let neutral = self.image_with(&without_meaning(WITHOUT_MEANING)?)?;
+        let (base, again) =
+            at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
+        let paths = Baseline::new(base?, vec![again?]);
+        let program = self.program.as_ref().map(|program| program.run(self.image));
+        Ok(Against { paths, program: program.transpose()? })
     }
 
-    fn row(
-        &self,
-        entry: &Entry,
-        base: &Measurement,
-        layout: &BTreeMap<String, u64>,
-        explain: bool,
-    ) -> Result<SettingRow, Failure> {
+    fn row(&self, entry: &Entry, against: &Against, board: &Board) -> Result<SettingRow, Failure> {
         let about = || (entry.condition.to_string(), entry.source.clone());
         let without = |outcome, reason| Ok(SettingRow::without(about(), outcome, Some(reason)));
         if let Some(why) = &entry.unseen {
             return without(SettingOutcome::Unseen, why.clone());
         }
         let image = self.image_with(&entry.condition)?;
-        let new = match self.measure(&image) {
+        let new = match self.measure(&image, board) {
             Ok(new) => new,
             Err(Failure::Kernel { error, .. }) => {
                 let (outcome, reason) = obstacle(&error);
@@ -131,18 +141,43 @@ impl Under<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let row = SettingRow::of(about(), &compared(base, &new), layout);
-        let function = if explain { self.function(&image, &row)? } else { None };
-        Ok(SettingRow { function, ..row })
+        let row = against.paths.row(about(), &new);
+        let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
+        let function = if self.explain { self.function(&image, &row, board)? } else { None };
+        let row = SettingRow { function, ..row };
+        match (&self.program, &against.program) {
+            (Some(program), Some(base)) => program.beside(row, base, &image),
+            _ => Ok(row),
+        }
+    }
+
+    /// The row of a setting whose changes may be layout, measured again with another one.
+    fn confirmed(
+        &self,
+        row: SettingRow,
+        entry: &Entry,
+        against: &Against,
+        board: &Board,
+    ) -> Result<SettingRow, Failure> {
+        let Ok(both) = entry.condition.and(&without_meaning(ANOTHER_LAYOUT)?) else {
+            return Ok(row);
+        };
+        let again = self.measure(&self.image_with(&both)?, board)?;
+        Ok(against.paths.confirmed(row, &again))
     }
 
     /// The function in which most of a row's largest change is; none where that can't be recorded.
-    fn function(&self, image: &Image, row: &SettingRow) -> Result<Option<FunctionShare>, Failure> {
+    fn function(
+        &self,
+        image: &Image,
+        row: &SettingRow,
+        board: &Board,
+    ) -> Result<Option<FunctionShare>, Failure> {
         let recordable = row.changed.iter().filter(|change| change.difference != 0);
         let mut found = recordable.filter_map(|change| RecordablePath::find(&change.path).ok());
         let Some(path) = found.next() else { return Ok(None) };
         let sides = [(self.image, None), (image, None)];
-        let explained = explain::differences(self.session, sides, &[path], self.board);
+        let explained = explain::differences(self.session, sides, &[path], board);
         let explained = match explained.and_then(only) {
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             explained => explained.ok(),
@@ -168,8 +203,8 @@ impl Under<'_> {
         Ok(self.image.clone().under(&both))
     }
 
-    fn measure(&self, image: &Image) -> Result<Measurement, Failure> {
-        let line = self.board.line(image.subject().name);
+    fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
+        let line = board.line(image.subject().name);
         let result = self.session.measure(image, &|progress| line.show(progress));
         line.clear();
         result
@@ -181,8 +216,34 @@ fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
     set.all.iter().chain(&set.settings)
 }
 
-fn compared(base: &Measurement, new: &Measurement) -> Comparison {
-    compare(base, new, Threshold::default())
+/// The condition of a parameter without meaning.
+fn without_meaning(word: &str) -> Result<Condition, Failure> {
+    Condition::parse(word, |name| Err(name.to_owned())).map_err(|error| Failure::Usage {
+        message: error.to_string(),
+        help: "this is a mistake of pathmeter's own".to_owned(),
+    })
+}
+
+/// What `work` makes of each item, in their order; two are worked on at a time. What fails one ends
+/// all.
+fn two_at_a_time<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<BTreeMap<usize, R>> = Mutex::default();
+    let worker = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(()) };
+            // What stands in the way of all ends the other worker too.
+            let result = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
+        }
+    };
+    let (one, other): (Result<(), Failure>, Result<(), Failure>) = at_once(worker, worker);
+    one.and(other)?;
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect())
 }
 
 /// What became of a setting with which the kernel could not be measured.

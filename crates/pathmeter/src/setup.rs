@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{
-    AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Settings, Sought,
-};
+use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::{GuestArgs, LONGEST};
 use crate::failure::Failure;
@@ -33,9 +31,12 @@ pub(crate) fn prepare(
     let mut opened = Vec::new();
     for image in images {
         match image {
-            Ok(image) => opened.push(match args.condition() {
-                Some(condition) => image.under(condition),
-                None => image,
+            Ok(image) => opened.push(match args.under() {
+                // The session's settings have its CPU.
+                Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
+                    image.under(&under.condition)
+                }
+                _ => image,
             }),
             Err(failure) => failures.push(failure),
         }
@@ -71,7 +72,7 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
         Err(error) => (None, Some(format!("{error}; going on without a cache"))),
     };
     let qemu = Qemu::find(args.qemu.as_deref(), &interrupt)?;
-    for cpu in &args.cpu {
+    for cpu in args.cpus() {
         qemu.check_cpu(cpu, &interrupt)?;
     }
     if !qemu.is_tested() {
@@ -90,9 +91,7 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
 /// Refuses what a kernel would cut short without a word.
 fn refuse_long_lines(args: &GuestArgs) -> Result<(), Failure> {
     let usual = args.settings();
-    let lines = args.under.iter().map(|condition| {
-        Settings { condition: condition.clone(), ..usual.clone() }.command_line().len()
-    });
+    let lines = args.under.iter().map(|under| under.settings(&usual).command_line().len());
     match lines.max() {
         Some(length) if length > LONGEST => Err(Failure::Usage {
             message: format!("--append and --under make a command line of {length} bytes"),

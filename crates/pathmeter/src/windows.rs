@@ -12,10 +12,11 @@ use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
 use crate::counted::{Counted, events_of};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::selection::NO_PATH;
 use crate::session::{Report, Session};
 use crate::waits;
 
-/// Windows of each run that are samples: the first ones. How many more there were is said.
+/// Windows of each run that are samples: the first ones. The row says how many more there were.
 const SAMPLES: usize = 64;
 
 /// A row `PATH/NAME` for each path in which the window began; if it began in none, a row `*/NAME`
@@ -46,7 +47,7 @@ pub(crate) fn measure(
 
 /// The name of the row of a window that began in no path.
 pub(crate) fn in_no_path(window: &PointWindow) -> String {
-    format!("*/{}", window.name)
+    format!("{NO_PATH}{}", window.name)
 }
 
 /// What its rows may be called.
@@ -130,7 +131,7 @@ fn row(
     if events.is_empty() {
         return None;
     }
-    more += loose.untold;
+    more += loose.omitted;
     let notes = [
         ("more windows", more),
         ("overlapping", loose.overlapping),

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> 
 
 /// The arguments, with the CPU that both interpreters have.
 fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
-    if guest.cpu.is_empty() {
+    if guest.cpus().next().is_none() {
         return Ok(GuestArgs { cpu: vec![Cpu::named(WITNESS_CPU)], ..guest.clone() });
     }
     Err(Failure::Usage {

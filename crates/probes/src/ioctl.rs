@@ -26,6 +26,7 @@ pub(crate) const PROBES: Probes = &[
     ("ioctl.native+2cpu", two_cpus::native),
     ("ioctl.compat-int80+2cpu", two_cpus::int80),
     ("ioctl.compat-entry+2cpu", two_cpus::entry),
+    ("lock.wait+2cpu", two_cpus::lock_wait),
 ];
 
 fn native(report: &mut ProbeReport) -> Outcome {

@@ -94,6 +94,8 @@ pub mod errno {
     pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
     pub const ENOMEM: i32 = 12;
+    pub const EEXIST: i32 = 17;
+    pub const ENODEV: i32 = 19;
     pub const EINVAL: i32 = 22;
     pub const ENOSYS: i32 = 38;
     pub const EAFNOSUPPORT: i32 = 97;

@@ -214,8 +214,8 @@ pub(crate) fn verdicts(summary: Summary) -> [(Verdict, usize); Verdict::ALL.len(
     Verdict::ALL.map(|verdict| (verdict, summary.count(verdict)))
 }
 
-/// How many there are of what is called by one of `names`, singular and plural; and how many of
-/// them have which verdict.
+/// "8 paths: 2 same, 6 higher": how many of them there are, called by one of `names`, singular and
+/// plural, and how many have each verdict.
 pub(crate) fn tally(
     all: usize,
     names: [&str; 2],

@@ -11,9 +11,11 @@ mod comparison;
 mod experiment;
 mod explain;
 mod format;
+mod heat;
 mod history;
 mod measurement;
 mod number;
+mod options;
 mod page;
 mod paths;
 mod program;
@@ -21,6 +23,7 @@ mod settings;
 mod style;
 mod table;
 mod witness;
+mod xml;
 
 pub use comparison::{Placement, comparison_table};
 pub use experiment::{counter_examples, experiment_page};
@@ -28,11 +31,13 @@ pub use explain::{
     FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
 };
 pub use format::{Format, Judged, Outcome};
+pub use heat::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measurement::measurement_table;
+pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
-pub use program::{Rows, program_comparison_table, program_table};
+pub use program::{OWN_WORK, Rows, SUM, program_comparison_table, program_table, row_name};
 pub use settings::settings_table;
 pub use style::Style;
 pub use witness::{

@@ -93,15 +93,30 @@ fn status(path: &PathResult) -> Cell {
     Cell::painted(&text, paint)
 }
 
-/// The fixed machine is known by that name; any other one is spelled out.
-fn machine(configuration: &Configuration) -> String {
+/// The longest text of QEMU's that a table has in full; the document has all of it.
+const LONGEST: usize = 60;
+
+/// The fixed machine is known by that name; any other one is spelled out, as far as that is short.
+pub(crate) fn machine(configuration: &Configuration) -> String {
+    // A profile's description begins with its name.
+    let profile = configuration.cpu.split_once(": ").map(|(name, _)| name);
     if configuration.portable {
-        // A profile's description begins with its name.
-        let profile = configuration.cpu.split_once(": ");
-        let cpu = profile.map_or_else(String::new, |(name, _)| format!(", cpu {name}"));
+        let cpu = profile.map_or_else(String::new, |name| format!(", cpu {name}"));
         return format!("the fixed machine{cpu}");
     }
-    format!("{}, cpu {}", configuration.machine, configuration.cpu)
+    let cpu = profile.map_or_else(|| short(&configuration.cpu), str::to_owned);
+    let cpus = match configuration.cpus {
+        1 => String::new(),
+        several => format!(", {several} CPUs"),
+    };
+    format!("{}, cpu {cpu}{cpus}", short(&configuration.machine))
+}
+
+fn short(text: &str) -> String {
+    match text.split_once(',') {
+        Some((first, _)) if text.len() > LONGEST => format!("{first},…"),
+        _ => text.to_owned(),
+    }
 }
 
 /// The notes, then what was measured on which machine.

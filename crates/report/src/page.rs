@@ -11,9 +11,9 @@ mod data;
 mod experiment;
 mod fingerprint;
 mod headline;
-mod history;
+pub(crate) mod history;
 mod html;
-mod severity;
+pub(crate) mod severity;
 mod single;
 mod window;
 

@@ -277,6 +277,16 @@ fn quiet(line: &str, style: Style) -> String {
     style.paint(&style.fill(line, 0), QUIET) + "\n"
 }
 
+/// The name of what a program does itself: all rows that do not depend on the timer.
+pub const OWN_WORK: &str = "own work";
+/// The name of all rows together.
+pub const SUM: &str = "sum";
+
+/// A row's name as the tables have it.
+pub fn row_name(kind: RowKind, name: &str) -> String {
+    label(kind, name)
+}
+
 /// A row's name as people read it. The document has the name as it was measured.
 pub(crate) fn label(kind: RowKind, name: &str) -> String {
     match (kind, name) {

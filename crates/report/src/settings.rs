@@ -2,11 +2,13 @@
 //! each kind.
 
 use pathmeter_model::{
-    Configuration, SettingOutcome, SettingRow, SettingsResult, SettingsSet, Subject,
+    Configuration, RowShare, SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSet,
+    Subject, Verdict, command_line,
 };
 
 use crate::measurement::footer;
-use crate::number::{percent, signed};
+use crate::number::{grouped, percent, signed};
+use crate::program::label;
 use crate::style::Style;
 use crate::table::{Align, Table, clean};
 
@@ -15,11 +17,12 @@ const SUMS: usize = 3;
 
 /// The tables of all sets, and what was measured on which machine.
 pub fn settings_table(result: &SettingsResult, style: Style) -> String {
-    let sets: String = result.sets.iter().map(|set| of_set(set, style) + "\n").collect();
+    let program = result.program.as_deref();
+    let sets: String = result.sets.iter().map(|set| of_set(set, program, style) + "\n").collect();
     sets + &legend(result, style) + &machine(result, style)
 }
 
-fn of_set(set: &SettingsSet, style: Style) -> String {
+fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String {
     let mut table = Table::new(&[
         ("setting", Align::Left),
         ("paths", Align::Right),
@@ -32,7 +35,7 @@ fn of_set(set: &SettingsSet, style: Style) -> String {
     ])
     .sparing(&["median"])
     .with_whole_remarks();
-    let changed = set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed);
+    let changed = changed_rows(set).filter(|row| !row.changed.is_empty());
     for row in changed.clone() {
         let largest = row.changed.first();
         table.row([
@@ -48,12 +51,62 @@ fn of_set(set: &SettingsSet, style: Style) -> String {
     }
     let table = if changed.clone().next().is_none() { String::new() } else { table.render(style) };
     format!(
-        "{}: {}\n\n{table}{}{}",
+        "{}: {}\n\n{table}{}{}{}",
         clean(&set.name),
         clean(&set.title),
+        program.map_or_else(String::new, |command| of_program(set, command, style)),
         folded(set, style),
         sums(set, style)
     )
+}
+
+fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> + Clone {
+    set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed)
+}
+
+/// What the settings cost the user's program: its own work in the later runs.
+fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
+    let mut table = Table::new(&[
+        ("setting", Align::Left),
+        ("instructions", Align::Right),
+        ("difference", Align::Right),
+        ("percent", Align::Right),
+        ("most in", Align::Left),
+    ])
+    .with_whole_remarks();
+    let costs = changed_rows(set).filter_map(|row| row.program.as_ref().map(|cost| (row, cost)));
+    let (same, changed): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| is_same(cost));
+    for (row, cost) in &changed {
+        let new = cost.base.saturating_add_signed(cost.difference);
+        table.row([
+            row.setting.as_str().into(),
+            grouped(new).into(),
+            signed(cost.difference).into(),
+            percent(cost.percent).into(),
+            cost.row.as_ref().map_or_else(String::new, share_of_row).into(),
+        ]);
+    }
+    let heading = format!("\nprogram: {}\n\n", clean(&command_line(command)));
+    let table = if changed.is_empty() { String::new() } else { table.render(style) };
+    let same: Vec<&str> = same.iter().map(|(row, _)| row.setting.as_str()).collect();
+    let same = match &same[..] {
+        [] => String::new(),
+        same => {
+            style.fill(&clean(&format!("the program is the same: {}", same.join(", "))), 2) + "\n"
+        }
+    };
+    heading + &table + &same
+}
+
+fn is_same(cost: &SettingCost) -> bool {
+    cost.verdict == Verdict::Same && cost.row.is_none()
+}
+
+/// `openat +1,234 (+12 a call)`.
+fn share_of_row(row: &RowShare) -> String {
+    let a_call = row.per_call_difference.filter(|difference| *difference != 0);
+    let a_call = a_call.map_or_else(String::new, |it| format!(" ({} a call)", signed(it)));
+    format!("{} {}{a_call}", label(row.kind, &row.name), signed(row.difference))
 }
 
 fn function(row: &SettingRow) -> String {

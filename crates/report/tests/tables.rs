@@ -4,12 +4,13 @@ mod common;
 
 use common::configuration;
 use pathmeter_model::{
-    Check, Comparison, Measurement, PathEvents, PathResult, ResultSchema, Subject, Threshold, Unit,
-    compare,
+    Baseline, Check, Comparison, Measurement, PathEvents, PathResult, ResultSchema, RowKind,
+    RowShare, SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
+    SideInfo, Subject, Threshold, Unit, Verdict, compare,
 };
 use pathmeter_report::{
     PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
-    measurement_table, paths_table, witness_table,
+    measurement_table, paths_table, settings_table, witness_table,
 };
 
 use Placement::{Hidden, Shown};
@@ -263,4 +264,40 @@ fn what_a_witness_says() {
     ];
     let rows = rows.map(|(path, witnessed)| WitnessRow { path: path.into(), witnessed });
     insta::assert_snapshot!(witness_table(&rows, PLAIN));
+}
+
+fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {
+    let verdict = if difference == 0 { Verdict::Same } else { Verdict::Higher };
+    SettingCost { verdict, base: 1_000_000, difference, percent, row }
+}
+
+#[test]
+fn settings_show_what_they_cost_the_paths_and_the_program() {
+    let base = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[100, 100]])]);
+    let audited = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[150, 150]])]);
+    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
+    let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);
+    let read = RowShare {
+        kind: RowKind::Syscall,
+        name: "read".to_owned(),
+        difference: 1200,
+        per_call_difference: Some(50),
+    };
+    let unseen = ("boot:nosmt".to_owned(), "a source".to_owned());
+    let why = Some("the guest has one CPU".to_owned());
+    let rows = vec![
+        row("boot:audit=1", &audited).with_program(cost(1234, 0.1234, Some(read))),
+        row("boot:small=1", &base).with_program(cost(20, 0.002, None)),
+        row("boot:nothing=1", &base).with_program(cost(0, 0.0, None)),
+        SettingRow::without(unseen, SettingOutcome::Unseen, why),
+    ];
+    let result = SettingsResult {
+        schema: SettingsSchema::V1,
+        base: SideInfo::from(&base),
+        configuration: base.configuration.clone(),
+        sets: vec![SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows)],
+        layout: baseline.layout().clone(),
+        program: Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]),
+    };
+    insta::assert_snapshot!(settings_table(&result, PLAIN));
 }

@@ -91,11 +91,11 @@ pub struct LoosePoints {
     pub overlapping: u64,
     /// Ends while none was.
     pub ends: u64,
-    /// Windows more than the counter tells.
-    pub untold: u64,
+    /// Windows after the last that the counter reports.
+    pub omitted: u64,
     /// Begins that came for another reason than the one asked for.
     pub elsewhere: u64,
-    /// Points of which an interrupt hid where control came from.
+    /// Points reached from a place that the counter did not see, as after an interrupt.
     pub hidden: u64,
     /// Points of the window that are in the middle of an instruction: control never comes there.
     pub misplaced: u64,
@@ -141,11 +141,11 @@ pub fn count(input: impl Read) -> Counting {
 impl LoosePoints {
     /// Adds those of another execution.
     pub fn add(&mut self, more: Self) {
-        let Self { overlapping, ends, untold, elsewhere, hidden, misplaced } = more;
+        let Self { overlapping, ends, omitted, elsewhere, hidden, misplaced } = more;
         for (sum, more) in [
             (&mut self.overlapping, overlapping),
             (&mut self.ends, ends),
-            (&mut self.untold, untold),
+            (&mut self.omitted, omitted),
             (&mut self.elsewhere, elsewhere),
             (&mut self.hidden, hidden),
             (&mut self.misplaced, misplaced),
@@ -244,7 +244,7 @@ impl<R: Read> Reader<R> {
         let loose = LoosePoints {
             overlapping: self.number()?,
             ends: self.number()?,
-            untold: self.number()?,
+            omitted: self.number()?,
             elsewhere: self.number()?,
             hidden: self.number()?,
             misplaced: self.number()?,
@@ -530,7 +530,7 @@ mod tests {
         let loose = LoosePoints {
             overlapping: u64::MAX,
             ends: 2,
-            untold: 3,
+            omitted: 3,
             elsewhere: 4,
             hidden: 5,
             misplaced: 7,

@@ -5,8 +5,9 @@
 //! The guest is stopped, through QEMU's gdb stub, where its code loads the MSR's number as an
 //! argument, and is run instruction by instruction from there to the `rdmsr`. That is skipped, with
 //! the value in its registers. There are a few such places in a kernel, and a few reads. The
-//! stub keeps its breakpoints outside the guest's memory. They are removed at READY, so a restored
-//! guest has none.
+//! stub keeps its breakpoints outside the guest's memory, by virtual address. So they need not be
+//! mapped yet: the firmware, or the decompressor of a bzImage, first puts the kernel there. They
+//! are removed at READY, so a restored guest has none.
 //!
 //! It costs the clock one instruction less for each read, always the same.
 
@@ -51,15 +52,15 @@ pub(crate) fn arguments() -> [String; 4] {
     ["-chardev".to_owned(), channel, "-gdb".to_owned(), "chardev:gdb".to_owned()]
 }
 
-/// Where a vmlinux may load the MSR's number to read it; too many places are none.
-pub(crate) fn places(vmlinux: &[u8]) -> Vec<u64> {
+/// Where a vmlinux may load the MSR's number to read it, if the places are not too many.
+pub(crate) fn places(vmlinux: &[u8]) -> Option<Vec<u64>> {
     let mut found = BTreeSet::new();
     for (address, bytes) in executable_segments(vmlinux) {
         let windows = bytes.windows(LOADS[0].len()).zip(0..);
         let loads = windows.filter(|(window, _)| LOADS.iter().any(|load| load == window));
         found.extend(loads.map(|(_, offset)| address.wrapping_add(offset)).take(MOST_PLACES + 1));
     }
-    if found.len() > MOST_PLACES { Vec::new() } else { found.into_iter().collect() }
+    (found.len() <= MOST_PLACES).then(|| found.into_iter().collect())
 }
 
 impl Supply {
@@ -180,10 +181,10 @@ mod tests {
     #[test]
     fn the_places_are_where_code_loads_the_number_as_an_argument() {
         let code = [&[0x90][..], &LOADS[0], &[0xba, 0x0a, 1, 0, 0], &LOADS[1]].concat();
-        assert_eq!(places(&vmlinux(5, &code)), [PLACE + 1, PLACE + 11]);
-        assert_eq!(places(&vmlinux(6, &code)), [0; 0], "data");
-        assert_eq!(places(&vmlinux(5, &LOADS[0].repeat(MOST_PLACES + 1))), [0; 0]);
-        assert_eq!(places(b"MZ"), [0; 0]);
+        assert_eq!(places(&vmlinux(5, &code)), Some(vec![PLACE + 1, PLACE + 11]));
+        assert_eq!(places(&vmlinux(6, &code)), Some(vec![]), "data");
+        assert_eq!(places(&vmlinux(5, &LOADS[0].repeat(MOST_PLACES + 1))), None);
+        assert_eq!(places(b"MZ"), Some(vec![]));
     }
 
     /// A stub whose guest stops once at [`PLACE`], has the number in RCX and `rdmsr` after so many

@@ -63,6 +63,8 @@ const GO: &str = "c";
 const AT_ONCE: u64 = 512;
 /// The first breakpoints are at the markers of a run; these are always heeded.
 const MARKERS: usize = 2;
+/// First major version that has CPUs of its own list only (3.1 was tried).
+const FIRST_WITHOUT_GENERIC: u32 = 3;
 /// What the program is called if the user does not say.
 const NAME: &str = "bochs";
 
@@ -93,13 +95,25 @@ impl Bochs {
             .and_then(|rest| rest.split_whitespace().next().map(str::to_owned));
         let version =
             version.ok_or_else(|| absent("it does not say that it is Bochs".to_owned()))?;
+        if is_too_new(&version) {
+            return Err(absent(format!(
+                "it is version {version}, which can't put a CPU together from features"
+            )));
+        }
         Ok(Self { path, version })
     }
 }
 
-/// The path that the CPU that Bochs puts together can't execute, unless it is Intel's: it has AMD's
-/// `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`).
-const BY_32_BIT_SYSCALL: &str = "ioctl.compat-entry";
+/// Whether it lacks the model `bx_generic` and the option `cpuid`, as 3.1 does.
+fn is_too_new(version: &str) -> bool {
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major >= FIRST_WITHOUT_GENERIC)
+}
+
+/// The paths that the CPU which Bochs puts together can't execute, unless it is Intel's: it has
+/// AMD's `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`). It would end the 32-bit
+/// programs of both at their first system call, and leave other processes than QEMU's does.
+const BY_32_BIT_SYSCALL: [&str; 2] = ["ioctl.compat-entry", "flags.isolation"];
 
 /// What both interpreters execute on a machine with these settings, once: the paths of
 /// [`Suite::Exact`] that Bochs' CPU has, without those in which the CPU idles. In Bochs, waiting
@@ -107,7 +121,7 @@ const BY_32_BIT_SYSCALL: &str = "ioctl.compat-entry";
 /// QEMU's.
 pub fn witness_plan(settings: &Settings) -> Plan {
     let left_out = |(index, path): (usize, &Path)| {
-        let refused = path.name == BY_32_BIT_SYSCALL && !machine::is_intels(settings);
+        let refused = BY_32_BIT_SYSCALL.contains(&path.name) && !machine::is_intels(settings);
         (path.kind.round() == Round::Idle || refused).then_some(index)
     };
     let paths = Suite::Exact.paths().iter().enumerate();
@@ -467,4 +481,32 @@ fn contents(file: OwnedFd) -> Result<Vec<u8>, VmError> {
 
 fn host(what: &'static str, source: std::io::Error) -> VmError {
     VmError::Host { what, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cpu;
+
+    #[test]
+    fn a_bochs_without_the_generic_cpu_is_too_new() {
+        assert_eq!(["2.7", "2.8", "x"].map(is_too_new), [false; 3]);
+        assert_eq!(["3.0", "3.1", "10"].map(is_too_new), [true; 3]);
+    }
+
+    #[test]
+    fn only_intels_cpu_executes_what_enters_by_the_fast_32_bit_entry() {
+        let left_out = |vendor: &str| {
+            let cpu = Cpu::named(&format!("base,vendor={vendor}"));
+            let plan = witness_plan(&Settings { cpu, ..Settings::default() });
+            let paths = Suite::Exact.paths().iter().enumerate();
+            let paths = paths.filter(|(index, _)| plan.skips(*index));
+            paths.map(|(_, path)| path.name).collect::<Vec<_>>()
+        };
+        let amds = left_out("AuthenticAMD");
+        assert!(BY_32_BIT_SYSCALL.iter().all(|name| amds.contains(name)), "{amds:?}");
+        let intels = left_out("GenuineIntel");
+        assert!(!BY_32_BIT_SYSCALL.iter().any(|name| intels.contains(name)), "{intels:?}");
+        assert!(intels.contains(&"wake.switch"), "{intels:?}");
+    }
 }

@@ -1,8 +1,8 @@
 //! The cache of snapshots, results and symbols: a folder of [`Entry`] files, by [`Key`].
 //!
-//! It is a convenience: what can't be kept is said once, and what can't be read is made again. An
-//! entry appears in it whole or not at all. When the cache exceeds its bound, entries not used for
-//! longest go first. Files that are not named as this program names them are never touched.
+//! It is a convenience: what can't be kept is reported once, and what can't be read is made again.
+//! An entry appears in it whole or not at all. When the cache exceeds its bound, entries not used
+//! for longest go first. Files that are not named as this program names them are never touched.
 //! Several processes at once share its work (`claim.rs`).
 
 use std::fs::{self, File};
@@ -136,9 +136,9 @@ impl Cache {
     ///
     /// Of several that seek an entry at once one is to make it; the others wait for it. A process
     /// may seek an entry while it makes another: a result's before its kernel's snapshot, and
-    /// nothing while it makes a snapshot or symbols. So whoever makes a snapshot waits for nobody,
-    /// whoever makes a result waits for such a one at most, and there is no cycle. The caller's
-    /// limit bounds the waiting in any case: then the caller makes it too.
+    /// nothing while it makes a snapshot or symbols. So a process that makes a snapshot waits for
+    /// nobody, one that makes a result waits for a snapshot at most, and there is no cycle. The
+    /// caller's limit bounds the waiting in any case: then the caller makes it too.
     ///
     /// # Errors
     /// Only that the user interrupted the waiting.

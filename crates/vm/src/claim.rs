@@ -1,10 +1,11 @@
 //! Who makes an entry of the cache, when several processes want it at once.
 //!
 //! The file in which an entry is made has a name that follows from the entry's key, and is locked
-//! (flock) by whoever makes it. The others wait for the lock. The host's kernel frees it however
-//! its holder ends, so a dead process keeps nobody waiting, and a file that can be locked is one
-//! that nobody is making: the next process continues with it, or removes it. Only the holder of the
-//! lock moves or removes the file; so whoever gets the lock looks whether the file is still there.
+//! (flock) by the process that makes it. The others wait for the lock. The host's kernel frees it
+//! however its holder ends, so a dead process keeps nobody waiting, and a file that can be locked
+//! is one that nobody is making: the next process continues with it, or removes it. Only the holder
+//! of the lock moves or removes the file; so a process that gets the lock checks whether the file
+//! is still there.
 
 use std::fs::{self, File};
 use std::io;
@@ -79,7 +80,7 @@ impl Drop for Claim {
     }
 }
 
-/// Locks the file at `path`, made if it isn't there, waiting for whoever has locked it.
+/// Locks the file at `path`, made if it isn't there, waiting for the process that has locked it.
 ///
 /// # Errors
 /// Only that the user interrupted it.
@@ -88,7 +89,7 @@ pub(crate) fn wait(
     deadline: &mut Deadline,
     caller: Caller<'_>,
 ) -> Result<Outcome, VmError> {
-    // Why it can't be opened is said when the entry can't be kept.
+    // Why it can't be opened is reported when the entry can't be kept.
     let Ok(file) = open(path, LOCKABLE | OFlags::CREATE, OWNERS) else {
         return Ok(Outcome::Unshared);
     };

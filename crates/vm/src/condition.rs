@@ -1,5 +1,6 @@
 //! The condition that a kernel is measured under: words of its command line, sysctls, a filter of
-//! system calls. As a user writes it, as the agent reads it, and what the kernel made of it.
+//! system calls, limits of a control group. As a user writes it, as the agent reads it, and what
+//! the kernel made of it.
 
 use std::fmt;
 
@@ -51,15 +52,22 @@ pub enum Setting {
         /// The program, as the kernel takes it.
         program: Vec<u8>,
     },
+    /// A file of the control group that what is measured is in.
+    Cgroup {
+        /// Its name, such as `memory.max`.
+        name: String,
+        /// Its value, as the kernel takes it.
+        value: String,
+    },
 }
 
 /// Why a text is no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
-    /// A setting is of no known kind.
+    /// The setting begins with none of the known kinds.
     #[error(
-        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE or seccomp:FILE; several are separated by \
-         spaces, and `default` is none"
+        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, cgroup:FILE=VALUE or seccomp:FILE (or \
+         docker, podman); several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -71,6 +79,9 @@ pub enum ConditionError {
     /// A sysctl's name leads out of the folder of sysctls, or names none.
     #[error("{0}: a sysctl is written sysctl:NAME=VALUE, such as sysctl:vm.swappiness=10")]
     Sysctl(String),
+    /// A file of a control group is not named as those with limits are.
+    #[error("{0}: a limit is written cgroup:CONTROLLER.FILE=VALUE, such as cgroup:memory.max=64M")]
+    Cgroup(String),
     /// The same thing is set twice.
     #[error("{0} and {1} set the same")]
     Twice(String, String),
@@ -132,6 +143,11 @@ impl Condition {
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Whether it has words of the kernel's command line.
+    pub fn is_of_boot(&self) -> bool {
+        self.0.iter().any(|setting| matches!(setting, Setting::Boot(_)))
     }
 
     /// What two results must have in common to have been measured under the same condition: a
@@ -223,6 +239,7 @@ impl Setting {
         match kind {
             SettingKind::Boot => boot(rest),
             SettingKind::Sysctl => sysctl(rest),
+            SettingKind::Cgroup => cgroup(rest),
             SettingKind::Seccomp => {
                 let program = filter(rest).map_err(ConditionError::Profile)?;
                 let count = program.len() / FILTER_INSTRUCTION;
@@ -239,7 +256,8 @@ impl Setting {
     fn sets_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Boot(one), Self::Boot(other)) => parameter(one) == parameter(other),
-            (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. }) => name == other,
+            (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. })
+            | (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
             (Self::Seccomp { .. }, Self::Seccomp { .. }) => true,
             _ => false,
         }
@@ -249,6 +267,7 @@ impl Setting {
         let (kind, name, value) = match self {
             Self::Boot(word) => (SettingKind::Boot, word.as_str(), ""),
             Self::Sysctl { name, value } => (SettingKind::Sysctl, name.as_str(), value.as_str()),
+            Self::Cgroup { name, value } => (SettingKind::Cgroup, name.as_str(), value.as_str()),
             // Its program is in a file of its own.
             Self::Seccomp { .. } => (SettingKind::Seccomp, "", ""),
         };
@@ -262,6 +281,7 @@ impl fmt::Display for Setting {
             Self::Boot(word) => write!(f, "boot:{word}"),
             Self::Sysctl { name, value } => write!(f, "sysctl:{name}={value}"),
             Self::Seccomp { name, .. } => write!(f, "seccomp:{name}"),
+            Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
         }
     }
 }
@@ -294,6 +314,22 @@ fn sysctl(text: &str) -> Result<Setting, ConditionError> {
         return Err(wrong());
     }
     Ok(Setting::Sysctl { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// A comma stands for a space of the value, as in `cpu.max=50000,100000`: settings are separated by
+/// spaces.
+fn cgroup(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Cgroup(format!("cgroup:{text}"));
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (controller, file) = name.split_once('.').ok_or_else(wrong)?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    // Files of the group itself, such as cgroup.procs, belong to the agent.
+    let is_name = !controller.is_empty() && !file.is_empty() && name.chars().all(allowed);
+    let is_value = !value.trim_matches(',').is_empty();
+    if !is_name || !is_value || controller == "cgroup" || name.contains("..") {
+        return Err(wrong());
+    }
+    Ok(Setting::Cgroup { name: name.to_owned(), value: value.replace(',', " ") })
 }
 
 /// A setting that can't be had in the guest.
@@ -335,6 +371,16 @@ mod tests {
         assert_eq!(condition::read(&read).unwrap().count(), 3);
         assert!(parse("default").unwrap().is_default() && parse("").unwrap().is_default());
         assert_eq!(parse("default").unwrap().to_string(), "default");
+        assert!(condition.is_of_boot() && !parse("sysctl:a.b=1").unwrap().is_of_boot());
+    }
+
+    #[test]
+    fn a_comma_in_a_limit_is_a_space_of_the_kernels() {
+        let condition = parse("cgroup:cpu.max=50000,100000").unwrap();
+        assert_eq!(condition.to_string(), "cgroup:cpu.max=50000,100000");
+        let file = condition.file();
+        let settings: Vec<_> = condition::read(&file).unwrap().collect();
+        assert_eq!((settings[0].name, settings[0].value), (&b"cpu.max"[..], &b"50000 100000"[..]));
     }
 
     #[test]
@@ -351,11 +397,21 @@ mod tests {
 
     #[test]
     fn what_is_no_setting_is_named() {
-        for text in ["mitigations=off", "boot:", "boot:=x", "cgroup:memory.max=1", "boot:--"] {
+        for text in ["mitigations=off", "boot:", "boot:=x", "cpuset:cpus=1", "boot:--"] {
             assert!(matches!(parse(text), Err(ConditionError::Unknown(_))), "{text}");
         }
         for text in ["sysctl:a=1", "sysctl:a.b", "sysctl:a.b=", "sysctl:a..b=1", "sysctl:/a/b=1"] {
             assert!(matches!(parse(text), Err(ConditionError::Sysctl(_))), "{text}");
+        }
+        for text in [
+            "cgroup:pids=1",
+            "cgroup:pids.max",
+            "cgroup:pids.max=",
+            "cgroup:cgroup.kill=1",
+            "cgroup:a/../b.max=1",
+            "cgroup:memory..max=1",
+        ] {
+            assert!(matches!(parse(text), Err(ConditionError::Cgroup(_))), "{text}");
         }
         assert!(matches!(parse("boot:rdinit=/bin/sh"), Err(ConditionError::Own(_))));
         assert!(matches!(parse("boot:a\u{7}"), Err(ConditionError::Character(_))));
@@ -368,6 +424,7 @@ mod tests {
             "boot:a-b boot:a_b",
             "sysctl:a.b=1 sysctl:a.b=1",
             "seccomp:a seccomp:b",
+            "cgroup:pids.max=1 cgroup:pids.max=2",
         ] {
             assert!(matches!(parse(text), Err(ConditionError::Twice(..))), "{text}");
         }

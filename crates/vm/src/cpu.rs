@@ -159,8 +159,8 @@ impl Cpu {
         }
     }
 
-    /// All that it is, for a result's configuration. The usual CPU is its text alone, and so is
-    /// one that QEMU knows by that name; a file is known by its contents.
+    /// All that it is, for a result's configuration. A profile that is no machine is its text
+    /// alone, and so is one that QEMU knows by that name; a file is known by its contents.
     pub fn description(&self) -> String {
         let mut text = self.text();
         let name = match self {
@@ -173,6 +173,12 @@ impl Cpu {
             let _ = write!(text, ",msr-0x10a={value:#x}");
         }
         format!("{name}: {text}")
+    }
+
+    /// The name of the profile that [`Cpu::description`] gives this text of.
+    pub fn name_of(description: &str) -> Option<&'static str> {
+        let described = |one: &&'static Profile| Self::Profile(one).description() == description;
+        PROFILES.iter().find(described).map(|profile| profile.name)
     }
 
     /// The instruction that the machine has and the profile lacks, if `reason` says that this CPU
@@ -317,8 +323,8 @@ impl RealCpu {
 }
 
 /// The profiles' names, for those who look for one: a test compares it with the table.
-pub const NAMES: &str = "plain, haswell, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, \
-    each of these but plain as a guest sees it (skylake-guest), max";
+pub const NAMES: &str = "haswell, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, each of \
+    these as a guest sees it (skylake-guest), plain, max";
 
 #[cfg(test)]
 mod tests {
@@ -422,6 +428,10 @@ mod tests {
         assert_eq!(Cpu::named("icelake-server-guest"), Cpu::named("icelake-guest"));
         assert_eq!(Cpu::named("Skylake-Server").name(), "Skylake-Server");
         assert_eq!(Cpu::named("qemu64").description(), "qemu64");
+        for profile in PROFILES {
+            assert_eq!(Cpu::name_of(&Cpu::Profile(profile).description()), Some(profile.name));
+        }
+        assert_eq!(Cpu::name_of("qemu64"), None);
         let icelake = Cpu::named("icelake");
         assert!(icelake.description().starts_with("icelake: base,check=off,"));
         assert!(icelake.description().ends_with(",msr-0x10a=0x202016b"));

@@ -74,10 +74,13 @@ pub enum VmError {
         /// The error.
         source: std::io::Error,
     },
-    /// The kernel can't be told what the CPU is not vulnerable to: it is started by QEMU's own
-    /// firmware, which unpacks it at a place that is not known.
-    #[error("this CPU profile needs a kernel with a PVH entry (CONFIG_PVH)")]
-    NoArchCapabilities,
+    /// The kernel can't be told what the CPU is not vulnerable to: too many places in its code may
+    /// ask.
+    #[error(
+        "too many places in the kernel's code may read what this CPU is not vulnerable to \
+         (MSR 0x10a)"
+    )]
+    ArchCapabilityPlaces,
     /// The kernel booted without reading what the CPU is not vulnerable to, though its code could.
     #[error(
         "the kernel did not read what this CPU is not vulnerable to (MSR 0x10a) where pathmeter \
@@ -246,7 +249,7 @@ impl VmError {
                  name another one with --bochs FILE"
             }
             Self::Unplaceable(Unplaceable::TooSmall { .. }) => "give it more with --memory MIB",
-            Self::NoArchCapabilities | Self::ArchCapabilities => {
+            Self::ArchCapabilityPlaces | Self::ArchCapabilities => {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/cpu.md explains them"
             }
@@ -299,9 +302,9 @@ impl GuestCause {
                  again"
             }
             (Self::Ended { .. }, Step::Start) => {
-                "if QEMU says why above, fix that: --cpu names a profile (plain, haswell, \
-                 skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, each of these but plain as \
-                 a guest sees it (skylake-guest), max) or one of `qemu-system-x86_64 -cpu help`, \
+                "if QEMU says why above, fix that: --cpu names a profile (haswell, skylake, \
+                 cascadelake, icelake, zen1, zen2, zen3, zen4, each of these as a guest sees it \
+                 (skylake-guest), plain, max) or one of `qemu-system-x86_64 -cpu help`, \
                  --memory what this machine can spare, and a library or module that is missing \
                  is in another package of your distribution's QEMU; `pathmeter doctor` checks QEMU"
             }

@@ -275,7 +275,7 @@ pub(crate) fn boot_guest<G: Guest>(
     request.interrupt.check()?;
     let (bytes, firmware) = match &image.boot {
         Boot::Pvh(bytes) => (bytes, Firmware::Own),
-        Boot::BzImage(bytes) => (bytes, Firmware::Qemu),
+        Boot::BzImage { image, .. } => (image, Firmware::Qemu),
     };
     (request.progress)(Progress::Booting);
     if let Some(value) = settings.cpu.arch_capabilities() {
@@ -295,8 +295,8 @@ pub(crate) fn boot_guest<G: Guest>(
 
 /// Has the kernel read this value from the MSR, if it reads it at all.
 fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Result<(), VmError> {
-    let Boot::Pvh(vmlinux) = boot else { return Err(VmError::NoArchCapabilities) };
-    let places = arch_capabilities::places(vmlinux);
+    let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = boot;
+    let places = arch_capabilities::places(vmlinux).ok_or(VmError::ArchCapabilityPlaces)?;
     if places.is_empty() {
         return Ok(());
     }

@@ -219,7 +219,7 @@ mod tests {
         (process, Pid::from_raw(line.trim().parse().unwrap()).unwrap())
     }
 
-    /// Waits until the process is gone, or only waits to be reaped by whoever inherited it.
+    /// Waits until the process is gone, or only waits to be reaped by its new parent.
     fn assert_gone(id: Pid) {
         let stat = format!("/proc/{}/stat", id.as_raw_nonzero());
         for _ in 0..500 {

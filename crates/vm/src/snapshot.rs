@@ -65,7 +65,7 @@ pub(crate) struct Snapshot {
     begin: u64,
     /// Where in the file QEMU's stream begins.
     stream: u64,
-    /// What it is of.
+    /// Which kernel and guest it belongs to.
     pub(crate) about: Description,
     /// Its key in the cache, if it came from there.
     cached_as: Option<Key>,

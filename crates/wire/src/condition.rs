@@ -30,11 +30,13 @@ pub enum SettingKind {
     Sysctl,
     /// A filter of system calls.
     Seccomp,
+    /// A file of the control group that what is measured is in.
+    Cgroup,
 }
 
 impl SettingKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Boot, Self::Sysctl, Self::Seccomp];
+    pub const ALL: [Self; 4] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup];
 
     /// Its name, which stands before the colon of a setting.
     pub const fn name(self) -> &'static str {
@@ -42,6 +44,7 @@ impl SettingKind {
             Self::Boot => "boot",
             Self::Sysctl => "sysctl",
             Self::Seccomp => "seccomp",
+            Self::Cgroup => "cgroup",
         }
     }
 }
@@ -125,7 +128,8 @@ mod tests {
         text
     }
 
-    const SETTINGS: [Setting<'static>; 2] = [
+    const SETTINGS: [Setting<'static>; 3] = [
+        Setting { kind: SettingKind::Cgroup, name: b"cpu.max", value: b"50000 100000" },
         Setting { kind: SettingKind::Boot, name: b"mitigations=off", value: b"" },
         Setting { kind: SettingKind::Sysctl, name: b"kernel.x", value: b"0" },
     ];

@@ -58,6 +58,6 @@ mod tests {
             let paths = Suite::Exact.paths().iter().filter(|path| path.name.starts_with(group));
             assert!(paths.into_iter().all(|path| names.contains(&path.name)), "{group}");
         }
-        assert_eq!(names.len(), 25, "{names:?}");
+        assert_eq!(names.len(), 26, "{names:?}");
     }
 }

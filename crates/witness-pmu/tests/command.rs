@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use assert_cmd::cargo::cargo_bin;
-use pathmeter_model::{
-    Configuration, Measurement, PathEvents, PathResult, ResultSchema, Subject, Unit,
-};
+use pathmeter_model::{Configuration, PathEvents, PathResult, Unit, example};
 use tempfile::TempDir;
 
 /// An exact result of one path: 14 instructions in user mode and 102 in the kernel.
@@ -19,31 +17,9 @@ fn exact(folder: &TempDir) -> PathBuf {
         placement: vec![],
     };
     let getppid = PathResult::ok("syscall.getppid", Unit::Instructions, &[vec![116; 51]], vec![]);
-    let configuration = Configuration {
-        clock: Unit::Instructions,
-        image_sha256: "a0".repeat(32),
-        release: Some("6.1.0".into()),
-        command_line: "quiet".into(),
-        condition: String::new(),
-        cpu: "zen2".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 1,
-        memory_mib: 128,
-        cpus: 1,
-    };
-    let measurement = Measurement {
-        schema: ResultSchema::V1,
-        subject: Subject::kernel_image("vmlinuz"),
-        configuration,
-        guest: None,
-        paths: vec![getppid.counting(events)],
-        notes: vec![],
-    };
+    let configuration = Configuration { cpu: "zen2".into(), ..example::configuration("6.1.0", 1) };
+    let measurement =
+        example::measurement("vmlinuz", configuration, vec![getppid.counting(events)]);
     let path = folder.path().join("exact.json");
     std::fs::write(&path, serde_json::to_vec(&measurement).unwrap()).unwrap();
     path

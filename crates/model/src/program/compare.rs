@@ -57,6 +57,7 @@ pub fn compare_programs(
         rows,
         regions,
         configuration_differences: program_differences(base, new),
+        budget: None,
     }
 }
 
@@ -183,7 +184,7 @@ fn spread(values: impl Iterator<Item = u64> + Clone) -> u64 {
     values.clone().max().unwrap_or(0) - values.min().unwrap_or(0)
 }
 
-/// Whether these differences, one for each pair of runs, are of one change: all of one sign, and no
+/// Whether these differences, one for each pair of runs, show one change: all of one sign, and no
 /// farther from each other than the median of them is from 0. Then their sign.
 ///
 /// Run for run the two kernels were disturbed alike. So a change of what the kernel executes shows

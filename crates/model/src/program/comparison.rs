@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ConfigurationDifference, Ended, EventComparison, PathComparison, RowCost, RowExplanation,
-    RowKind, SideInfo, Summary, Verdict,
+    BudgetReport, ConfigurationDifference, Ended, EventComparison, PathComparison, RowCost,
+    RowExplanation, RowKind, SideInfo, Summary, Verdict,
 };
 
 /// The name and version of the document.
@@ -52,6 +52,9 @@ pub struct ProgramComparison {
     pub configuration_differences: Vec<ConfigurationDifference>,
     /// How many rows and regions have each verdict.
     pub summary: ProgramSummary,
+    /// What a budget made of it; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetReport>,
 }
 
 /// The comparison of one row.

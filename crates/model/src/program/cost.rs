@@ -70,6 +70,17 @@ impl ProgramResult {
         RowCosts::of(RowKind::Other, "", &self.total(|_| true))
     }
 
+    /// The highest typical number of instructions that the rows of which `wanted` holds take
+    /// together in a later run; 0 if there is none.
+    pub fn highest(&self, wanted: impl Fn(RowKind, &str) -> bool) -> u64 {
+        let of_run = |run: &ProgramRun| {
+            let rows = run.rows.iter().filter(|row| wanted(row.kind, &row.name));
+            rows.fold(0_u64, |sum, row| sum.saturating_add(row.instructions))
+        };
+        let later: Histogram = self.runs.iter().skip(1).map(of_run).collect();
+        later.typical().last().copied().unwrap_or(0)
+    }
+
     /// The numbers of each row, run by run, the first run's at the beginning.
     pub(crate) fn series(&self) -> BTreeMap<(RowKind, &str), Vec<Counts>> {
         let mut rows = BTreeMap::new();

@@ -3,7 +3,7 @@
 
 pub(crate) mod program;
 
-use pathmeter_model::{Check, Configuration, Measurement, PathResult, ResultSchema, Subject, Unit};
+use pathmeter_model::{Check, Configuration, Measurement, PathResult, Unit, example};
 
 pub(crate) const INSTRUCTIONS: Unit = Unit::Instructions;
 
@@ -21,31 +21,11 @@ pub(crate) fn check(name: &str) -> PathResult {
 /// A measurement of the kernel in the file `name`.
 pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
     let configuration = Configuration {
-        clock: INSTRUCTIONS,
-        image_sha256: "a0".repeat(32),
-        release: Some("6.1.0-18-cloud-amd64".into()),
         command_line: "console=ttyS0 quiet".into(),
-        condition: String::new(),
-        cpu: "max".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 2,
         memory_mib: 256,
-        cpus: 1,
+        ..example::configuration("6.1.0-18-cloud-amd64", 2)
     };
-    let schema = ResultSchema::V1;
-    Measurement {
-        schema,
-        subject: Subject::kernel_image(name),
-        configuration,
-        guest: None,
-        paths,
-        notes: vec![],
-    }
+    example::measurement(name, configuration, paths)
 }
 
 /// A measurement with a path of every status.

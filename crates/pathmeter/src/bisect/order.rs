@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 
+use super::document::{self, Put};
 use super::meter::Meter;
 use super::{Answer, Question, effort, is_kernels_own};
 use crate::cli::BisectArgs;
 use crate::failure::{Exit, Failure};
-use crate::output::{self, Screen};
+use crate::output::Screen;
 
 /// Finds the first that differs from the first of all.
-pub(super) fn run(args: &BisectArgs, meter: &Meter<'_>, screen: &Screen) -> Result<Exit, Failure> {
+pub(super) fn run(
+    args: &BisectArgs,
+    meter: &Meter<'_>,
+    put: &Put<'_>,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let kernels = &args.kernels;
     if kernels.len() < 2 {
         return Err(Failure::Usage {
@@ -55,8 +61,11 @@ pub(super) fn run(args: &BisectArgs, meter: &Meter<'_>, screen: &Screen) -> Resu
             name(at)
         ))),
         Some(new) => {
-            output::print(format!("first that differs: {} ({cost})\n", name(at)).as_bytes())?;
-            question.show([base.as_ref().unwrap_or(&good), &new], meter, screen)?;
+            put.text(&format!("first that differs: {} ({cost})\n", name(at)))?;
+            let sides = [base.as_ref().unwrap_or(&good), &new];
+            let difference = question.difference(sides, meter, put, screen)?;
+            let first = name(at);
+            put.document(document::Found { first, commit: None, measured, skipped, difference })?;
             Ok(Exit::Done)
         }
     }

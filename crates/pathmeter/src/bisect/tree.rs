@@ -7,6 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::build::{Built, build};
+use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
 use super::state::State;
@@ -14,7 +15,7 @@ use super::{Answer, Question, effort, is_kernels_own};
 use crate::cli::BisectArgs;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::output::{self, Screen};
+use crate::output::Screen;
 
 /// Digits of a commit's name in tables.
 const ABBREVIATED: usize = 12;
@@ -24,6 +25,7 @@ pub(super) fn run(
     args: &BisectArgs,
     ends: [&String; 2],
     meter: &Meter<'_>,
+    put: &Put<'_>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let git = Git::open()?;
@@ -51,7 +53,7 @@ pub(super) fn run(
     bisection.git.undo_changes()?;
     match found {
         Ok(found) => {
-            let shown = bisection.show(&found, &good);
+            let shown = bisection.show(found, &good, put);
             bisection.leave()?;
             shown
         }
@@ -99,10 +101,11 @@ fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
     let pathmeter = env!("CARGO_PKG_VERSION");
     format!(
         "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} {:?} {:?} \
-         {} {} {}",
+         {:?} {} {} {}",
         image.display(),
         guest.qemu,
         guest.cpu,
+        guest.under,
         guest.memory,
         guest.append,
         guest.perturb
@@ -245,21 +248,28 @@ impl Bisection<'_> {
         }
     }
 
-    /// Prints the commit, what differs and where.
-    fn show(&self, found: &Found, good: &str) -> Result<Exit, Failure> {
+    /// Puts out the commit, what differs and where.
+    fn show(&self, found: Found, good: &str, put: &Put<'_>) -> Result<Exit, Failure> {
         let Found { commit, measured } = found;
-        let (about, author) = (self.git.about(commit)?, self.git.author(commit)?);
+        let (about, author) = (self.git.about(&commit)?, self.git.author(&commit)?);
         let cost = effort(self.state.measured(), self.skipped);
-        let text = format!("first commit that differs: {about}\n  {author} ({cost})\n");
-        output::print(clean(&text).as_bytes())?;
-        if let Some(new) = measured {
-            // The commit before it, which was measured unless it is a merge's.
-            let parent = self.git.parent(commit).and_then(|parent| self.state.of(&parent));
-            if let Some(base) = parent.or_else(|| self.state.of(good)) {
-                Question::of(self.args).show([&base, new], self.meter, self.screen)?;
+        put.text(&clean(&format!("first commit that differs: {about}\n  {author} ({cost})\n")))?;
+        // The commit before it, which was measured unless it is a merge's.
+        let parent = self.git.parent(&commit).and_then(|parent| self.state.of(&parent));
+        let difference = match (parent.or_else(|| self.state.of(good)), &measured) {
+            (Some(base), Some(new)) => {
+                Question::of(self.args).difference([&base, new], self.meter, put, self.screen)?
             }
-        }
-        output::print(clean(&format!("\nFixes: {about}\n")).as_bytes())?;
+            _ => Difference::default(),
+        };
+        put.text(&clean(&format!("\nFixes: {about}\n")))?;
+        put.document(document::Found {
+            first: commit,
+            commit: Some(Commit { about, author }),
+            measured: self.state.measured(),
+            skipped: self.skipped,
+            difference,
+        })?;
         Ok(Exit::Done)
     }
 

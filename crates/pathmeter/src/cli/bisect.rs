@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use pathmeter_trace::Event;
 
-use super::{GuestArgs, ProbeArgs, percent};
+use super::{DocumentArgs, GuestArgs, ProbeArgs, percent};
 
 const EXAMPLES: &str = "\
 The first of the kernels is what the others are compared with; the last one differs from it. In a \
@@ -64,6 +64,9 @@ pub(crate) struct BisectArgs {
         value_hint = ValueHint::CommandWithArguments
     )]
     pub(crate) command: Vec<OsString>,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,

@@ -24,6 +24,7 @@ Examples:
   pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
+  pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
 
 const NEW_PROBE_EXAMPLES: &str = "\
@@ -124,9 +125,15 @@ pub(crate) struct RunArgs {
     /// system calls and faults); with =regions only in its regions
     #[arg(
         long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "all"
+        default_missing_value = "all", requires = "new"
     )]
     pub(crate) check: Option<Checked>,
+    /// Hold rows and regions to the limits of a TOML file, in place of --check's own
+    /// (docs/gates.md)
+    ///
+    /// What no rule of it is about is judged as --check judges it.
+    #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
+    pub(crate) budget: Option<PathBuf>,
     /// Count changes of less than so many percent of a row as same
     ///
     /// Regions are judged as paths are, without it.

@@ -15,6 +15,8 @@ Examples:
                                         what changed, worst first, and in which functions
   pathmeter report base.json new.json -o report.html    the same of two results, without functions
   pathmeter report 5.10.deb 6.1.deb 6.12.deb -o report.html    a heat map, and a line for each path
+  pathmeter report 5.10.json 6.1.json 6.12.json -o heat.svg --relative-to before \
+      --only 'syscall.getppid,file.*,switch.*'            the heat map as a picture
   pathmeter compare old new --explain --json > change.json
   pathmeter report change.json -o report.html           of documents; nothing is measured
   pathmeter experiment --json > experiments.json
@@ -35,10 +37,16 @@ pub(crate) struct ReportArgs {
     /// cached.
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
-    /// Write the page to FILE
+    /// Write the page to FILE; if that ends in `.svg`, the heat map of two or more kernels or
+    /// results as a picture
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
-    /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
+    /// Which kernel the others are compared with in a picture: one of the subjects, or `before`
+    /// for each the one before it; by default the first
+    #[arg(long, value_name = "SUBJECT")]
+    pub(crate) relative_to: Option<PathBuf>,
+    /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas; a
+    /// picture has them in this order
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
     /// Don't record which functions paths of kernels are in, which takes seconds a kernel

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
-use super::{DocumentArgs, GuestArgs};
+use super::{DocumentArgs, GuestArgs, PackingArgs};
 
 const SETTINGS_EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what differs, by how much, \
@@ -16,7 +16,8 @@ Examples:
   pathmeter settings bzImage --cpu skylake            each mitigation off alone, and all
   pathmeter settings linux-image.deb --set hardening --set debug
   pathmeter settings bzImage --set mine.toml --json
-  pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in";
+  pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in
+  pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too";
 
 /// Arguments of `settings`.
 #[derive(Debug, Args)]
@@ -35,6 +36,9 @@ pub(crate) struct SettingsArgs {
     /// Name the function that the largest change of each setting is in; takes longer
     #[arg(long)]
     pub(crate) explain: bool,
+    /// What is executed under each setting as well.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,

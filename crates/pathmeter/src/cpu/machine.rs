@@ -44,7 +44,7 @@ impl Machine {
     /// The CPU that this process runs on.
     ///
     /// # Errors
-    /// There is no `/proc/cpuinfo`, or the CPU is of another vendor than those that are known.
+    /// There is no `/proc/cpuinfo`, or the CPU's vendor is neither Intel nor AMD.
     pub(crate) fn here() -> Result<Self, Failure> {
         let path = Path::new("/proc/cpuinfo");
         let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };

@@ -3,9 +3,11 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::documents::faults;
 use crate::results::{base, cheaper, leaking, more_expensive};
 use crate::scene::{Ran, Scene};
 
@@ -34,6 +36,61 @@ fn ready_images_are_searched_in_order() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(ran.stdout.starts_with("first that differs: k4 (3 measurements)\n"), "{}", ran.stdout);
     assert!(ran.stdout.contains("switch.yield  3,300  3,333"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_answer_is_a_document_too() {
+    let scene = scene();
+    let ran = scene.run(&[
+        "bisect",
+        "same",
+        "same",
+        "none",
+        "same",
+        "more",
+        "--path",
+        "switch.yield",
+        "--json",
+    ]);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(faults("pathmeter.bisect-1.json", &document), [""; 0]);
+    assert_eq!((&document["first"], &document["skipped"]), (&"more".into(), &1.into()));
+    assert_eq!(document["comparison"]["paths"][0]["difference"], 33);
+    tree(&scene, &["same", "same", "more", "more"]);
+    let ran = bisect(&scene, BUILD, &["--output", "../found.json"]);
+    assert!(ran.stdout.contains("(\"change 2\")"), "{}{}", ran.stdout, ran.stderr);
+    let document: serde_json::Value = serde_json::from_str(&scene.read("found.json")).unwrap();
+    assert_eq!(faults("pathmeter.bisect-1.json", &document), [""; 0]);
+    assert_eq!(document["first"], *git(&scene, &["rev-parse", "HEAD~1"]));
+    let about = document["commit"]["about"].as_str().unwrap();
+    assert!(about.ends_with(" (\"change 2\")"), "{about}");
+    assert_untouched(&scene);
+}
+
+#[test]
+fn the_example_finds_the_commit_and_leaves_the_document() {
+    let scene = scene();
+    tree(&scene, &["same", "other", "more", "more"]);
+    std::fs::create_dir(scene.path("bin")).unwrap();
+    // A make that "builds" what the tree says, into the folder that it is told.
+    let make = "#!/bin/sh\ncd ../pathmeter-objects && [ \"$2\" = O=../pathmeter-objects ] &&\n\
+                mkdir -p arch/x86/boot && cp ../$(cat ../tree/like) arch/x86/boot/bzImage\n";
+    scene.write("bin/make", make);
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(scene.path("bin/make"), executable).unwrap();
+    scene.write("config", "CONFIG_64BIT=y\n");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bisect.sh");
+    let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter").parent().unwrap();
+    let (bin, path) = (scene.path("bin"), std::env::var("PATH").unwrap());
+    let mut script = Command::new("sh");
+    script.arg(example).args(["HEAD~3", "HEAD", "switch.yield", "../config"]);
+    script.env("PATH", format!("{}:{}:{path}", bin.display(), pathmeter.display()));
+    let ran: Ran = script.current_dir(scene.path("tree")).output().unwrap().into();
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("(\"change 2\")"), "{}", ran.stdout);
+    assert!(scene.read("found.json").contains("pathmeter.bisect/1"));
+    assert_eq!(scene.read("pathmeter-objects/.config"), "CONFIG_64BIT=y\n");
+    assert_untouched(&scene);
 }
 
 #[test]

@@ -60,6 +60,16 @@ fn the_same_result_is_added_once() {
 }
 
 #[test]
+fn a_label_that_can_not_be_shown_is_wrong_usage() {
+    let scene = history(&[base()]);
+    for label in ["", "a\nb", &"x".repeat(201)] {
+        let ran = on(&scene, &["add", "1.json", "--label", label]);
+        assert_eq!(ran.code, Some(2), "{label:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("the label "), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn a_plot_has_every_value_and_svg_escapes_what_came_from_outside() {
     let scene = changing();
     insta::assert_snapshot!(on(&scene, &["plot", "switch.yield"]).stdout);

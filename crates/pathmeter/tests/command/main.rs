@@ -21,4 +21,6 @@ mod new_probe;
 mod output;
 mod report;
 mod results;
+mod rows;
 mod scene;
+mod showcase;

@@ -97,3 +97,39 @@ fn the_page_is_not_written_over_what_it_is_made_of() {
     assert!(ran.code == Some(2) && scene.read("base.json").starts_with('{'), "{ran:?}");
     assert_eq!(scene.run(&["report", "base.json"]).code, Some(2), "--output is needed");
 }
+
+#[test]
+fn a_file_that_ends_in_svg_gets_the_heat_map_as_a_picture() {
+    let scene = Scene::with(&base(), &more_expensive());
+    scene.write("third.json", serde_json::to_vec(&cheaper()).unwrap());
+    let drawn = |more: &[&str]| {
+        let subjects = ["report", "base.json", "new.json", "third.json", "-o", "heat.svg"];
+        let ran = scene.run(&[&subjects, more].concat());
+        assert_eq!((ran.code, &ran.stdout[..], &ran.stderr[..]), (Some(0), "", ""), "{more:?}");
+        scene.read("heat.svg")
+    };
+    let svg = drawn(&[]);
+    assert!(svg.starts_with("<svg ") && svg.contains("+33, +1.00 %, higher"), "{svg}");
+    let svg = drawn(&["--relative-to", "new.json"]);
+    assert!(svg.contains("costs more or less than vmlinuz-new"), "{svg}");
+    let svg = drawn(&["--relative-to", "before", "--only", "switch.pipe,switch.yield"]);
+    let place = |path| svg.find(&format!(">{path}</text>")).unwrap();
+    assert!(place("switch.pipe") < place("switch.yield") && !svg.contains("syscall.getppid"));
+}
+
+#[test]
+fn a_picture_is_of_two_or_more_results_and_nothing_else() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let comparison = compare(&base(), &more_expensive(), Threshold::default());
+    scene.write("compared.json", serde_json::to_vec(&comparison).unwrap());
+    let refused = |arguments: &[&str], why: &str| {
+        let ran = scene.run(&[&["report"], arguments].concat());
+        assert!(ran.code == Some(2) && ran.stderr.contains(why), "{ran:?}");
+        assert!(!scene.path("heat.svg").exists() && !scene.path("heat.html").exists());
+    };
+    refused(&["base.json", "-o", "heat.svg"], "two or more");
+    refused(&["base.json", "new.json", "compared.json", "-o", "heat.svg"], "nothing else");
+    let relative = ["base.json", "new.json", "--relative-to", "other.json", "-o"];
+    refused(&[&relative[..], &["heat.svg"]].concat(), "not one of the subjects");
+    refused(&[&relative[..], &["heat.html"]].concat(), "is for a picture");
+}

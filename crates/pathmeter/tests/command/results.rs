@@ -1,6 +1,6 @@
 //! Results, each named by its state.
 
-use pathmeter_model::{Configuration, Measurement, PathResult, ResultSchema, Subject, Unit};
+use pathmeter_model::{Configuration, Measurement, PathResult, Unit, example};
 
 const INSTRUCTIONS: Unit = Unit::Instructions;
 
@@ -10,31 +10,10 @@ fn path(name: &str, samples: &[u64]) -> PathResult {
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
     let configuration = Configuration {
-        clock: INSTRUCTIONS,
-        image_sha256: "a0".repeat(32),
-        release: Some(release.into()),
         command_line: "console=ttyS0 quiet".into(),
-        condition: String::new(),
-        cpu: "max".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
-        portable: false,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 2,
-        memory_mib: 128,
-        cpus: 1,
+        ..example::configuration(release, 2)
     };
-    let subject = Subject::kernel_image(name);
-    Measurement {
-        schema: ResultSchema::V1,
-        subject,
-        configuration,
-        guest: None,
-        paths,
-        notes: vec![],
-    }
+    example::measurement(name, configuration, paths)
 }
 
 /// What the others differ from.

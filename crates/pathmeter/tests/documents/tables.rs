@@ -139,3 +139,9 @@ fn the_documents_name_the_schemas_that_there_are() {
         assert!(named.is_subset(&all), "{document}: {named:?}");
     }
 }
+
+#[test]
+fn the_debian_package_has_the_commands_version() {
+    let newest = format!("pathmeter ({}) ", env!("CARGO_PKG_VERSION"));
+    assert!(read("debian/changelog").starts_with(&newest), "debian/changelog: no {newest}");
+}

@@ -16,7 +16,7 @@ use core::sync::atomic::Ordering;
 
 use crate::{
     clock, compat32,
-    failure::{Failure, Outcome, broken, prove},
+    failure::{Failure, Outcome, broken, prove, unsupported},
     int80::supported,
     ioctl::{
         table,
@@ -59,6 +59,27 @@ pub(super) fn entry(report: &mut ProbeReport) -> Outcome {
     })
 }
 
+/// How long each of our calls waits for the lock, by the kernel's own stamps: one before its first
+/// look in vain, one when it has the lock. No look in vain is no wait.
+pub(super) fn lock_wait(report: &mut ProbeReport) -> Outcome {
+    beside(report, Target::poll_native, |report, target, _| {
+        let mut pauses = pause_before_each();
+        report.execute(|| {
+            // Takes the lock itself, and so meets the partner: the pauses come after it.
+            lock_counts()?;
+            pauses();
+            let raw = target.native_by(target.fd);
+            let own = lock_counts()?[0];
+            prove!(raw == 0, "the ioctl returned {raw:#x}");
+            if own.acquired == 0 {
+                return unsupported!("this kernel takes no lock for the call");
+            }
+            prove!(own.acquired == 1, "one call took the lock {} times", own.acquired);
+            Ok(own.waited)
+        })
+    })
+}
+
 fn pause_before_each() -> impl FnMut() {
     let mut window = 0;
     move || {
@@ -75,6 +96,19 @@ fn contended(
     poll: fn(&Target, u32) -> usize,
     execute: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
 ) -> Outcome {
+    beside(report, poll, |report, target, learnt| {
+        lock_counts()?;
+        execute(report, target, learnt)?;
+        tell(report, &lock_counts()?)
+    })
+}
+
+/// Executes while a partner on CPU 1 calls; proves that it did.
+fn beside(
+    report: &mut ProbeReport,
+    poll: fn(&Target, u32) -> usize,
+    execute: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
+) -> Outcome {
     let (target, second) = target::devices()?;
     task::fifo()?;
     let board = Board::new()?;
@@ -82,14 +116,12 @@ fn contended(
     let learnt = target.learn()?;
     await_tick();
     await_turn(board)?;
-    lock_counts()?;
     let before = board.turns();
     execute(report, &target, learnt)?;
-    let counts = lock_counts()?;
     prove!(board.turns() > before, "the partner on CPU 1 made no call meanwhile");
     let wrong = board.value.load(Ordering::Relaxed);
     prove!(wrong == 0, "the partner's ioctl returned {wrong:#x}");
-    tell(report, &counts)
+    Ok(())
 }
 
 /// The partner's life: each call is a turn; a result that is wrong is left in `value`.

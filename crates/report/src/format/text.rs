@@ -81,8 +81,8 @@ fn introduced(base: &SideInfo, new: &SideInfo) -> String {
     }
 }
 
-/// The commit that a release such as `6.12.0-rc3-00012-g0123456789ab` is of; none of a tree that
-/// had changes.
+/// The commit in the name of a release, such as `6.12.0-rc3-00012-g0123456789ab`; none if the tree
+/// had changes that were not committed.
 fn commit(release: &str) -> Option<&str> {
     let is_hash = |text: &&str| {
         let hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);

@@ -7,6 +7,7 @@ use pathmeter_model::{History, KeptResult, PathHistory, Point, Status};
 
 use super::{COMMIT_DIGITS, day};
 use crate::number::grouped;
+use crate::xml::escaped;
 
 const WIDTH: u64 = 960;
 /// Of one path's drawing, with its heading and its dates.
@@ -224,21 +225,4 @@ fn tenths(value: u64) -> String {
         0 => (value / 10).to_string(),
         tenth => format!("{}.{tenth}", value / 10),
     }
-}
-
-/// `text` as XML text or attribute. XML has no place for control characters.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in crate::table::clean(text).chars() {
-        match c {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            '\'' => safe += "&#39;",
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }

@@ -271,7 +271,7 @@ fn legend() -> Html {
 }
 
 /// What a cell shows: percent, or a sign.
-fn in_cell(path: &PathComparison) -> String {
+pub(crate) fn in_cell(path: &PathComparison) -> String {
     match path.verdict {
         Verdict::Same => "·".to_owned(),
         Verdict::Unsupported => "–".to_owned(),
@@ -295,7 +295,7 @@ fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
 }
 
 /// Whether a path has numbers, or should have.
-fn is_shown(result: &Measurement, path: &str) -> bool {
+pub(crate) fn is_shown(result: &Measurement, path: &str) -> bool {
     let path = found(result, path);
     path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
 }
@@ -382,7 +382,7 @@ fn small(number: u64) -> f64 {
 
 /// A short name for each kernel: its release, or its file's name where two have one release,
 /// without what all have at the end.
-pub(super) fn labels(results: &[Measurement]) -> Vec<String> {
+pub(crate) fn labels(results: &[Measurement]) -> Vec<String> {
     let release = |result: &Measurement| result.configuration.release.clone();
     let mut labels: Vec<String> =
         results.iter().map(|it| release(it).unwrap_or_else(|| it.subject.name.clone())).collect();

@@ -39,7 +39,7 @@ fn size(path: &PathComparison) -> u64 {
 }
 
 /// The class that colours a change of so many percent.
-pub(super) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
+pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
     let strength =
         percent.map_or(0, |percent| SHADES.iter().filter(|it| percent.abs() >= **it).count());
     match verdict {

@@ -10,6 +10,7 @@ use pathmeter_model::{
 use pathmeter_trace::Event;
 
 use super::{ENDED, HOW_TO_UNFOLD, NONE, PROGRAM, Rows, calls, command, label, number, quiet};
+use crate::budget::budget_table;
 use crate::comparison::{
     Placement, SEVERAL_VALUES, differences, fact, paths, sides, tally, verdicts,
 };
@@ -41,6 +42,7 @@ pub fn program_comparison_table(
         legend(comparison, style),
         explanations(comparison, rows, style),
         regions(&comparison.regions, style),
+        comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         differences(&comparison.configuration_differences, style),
         summary(&comparison.summary, style),
     ]

@@ -5,4 +5,5 @@ mod common;
 
 mod browser;
 mod document;
+mod heat;
 mod scene;

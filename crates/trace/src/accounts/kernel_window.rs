@@ -57,10 +57,10 @@ impl<R: Read> Reader<R> {
         let (count, overlapping, ends) = (self.number()?, self.number()?, self.number()?);
         let (outside, elsewhere, hidden) = (self.number()?, self.number()?, self.number()?);
         let window = self.window_of(number)?;
-        let untold = count.saturating_sub(window.windows.len() as u64);
+        let omitted = count.saturating_sub(window.windows.len() as u64);
         window.count = count;
         window.outside = outside;
-        window.loose = LoosePoints { overlapping, ends, untold, elsewhere, hidden, misplaced: 0 };
+        window.loose = LoosePoints { overlapping, ends, omitted, elsewhere, hidden, misplaced: 0 };
         Ok(())
     }
 

@@ -175,7 +175,7 @@ fn windows_between_two_points_are_read_back() {
     let loose = LoosePoints {
         overlapping: 10,
         ends: 11,
-        untold: 4,
+        omitted: 4,
         elsewhere: 13,
         hidden: 14,
         misplaced: 0,

@@ -1,8 +1,10 @@
 //! What the files of `/sys/devices/system/cpu/vulnerabilities` read on each profile, on the kernel
 //! branches on which that was looked at: data beside the profiles.
 //!
-//! A row is a line, the branches, the profiles, and where a real machine printed that line. What no
-//! row has reads "Not affected".
+//! A row is a line, the branches and the profiles. What no row has reads "Not affected". Where real
+//! machines printed the lines is in `sources`.
+
+mod sources;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +23,12 @@ impl KnownStates {
     /// The line of this file; None if the kernel has no such file.
     pub fn line(&self, file: &str) -> Option<&str> {
         self.lines.get(file).map(String::as_str)
+    }
+
+    /// Whether a kernel that reads `found` in this file is on the profile's CPU, as far as the
+    /// file tells.
+    pub fn agrees(&self, file: &str, found: &str) -> bool {
+        self.line(file).is_none_or(|line| line == found) || WITHOUT_KVM.contains(&(file, found))
     }
 
     /// Each file with its line.
@@ -61,19 +69,39 @@ const FILES: [&str; 17] = [
     "vmscape",
 ];
 
+/// What files read in a kernel that was built without KVM. It can have no guests, and no path
+/// depends on how it would treat them. Source: Linux `arch/x86/kernel/cpu/bugs.c`,
+/// `itlb_multihit_show_state` (`CONFIG_KVM_INTEL`), and `MITIGATION_VMSCAPE` in `arch/x86/Kconfig`.
+const WITHOUT_KVM: [(&str, &str); 2] =
+    [("itlb_multihit", "Processor vulnerable"), ("vmscape", "Vulnerable")];
+
 /// A line that profiles show.
 struct Row {
     branches: &'static [Branch],
     file: &'static str,
     line: &'static str,
     profiles: &'static [&'static str],
-    source: &'static str,
 }
 
-/// No output of such a machine is known; the kernel's source decides so by what the profile has.
-const SOURCE: &str = "computed from the kernel's source";
-/// The whole line, of Linux 6.19 on a Ryzen 7 5800X.
-const RYZEN_5800X: &str = "https://github.com/speed47/spectre-meltdown-checker/issues/541";
+/// All real machines, each as itself and as its guest.
+const EVERY: &[&str] = &[
+    "haswell",
+    "haswell-guest",
+    "skylake",
+    "skylake-guest",
+    "cascadelake",
+    "cascadelake-guest",
+    "icelake",
+    "icelake-guest",
+    "zen1",
+    "zen1-guest",
+    "zen2",
+    "zen2-guest",
+    "zen3",
+    "zen3-guest",
+    "zen4",
+    "zen4-guest",
+];
 
 /// What this profile shows on the branch of a kernel of this release, if that is known.
 pub(crate) fn of(profile: &Profile, release: &str) -> Option<KnownStates> {
@@ -113,7 +141,10 @@ pub struct Sourced {
 /// What was looked at with this profile.
 pub(crate) fn looked(profile: &Profile) -> Vec<Looked> {
     let of_branch = |branch: &Branch| {
-        let sourced = |&Row { file, line, source, .. }: &Row| Sourced { file, line, source };
+        let sourced = |&Row { file, line, .. }: &Row| {
+            let source = sources::of(profile.name, branch.number, file);
+            Sourced { file, line, source }
+        };
         let lines = rows_of(profile, branch.number).map(sourced).collect();
         Looked { kernel: branch.kernel, lines }
     };
@@ -141,20 +172,18 @@ const fn row(
     file: &'static str,
     line: &'static str,
     profiles: &'static [&'static str],
-    source: &'static str,
 ) -> Row {
-    Row { branches, file, line, profiles, source }
+    Row { branches, file, line, profiles }
 }
 
 const ROWS: &[Row] = &[
-    row(BOTH, "gather_data_sampling", "Vulnerable: No microcode", &["skylake"], SOURCE),
-    row(BOTH, "gather_data_sampling", "Mitigation: Microcode", &["cascadelake", "icelake"], SOURCE),
+    row(BOTH, "gather_data_sampling", "Vulnerable: No microcode", &["skylake"]),
+    row(BOTH, "gather_data_sampling", "Mitigation: Microcode", &["cascadelake", "icelake"]),
     row(
         BOTH,
         "gather_data_sampling",
         "Unknown: Dependent on hypervisor status",
         &["skylake-guest", "cascadelake-guest", "icelake-guest"],
-        SOURCE,
     ),
     row(
         BOTH,
@@ -168,7 +197,6 @@ const ROWS: &[Row] = &[
             "icelake",
             "icelake-guest",
         ],
-        SOURCE,
     ),
     row(
         BOTH,
@@ -182,49 +210,37 @@ const ROWS: &[Row] = &[
             "cascadelake",
             "cascadelake-guest",
         ],
-        SOURCE,
     ),
     row(
         BOTH,
         "l1tf",
         "Mitigation: PTE Inversion",
         &["haswell", "haswell-guest", "skylake", "skylake-guest"],
-        SOURCE,
     ),
-    row(
-        BOTH,
-        "mds",
-        "Mitigation: Clear CPU buffers; SMT disabled",
-        &["haswell", "skylake"],
-        SOURCE,
-    ),
+    row(BOTH, "mds", "Mitigation: Clear CPU buffers; SMT disabled", &["haswell", "skylake"]),
     row(
         BOTH,
         "mds",
         "Mitigation: Clear CPU buffers; SMT Host state unknown",
         &["haswell-guest", "skylake-guest"],
-        SOURCE,
     ),
     row(
         BOTH,
         "meltdown",
         "Mitigation: PTI",
         &["haswell", "haswell-guest", "skylake", "skylake-guest"],
-        SOURCE,
     ),
     row(
         BOTH,
         "mmio_stale_data",
         "Vulnerable: Clear CPU buffers attempted, no microcode; SMT disabled",
         &["haswell", "skylake"],
-        SOURCE,
     ),
     row(
         BOTH,
         "mmio_stale_data",
         "Mitigation: Clear CPU buffers; SMT disabled",
         &["cascadelake", "icelake"],
-        SOURCE,
     ),
     row(
         BOTH,
@@ -232,93 +248,46 @@ const ROWS: &[Row] = &[
         "Vulnerable: Clear CPU buffers attempted, no microcode; \
          SMT Host state unknown",
         &["haswell-guest", "skylake-guest"],
-        SOURCE,
     ),
     row(
         BOTH,
         "mmio_stale_data",
         "Mitigation: Clear CPU buffers; SMT Host state unknown",
         &["cascadelake-guest", "icelake-guest"],
-        SOURCE,
     ),
-    row(BOTH, "retbleed", "Mitigation: IBRS", &["skylake", "skylake-guest"], SOURCE),
-    row(
-        BOTH,
-        "retbleed",
-        "Mitigation: Enhanced IBRS",
-        &["cascadelake", "cascadelake-guest"],
-        SOURCE,
-    ),
+    row(BOTH, "retbleed", "Mitigation: IBRS", &["skylake", "skylake-guest"]),
+    row(BOTH, "retbleed", "Mitigation: Enhanced IBRS", &["cascadelake", "cascadelake-guest"]),
     row(
         BOTH,
         "retbleed",
         "Mitigation: untrained return thunk; SMT disabled",
         &["zen1", "zen1-guest", "zen2", "zen2-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
         "spec_rstack_overflow",
         "Mitigation: safe RET",
         &["zen1", "zen1-guest", "zen2", "zen2-guest", "zen3", "zen3-guest", "zen4", "zen4-guest"],
-        SOURCE,
     ),
-    row(ONLY_NEW, "spec_rstack_overflow", "Mitigation: SMT disabled", &["zen1", "zen2"], SOURCE),
-    row(ONLY_NEW, "spec_rstack_overflow", "Mitigation: Safe RET", &["zen3", "zen4"], SOURCE),
+    row(ONLY_NEW, "spec_rstack_overflow", "Mitigation: SMT disabled", &["zen1", "zen2"]),
+    row(ONLY_NEW, "spec_rstack_overflow", "Mitigation: Safe RET", &["zen3", "zen4"]),
     row(
         ONLY_NEW,
         "spec_rstack_overflow",
         "Vulnerable: Safe RET, no microcode",
         &["zen1-guest", "zen2-guest", "zen3-guest", "zen4-guest"],
-        SOURCE,
     ),
     row(
         BOTH,
         "spec_store_bypass",
         "Mitigation: Speculative Store Bypass disabled via prctl",
-        &[
-            "haswell",
-            "haswell-guest",
-            "skylake",
-            "skylake-guest",
-            "cascadelake",
-            "cascadelake-guest",
-            "icelake",
-            "icelake-guest",
-            "zen1",
-            "zen1-guest",
-            "zen2",
-            "zen2-guest",
-            "zen3",
-            "zen3-guest",
-            "zen4",
-            "zen4-guest",
-        ],
-        SOURCE,
+        EVERY,
     ),
     row(
         BOTH,
         "spectre_v1",
         "Mitigation: usercopy/swapgs barriers and __user pointer sanitization",
-        &[
-            "haswell",
-            "haswell-guest",
-            "skylake",
-            "skylake-guest",
-            "cascadelake",
-            "cascadelake-guest",
-            "icelake",
-            "icelake-guest",
-            "zen1",
-            "zen1-guest",
-            "zen2",
-            "zen2-guest",
-            "zen3",
-            "zen3-guest",
-            "zen4",
-            "zen4-guest",
-        ],
-        SOURCE,
+        EVERY,
     ),
     row(
         ONLY_OLD,
@@ -326,7 +295,6 @@ const ROWS: &[Row] = &[
         "Mitigation: IBRS; IBPB: conditional; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["skylake"],
-        SOURCE,
     ),
     row(
         BOTH,
@@ -334,7 +302,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; \
          PBRSB-eIBRS: SW sequence; BHI: SW loop, KVM: SW loop",
         &["cascadelake", "cascadelake-guest", "icelake", "icelake-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -342,7 +309,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; STIBP: disabled; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen1", "zen1-guest"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -350,7 +316,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; STIBP: disabled; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen1", "zen1-guest", "zen2", "zen2-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -358,7 +323,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; STIBP: always-on; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen2", "zen2-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -366,7 +330,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; STIBP: always-on; \
          RSB filling; PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen3", "zen3-guest"],
-        RYZEN_5800X,
     ),
     row(
         ONLY_OLD,
@@ -374,7 +337,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: always-on; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen4", "zen4-guest"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -382,7 +344,6 @@ const ROWS: &[Row] = &[
         "Mitigation: IBRS; IBPB: conditional; STIBP: disabled; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["skylake"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -390,7 +351,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; STIBP: disabled; \
          RSB filling; PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["haswell", "zen3", "zen3-guest"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -398,7 +358,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; STIBP: disabled; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["zen4", "zen4-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -406,7 +365,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Not affected",
         &["haswell"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -414,7 +372,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: Retpoline",
         &["haswell-guest"],
-        SOURCE,
     ),
     row(
         ONLY_OLD,
@@ -422,7 +379,6 @@ const ROWS: &[Row] = &[
         "Mitigation: IBRS; IBPB: conditional; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: SW loop, KVM: SW loop",
         &["skylake-guest"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -430,7 +386,6 @@ const ROWS: &[Row] = &[
         "Mitigation: Retpolines; IBPB: conditional; IBRS_FW; STIBP: disabled; \
          RSB filling; PBRSB-eIBRS: Not affected; BHI: Retpoline",
         &["haswell-guest"],
-        SOURCE,
     ),
     row(
         ONLY_NEW,
@@ -438,29 +393,20 @@ const ROWS: &[Row] = &[
         "Mitigation: IBRS; IBPB: conditional; STIBP: disabled; RSB filling; \
          PBRSB-eIBRS: Not affected; BHI: SW loop, KVM: SW loop",
         &["skylake-guest"],
-        SOURCE,
     ),
-    row(BOTH, "tsa", "Mitigation: Clear CPU buffers", &["zen3", "zen4"], SOURCE),
+    row(BOTH, "tsa", "Mitigation: Clear CPU buffers", &["zen3", "zen4"]),
     row(
         BOTH,
         "tsa",
         "Vulnerable: Clear CPU buffers attempted, no microcode",
         &["zen3-guest", "zen4-guest"],
-        SOURCE,
     ),
-    row(
-        BOTH,
-        "tsx_async_abort",
-        "Mitigation: TSX disabled",
-        &["cascadelake", "cascadelake-guest"],
-        SOURCE,
-    ),
+    row(BOTH, "tsx_async_abort", "Mitigation: TSX disabled", &["cascadelake", "cascadelake-guest"]),
     row(
         BOTH,
         "vmscape",
         "Mitigation: IBPB before exit to userspace",
         &["haswell", "skylake", "cascadelake", "zen1", "zen2", "zen3", "zen4"],
-        SOURCE,
     ),
 ];
 
@@ -492,7 +438,6 @@ mod tests {
                 let found = PROFILES.iter().any(|profile| profile.name == *name);
                 assert!(found, "{}: {name}", row.file);
             }
-            assert!(row.source == SOURCE || row.source.starts_with("https://"), "{}", row.source);
         }
     }
 

@@ -7,14 +7,8 @@
 use crate::cpu::{Definition, Lack, Profile, RealCpu};
 use crate::machine::CPU;
 
-/// All profiles, the default first.
+/// All profiles: each machine with its guest, then those that are no machine.
 pub const PROFILES: &[Profile] = &[
-    Profile {
-        name: "plain",
-        machine: "no real machine: QEMU 7.2's max, alike in every QEMU",
-        lacks: &[],
-        definition: Definition::Text(CPU),
-    },
     bare("haswell", E5_V3, HASWELL_LACKS, HASWELL),
     guest("haswell-guest", E5_V3, HASWELL_LACKS, HASWELL),
     bare("skylake", XEON_2017, SKYLAKE_LACKS, SKYLAKE),
@@ -31,6 +25,12 @@ pub const PROFILES: &[Profile] = &[
     guest("zen3-guest", EPYC_7003, ZEN_3_LACKS, ZEN_3),
     bare("zen4", EPYC_9004, ZEN_4_LACKS, ZEN_4),
     guest("zen4-guest", EPYC_9004, ZEN_4_LACKS, ZEN_4),
+    Profile {
+        name: "plain",
+        machine: "no real machine: QEMU 7.2's max, alike in every QEMU",
+        lacks: &[],
+        definition: Definition::Text(CPU),
+    },
     Profile {
         name: "max",
         machine: "no real machine: all that this QEMU's interpreter has",
@@ -281,7 +281,8 @@ const PCID: Lack = Lack {
 };
 const XSAVES: Lack = Lack {
     name: "xsaves, xsavec",
-    means: "the FPU's state is saved by xsaveopt, one instruction for one",
+    means: "the FPU's state is saved by xsaveopt, one instruction for one: no path costs more or \
+            less by it (Linux 6.1, measured in Bochs: docs/witness.md)",
 };
 const RDPID: Lack = Lack { name: "rdpid", means: "getcpu in the vDSO reads a segment's limit" };
 const AVX512: Lack = Lack {

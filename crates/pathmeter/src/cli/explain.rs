@@ -1,0 +1,104 @@
+//! The arguments of `explain`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use pathmeter_report::{Least, Limits};
+
+use super::{GuestArgs, WindowArgs};
+use crate::destination::Named;
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  pathmeter explain switch.yield bzImage              the call tree, to the instruction
+  pathmeter explain file.stat old/bzImage new/bzImage which functions changed it
+  pathmeter explain switch.yield+ioport-both bzImage --against switch.yield
+                                                      what the I/O bitmaps cost
+  pathmeter explain tcp.round-trip bzImage --svg tcp.svg --min 2%
+  pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
+  pathmeter explain syscall.getppid bzImage --json | jq .base.window.census";
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    /// The path, as `pathmeter paths` names it
+    pub(crate) path: String,
+    /// A kernel image, or lab[:mechanism=variant,…]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) subject: PathBuf,
+    /// Another one: show the functions in which the difference is. With --cpu or --under given
+    /// twice, the difference is that of SUBJECT on two CPUs or under two conditions
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// Another path of the same kernel: show how PATH differs from it
+    #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
+    pub(crate) against: Option<String>,
+    /// The subject's vmlinux with debug information: shows inlined functions and source lines
+    ///
+    /// For a build folder, the vmlinux in it is used without this option.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) vmlinux: Option<PathBuf>,
+    /// The same for NEW
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
+    pub(crate) new_vmlinux: Option<PathBuf>,
+    /// Windows that PATH may be of, as PATH/NAME.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
+    /// What is printed or written.
+    #[command(flatten)]
+    pub(crate) output: ExplainOutput,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+/// What `explain` prints or writes, and where.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ExplainOutput {
+    /// Print JSON (pathmeter.explain/1) instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the JSON document to FILE
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write a flame graph; for two kernels or paths, of their difference
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write folded stacks, as flame graph tools read them
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) folded: Option<PathBuf>,
+    /// Write a profile in callgrind's format; for two kernels or paths, of the new one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) callgrind: Option<PathBuf>,
+    /// Show so many levels of the call tree
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<usize>,
+    /// Hide what has fewer than N instructions, or less than a share such as 2%. Default: 0.5% for
+    /// one window, nothing hidden for a difference
+    #[arg(long, value_name = "N")]
+    pub(crate) min: Option<Least>,
+    /// Show where functions stand: the entry's address modulo 64, lines and pages of code; of a
+    /// difference, also the functions that only moved
+    #[arg(long)]
+    pub(crate) placement: bool,
+}
+
+impl ExplainOutput {
+    /// What is written and read: the document, the flame graph, the stacks, the profile.
+    pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
+        let outputs = [
+            ("--output", self.output.as_deref()),
+            ("--svg", self.svg.as_deref()),
+            ("--folded", self.folded.as_deref()),
+            ("--callgrind", self.callgrind.as_deref()),
+        ];
+        Named { outputs, inputs, prints: !self.json || self.output.is_none() }
+    }
+
+    /// How much of the tree is shown, of a difference or of one window.
+    pub(crate) fn limits(&self, difference: bool) -> Limits {
+        let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
+        Limits { depth: self.depth, least: self.min.unwrap_or(usual), placement: self.placement }
+    }
+}

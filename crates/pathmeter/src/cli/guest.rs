@@ -1,0 +1,229 @@
+//! How guests run: the arguments that all verbs have that run one.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use pathmeter_vm::{Cpu, NAMES, Settings};
+
+use super::Under;
+use crate::failure::Failure;
+use crate::image::Pair;
+
+/// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
+/// that have several, and few enough for a kernel to take seconds.
+const RUNS: u32 = 6;
+/// Most perturbed runs: more samples than a result document may hold would follow.
+const MOST_RUNS: i64 = 512;
+/// Seconds for a boot, or for one run, after which a guest counts as hung.
+const TIMEOUT: u64 = 120;
+
+/// How guests run. All but the last two belong to a result's configuration.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Exact runs")]
+pub(crate) struct GuestArgs {
+    /// The QEMU to run; by default qemu-system-x86_64 on PATH
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) qemu: Option<PathBuf>,
+    /// The guest's CPU, by default plain: haswell, skylake, cascadelake, icelake, zen1, zen2,
+    /// zen3, zen4, each of these as a guest sees it (skylake-guest), plain, max, a FILE.toml that
+    /// `pathmeter cpu capture` wrote, or QEMU's own text
+    ///
+    /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
+    /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
+    /// another version: then only results of one version are compared. `compare` and `explain` take
+    /// two, for one kernel: the first is BASE's.
+    #[arg(
+        long, value_name = "CPU",
+        value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
+    )]
+    pub(crate) cpu: Vec<Cpu>,
+    /// The guest's memory
+    #[arg(
+        long, value_name = "MIB", default_value_t = Settings::default().memory_mib,
+        value_parser = clap::value_parser!(u32).range(64..=65536)
+    )]
+    pub(crate) memory: u32,
+    /// Words to add to the kernel's command line
+    #[arg(
+        long, value_name = "WORDS", default_value = "", hide_default_value = true,
+        value_parser = kernel_words
+    )]
+    pub(crate) append: String,
+    /// What the kernel is measured under: settings, separated by spaces, or `default`
+    ///
+    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, cpu:CPU as --cpu
+    /// takes it, or seccomp:FILE for an OCI profile that filters the system calls of what is
+    /// measured; seccomp:docker and seccomp:podman are bundled. What this kernel does not know is
+    /// an error. `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
+    /// (docs/settings.md).
+    #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
+    pub(crate) under: Vec<Under>,
+    /// Runs of the probes, each with other addresses and another phase of the timer tick
+    ///
+    /// Some paths have several exact values, chosen by address randomisation, timer phase or the
+    /// layout of the code. More runs find more of them and take longer.
+    #[arg(
+        long, value_name = "N", default_value_t = RUNS,
+        value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
+    )]
+    pub(crate) perturb: u32,
+    /// Give up on a guest that takes longer to boot, or for one perturbed run
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = TIMEOUT,
+        value_parser = clap::value_parser!(u64).range(1..=86400)
+    )]
+    pub(crate) timeout: u64,
+    /// Neither read nor write cached results and snapshots
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+/// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
+/// `arch/x86/include/asm/setup.h`).
+pub(crate) const LONGEST: usize = 2047;
+
+/// A profile or a CPU model, not QEMU's request for a list of them.
+pub(super) fn cpu_model(text: &str) -> Result<Cpu, String> {
+    match text {
+        "" => Err(format!("give the name of a profile ({NAMES}) or of a model")),
+        "help" | "?" => Err(format!(
+            "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
+             lists those"
+        )),
+        text => Cpu::read(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// Words for the kernel's command line: one line that the kernel will not cut short.
+fn kernel_words(words: &str) -> Result<String, String> {
+    let settings = Settings { append: words.trim().to_owned(), ..Settings::default() };
+    let length = settings.command_line().len();
+    if words.chars().any(char::is_control) {
+        return Err("control characters can't stand in a kernel's command line".to_owned());
+    }
+    if length > LONGEST {
+        return Err(format!(
+            "a command line of {length} bytes, of which x86 kernels read {LONGEST}"
+        ));
+    }
+    Ok(settings.append)
+}
+
+impl Default for GuestArgs {
+    /// What an empty command line means.
+    fn default() -> Self {
+        let Settings { memory_mib, append, .. } = Settings::default();
+        Self {
+            qemu: None,
+            cpu: Vec::new(),
+            memory: memory_mib,
+            append,
+            under: Vec::new(),
+            perturb: RUNS,
+            timeout: TIMEOUT,
+            no_cache: false,
+        }
+    }
+}
+
+impl GuestArgs {
+    /// What the user chose of the guest's machine; of two CPUs the first.
+    pub(crate) fn settings(&self) -> Settings {
+        let usual = Settings::default();
+        let (cpu, append) = (self.cpu.first().cloned(), self.append.clone());
+        let cpu = cpu.unwrap_or(usual.cpu);
+        let usual = Settings { cpu, memory_mib: self.memory, append, ..Settings::default() };
+        self.under().map_or(usual.clone(), |under| under.settings(&usual))
+    }
+
+    /// The two CPUs or conditions in which one kernel is to be compared, if the user named two.
+    pub(crate) fn pair(&self) -> Result<Option<Pair<'_>>, Failure> {
+        let refused = |message: &str| Failure::Usage {
+            message: message.to_owned(),
+            help: "one kernel is compared on two CPUs, or under two conditions, at a time"
+                .to_owned(),
+        };
+        self.refuse_two_cpus()?;
+        match (&self.cpu[..], &self.under[..]) {
+            ([] | [_], [] | [_]) => Ok(None),
+            ([base, new], [] | [_]) => Ok(Some(Pair::Cpus([base, new]))),
+            ([] | [_], [base, new]) => Ok(Some(Pair::Conditions([base, new]))),
+            ([_, _], [_, _]) => Err(refused("--cpu and --under are both given twice")),
+            ([_, _, _, ..], _) => Err(refused("--cpu is given more than twice")),
+            (_, _) => Err(refused("--under is given more than twice")),
+        }
+    }
+
+    /// Refuses two CPUs, and two conditions.
+    pub(crate) fn refuse_pairs(&self) -> Result<(), Failure> {
+        self.refuse_two_cpus()?;
+        let twice = match (self.cpu.len(), self.under.len()) {
+            (0 | 1, 0 | 1) => return Ok(()),
+            (0 | 1, _) => "--under",
+            _ => "--cpu",
+        };
+        Err(Failure::Usage {
+            message: format!("{twice} is given more than once"),
+            help: "`compare`, `explain` and `run` show one kernel on two CPUs, or under two \
+                   conditions"
+                .to_owned(),
+        })
+    }
+
+    /// Refuses a CPU of a condition beside another one.
+    fn refuse_two_cpus(&self) -> Result<(), Failure> {
+        let of_under = self.under.iter().any(|under| under.cpu.is_some());
+        if self.cpu.is_empty() || !of_under {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: "--cpu and cpu: in --under both name the CPU".to_owned(),
+            help: "leave out --cpu".to_owned(),
+        })
+    }
+
+    /// All CPUs that are named.
+    pub(crate) fn cpus(&self) -> impl Iterator<Item = &Cpu> {
+        self.cpu.iter().chain(self.under.iter().filter_map(|under| under.cpu.as_ref()))
+    }
+
+    /// What all is measured under, if that is just one thing.
+    pub(crate) fn under(&self) -> Option<&Under> {
+        if let [under] = &self.under[..] { Some(under) } else { None }
+    }
+
+    /// The longest wait for a boot or a run.
+    pub(crate) fn limit(&self) -> Duration {
+        Duration::from_secs(self.timeout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_catalogue::Suite;
+
+    #[test]
+    fn a_document_holds_the_samples_of_the_most_runs() {
+        let most = usize::try_from(MOST_RUNS).unwrap();
+        let windows = || Suite::Exact.paths().iter().map(|path| path.kind.samples() as usize);
+        assert!(windows().sum::<usize>() * most <= pathmeter_model::MAX_SAMPLES);
+        assert!(windows().all(|windows| windows * most <= pathmeter_model::MAX_SAMPLES_PER_PATH));
+    }
+
+    #[test]
+    fn a_command_line_that_the_kernel_would_cut_is_refused() {
+        assert_eq!(kernel_words(" nopti quiet ").as_deref(), Ok("nopti quiet"));
+        assert!(kernel_words(&"a".repeat(2000)).unwrap_err().contains("2047"));
+        assert!(kernel_words("nopti\nquiet").is_err());
+    }
+
+    #[test]
+    fn a_list_of_models_is_no_model() {
+        assert!(cpu_model("help").unwrap_err().contains(NAMES));
+        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
+    }
+}

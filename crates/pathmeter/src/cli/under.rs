@@ -1,0 +1,66 @@
+//! What `--under` names: a kernel's condition, and the CPU of its guest if that is part of it.
+
+use pathmeter_vm::{Condition, Cpu, Settings};
+
+use super::guest::cpu_model;
+use crate::seccomp;
+
+/// What comes before a CPU among settings.
+const CPU: &str = "cpu:";
+
+/// A condition, with the guest's CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Under {
+    /// The CPU, if it is named: else that of `--cpu`.
+    pub(crate) cpu: Option<Cpu>,
+    /// The settings of the kernel.
+    pub(crate) condition: Condition,
+}
+
+impl Under {
+    /// Reads settings, separated by spaces; filters are made programs.
+    ///
+    /// # Errors
+    /// What is no setting, or contradicts another one.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (cpus, words): (Vec<&str>, Vec<&str>) =
+            text.split_whitespace().partition(|word| word.starts_with(CPU));
+        let cpu = match &cpus[..] {
+            [] => None,
+            [cpu] => Some(cpu_model(&cpu[CPU.len()..])?),
+            [one, other, ..] => return Err(format!("{one} and {other} set the same")),
+        };
+        let condition = Condition::parse(&words.join(" "), seccomp::program);
+        Ok(Self { cpu, condition: condition.map_err(|error| error.to_string())? })
+    }
+
+    /// The guest's settings, if those without it are `usual`.
+    pub(crate) fn settings(&self, usual: &Settings) -> Settings {
+        let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
+        Settings { cpu, condition: self.condition.clone(), ..usual.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_is_a_setting_among_others() {
+        let under = Under::parse("boot:nopti cpu:skylake sysctl:vm.swappiness=1").unwrap();
+        assert_eq!(under.cpu, Some(Cpu::named("skylake")));
+        assert_eq!(under.condition.to_string(), "boot:nopti sysctl:vm.swappiness=1");
+        let alone = Under::parse("cpu:skylake").unwrap();
+        assert!(alone.condition.is_default());
+        assert_eq!(Under::parse("default").unwrap().cpu, None);
+    }
+
+    #[test]
+    fn what_is_no_cpu_and_two_of_them_are_refused() {
+        assert!(Under::parse("cpu:help").unwrap_err().contains("the name of a profile"));
+        assert!(Under::parse("cpu:").is_err());
+        let twice = Under::parse("cpu:skylake cpu:icelake").unwrap_err();
+        assert_eq!(twice, "cpu:skylake and cpu:icelake set the same");
+        assert!(Under::parse("default boot:x").is_err());
+    }
+}

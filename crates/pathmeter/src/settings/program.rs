@@ -1,0 +1,63 @@
+//! A program of the user's under each setting.
+
+use pathmeter_model::{
+    ProgramResult, SettingCost, SettingOutcome, SettingRow, Threshold, compare_programs,
+};
+
+use super::obstacle;
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::program::{Asked, ModuleRequest, PackedProgram};
+use crate::progress::Board;
+use crate::run;
+use crate::session::Session;
+
+/// What runs the program.
+pub(super) struct SettingProgram<'a> {
+    pub(super) packed: &'a PackedProgram,
+    pub(super) session: &'a Session,
+    /// The session with guests that have memory for it.
+    pub(super) guests: Session,
+    pub(super) board: &'a Board,
+}
+
+impl SettingProgram<'_> {
+    /// What it costs on this kernel.
+    pub(super) fn run(&self, image: &Image) -> Result<ProgramResult, Failure> {
+        let asked = Asked {
+            packed: self.packed,
+            modules: &ModuleRequest { names: &[], folder: None },
+            functions: false,
+            lines: false,
+            regions: &[],
+            windows: &[],
+        };
+        run::one_of([self.session, &self.guests], image, &asked, self.board)
+    }
+
+    /// The row with what the setting costs the program. Under some settings it does not end as it
+    /// should, which the row then states.
+    pub(super) fn beside(
+        &self,
+        row: SettingRow,
+        base: &ProgramResult,
+        image: &Image,
+    ) -> Result<SettingRow, Failure> {
+        let new = match self.run(image) {
+            Ok(new) => new,
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(Failure::Kernel { error, .. }) => {
+                let (_, reason) = obstacle(&error);
+                return Ok(failed(row, &reason));
+            }
+            Err(failure) => return Ok(failed(row, &failure.to_string())),
+        };
+        let comparison = compare_programs(base, &new, Threshold::default());
+        Ok(row.with_program(SettingCost::of(&comparison)))
+    }
+}
+
+fn failed(row: SettingRow, reason: &str) -> SettingRow {
+    let reason = Some(format!("the program: {reason}"));
+    SettingRow { outcome: SettingOutcome::Failed, reason, ..row }
+}

@@ -1,0 +1,139 @@
+//! The options in which two kernels' configurations differ.
+
+use pathmeter_model::OptionDifference;
+
+use crate::number::grouped;
+use crate::style::{QUIET, Style};
+use crate::table::{Align, Table};
+
+/// Options that are shown, unless all are wanted.
+const FEW: usize = 5;
+/// Functions shown that an option shares a word with.
+const LIKELY: usize = 3;
+/// Characters shown of a value.
+const LONGEST_VALUE: usize = 40;
+
+/// Which options are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownOptions {
+    /// How many differ, and the first few.
+    Few,
+    /// All of them.
+    All,
+}
+
+/// How many options differ, and which, the likely causes first. Nothing if none differs.
+pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: Style) -> String {
+    if options.is_empty() {
+        return String::new();
+    }
+    let heading = heading(options);
+    let rest = match shown {
+        ShownOptions::Few => {
+            options.len() - options.iter().filter(|option| has_hint(option)).count().min(FEW)
+        }
+        ShownOptions::All => 0,
+    };
+    let mut table = Table::new(&[
+        ("option", Align::Left),
+        ("base", Align::Left),
+        ("new", Align::Left),
+        ("why it is among the first", Align::Left),
+    ])
+    .with_whole_remarks();
+    for option in &options[..options.len() - rest] {
+        table.row([
+            option.name.as_str().into(),
+            value(option.base.as_deref()).into(),
+            value(option.new.as_deref()).into(),
+            why(option).into(),
+        ]);
+    }
+    let more = match rest {
+        0 => String::new(),
+        rest => {
+            let rest = grouped(rest as u64);
+            let more = format!("{rest} more: --options shows them");
+            style.paint(&style.fill(&more, 0), QUIET) + "\n"
+        }
+    };
+    if rest == options.len() {
+        return format!("\n{}\n{more}", style.fill(&heading, 0));
+    }
+    format!("\n{}\n\n{}{more}", style.fill(&heading, 0), table.render(style))
+}
+
+fn has_hint(option: &OptionDifference) -> bool {
+    option.everywhere || !option.likely.is_empty()
+}
+
+/// `the kernels' configurations differ in 3,694 options: 3,021 are modules of one kernel only; 8
+/// change code of every path; 12 share a word with a function that changed`.
+fn heading(options: &[OptionDifference]) -> String {
+    let number = |wanted: fn(&OptionDifference) -> bool| {
+        options.iter().filter(|option| wanted(option)).count() as u64
+    };
+    let everywhere = number(|option| option.everywhere);
+    let likely = number(|option| !option.likely.is_empty());
+    let modules = number(OptionDifference::is_of_modules);
+    let parts = [
+        (modules, "are modules of one kernel only"),
+        (everywhere, "change code of every path"),
+        (likely, "share a word with a function that changed"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} {what}", grouped(count))).collect();
+    let all = grouped(options.len() as u64);
+    let colon = if parts.is_empty() { "" } else { ": " };
+    format!("the kernels' configurations differ in {all} options{colon}{}", parts.join("; "))
+}
+
+fn value(value: Option<&str>) -> String {
+    let Some(value) = value else { return "not set".to_owned() };
+    match value.char_indices().nth(LONGEST_VALUE) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
+fn why(option: &OptionDifference) -> String {
+    if option.everywhere && option.likely.is_empty() {
+        return "code of every path depends on it".to_owned();
+    }
+    let likely = &option.likely;
+    let shown = likely[..likely.len().min(LIKELY)].join(", ");
+    match likely.len().saturating_sub(LIKELY) {
+        0 if shown.is_empty() => shown,
+        0 => format!("shares a word with {shown}"),
+        more => format!("shares a word with {shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(name: &str, likely: &[&str]) -> OptionDifference {
+        OptionDifference {
+            name: name.to_owned(),
+            base: Some("y".to_owned()),
+            new: None,
+            everywhere: false,
+            likely: likely.iter().map(|&it| it.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn few_are_shown_and_the_others_counted() {
+        let mut options = vec![option("PREEMPT_RT", &["a", "b", "c", "d"])];
+        options.extend((0..9).map(|number| option(&format!("X{number}"), &[])));
+        let few = options_table(&options, ShownOptions::Few, Style::default());
+        assert!(few.contains("differ in 10 options: 1 share"), "{few}");
+        assert!(few.contains("a, b, c and 1 more") && few.contains("not set"), "{few}");
+        assert!(few.contains("9 more: --options") && !few.contains("X0"), "{few}");
+        let all = options_table(&options, ShownOptions::All, Style::default());
+        assert!(all.contains("X8") && !all.contains("--options"), "{all}");
+        assert_eq!(options_table(&[], ShownOptions::All, Style::default()), "");
+    }
+}
