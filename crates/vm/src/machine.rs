@@ -198,7 +198,7 @@ impl Settings {
         if self.cpus > 1 {
             words.extend(["-smp".to_owned(), self.cpus.to_string()]);
         } else if self.has_two_threads() {
-            words.extend(["-smp".to_owned(), "2,threads=2".to_owned()]);
+            words.extend(["-smp".to_owned(), "1,maxcpus=2,threads=2".to_owned()]);
         }
         if firmware == Firmware::Own {
             words.extend(["-bios".to_owned(), path(fd::FIRMWARE)]);
