@@ -252,8 +252,9 @@ impl Failure {
                 if one_is_plain(differences) =>
             {
                 Some(
-                    "name the same CPU for all: `--cpu plain` is what was measured on if none was \
-                     named; or show them together all the same with --across",
+                    "name the same CPU for all: `--cpu plain` is what older versions of pathmeter \
+                     measured on if none was named; or show them together all the same with \
+                     --across",
                 )
             }
             Self::Incomparable(_) => {
@@ -355,7 +356,7 @@ fn cpus(difference: &ConfigurationDifference) -> Option<[&'static str; 2]> {
     Some([Cpu::name_of(&difference.base)?, Cpu::name_of(&difference.new)?])
 }
 
-/// Whether only one side has the default CPU.
+/// Whether one side has the CPU that was the default first: kept results may have it.
 fn one_is_plain(differences: &[ConfigurationDifference]) -> bool {
     differences.iter().filter_map(cpus).any(|names| names.contains(&"plain"))
 }

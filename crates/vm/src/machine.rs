@@ -46,7 +46,7 @@ pub enum BaseWords {
 }
 
 /// The guest's CPU unless the user names another one. `docs/cpu.md` has why it is this one.
-const DEFAULT_CPU: &str = "plain";
+const DEFAULT_CPU: &str = "skylake";
 
 /// The text of the profile `plain`: the CPU that QEMU 7.2 calls `max`, less its random number
 /// instructions (what they return must not decide a measurement), spelled out feature by feature.
@@ -146,13 +146,12 @@ impl Settings {
             BaseWords::Linux => COMMAND_LINE,
             BaseWords::None => "",
         };
-        let threads = if self.has_two_threads() { " maxcpus=1" } else { "" };
-        let parts = [words, threads, " ", &self.append, " ", &self.condition.words()];
+        let parts = [words, " ", &self.append, " ", &self.condition.words()];
         parts.concat().trim().to_owned()
     }
 
-    /// Whether there is a second thread of the CPU that Linux knows of and leaves offline. Other
-    /// kernels might not.
+    /// Whether the CPU tells Linux of a second thread, which is not there. Other kernels might look
+    /// for it.
     fn has_two_threads(&self) -> bool {
         self.base_words == BaseWords::Linux && self.cpus == 1 && self.cpu.has_two_threads()
     }
@@ -352,10 +351,9 @@ mod tests {
     }
 
     #[test]
-    fn linux_leaves_a_profiles_second_thread_offline_and_other_kernels_get_none() {
+    fn linux_is_told_of_a_profiles_second_thread_and_other_kernels_are_not() {
         let zen2 = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
-        assert!(zen2.fingerprint().contains(" -smp 2,threads=2 "));
-        assert!(zen2.command_line().ends_with(" maxcpus=1"));
+        assert!(zen2.fingerprint().contains(" -smp 1,maxcpus=2,threads=2 "));
         let other = Settings { base_words: BaseWords::None, ..zen2 };
         assert!(!other.fingerprint().contains("-smp"));
         assert_eq!(other.command_line(), "");
