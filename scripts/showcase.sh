@@ -15,7 +15,7 @@
 # what pathmeter has in its cache is not measured again.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-cpu=${CPU:-icelake}
+cpu=${CPU:-skylake}
 tables=$here/showcase.awk
 page=$here/../docs/kernels.md
 picture=$here/../docs/kernels.svg
