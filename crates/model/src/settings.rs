@@ -254,20 +254,14 @@ impl Baseline {
     }
 
     /// The row of a setting that was measured once more, with another layout: what did not change
-    /// again was layout. So is what changes by next to nothing in a path with several values, whose
-    /// whole set another layout moves.
+    /// again was layout.
     #[must_use]
     pub fn confirmed(&self, mut row: SettingRow, again: &Measurement) -> SettingRow {
         let changed = self.row((String::new(), String::new()), again).changed;
-        let comparison = judged(&self.base, again);
-        let several = |name: &str| {
-            comparison.paths.iter().any(|path| path.path == name && path.is_many_valued())
-        };
         row.changed.retain(|change| {
-            let in_both = changed.iter().any(|one| {
+            changed.iter().any(|one| {
                 one.path == change.path && one.difference.signum() == change.difference.signum()
-            });
-            in_both && (change.percent.abs() >= MOVED_SET_PERCENT || !several(&change.path))
+            })
         });
         if row.changed.is_empty() {
             row.outcome = SettingOutcome::NoEffect;
@@ -275,9 +269,14 @@ impl Baseline {
         row
     }
 
+    /// Whether a path changes by more than by layout. What changes by next to nothing in a path with
+    /// several values, and in no slow instruction, is layout: it moves the whole set.
     fn is_beyond_layout(&self, path: &PathComparison) -> bool {
         let own = self.layout.get(&path.path).copied().unwrap_or(0);
-        path.difference.is_some_and(|difference| difference.unsigned_abs() > own)
+        let moved = path.is_many_valued()
+            && path.percent.is_some_and(|percent| percent.abs() < MOVED_SET_PERCENT)
+            && !path.events.iter().any(is_slow);
+        path.difference.is_some_and(|difference| difference.unsigned_abs() > own) && !moved
             || path.verdict == Verdict::EventsDiffer && costs(path)
     }
 }
@@ -386,9 +385,6 @@ fn median(mut percents: Vec<f64>) -> Option<f64> {
 /// The slow instructions that differ in the changed paths, those in most paths first; only those
 /// that differ in the same way in the comparisons `again`.
 fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread> {
-    let is_slow = |name: &str| {
-        matches!(pathmeter_trace::Event::named(name), Some(pathmeter_trace::Event::Slow(_)))
-    };
     let mut by_event: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
     let in_all = |path: &PathComparison, event: &EventComparison| {
         again.iter().all(|one| {
@@ -400,7 +396,7 @@ fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread
         })
     };
     for path in changed {
-        let slow = path.events.iter().filter(|event| is_slow(&event.event));
+        let slow = path.events.iter().filter(|event| is_slow(event));
         for event in slow.filter(|event| in_all(path, event)) {
             by_event.entry(&event.event).or_default().push(event.difference);
         }
@@ -413,6 +409,10 @@ fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread
     let mut spreads: Vec<EventSpread> = by_event.into_iter().map(spread).collect();
     spreads.sort_by_key(|spread| std::cmp::Reverse(spread.paths));
     spreads
+}
+
+fn is_slow(event: &EventComparison) -> bool {
+    matches!(pathmeter_trace::Event::named(&event.event), Some(pathmeter_trace::Event::Slow(_)))
 }
 
 /// The number that is there most often; of several the smallest.

@@ -74,8 +74,8 @@ fn a_set_that_moves_by_next_to_nothing_is_layout() {
     };
     let baseline = Baseline::new(set(0), vec![set(2)]);
     let row = |new| baseline.row((String::new(), String::new()), &set(new));
-    assert!(row(6).is_in_doubt() && row(300).is_in_doubt());
-    assert_eq!(baseline.confirmed(row(6), &set(8)).outcome, SettingOutcome::NoEffect);
+    assert_eq!(row(6).outcome, SettingOutcome::NoEffect);
+    assert!(row(300).is_in_doubt());
     assert_eq!(baseline.confirmed(row(300), &set(302)).changed.len(), 1);
 }
 
