@@ -58,19 +58,25 @@ impl PathEvents {
 
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
-        let column = self.column(event);
-        let number = |row: usize| {
-            let row = self.distinct.get(row);
-            column.and_then(|column| row?.get(column)).copied().unwrap_or(0)
-        };
-        // Most samples have one of a few combinations, so those are counted, not the samples.
-        let mut counts: Vec<u64> = Vec::new();
+        self.of_column(self.column(event), &self.counted())
+    }
+
+    /// How many samples had each of `distinct`; a last one more for those that have none of them.
+    ///
+    /// Most samples have one of a few combinations, so those are counted, and once for all events.
+    fn counted(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.distinct.len() + 1];
         for row in &self.of_samples {
-            let row = (*row as usize).min(self.distinct.len());
-            counts.resize(counts.len().max(row + 1), 0);
-            counts[row] += 1;
+            counts[(*row as usize).min(self.distinct.len())] += 1;
         }
-        counts.into_iter().enumerate().map(|(row, count)| (number(row), count)).collect()
+        counts
+    }
+
+    /// How often the samples had which number in this column, `counts` being [`Self::counted`].
+    fn of_column(&self, column: Option<usize>, counts: &[u64]) -> Histogram {
+        let number = |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
+        let numbers = self.distinct.iter().map(|row| number(row).unwrap_or(0)).chain([0]);
+        numbers.zip(counts.iter().copied()).collect()
     }
 
     fn column(&self, event: Event) -> Option<usize> {
@@ -130,11 +136,15 @@ pub(crate) fn differing(
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
-    // Of an event that neither has there are none in both.
-    let some = |event: &Event| base.column(*event).or(new.column(*event)).is_some();
-    let others = Event::all().filter(compared).filter(some);
-    let judged = |event| differing_event(event, &base.histogram(event), &new.histogram(event));
-    others.filter_map(judged).collect()
+    let (base_counts, new_counts) = (base.counted(), new.counted());
+    let judged = |event| {
+        let columns = (base.column(event), new.column(event));
+        // Of an event that neither has there are none in both.
+        columns.0.or(columns.1)?;
+        let of_base = base.of_column(columns.0, &base_counts);
+        differing_event(event, &of_base, &new.of_column(columns.1, &new_counts))
+    };
+    Event::all().filter(compared).filter_map(judged).collect()
 }
 
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.
