@@ -3,7 +3,7 @@
 //! Most samples of a path have the same numbers of everything, so each combination of numbers is
 //! kept once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_stats::Histogram;
 use pathmeter_trace::{Event, Events, Role};
@@ -74,9 +74,19 @@ impl PathEvents {
 
     /// How often the samples had which number in this column, `counts` being [`Self::counted`].
     fn of_column(&self, column: Option<usize>, counts: &[u64]) -> Histogram {
-        let number = |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
-        let numbers = self.distinct.iter().map(|row| number(row).unwrap_or(0)).chain([0]);
-        numbers.zip(counts.iter().copied()).collect()
+        self.numbers(column).zip(counts.iter().copied()).collect()
+    }
+
+    /// The numbers in this column, one for each of [`Self::counted`]; 0 where there is none.
+    fn numbers(&self, column: Option<usize>) -> impl Iterator<Item = u64> + '_ {
+        let number = move |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
+        self.distinct.iter().map(move |row| number(row).unwrap_or(0)).chain([0])
+    }
+
+    /// The events that are known here, each with its column.
+    fn columns(&self) -> impl Iterator<Item = (Event, usize)> + '_ {
+        let names = self.names.iter().enumerate();
+        names.filter_map(|(column, name)| Some((Event::named(name)?, column)))
     }
 
     fn column(&self, event: Event) -> Option<usize> {
@@ -137,14 +147,21 @@ pub(crate) fn differing(
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
     let (base_counts, new_counts) = (base.counted(), new.counted());
-    let judged = |event| {
-        let columns = (base.column(event), new.column(event));
-        // Of an event that neither has there are none in both.
-        columns.0.or(columns.1)?;
-        let of_base = base.of_column(columns.0, &base_counts);
-        differing_event(event, &of_base, &new.of_column(columns.1, &new_counts))
+    let judged = |event, of_base: Option<usize>, of_new: Option<usize>| {
+        let alike = base_counts == new_counts && base.numbers(of_base).eq(new.numbers(of_new));
+        let histograms =
+            || (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
+        let (of_base, of_new) = (!alike).then(histograms)?;
+        differing_event(event, &of_base, &of_new)
     };
-    Event::all().filter(compared).filter_map(judged).collect()
+    // Of an event that neither has there are none in both.
+    let mut columns: BTreeMap<Event, [Option<usize>; 2]> = BTreeMap::new();
+    for (side, events) in [base, new].into_iter().enumerate() {
+        for (event, column) in events.columns().filter(|(event, _)| compared(event)) {
+            columns.entry(event).or_default()[side].get_or_insert(column);
+        }
+    }
+    columns.into_iter().filter_map(|(event, [base, new])| judged(event, base, new)).collect()
 }
 
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.
