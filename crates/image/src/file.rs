@@ -18,8 +18,8 @@ use crate::tree;
 /// Large enough that system calls don't show, small enough to stay in the L2 cache while hashed.
 const HASH_CHUNK_BYTES: usize = 256 << 10;
 
-/// SHA-256 of the kernel file at `path` as it is, in lower-case hexadecimal; of a build folder, that
-/// of the bzImage in it.
+/// SHA-256 of the kernel file at `path` as it is, in lower-case hexadecimal; of a build folder,
+/// that of the bzImage in it.
 ///
 /// # Errors
 /// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage. A
