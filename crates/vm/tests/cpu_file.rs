@@ -1,4 +1,5 @@
-//! A CPU profile from anywhere: it is refused with its line, or says nothing to QEMU that it may not.
+//! A CPU profile from anywhere: it is refused with its line, or says nothing to QEMU that it may
+//! not.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
 use pathmeter_vm::{Cpu, CpuFile, CpuFileError};
