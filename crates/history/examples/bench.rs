@@ -20,8 +20,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let base = parse_measurement(&std::fs::read(result)?)?;
     let count: u64 = count.parse()?;
-    println!("| history | results | paths | add, median | add, slowest | file | show | blame |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!(
+        "| history | results | paths | add, median | add, slowest | file | show | blame \
+         | blame, most values |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (name, changed) in [("as commits", as_commits as fn(_, _) -> _), ("all differ", all_differ)]
     {
         measure(name, &Path::new(folder).join("bench.sqlite"), count, |at| changed(&base, at))?;
@@ -50,13 +53,17 @@ fn measure(
         adding.push(begun.elapsed());
     }
     adding.sort_unstable();
-    let path = result(0).paths.iter().find(|it| costs(it)).map(|it| it.path.clone());
-    let path = path.ok_or("RESULT has no path with a cost")?;
-    let show = median(|| Store::open(file)?.history(None, &[&path]))?;
-    let blamed = median(|| blame(&Store::open(file)?, &path, None, false))?;
+    let paths = result(0).paths;
+    let usual = paths.iter().find(|it| costs(it)).ok_or("RESULT has no path with a cost")?;
+    let values = |it: &&PathResult| it.histogram().iter().count();
+    let many = paths.iter().filter(|it| costs(it)).max_by_key(values).unwrap_or(usual);
+    let show = median(|| Store::open(file)?.history(None, &[&usual.path]))?;
+    let blamed = median(|| blame(&Store::open(file)?, &usual.path, None, false))?;
+    let slowest = median(|| blame(&Store::open(file)?, &many.path, None, false))?;
     println!(
-        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {show:.1?} | {blamed:.1?} |",
-        result(0).paths.len(),
+        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {show:.1?} | {blamed:.1?} \
+         | {slowest:.1?} |",
+        paths.len(),
         adding[adding.len() / 2],
         adding[adding.len() - 1],
         f64::from(u32::try_from(std::fs::metadata(file)?.len() / 1000)?) / 1000.0,

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::candidate;
 use crate::error::{ImageError, ImageFault};
 use crate::limits::MAX_FILE_BYTES;
 use crate::tree;
@@ -17,14 +18,16 @@ use crate::tree;
 /// Large enough that system calls don't show, small enough to stay in the L2 cache while hashed.
 const HASH_CHUNK_BYTES: usize = 256 << 10;
 
-/// SHA-256 of the file at `path` as it is, in lower-case hexadecimal; of a build folder, that of
-/// the bzImage in it.
+/// SHA-256 of the kernel file at `path` as it is, in lower-case hexadecimal; of a build folder,
+/// that of the bzImage in it.
 ///
 /// # Errors
-/// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage.
+/// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage. A
+/// file that begins like no kernel and no package is refused before the rest of it is read.
 pub fn hash_file(path: &Path) -> Result<String, ImageError> {
     let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
-    Source::open(&file).and_then(Source::hash).map_err(|fault| fault.at(&file))
+    let hash = candidate::open(&file).and_then(|(source, _)| source.hash());
+    hash.map_err(|fault| fault.at(&file))
 }
 
 /// An open regular file that is not empty.
@@ -52,12 +55,18 @@ impl Source {
         Ok(head)
     }
 
-    /// The whole file, which must be small enough for a kernel.
-    pub(crate) fn read_all(self) -> Result<Vec<u8>, ImageFault> {
+    /// Refuses what is too large for a kernel.
+    pub(crate) fn check_size(&self) -> Result<(), ImageFault> {
         const CURE: &str = "strip its debug information (strip --strip-debug vmlinux)";
         if self.bytes > MAX_FILE_BYTES {
             return Err(too_large("the file", MAX_FILE_BYTES, CURE));
         }
+        Ok(())
+    }
+
+    /// The whole file, which must be small enough for a kernel.
+    pub(crate) fn read_all(self) -> Result<Vec<u8>, ImageFault> {
+        self.check_size()?;
         read_exactly(self.file, self.bytes, "the file").map_err(|error| match error {
             ReadFault::Io(error) => ImageFault::Read(error),
             ReadFault::Other(fault) => fault,
@@ -134,6 +143,24 @@ fn hex(digest: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_is_sha_256_of_the_file() {
+        let hash = |bytes: &[u8]| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), bytes).unwrap();
+            Source::open(file.path()).unwrap().hash().unwrap()
+        };
+        // FIPS 180-4's example, and a file longer than one read.
+        assert_eq!(
+            hash(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(
+            hash(&vec![b'a'; 1_000_000]),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"
+        );
+    }
 
     #[test]
     fn a_file_that_fails_while_read_says_so() {

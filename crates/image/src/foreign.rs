@@ -44,6 +44,9 @@ const OTHER_KINDS: [(usize, &[u8], &str); 20] = [
     (0x00, b"#!", "a script"),
 ];
 
+/// Enough of a file's beginning for [`describe`]: the magic number of ISO 9660 stands last.
+pub(crate) const HEAD_BYTES: usize = 33 << 10;
+
 /// How much of the start must be text for the file to be called text.
 const TEXT_SAMPLE_BYTES: usize = 512;
 

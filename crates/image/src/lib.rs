@@ -18,6 +18,7 @@
 
 mod blocks;
 mod bzimage;
+mod candidate;
 mod codec;
 pub mod cpio;
 mod elf;
@@ -95,10 +96,8 @@ pub fn load(path: &Path) -> Result<KernelImage, ImageError> {
 }
 
 fn open_and_load(path: &Path) -> Result<KernelImage, ImageFault> {
-    let mut source = file::Source::open(path)?;
-    let Some(container) = package::container(&source.head(package::HEAD_BYTES)?) else {
-        return from_bytes(source.read_all()?);
-    };
+    let (source, container) = candidate::open(path)?;
+    let Some(container) = container else { return from_bytes(source.read_all()?) };
     let package = (container.extract)(source)?;
     let mut kernel = from_bytes(package.vmlinuz)?;
     kernel.config = kernel.config.or(package.config);

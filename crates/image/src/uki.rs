@@ -11,6 +11,11 @@ use crate::error::ImageFault;
 const MAGIC: &[u8] = b"MZ";
 const SECTION: &[u8] = b".linux";
 
+/// Whether a file that begins with `head` may be one.
+pub(crate) fn may_be(head: &[u8]) -> bool {
+    head.starts_with(MAGIC)
+}
+
 /// The kernel in `image`, if that is a unified kernel image; else `image` itself.
 pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, ImageFault> {
     let Some((offset, size)) = section(&image) else { return Ok(image) };
@@ -27,7 +32,7 @@ pub(crate) fn kernel(mut image: Vec<u8>) -> Result<Vec<u8>, ImageFault> {
 
 /// Offset and size of the section in the file.
 fn section(image: &[u8]) -> Option<(u32, u32)> {
-    if !image.starts_with(MAGIC) {
+    if !may_be(image) {
         return None;
     }
     let mut offset = ImageDosHeader::parse(image).ok()?.nt_headers_offset().into();

@@ -1,5 +1,7 @@
 //! Every fault has the file that shows it, and a message with a next step.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
+
 mod common;
 
 use common::{
@@ -89,6 +91,32 @@ fn other_kinds_of_file_are_told_by_name() {
         matches!(&unknown, ImageFault::NotAKernel(LooksLike::Bytes(hex)) if hex == "ee 01 02"),
         "{unknown:?}"
     );
+}
+
+/// Bytes that this thread has read from files until now.
+fn bytes_read() -> u64 {
+    let counts = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = counts.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    line.parse().unwrap()
+}
+
+#[test]
+fn of_what_is_no_kernel_only_the_beginning_is_read() {
+    const ENOUGH: u64 = 64 << 10;
+    let files = [
+        OnDisk::new(b"").grown_to(16 << 20),
+        OnDisk::new(b"a text").grown_to(16 << 20),
+        OnDisk::new(VMLINUX).grown_to(MAX_FILE_BYTES + 1),
+        OnDisk::new(b"MZ").grown_to(MAX_FILE_BYTES + 1),
+    ];
+    let readers: [fn(&std::path::Path) -> bool; 2] =
+        [|path| hash_file(path).is_err(), |path| load(path).is_err()];
+    for (file, refused) in files.iter().flat_map(|file| readers.map(|reader| (file, reader))) {
+        let before = bytes_read();
+        assert!(refused(&file.path()));
+        let read = bytes_read() - before;
+        assert!(read < ENOUGH, "{read} bytes");
+    }
 }
 
 #[test]

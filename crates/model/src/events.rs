@@ -3,7 +3,7 @@
 //! Most samples of a path have the same numbers of everything, so each combination of numbers is
 //! kept once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_stats::Histogram;
 use pathmeter_trace::{Event, Events, Role};
@@ -58,19 +58,35 @@ impl PathEvents {
 
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
-        let column = self.column(event);
-        let number = |row: usize| {
-            let row = self.distinct.get(row);
-            column.and_then(|column| row?.get(column)).copied().unwrap_or(0)
-        };
-        // Most samples have one of a few combinations, so those are counted, not the samples.
-        let mut counts: Vec<u64> = Vec::new();
+        self.of_column(self.column(event), &self.counted())
+    }
+
+    /// How many samples had each of `distinct`; a last one more for those that have none of them.
+    ///
+    /// Most samples have one of a few combinations, so those are counted, and once for all events.
+    fn counted(&self) -> Vec<u64> {
+        let mut counts = vec![0; self.distinct.len() + 1];
         for row in &self.of_samples {
-            let row = (*row as usize).min(self.distinct.len());
-            counts.resize(counts.len().max(row + 1), 0);
-            counts[row] += 1;
+            counts[(*row as usize).min(self.distinct.len())] += 1;
         }
-        counts.into_iter().enumerate().map(|(row, count)| (number(row), count)).collect()
+        counts
+    }
+
+    /// How often the samples had which number in this column, `counts` being [`Self::counted`].
+    fn of_column(&self, column: Option<usize>, counts: &[u64]) -> Histogram {
+        self.numbers(column).zip(counts.iter().copied()).collect()
+    }
+
+    /// The numbers in this column, one for each of [`Self::counted`]; 0 where there is none.
+    fn numbers(&self, column: Option<usize>) -> impl Iterator<Item = u64> + '_ {
+        let number = move |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
+        self.distinct.iter().map(move |row| number(row).unwrap_or(0)).chain([0])
+    }
+
+    /// The events that are known here, each with its column.
+    fn columns(&self) -> impl Iterator<Item = (Event, usize)> + '_ {
+        let names = self.names.iter().enumerate();
+        names.filter_map(|(column, name)| Some((Event::named(name)?, column)))
     }
 
     fn column(&self, event: Event) -> Option<usize> {
@@ -130,11 +146,22 @@ pub(crate) fn differing(
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
+    let (base_counts, new_counts) = (base.counted(), new.counted());
+    let judged = |event, of_base: Option<usize>, of_new: Option<usize>| {
+        let alike = base_counts == new_counts && base.numbers(of_base).eq(new.numbers(of_new));
+        let histograms =
+            || (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
+        let (of_base, of_new) = (!alike).then(histograms)?;
+        differing_event(event, &of_base, &of_new)
+    };
     // Of an event that neither has there are none in both.
-    let some = |event: &Event| base.column(*event).or(new.column(*event)).is_some();
-    let others = Event::all().filter(compared).filter(some);
-    let judged = |event| differing_event(event, &base.histogram(event), &new.histogram(event));
-    others.filter_map(judged).collect()
+    let mut columns: BTreeMap<Event, [Option<usize>; 2]> = BTreeMap::new();
+    for (side, events) in [base, new].into_iter().enumerate() {
+        for (event, column) in events.columns().filter(|(event, _)| compared(event)) {
+            columns.entry(event).or_default()[side].get_or_insert(column);
+        }
+    }
+    columns.into_iter().filter_map(|(event, [base, new])| judged(event, base, new)).collect()
 }
 
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.

@@ -389,4 +389,46 @@ mod tests {
             assert!(error.contains(what), "{error}");
         }
     }
+
+    /// Every file that has something else in one place: cut short there, or with another value.
+    #[test]
+    fn a_file_of_any_text_is_a_program_or_a_message() {
+        let whole: serde_json::Value = serde_json::from_str(ALLOWING).unwrap();
+        let text = whole.to_string();
+        let values = [
+            "-1",
+            "7",
+            "4096",
+            "18446744073709551615",
+            "1e300",
+            "null",
+            "true",
+            "[]",
+            "{}",
+            "\"\"",
+            "\"\\u0000\"",
+            "\"read\\u0000\"",
+            "\"SCMP_ACT_ERRNO\"",
+            "\"SCMP_CMP_MASKED_EQ\"",
+            "[\"read\",\"read\"]",
+            "[[]]",
+        ];
+        // A value begins after each of these, and ends before the next comma or bracket.
+        let begins = text.match_indices([':', '[', ',']).map(|(at, _)| at + 1);
+        let mut made = 0;
+        for at in begins {
+            let end = at + text[at..].find([',', ']', '}']).unwrap_or(0);
+            let changed = values.map(|value| format!("{}{value}{}", &text[..at], &text[end..]));
+            for text in changed.iter().map(String::as_str).chain([&text[..at]]) {
+                match compile("it", text, RUNC) {
+                    Ok(program) => {
+                        assert!(program.len().is_multiple_of(8) && !program.is_empty(), "{text}");
+                        made += 1;
+                    }
+                    Err(error) => assert!(error.starts_with("it: ") && error.len() > 8, "{error}"),
+                }
+            }
+        }
+        assert!(made > 20, "{made} of them are profiles");
+    }
 }

@@ -4,7 +4,6 @@
 //! nothing is binned or averaged: every answer given here is a value that was really sampled.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 /// How much of the samples the typical set covers, in percent.
 ///
@@ -16,7 +15,9 @@ pub const TYPICAL_PERCENT: u32 = 90;
 /// Exact values and how often each was sampled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Histogram {
-    counts: BTreeMap<u64, u64>,
+    /// Ascending by value, each of them once, and none with a count of 0. Sets are small and are
+    /// gone through far more often than looked up.
+    counts: Vec<(u64, u64)>,
     total: u64,
 }
 
@@ -33,12 +34,13 @@ impl Histogram {
 
     /// How often `value` was sampled; 0 if never.
     pub fn count(&self, value: u64) -> u64 {
-        self.counts.get(&value).copied().unwrap_or(0)
+        let found = self.counts.binary_search_by_key(&value, |&(value, _)| value);
+        found.map_or(0, |at| self.counts[at].1)
     }
 
     /// The values and their counts, ascending by value.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
-        self.counts.iter().map(|(&value, &count)| (value, count))
+        self.counts.iter().copied()
     }
 
     /// The most frequent value; of equally frequent ones the lowest. None without samples.
@@ -83,16 +85,14 @@ impl Histogram {
 
     /// The samples at `values` alone.
     pub(crate) fn only(&self, values: &[u64]) -> Self {
-        let counts: BTreeMap<u64, u64> = values.iter().map(|&v| (v, self.count(v))).collect();
-        let total = counts.values().sum();
-        Self { counts, total }
+        values.iter().map(|&value| (value, self.count(value))).collect()
     }
 
     /// How far `value` is from the nearest value sampled. None without samples.
     pub(crate) fn distance(&self, value: u64) -> Option<u64> {
-        let below = self.counts.range(..=value).next_back().map(|(&v, _)| value - v);
-        let above = self.counts.range(value..).next().map(|(&v, _)| v - value);
-        below.into_iter().chain(above).min()
+        let (below, above) = self.counts.split_at(self.counts.partition_point(|it| it.0 < value));
+        let near = below.last().into_iter().chain(above.first());
+        near.map(|&(other, _)| other.abs_diff(value)).min()
     }
 }
 
@@ -105,12 +105,16 @@ impl FromIterator<u64> for Histogram {
 /// Values, each with how often it was sampled; one may come several times.
 impl FromIterator<(u64, u64)> for Histogram {
     fn from_iter<I: IntoIterator<Item = (u64, u64)>>(samples: I) -> Self {
-        let mut histogram = Self::default();
-        for (value, count) in samples.into_iter().filter(|(_, count)| *count > 0) {
-            *histogram.counts.entry(value).or_default() += count;
-            histogram.total += count;
-        }
-        histogram
+        let mut counts: Vec<(u64, u64)> =
+            samples.into_iter().filter(|(_, count)| *count > 0).collect();
+        counts.sort_unstable_by_key(|&(value, _)| value);
+        counts.dedup_by(|later, kept| {
+            let same = later.0 == kept.0;
+            kept.1 += if same { later.1 } else { 0 };
+            same
+        });
+        let total = counts.iter().map(|&(_, count)| count).sum();
+        Self { counts, total }
     }
 }
 

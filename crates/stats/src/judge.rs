@@ -25,7 +25,7 @@
 //! one exception: mode-appeared is not symmetric, since a mode may vanish unremarked.
 //! All arithmetic is on integers.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 
 use crate::Histogram;
 
@@ -98,6 +98,14 @@ pub struct Judgement {
 
 /// Judges `new` against `base` by the rules above. None if either has no samples.
 pub fn judge(base: &Histogram, new: &Histogram) -> Option<Judgement> {
+    if base == new {
+        // No finite set is its own, moved: what is alike overlaps, and no rule before that holds.
+        return base.mode().map(|value| change(value, value));
+    }
+    by_the_rules(base, new)
+}
+
+fn by_the_rules(base: &Histogram, new: &Histogram) -> Option<Judgement> {
     let pair = Pair { base: Side::of(base)?, new: Side::of(new)? };
     pair.clean_shift()
         .or_else(|| pair.moved_set())
@@ -161,47 +169,64 @@ impl Pair<'_> {
     /// Rule 1. The best shift; of equally good ones the smallest, and none if it has no direction.
     fn clean_shift(&self) -> Option<Judgement> {
         let whole = self.whole();
-        let unmoved = self.agreement(0);
-        if unmoved == whole {
+        let unmoved = whole - self.agreement(0);
+        if unmoved == 0 {
             return None;
         }
-        let (shift, moved) = self
-            .proposed_shifts()
-            .into_iter()
-            .filter_map(|shift| Some((shift, self.clean_agreement(shift)?)))
-            .max_by_key(|&(shift, agreed)| (agreed, Reverse(shift.unsigned_abs())))?;
-        let gained = (whole - moved) * u128::from(SHIFT_GAIN) <= whole - unmoved;
-        let directed = self.agreement(-shift) < moved;
-        if gained && directed { self.at_shift(shift) } else { None }
+        // Of the best shift this much may disagree; others need not be looked at to the end.
+        let clean = whole * u128::from(100 - CLEAN_SHIFT_PERCENT) / 100;
+        let most = clean.min(unmoved / u128::from(SHIFT_GAIN));
+        let (shift, moved) = self.best_shift(|shift| self.disagreeing(shift, most))?;
+        let directed = self.agreement(-shift) < whole - moved;
+        if directed { self.at_shift(shift) } else { None }
     }
 
     /// Rule 2. The best shift; of equally good ones the smallest.
     fn moved_set(&self) -> Option<Judgement> {
         let whole = self.whole();
-        let unmoved = self.shared(0);
-        let (shift, shared) = self
-            .proposed_shifts()
-            .into_iter()
-            .map(|shift| (shift, self.shared(shift)))
-            .max_by_key(|&(shift, shared)| (shared, Reverse(shift.unsigned_abs())))?;
-        let enough = shared * 100 >= whole * u128::from(MOVED_SET_PERCENT);
-        let gained = (whole - shared) * u128::from(SHIFT_GAIN) <= whole - unmoved;
-        let directed = self.shared(-shift) < shared;
-        if enough && gained && directed { self.at_shift(shift) } else { None }
+        let unmoved = self.unshared(0, whole)?;
+        if unmoved == 0 {
+            return None;
+        }
+        let strange = whole * u128::from(100 - MOVED_SET_PERCENT) / 100;
+        let most = strange.min(unmoved / u128::from(SHIFT_GAIN));
+        let (shift, moved) = self.best_shift(|shift| self.unshared(shift, most))?;
+        let directed = self.unshared(-shift, moved).is_none();
+        if directed { self.at_shift(shift) } else { None }
     }
 
-    /// How much of each side's samples is at values that the other shows too, base moved by
-    /// `shift`: the smaller of both, out of [`Self::whole`].
-    fn shared(&self, shift: i128) -> u128 {
-        let known = |side: &Side<'_>, other: &Side<'_>, shift: i128| -> u128 {
-            let values = side.all.iter().filter(|&(value, _)| {
-                moved(value, shift).is_some_and(|value| other.all.count(value) > 0)
-            });
-            values.map(|(_, count)| u128::from(count)).sum()
-        };
-        let base = known(&self.base, &self.new, shift) * self.new.total();
-        let new = known(&self.new, &self.base, -shift) * self.base.total();
-        base.min(new)
+    /// The shift that leaves the least, and how much; of equally good ones the smallest.
+    fn best_shift(&self, left: impl Fn(i128) -> Option<u128>) -> Option<(i128, u128)> {
+        let shifts = self.proposed_shifts().into_iter();
+        let possible = shifts.filter_map(|shift| Some((shift, left(shift)?)));
+        possible.max_by_key(|&(shift, left)| (Reverse(left), Reverse(shift.unsigned_abs())))
+    }
+
+    /// How much of each side's samples is at values that the other does not show, base moved by
+    /// `shift`: the larger of both, out of [`Self::whole`]. None if it is more than `most`.
+    fn unshared(&self, shift: i128, most: u128) -> Option<u128> {
+        let (mut base, mut new) = (self.base.all.iter().peekable(), self.new.all.iter().peekable());
+        let (mut only_base, mut only_new) = (0, 0);
+        loop {
+            let order = match (base.peek(), new.peek()) {
+                (Some(&(base, _)), Some(&(new, _))) => {
+                    (i128::from(base) + shift).cmp(&i128::from(new))
+                }
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => return Some(only_base.max(only_new)),
+            };
+            let of_base = base.next_if(|_| order.is_le());
+            let of_new = new.next_if(|_| order.is_ge());
+            match (of_base, of_new) {
+                (Some((_, count)), None) => only_base += u128::from(count) * self.new.total(),
+                (None, Some((_, count))) => only_new += u128::from(count) * self.base.total(),
+                _ => {}
+            }
+            if only_base.max(only_new) > most {
+                return None;
+            }
+        }
     }
 
     /// Rule 3.
@@ -268,36 +293,35 @@ impl Pair<'_> {
 
     /// Histogram intersection with base moved by `shift`, out of [`Self::whole`].
     fn agreement(&self, shift: i128) -> u128 {
-        self.base.all.iter().map(|(value, _)| self.agreement_at(value, shift)).sum()
+        self.base.all.iter().map(|value| self.agreement_at(value, shift)).sum()
     }
 
-    /// [`Self::agreement`] if it is clean; gives up as soon as too much disagrees, which most
-    /// proposed shifts do at once.
-    fn clean_agreement(&self, shift: i128) -> Option<u128> {
-        let allowed = self.whole() * u128::from(100 - CLEAN_SHIFT_PERCENT);
-        let mut agreed = 0;
-        let mut seen = 0;
+    /// What [`Self::agreement`] leaves. None if it is more than `most`, which it is at once with
+    /// most of the proposed shifts.
+    fn disagreeing(&self, shift: i128, most: u128) -> Option<u128> {
+        let mut left = 0;
         for (value, count) in self.base.all.iter() {
-            agreed += self.agreement_at(value, shift);
-            seen += u128::from(count) * self.new.total();
-            if (seen - agreed) * 100 > allowed {
+            left += u128::from(count) * self.new.total();
+            left -= self.agreement_at((value, count), shift);
+            if left > most {
                 return None;
             }
         }
-        Some(agreed)
+        Some(left)
     }
 
-    /// One value's part of [`Self::agreement`].
-    fn agreement_at(&self, value: u64, shift: i128) -> u128 {
+    /// The part in [`Self::agreement`] of one value and its count.
+    fn agreement_at(&self, (value, count): (u64, u64), shift: i128) -> u128 {
         let moved = moved(value, shift).map_or(0, |v| self.new.all.count(v));
-        let here = u128::from(self.base.all.count(value)) * self.new.total();
+        let here = u128::from(count) * self.new.total();
         here.min(u128::from(moved) * self.base.total())
     }
 
     /// The judgement that base moved by `shift`, measured at the value most frequent on both sides.
     fn at_shift(&self, shift: i128) -> Option<Judgement> {
-        let values = self.base.all.iter().map(|(value, _)| value);
-        let base = values.max_by_key(|&v| (self.agreement_at(v, shift), Reverse(v)))?;
+        let values = self.base.all.iter();
+        let most = values.max_by_key(|&it| (self.agreement_at(it, shift), Reverse(it.0)));
+        let (base, _) = most?;
         Some(change(base, moved(base, shift)?))
     }
 }
@@ -305,9 +329,9 @@ impl Pair<'_> {
 /// The judgement that a path went from `base` to `new`.
 fn change(base: u64, new: u64) -> Judgement {
     let verdict = match new.cmp(&base) {
-        std::cmp::Ordering::Less => Verdict::Lower,
-        std::cmp::Ordering::Equal => Verdict::Same,
-        std::cmp::Ordering::Greater => Verdict::Higher,
+        Ordering::Less => Verdict::Lower,
+        Ordering::Equal => Verdict::Same,
+        Ordering::Greater => Verdict::Higher,
     };
     Judgement { verdict, base, new }
 }
@@ -325,4 +349,20 @@ fn reach_of(ascending: &[u64]) -> u64 {
     let gap = ascending.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
     let span = ascending.last().zip(ascending.first()).map_or(0, |(last, first)| last - first);
     span.min(gap.saturating_mul(REACH_GAPS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_alike_is_judged_without_the_rules_as_by_them(
+            samples in proptest::collection::vec((0_u64..60, 1_u64..9), 0..30),
+        ) {
+            let set: Histogram = samples.into_iter().collect();
+            prop_assert_eq!(judge(&set, &set), by_the_rules(&set, &set));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 //! counted when it is executed again, and a repeated string instruction once. The other events are
 //! what makes equal numbers of instructions cost differently. `docs/events.md` explains each.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, collections::HashMap, fmt, sync::LazyLock};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -114,7 +114,9 @@ impl Event {
 
     /// The event that documents call `word`.
     pub fn named(word: &str) -> Option<Self> {
-        Self::all().find(|event| event.word() == word)
+        static NAMED: LazyLock<HashMap<&str, Event>> =
+            LazyLock::new(|| Event::all().map(|event| (event.word(), event)).collect());
+        NAMED.get(word).copied()
     }
 
     /// What a change of it means.
@@ -253,6 +255,8 @@ mod tests {
             assert_eq!((event.index(), Event::named(event.word())), (place, Some(event)));
         }
         assert_eq!(Event::named("nothing"), None);
+        // Who sorts events has them in the order of documents.
+        assert!(Event::all().is_sorted());
     }
 
     #[test]
