@@ -61,8 +61,8 @@ impl SharedReport {
     }
 }
 
-/// Kills what is left of the group of a probe's process, and waits until pid 1 has taken it from the
-/// list of processes, so that it is no part of the next path: partners that have not seen yet that
+/// Kills what is left of the group of a probe's process, and waits until pid 1 has taken it from
+/// the list of processes, so that it is no part of the next path: partners that have not seen yet that
 /// their probe ended, or that outlived one that was killed. They have no report, and memory of
 /// their own.
 fn end_group(leader: usize) {
