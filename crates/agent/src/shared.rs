@@ -61,14 +61,16 @@ impl SharedReport {
     }
 }
 
+/// Asks only whether there is a process to send to.
+const NO_SIGNAL: usize = 0;
+
 /// Kills what is left of the group of a probe's process, and waits until pid 1 has taken it from
-/// the list of processes, so that it is no part of the next path: partners that have not seen yet that
-/// their probe ended, or that outlived one that was killed. They have no report, and memory of
+/// the list of processes, so that it is no part of the next path: partners that have not seen yet
+/// that their probe ended, or that outlived one that was killed. They have no report, and memory of
 /// their own.
 fn end_group(leader: usize) {
     /// More than the kernel needs to end them; a process that can't be killed is left alone.
     const MOST_TURNS: u32 = 10_000;
-    const NO_SIGNAL: usize = 0;
     let group = -leader.cast_signed();
     let mut left = sys::kill(group, flag::SIGKILL).is_ok();
     for _ in 0..MOST_TURNS {
@@ -181,8 +183,8 @@ mod tests {
         let Ok(mut shared) = SharedReport::new(None) else { return 1 };
         let Ok((_, report)) = shared.run((0, leaves_a_process), 1, LIMIT) else { return 2 };
         let Some(left) = report.samples().first().filter(|left| **left > 0) else { return 3 };
-        const NO_SIGNAL: usize = 0;
-        if sys::kill(*left as isize, NO_SIGNAL).is_ok() { 4 } else { 0 }
+        let left = (*left as usize).cast_signed();
+        if sys::kill(left, NO_SIGNAL).is_ok() { 4 } else { 0 }
     }
 
     /// As pid 1 and a perturbed run do it, in processes of their own.
