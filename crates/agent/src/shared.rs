@@ -70,7 +70,7 @@ const NO_SIGNAL: usize = 0;
 /// their own.
 fn end_group(leader: usize) {
     /// More than the kernel needs to end them; a process that can't be killed is left alone.
-    const MOST_TURNS: u32 = 10_000;
+    const MOST_TURNS: u32 = 200_000;
     let group = -leader.cast_signed();
     let mut left = sys::kill(group, flag::SIGKILL).is_ok();
     for _ in 0..MOST_TURNS {
