@@ -10,7 +10,7 @@ CARGO := cargo
 # PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
-WITNESS_PACKAGES := bochs:bochs bochs-sdl
+WITNESS_PACKAGES := bochs:bochs bochs-sdl vgabios
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) cpio:cpio flex:flex bison:bison bc:bc \
 	xz-utils:xz libelf-dev libssl-dev git:git
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring

@@ -238,6 +238,8 @@ static void on_block(unsigned int vcpu, void *data)
 	uint64_t now = steps();
 
 	(void)vcpu;
+	if (current)
+		learn_handler(current, now - before, next->start);
 	if (state == INSIDE)
 		leave(now - before, next->start);
 	if (!chosen && state != OUTSIDE && current->stamp &&

@@ -17,6 +17,10 @@
  *
  * A repeated string instruction ends its block and is executed once an iteration, and once more to
  * see that nothing is left to do. It is retired when control goes on to the address after it.
+ *
+ * An instruction whose page is not present is not even begun: no block of it is, and after the jump
+ * or the return that leads to it the exception's handler begins. Where handlers of exceptions begin
+ * is learned from the exceptions that a program's instructions in the middle of a block cause.
  */
 #ifndef PLUGIN_LEAVING_H
 #define PLUGIN_LEAVING_H
@@ -31,15 +35,54 @@ static uint64_t accessed_at;	/* the step counter at the last access */
 
 static bool repeating;		/* a string instruction is to be executed once more */
 static uint64_t checks;		/* executions that only saw that it is done */
-static uint64_t faults;		/* exceptions: instructions begun, not executed */
+static uint64_t faults;		/* exceptions: instructions not executed; most were begun */
+
+/* Where handlers of exceptions begin, as far as it is known. */
+enum { MOST_HANDLERS = 16 };
+static uint64_t handlers[MOST_HANDLERS];
+static unsigned int handler_count;
 
 /* Ends of blocks at which an interrupt or an exception came whose handler has not returned. */
 enum { MOST_OPEN = 64 };
-static struct { struct piece *piece; uint64_t last, next; bool moved; } open_ends[MOST_OPEN];
+static struct {
+	struct piece *piece;
+	uint64_t last, next, target;	/* addresses, as of the block */
+	bool moved;
+	bool fault;	/* it was an exception */
+} open_ends[MOST_OPEN];
 static unsigned int open_count;
 static uint64_t unresolved;	/* that no longer fit in */
 
-static void leave_open(struct piece *piece, uint64_t last, uint64_t next)
+static bool is_handler(uint64_t address)
+{
+	for (unsigned int i = 0; i < handler_count; i++)
+		if (handlers[i] == address)
+			return true;
+	return false;
+}
+
+/* The block ended at its `executed`th instruction, not its last, and the next one is at `address`.
+ * A program's instruction is left so by an exception only: devices are the kernel's, and what is
+ * executed once more is so in the program. */
+static void learn_handler(const struct block *block, uint64_t executed, uint64_t address)
+{
+	if (executed == 0 || executed >= block->size || is_kernel(block->start) ||
+	    !is_kernel(address) || handler_count == MOST_HANDLERS || is_handler(address))
+		return;
+	handlers[handler_count++] = address;
+}
+
+/* Where the end of the piece leads, if it is a direct jump or call; else to the next one. */
+static uint64_t target_of_piece(const struct piece *piece, uint64_t next)
+{
+	const struct block *block = piece->block;
+	bool jumps = block->ending == JUMP || block->ending == CALL;
+
+	return jumps && piece->executed == block->size ? block->target : next;
+}
+
+/* Control left the piece for a handler at `handler`. */
+static void leave_open(struct piece *piece, uint64_t last, uint64_t next, uint64_t handler)
 {
 	if (open_count == MOST_OPEN) {
 		unresolved++;
@@ -49,7 +92,9 @@ static void leave_open(struct piece *piece, uint64_t last, uint64_t next)
 	open_ends[open_count].piece = piece;
 	open_ends[open_count].last = last;
 	open_ends[open_count].next = next;
+	open_ends[open_count].target = target_of_piece(piece, next);
 	open_ends[open_count].moved = moved;
+	open_ends[open_count].fault = is_handler(handler);
 	open_count++;
 }
 
@@ -57,13 +102,19 @@ static void leave_open(struct piece *piece, uint64_t last, uint64_t next)
 static void resolve(uint64_t address)
 {
 	for (unsigned int i = open_count; i-- > 0;) {
-		if (open_ends[i].last != address && open_ends[i].next != address)
-			continue;
-		if (open_ends[i].next == address)
+		if (open_ends[i].next == address) {
 			change(open_ends[i].piece)->on++;
-		else if (!open_ends[i].moved) {
-			change(open_ends[i].piece)->undone++;
-			faults++;
+			/* What could not be fetched is what comes after the end. */
+			faults += open_ends[i].fault;
+		} else if (open_ends[i].last == address) {
+			if (!open_ends[i].moved) {
+				change(open_ends[i].piece)->undone++;
+				faults++;
+			}
+		} else if (open_ends[i].target == address) {
+			faults += open_ends[i].fault;
+		} else {
+			continue;
 		}
 		open_count--;
 		memmove(open_ends + i, open_ends + i + 1, (open_count - i) * sizeof(*open_ends));
@@ -96,6 +147,13 @@ static bool leads_to(const struct block *block, uint64_t last, uint64_t address)
 static bool was_executed(const struct block *block, uint64_t executed)
 {
 	return accessed_at == before + executed && is_mov(&block->instructions[executed - 1]);
+}
+
+/* Whether the block ends with an instruction of the kernel's that leads out of it. */
+static bool returns_to_program(const struct block *block)
+{
+	return is_kernel(block->last) &&
+	       (block->ending == INTERRUPT_RETURN || block->ending == GATE);
 }
 
 /* Control left the current block after `executed` instructions; the next block is at `address`. */
@@ -136,7 +194,9 @@ static void leave(uint64_t executed, uint64_t address)
 		faults += address != last;
 	}
 	else if (interrupted)
-		leave_open(piece, last, end);
+		leave_open(piece, last, end, address);
+	else if (returns_to_program(block) && is_handler(address))
+		faults++;	/* what it returned to could not be fetched */
 	else if (block->ending == INTERRUPT_RETURN)
 		resolve(address);
 	entered = interrupted || (address != end && (block->ending == CALL ||

@@ -27,6 +27,17 @@ fn two_interpreters_agree_on_every_path() {
     }
 }
 
+/// Linux returns to a new process by `iret`, to a page of code that is not present yet: that fault,
+/// and one of its stack, are a fork's. Bochs' clock counts both.
+#[test]
+fn an_instruction_that_can_not_be_fetched_is_a_fault_of_its_window() {
+    let ran = Scene::warm().run(&["witness", &built("base")]);
+    let row = ran.stdout.lines().find(|line| line.starts_with("process.fork-exit"));
+    let words: Vec<_> = row.unwrap_or_default().split_whitespace().collect();
+    let [_, _, _, _, _, faults, _, difference, ..] = words[..] else { panic!("{}", ran.stdout) };
+    assert_eq!((faults, difference), ("2", "0"), "{}", ran.stdout);
+}
+
 /// Programs that enter by AMD's 32-bit `syscall`, which Bochs lacks, would leave a process in QEMU
 /// only, which `signal.deliver` and others then see on this variant.
 #[test]

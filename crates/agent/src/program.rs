@@ -309,11 +309,10 @@ fn place(number: u32) {
 /// Kills what the program has left, and waits until it is gone.
 fn end_all_processes() {
     const EVERY_PROCESS: isize = -1;
-    const ANY_CHILD: usize = usize::MAX;
     // By pid 1: every other process. Again after each wait, since one may have forked meanwhile.
     loop {
         let _ = sys::kill(EVERY_PROCESS, flag::SIGKILL);
-        if task::wait(ANY_CHILD).is_err() {
+        if task::wait_for_any().is_err() {
             return;
         }
     }

@@ -51,14 +51,34 @@ impl SharedReport {
         let (place, filter) = (self.place, self.filter);
         let mappings = sys::mapped();
         let (child, ended) = task::in_child(|| fill(place, (index, probe), filter, limit))?;
-        // Partners that outlived a killed probe. They have no report, and memory of their own.
-        let _ = sys::kill(-child.cast_signed(), flag::SIGKILL);
+        end_group(child);
         // SAFETY: what the probe mapped was its own, and it has ended.
         unsafe { sys::unmap_since(mappings) };
         // SAFETY: as above, and the process that wrote to it has ended. The compiler can't have
         // kept older values: the pointer came from a system call, and so may any later one write
         // there.
         Ok((ended, unsafe { self.place.as_ref() }))
+    }
+}
+
+/// Asks only whether there is a process to send to.
+const NO_SIGNAL: usize = 0;
+
+/// Kills what is left of the group of a probe's process, and waits until pid 1 has taken it from
+/// the list of processes, so that it is no part of the next path: partners that have not seen yet
+/// that their probe ended, or that outlived one that was killed. They have no report, and memory of
+/// their own.
+fn end_group(leader: usize) {
+    /// More than the kernel needs to end them; a process that can't be killed is left alone.
+    const MOST_TURNS: u32 = 200_000;
+    let group = -leader.cast_signed();
+    let mut left = sys::kill(group, flag::SIGKILL).is_ok();
+    for _ in 0..MOST_TURNS {
+        if !left {
+            return;
+        }
+        let _ = sys::sched_yield();
+        left = sys::kill(group, NO_SIGNAL).is_ok();
     }
 }
 
@@ -146,5 +166,40 @@ mod tests {
         assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));
         let (_, report) = shared.run((0, samples_its_windows), 1, LIMIT).unwrap();
         assert_eq!((report.status(), report.samples()), (ProbeStatus::Ok, &[4][..]));
+    }
+
+    /// Leaves a process that waits for ever; its sample is the process's number.
+    fn leaves_a_process(report: &mut ProbeReport) -> Outcome {
+        let left = task::fork(|| {
+            loop {
+                let _ = sys::sched_yield();
+            }
+        });
+        report.execute(|| Ok(left.unwrap_or(0) as u64))
+    }
+
+    /// Exit code 0 if nothing of the processes that a probe has left is there after it.
+    fn leave_and_look() -> usize {
+        let Ok(mut shared) = SharedReport::new(None) else { return 1 };
+        let Ok((_, report)) = shared.run((0, leaves_a_process), 1, LIMIT) else { return 2 };
+        let Some(left) = report.samples().first().filter(|left| **left > 0) else { return 3 };
+        let left = (*left as usize).cast_signed();
+        if sys::kill(left, NO_SIGNAL).is_ok() { 4 } else { 0 }
+    }
+
+    /// As pid 1 and a perturbed run do it, in processes of their own.
+    #[test]
+    fn what_a_probe_leaves_is_reaped_before_the_next() {
+        const PR_SET_CHILD_SUBREAPER: usize = 36;
+        const NOT_EXITED: usize = 100;
+        let _alone = ALONE.lock().unwrap();
+        let init = task::fork(|| {
+            let _ = sys::prctl(PR_SET_CHILD_SUBREAPER, 1);
+            match task::in_child_reaping(leave_and_look) {
+                Ok(Ended::Exit(code)) => code as usize,
+                _ => NOT_EXITED,
+            }
+        });
+        assert_eq!(task::wait(init.unwrap()), Ok(Ended::Exit(0)));
     }
 }

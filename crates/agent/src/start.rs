@@ -31,10 +31,12 @@ const LIMIT: usize = 4;
 const ELAPSED_LIMIT: usize = 90;
 
 /// Random numbers reseeded from `number`, then this program executed afresh as a child, waited for.
+/// What its probes leave becomes this process's children: they are taken from the list of processes
+/// as they end, or later paths would find them in it.
 pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
     guest::seed_random(u64::from(number));
-    match task::in_child(|| execute(number, round)) {
-        Ok((_, Ended::Exit(0))) => Ok(()),
+    match task::in_child_reaping(|| execute(number, round)) {
+        Ok(Ended::Exit(0)) => Ok(()),
         other => Err(Text::format(format_args!("start {number} ended with {other:?}"))),
     }
 }

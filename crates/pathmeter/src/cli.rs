@@ -91,8 +91,8 @@ Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could no
 
 const WITNESS_EXAMPLES: &str = "\
 Bochs shares no code with QEMU. On a CPU that both have, the same kernel executes the same \
-instructions in both, or one of the two counts wrongly. Needs Debian's packages bochs and \
-bochs-sdl, and takes about a minute a kernel.
+instructions in both, or one of the two counts wrongly. Needs Debian's packages bochs, \
+bochs-sdl and vgabios, and takes about a minute a kernel.
 
 Examples:
   pathmeter witness bzImage

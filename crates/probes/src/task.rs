@@ -39,8 +39,21 @@ pub fn fork(body: impl FnOnce() -> usize) -> Ret {
     }
 }
 
+/// Stands for any child's number.
+const ANY_CHILD: usize = usize::MAX;
+
 /// Waits until the child `pid` has ended.
 pub fn wait(pid: usize) -> Result<Ended, i32> {
+    wait_for(pid).map(|(_, ended)| ended)
+}
+
+/// Waits until any child has ended.
+pub fn wait_for_any() -> Result<Ended, i32> {
+    wait(ANY_CHILD)
+}
+
+/// Waits for a child: its number, and how it ended.
+fn wait_for(pid: usize) -> Result<(usize, Ended), i32> {
     let mut status = 0_u32;
     loop {
         let place = &raw mut status as usize;
@@ -48,7 +61,18 @@ pub fn wait(pid: usize) -> Result<Ended, i32> {
         match unsafe { sys::checked(nr::WAIT4, [pid, place, 0, 0, 0, 0]) } {
             Err(sys::errno::EINTR) => {}
             Err(error) => return Err(error),
-            Ok(_) => return Ok(Ended::of(status)),
+            Ok(child) => return Ok((child, Ended::of(status))),
+        }
+    }
+}
+
+/// Waits until the child `pid` has ended, and until then for every other that does: pid 1's
+/// children are also the processes whose parents have ended.
+fn wait_reaping(pid: usize) -> Result<Ended, i32> {
+    loop {
+        let (child, ended) = wait_for(ANY_CHILD)?;
+        if child == pid {
+            return Ok(ended);
         }
     }
 }
@@ -64,6 +88,20 @@ pub fn trial(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
 /// Unlike a forked one it shares the caller's memory: to copy an address space, and to free it
 /// again, takes an interpreter longer than most paths do. All else is its own.
 pub fn in_child(body: impl FnOnce() -> usize) -> Result<(usize, Ended), i32> {
+    spawned_until(wait, body)
+}
+
+/// As [`in_child`]; meanwhile every other child that ends is taken from the list of processes, as
+/// pid 1 has to do with those whose parents have ended.
+pub fn in_child_reaping(body: impl FnOnce() -> usize) -> Result<Ended, i32> {
+    spawned_until(wait_reaping, body).map(|(_, ended)| ended)
+}
+
+/// Runs `body` in a child process, and has `wait` wait for its end.
+fn spawned_until(
+    wait: impl FnOnce(usize) -> Result<Ended, i32>,
+    body: impl FnOnce() -> usize,
+) -> Result<(usize, Ended), i32> {
     let mut body = Some(body);
     let child = spawn_child(&mut body)?;
     match wait(child) {

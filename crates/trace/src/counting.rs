@@ -112,8 +112,8 @@ pub struct WindowEvents {
     /// Steps of the clock in which a repeated string instruction only saw that its last iteration
     /// was done. Another interpreter may have no such step.
     pub checks: u64,
-    /// Exceptions: instructions that were begun and not executed. They are no steps of the clock;
-    /// another interpreter's may count them.
+    /// Exceptions: instructions that were begun and not executed, or could not be fetched. They are
+    /// no steps of the clock; another interpreter's may count them.
     pub faults: u64,
     /// Whether the CPU waited for an interrupt and it is not known how long.
     pub idle_unknown: bool,

@@ -245,8 +245,8 @@ impl VmError {
                 return shortage_help(source);
             }
             Self::Bochs { .. } => {
-                "install Bochs 2.7 or newer with its SDL display (Debian: bochs, bochs-sdl), or \
-                 name another one with --bochs FILE"
+                "install Bochs 2.7 or newer with its SDL display (Debian: bochs, bochs-sdl, \
+                 vgabios), or name another one with --bochs FILE"
             }
             Self::Unplaceable(Unplaceable::TooSmall { .. }) => "give it more with --memory MIB",
             Self::ArchCapabilityPlaces | Self::ArchCapabilities => {
