@@ -5,6 +5,7 @@
 //! estimates follow from the samples, every path has one row. Nothing in a file makes this panic.
 
 use std::collections::HashSet;
+use std::str::{self, Utf8Error};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
@@ -230,8 +231,14 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Document) -> Resul
     }
     // Editors on Windows put it there; it says nothing that JSON does not.
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    // Also in fields that are not read: what keeps the document's text takes it for text.
+    let text = str::from_utf8(bytes).map_err(|e| not_utf8(&e))?;
     check_schema(bytes, wanted)?;
-    serde_json::from_slice(bytes).map_err(|e| unreadable(&e, wanted))
+    serde_json::from_str(text).map_err(|e| unreadable(&e, wanted))
+}
+
+fn not_utf8(error: &Utf8Error) -> ParseError {
+    ParseError::NotJson { detail: format!("no UTF-8 from byte {} on", error.valid_up_to()) }
 }
 
 /// Checks paths that were measured by `clock`.

@@ -48,6 +48,14 @@ fn a_byte_order_mark_is_no_part_of_it_and_utf16_is_named() {
 }
 
 #[test]
+fn bytes_that_are_no_utf8_are_refused_also_where_nothing_reads_them() {
+    let mut text = b"{\"unknown\": \"\xff\",".to_vec();
+    text.extend_from_slice(&bytes(&whole())[1..]);
+    let Err(ParseError::NotJson { detail }) = parse_measurement(&text) else { panic!("taken") };
+    assert_eq!(detail, "no UTF-8 from byte 13 on");
+}
+
+#[test]
 fn what_is_not_json_is_called_that() {
     for bytes in [&b""[..], b"\x7fELF\x02\x01\x01", b"{\"schema\": \"pathmeter.result/1\""] {
         assert!(matches!(parse_measurement(bytes), Err(ParseError::NotJson { .. })));
