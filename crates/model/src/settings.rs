@@ -269,8 +269,8 @@ impl Baseline {
         row
     }
 
-    /// Whether a path changes by more than by layout. What changes by next to nothing in a path with
-    /// several values, and in no slow instruction, is layout: it moves the whole set.
+    /// Whether a path changes by more than layout makes it. What changes by next to nothing in a
+    /// path with several values, and in no slow instruction, is layout: it moves the whole set.
     fn is_beyond_layout(&self, path: &PathComparison) -> bool {
         let own = self.layout.get(&path.path).copied().unwrap_or(0);
         let moved = path.is_many_valued()
