@@ -290,7 +290,8 @@ impl GuestCause {
             }
             (Self::Panicked { .. }, Step::Boot) => {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
-                 its command line with --append"
+                 its command line with --append. In QEMU 7.2 a boot may also die by chance, the \
+                 same each time: try another word, or a newer QEMU"
             }
             (Self::Panicked { .. }, Step::Program { .. }) => {
                 "a program that ends process 1, or that has the kernel panic, can't be measured; \
