@@ -38,7 +38,6 @@ const NOT_ON_THE_LAB: &[&str] = &[
     "ioctl.compat-entry+2cpu",
     "lock.wait+2cpu",
     "getcpu.rdpid",
-    "getcpu.sidt",
     "unix.round-trip",
     "tcp.round-trip",
 ];
@@ -284,7 +283,7 @@ fn beside_a_linux_it_is_the_floor_and_the_share_is_told() {
     let scene = Scene::warm();
     let run = scene.run(&["compare", &debian("cloud"), "lab", "--only", "syscall.getppid"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    for words in ["share", "18 %", "bare mechanism"] {
+    for words in ["share", "17 %", "bare mechanism"] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     assert!(!run.stdout.contains("measured differently"), "{}", run.stdout);

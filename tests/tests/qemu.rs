@@ -71,7 +71,9 @@ fn untested(scene: &Scene, case: &str) -> String {
 fn one_of_an_untested_version_is_tried_once() {
     let scene = Scene::cold();
     let qemu = untested(&scene, "");
-    let arguments = ["measure", &built("base"), "--perturb", "1", "--qemu", &qemu];
+    let base = built("base");
+    // A profile of a machine has words for newer versions, which the installed one does not know.
+    let arguments = ["measure", &base, "--perturb", "1", "--cpu", "plain", "--qemu", &qemu];
     let note = "QEMU 99.1.0 is not among the tested versions";
     let first = scene.run(&arguments);
     first.succeeded().assert_printed(&[note]);

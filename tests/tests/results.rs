@@ -83,7 +83,7 @@ fn results_measured_otherwise_are_refused_with_the_difference_named() {
     keep(&scene, "base", "qemu64.json", &[FEW, &["--cpu", "qemu64"]].concat());
     let refused = scene.run(&["compare", "fixed.json", "qemu64.json"]);
     assert_eq!((refused.code, &refused.stdout[..]), (2, ""));
-    refused.assert_printed(&["cpu: \"base,", "qemu64", "--across"]);
+    refused.assert_printed(&["cpu: \"skylake: base,", "qemu64", "--across"]);
     let across = scene.run(&["compare", "fixed.json", "qemu64.json", "--across", "--json"]).json();
     assert_valid(&across, "pathmeter.comparison-1");
     assert_eq!(across["base"]["image_sha256"], across["new"]["image_sha256"]);

@@ -199,9 +199,10 @@ mod tests {
         assert_eq!(cpu(&intel, "max"), "max,vendor=GenuineIntel");
         assert_eq!(cpu(&asked("lab:vendor=amd").unwrap(), usual), usual);
         let own = Settings::default();
-        assert_eq!(asked("lab:vendor=amd").unwrap().settings(&own).cpu, own.cpu);
-        let intel = intel.settings(&own);
-        assert!(intel.cpu.text().ends_with(",vendor=GenuineIntel") && !intel.is_portable());
+        // The default is Intel's.
+        assert_eq!(intel.settings(&own).cpu, own.cpu);
+        let amd = asked("lab:vendor=amd").unwrap().settings(&own);
+        assert!(amd.cpu.text().ends_with(",vendor=AuthenticAMD") && !amd.is_portable());
         for words in ["vendor=", "vendor=via", "vendor=intel,vendor=amd"] {
             let failure = asked(&format!("lab:{words}")).unwrap_err();
             assert!(failure.advice().unwrap().contains("vendor=amd or vendor=intel"), "{words}");
