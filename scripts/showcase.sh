@@ -115,6 +115,12 @@ measure() {
 	done
 }
 
+# compared BASE NEW ARGUMENT...: a path that one of the two lacks, which makes its exit code 3, is no
+# reason to end.
+compared() {
+	"$pathmeter" compare "$@" || [ $? = 3 ]
+}
+
 # values: the table of the step's kernels.
 values() {
 	# shellcheck disable=SC2086 # names of paths
@@ -145,7 +151,7 @@ explain() {
 # with several values `explain` shows a window of the most frequent one; if that differs in another
 # way than the path does, the next path is taken.
 step() {
-	"$pathmeter" compare "$results/$1.json" "$results/$2.json" --format csv >"$work/step.csv"
+	compared "$results/$1.json" "$results/$2.json" --format csv >"$work/step.csv"
 	awk -f "$tables" -v what=summary -v base="$1" -v new="$2" "$work/step.csv"
 	awk -f "$tables" -v what=largest "$work/step.csv" >"$work/largest"
 	taken=0 passed=
@@ -173,8 +179,8 @@ patches() {
 		{ before[group] = $4 }' "$work/measured" |
 		while read -r base new; do
 			set -- "$results/$base.json" "$results/$new.json"
-			"$pathmeter" compare "$@" >"$work/step.txt"
-			"$pathmeter" compare "$@" --format csv >"$work/step.csv"
+			compared "$@" >"$work/step.txt"
+			compared "$@" --format csv >"$work/step.csv"
 			awk -f "$tables" -v what=patch -v base="$base" -v new="$new" \
 				"$work/step.txt" "$work/step.csv"
 		done
