@@ -164,7 +164,7 @@ witness-pmu: cargo ## hold the exact counts against this processor's counter, as
 		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter-witness-pmu \
 		$(or $(CARGO_TARGET_DIR),target)/witness-pmu
 
-# It fetches about 2.5 GB, once. CPU is a profile, ONLY a pattern of packages.
+# It fetches about 2.2 GB, once. CPU is a profile, ONLY a pattern of packages.
 SHOWCASE := $(CACHE)/showcase
 showcase: cargo ## what each step between Debian's kernels cost: docs/kernels.md and its heat map
 	@scripts/packages.sh $(RUN_PACKAGES)
