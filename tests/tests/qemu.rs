@@ -198,7 +198,7 @@ fn a_shortage_of_descriptors_is_named_wherever_it_strikes() {
         let limited = format!("ulimit -n {limit}; exec \"$@\"");
         let shell = ["-c", &limited, "sh", pathmeter, "measure", &built("base"), "--no-cache"];
         let run = scene.run_command(scene.marked("sh", &shell));
-        run.assert_unmeasured(&["Too many open files", "help: this machine has run out"]);
+        run.assert_unmeasured(&["Too many open files", "this machine has run out", "ulimit"]);
     }
 }
 

@@ -20,12 +20,24 @@ pub struct ImageError {
     pub fault: ImageFault,
 }
 
+/// What to do about a file that can't be opened: it may not be the file's fault.
+fn advice_on_opening(error: &io::Error) -> &'static str {
+    // ENFILE and EMFILE of Linux (`include/uapi/asm-generic/errno-base.h`).
+    match error.raw_os_error() {
+        Some(23 | 24) => {
+            "this machine has run out of open files: end other programs, or raise the limit \
+             (`ulimit -n`)"
+        }
+        _ => "check the path and its permissions",
+    }
+}
+
 /// What is wrong with a kernel file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImageFault {
     /// The file isn't there, or may not be read.
-    #[error("cannot open: {0}; check the path and its permissions")]
+    #[error("cannot open: {0}; {advice}", advice = advice_on_opening(.0))]
     Open(io::Error),
     /// The file system failed in the middle of the file.
     #[error("cannot read: {0}; check the disk, then copy the file again")]
