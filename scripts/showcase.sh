@@ -115,8 +115,8 @@ measure() {
 	done
 }
 
-# compared BASE NEW ARGUMENT...: a path that one of the two lacks, which makes its exit code 3, is no
-# reason to end.
+# compared BASE NEW ARGUMENT...: a path that one of the two lacks, which makes its exit code 3, is
+# no reason to end.
 compared() {
 	"$pathmeter" compare "$@" || [ $? = 3 ]
 }
