@@ -5,29 +5,7 @@
 use pathmeter_vm::{Cpu, CpuFile, CpuFileError};
 use proptest::prelude::*;
 
-const GOOD: &str = r#"schema = "pathmeter.cpu/1"
-machine = "Intel(R) Xeon(R) Processor"
-vendor = "GenuineIntel"
-family = 6
-model = 207
-stepping = 2
-microcode = 0x1
-last_extended = 0x80000008
-address_bits = 48
-threads = 1
-features = ["lm", "sse2", "arch-capabilities"]
-left_out = ["pcid"]
-
-[arch_capabilities]
-value = 0x6161
-from = "deduced"
-
-[states]
-kernel = "6.18.44-other"
-
-[states.files]
-meltdown = "Not affected"
-"#;
+const GOOD: &str = include_str!("fixtures/cpu.toml");
 
 /// Values that a file may not have where a good one has another, among them QEMU's own syntax.
 const STRANGE: [&str; 10] = [
