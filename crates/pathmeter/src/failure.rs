@@ -82,6 +82,14 @@ pub(crate) enum Failure {
         /// In what.
         differences: Vec<ConfigurationDifference>,
     },
+    /// A guest with two CPUs gave another document each time.
+    #[error("{subject}: {times} measurements with two CPUs all differ")]
+    Disagree {
+        /// Its name.
+        subject: String,
+        /// How many there were.
+        times: usize,
+    },
     /// A kernel can't be measured.
     #[error("{}{error}", prefix(.subject, .error))]
     Kernel {
@@ -263,6 +271,10 @@ impl Failure {
             Self::Unlike { .. } => {
                 Some("measure all alike, or show them together all the same with --across")
             }
+            Self::Disagree { .. } => Some(
+                "this happens on a host that is very busy: measure again when it is less so, or \
+                 with one CPU",
+            ),
             Self::Kernel { error, .. } | Self::Host(error) => error.help(),
             Self::File { doing: "writing", error, path } => Some(match error.kind() {
                 io::ErrorKind::StorageFull => "make room there, or write elsewhere",

@@ -5,6 +5,7 @@
 //! the run in peace.
 
 mod accounted;
+mod agreement;
 mod bisect;
 mod budget;
 mod build_options;

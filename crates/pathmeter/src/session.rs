@@ -22,6 +22,7 @@ use pathmeter_vm::{
 };
 use serde::Serialize;
 
+use crate::agreement;
 use crate::cli::GuestArgs;
 use crate::counted::{Counted, PathCounts};
 use crate::failure::Failure;
@@ -94,7 +95,7 @@ impl Session {
     }
 
     fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let Some(cache) = &self.cache else { return self.measure_now(image, progress) };
+        let Some(cache) = &self.cache else { return self.measure_anew(image, progress) };
         let (limit, interrupt) = (self.limit, &self.interrupt);
         let caller = Caller { limit, interrupt, progress, again: "measuring again" };
         let read = |entry: Entry| {
@@ -106,9 +107,20 @@ impl Session {
             Sought::Found(result) => return Ok(Measurement { subject: image.subject(), ..result }),
             Sought::Missing(slot) => slot,
         };
-        let result = self.measure_now(image, progress)?;
+        let result = self.measure_anew(image, progress)?;
         results::keep(slot, &result);
         Ok(result)
+    }
+
+    /// Measures once; a guest with two CPUs until two measurements, each of a boot of its own, give
+    /// the same document.
+    fn measure_anew(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+        if image.cpus() == 1 {
+            return self.measure_now(image, progress);
+        }
+        let booting = self.again(None);
+        agreement::twice(|| booting.measure_now(image, progress))?
+            .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
     fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
@@ -162,10 +174,16 @@ impl Session {
 
     /// The same, with guests of so much memory, in MiB.
     pub(crate) fn with_memory(&self, memory_mib: u32) -> Self {
+        let settings = Settings { memory_mib, ..self.settings.clone() };
+        Self { settings, ..self.again(self.cache.clone()) }
+    }
+
+    /// The same with this cache.
+    fn again(&self, cache: Option<Cache>) -> Self {
         Self {
             qemu: self.qemu.clone(),
-            cache: self.cache.clone(),
-            settings: Settings { memory_mib, ..self.settings.clone() },
+            cache,
+            settings: self.settings.clone(),
             interrupt: self.interrupt.clone(),
             agent_sha256: self.agent_sha256.clone(),
             initramfs_sha256: self.initramfs_sha256.clone(),
