@@ -68,6 +68,6 @@ pub use schema::{
     result_schema, settings_schema,
 };
 pub use settings::{
-    Baseline, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
-    SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
+    Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
+    SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
 };

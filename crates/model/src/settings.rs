@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use pathmeter_trace::{Event, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,6 +146,19 @@ pub struct SettingChange {
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
+    /// Events that cost by themselves and differ: slow instructions, bytes of string instructions.
+    /// Where the difference is 0, they are the change.
+    #[serde(default)]
+    pub events: Vec<EventChange>,
+}
+
+/// An event of a path that a setting changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventChange {
+    /// Its name (docs/events.md).
+    pub event: String,
+    /// By how much it differs.
+    pub difference: i64,
 }
 
 /// An event that differs in several paths.
@@ -230,7 +244,8 @@ impl Baseline {
         };
         let paths = || comparison.paths.iter();
         let changed = paths().filter(|path| is_change(path) && self.is_beyond_layout(path));
-        let changed: Vec<&PathComparison> = changed.filter(|path| in_all(path)).collect();
+        let changed = changed.filter(|path| in_all(path));
+        let changed: Vec<&PathComparison> = changed.filter(|path| costs(path, &again)).collect();
         let compared = paths().filter(|path| path.verdict == Verdict::Same || is_change(path));
         let compared: Vec<f64> = compared.map(|path| path.percent.unwrap_or(0.0)).collect();
         let broken = paths().find(|path| path.verdict == Verdict::Broken);
@@ -242,7 +257,8 @@ impl Baseline {
         let reason = broken
             .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
         let events = spreads(&changed, &again);
-        let mut changed: Vec<SettingChange> = changed.into_iter().map(SettingChange::of).collect();
+        let change = |path| SettingChange::of(path, &again);
+        let mut changed: Vec<SettingChange> = changed.into_iter().map(change).collect();
         changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
         SettingRow {
             compared: compared.len(),
@@ -277,7 +293,7 @@ impl Baseline {
             && path.percent.is_some_and(|percent| percent.abs() < MOVED_SET_PERCENT)
             && !path.events.iter().any(is_slow);
         path.difference.is_some_and(|difference| difference.unsigned_abs() > own) && !moved
-            || path.verdict == Verdict::EventsDiffer && costs(path)
+            || path.verdict == Verdict::EventsDiffer
     }
 }
 
@@ -288,6 +304,21 @@ fn judged(base: &Measurement, new: &Measurement) -> Comparison {
 fn is_change(path: &PathComparison) -> bool {
     [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer]
         .contains(&path.verdict)
+}
+
+/// Whether a path that executes as many instructions differs in an event that costs by itself, not
+/// only in memory that is touched, and does so in the comparisons `again` as well.
+fn costs(path: &PathComparison, again: &[Comparison]) -> bool {
+    path.verdict != Verdict::EventsDiffer || cost_events(path, again).next().is_some()
+}
+
+/// The events of a path that cost by themselves and differ, in the comparisons `again` as well.
+fn cost_events<'a>(
+    path: &'a PathComparison,
+    again: &[Comparison],
+) -> impl Iterator<Item = &'a EventComparison> {
+    let cost = |event: &&EventComparison| event.role() == Role::Cost;
+    path.events.iter().filter(cost).filter(|event| repeats(path, event, again))
 }
 
 fn direction(path: &PathComparison) -> i64 {
@@ -360,14 +391,15 @@ impl SettingCost {
     }
 }
 
-/// Whether an instruction or access differs that costs by itself, not only memory that is touched.
-fn costs(path: &PathComparison) -> bool {
-    path.events.iter().any(|event| event.role() == pathmeter_trace::Role::Cost && event.counts())
-}
-
 impl SettingChange {
-    fn of(path: &PathComparison) -> Self {
+    /// The change of a path that is in the comparisons `again` as well.
+    fn of(path: &PathComparison, again: &[Comparison]) -> Self {
+        let change = |event: &EventComparison| EventChange {
+            event: event.event.clone(),
+            difference: event.difference,
+        };
         Self {
+            events: cost_events(path, again).map(change).collect(),
             path: path.path.clone(),
             verdict: path.verdict,
             base: path.base,
@@ -386,18 +418,9 @@ fn median(mut percents: Vec<f64>) -> Option<f64> {
 /// that differ in the same way in the comparisons `again`.
 fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread> {
     let mut by_event: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    let in_all = |path: &PathComparison, event: &EventComparison| {
-        again.iter().all(|one| {
-            let same = one.paths.iter().find(|one| one.path == path.path);
-            let mut events = same.into_iter().flat_map(|same| &same.events);
-            events.any(|one| {
-                one.event == event.event && one.difference.signum() == event.difference.signum()
-            })
-        })
-    };
     for path in changed {
         let slow = path.events.iter().filter(|event| is_slow(event));
-        for event in slow.filter(|event| in_all(path, event)) {
+        for event in slow.filter(|event| repeats(path, event, again)) {
             by_event.entry(&event.event).or_default().push(event.difference);
         }
     }
@@ -411,8 +434,19 @@ fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread
     spreads
 }
 
+/// Whether an event of a path differs in the same direction in all of the comparisons `again`.
+fn repeats(path: &PathComparison, event: &EventComparison, again: &[Comparison]) -> bool {
+    again.iter().all(|one| {
+        let same = one.paths.iter().find(|one| one.path == path.path);
+        let mut events = same.into_iter().flat_map(|same| &same.events);
+        events.any(|one| {
+            one.event == event.event && one.difference.signum() == event.difference.signum()
+        })
+    })
+}
+
 fn is_slow(event: &EventComparison) -> bool {
-    matches!(pathmeter_trace::Event::named(&event.event), Some(pathmeter_trace::Event::Slow(_)))
+    matches!(Event::named(&event.event), Some(Event::Slow(_)))
 }
 
 /// The number that is there most often; of several the smallest.

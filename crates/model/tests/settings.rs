@@ -6,7 +6,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{measurement, path};
-use pathmeter_model::{Baseline, Measurement, PathSum, SettingOutcome, SettingRow, SettingsSet};
+use pathmeter_model::{
+    Baseline, Measurement, PathEvents, PathResult, PathSum, SettingOutcome, SettingRow,
+    SettingsSet, Verdict,
+};
 
 fn measured(name: &str, values: [u64; 3]) -> Measurement {
     let names = ["a.a", "b.b", "c.c"];
@@ -87,4 +90,35 @@ fn what_the_parts_leave_over_is_told_of_each_path_that_all_change() {
     let set = SettingsSet::new("s".to_owned(), "t".to_owned(), rows);
     let sum = PathSum { path: "a.a".to_owned(), parts: -30, all: -40, left_over: -10 };
     assert_eq!(set.sums, [sum]);
+}
+
+/// A path of as many instructions whatever it moves by string instructions.
+fn moving(string_bytes: u64, lfences: u64) -> Measurement {
+    let events = PathEvents {
+        names: ["user", "kernel", "string-bytes", "lfence"].map(str::to_owned).to_vec(),
+        distinct: vec![vec![30, 70, string_bytes, lfences]],
+        of_samples: vec![0; 12],
+        placement: vec![0, 16],
+    };
+    let path = PathResult { events: Some(events), ..path("a.a", &[100; 6]) };
+    measurement("moving", vec![path])
+}
+
+#[test]
+fn what_differs_without_an_instruction_is_told() {
+    let baseline = Baseline::new(moving(96, 2), vec![moving(96, 2)]);
+    let row = baseline.row((String::new(), String::new()), &moving(72, 2));
+    let [change] = &row.changed[..] else { panic!("{row:?}") };
+    assert_eq!((change.verdict, change.difference), (Verdict::EventsDiffer, 0));
+    let events: Vec<_> = change.events.iter().map(|it| (&*it.event, it.difference)).collect();
+    assert_eq!(events, [("string-bytes", -24)]);
+    assert!(row.events.is_empty(), "no slow instruction: {:?}", row.events);
+}
+
+#[test]
+fn an_event_that_layout_alone_explains_is_no_effect() {
+    // Each of the two baselines differs, but in another event.
+    let baseline = Baseline::new(moving(96, 2), vec![moving(72, 3)]);
+    let row = baseline.row((String::new(), String::new()), &moving(72, 2));
+    assert_eq!(row.outcome, SettingOutcome::NoEffect, "{:?}", row.changed);
 }

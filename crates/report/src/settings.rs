@@ -2,8 +2,8 @@
 //! each kind.
 
 use pathmeter_model::{
-    Configuration, RowShare, SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSet,
-    Subject, Verdict, command_line,
+    Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSet, Subject, Verdict, command_line,
 };
 
 use crate::measurement::footer;
@@ -42,7 +42,7 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String
             row.setting.as_str().into(),
             format!("{} of {}", row.changed.len(), row.compared).into(),
             largest.map_or("", |change| &change.path).into(),
-            largest.map_or_else(String::new, |change| signed(change.difference)).into(),
+            largest.map_or_else(String::new, by_how_much).into(),
             largest.map_or_else(String::new, |change| percent(change.percent)).into(),
             row.median_percent.map_or_else(String::new, percent).into(),
             function(row).into(),
@@ -113,6 +113,15 @@ fn function(row: &SettingRow) -> String {
     row.function
         .as_ref()
         .map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
+}
+
+/// The difference in instructions; where these are as many, what differs: `string-bytes -24`.
+fn by_how_much(change: &SettingChange) -> String {
+    if change.difference != 0 || change.events.is_empty() {
+        return signed(change.difference);
+    }
+    let event = |it: &EventChange| format!("{} {}", it.event, signed(it.difference));
+    change.events.iter().map(event).collect::<Vec<_>>().join(", ")
 }
 
 /// `verw -1 (23), mov-cr3 -2 (24)`: in most paths so many, in how many paths.

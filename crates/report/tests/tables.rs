@@ -4,9 +4,9 @@ mod common;
 
 use common::configuration;
 use pathmeter_model::{
-    Baseline, Check, Comparison, Measurement, PathEvents, PathResult, ResultSchema, RowKind,
-    RowShare, SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
-    SideInfo, Subject, Threshold, Unit, Verdict, compare,
+    Baseline, Check, Comparison, EventChange, Measurement, PathEvents, PathResult, ResultSchema,
+    RowKind, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit, Verdict, compare,
 };
 use pathmeter_report::{
     PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
@@ -276,6 +276,14 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let base = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[100, 100]])]);
     let audited = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[150, 150]])]);
     let baseline = Baseline::new(base.clone(), vec![base.clone()]);
+    let moved = SettingChange {
+        path: "a.a".to_owned(),
+        verdict: Verdict::EventsDiffer,
+        base: Some(100),
+        difference: 0,
+        percent: 0.0,
+        events: vec![EventChange { event: "string-bytes".to_owned(), difference: -24 }],
+    };
     let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);
     let read = RowShare {
         kind: RowKind::Syscall,
@@ -287,6 +295,11 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let why = Some("the guest has one CPU".to_owned());
     let rows = vec![
         row("boot:audit=1", &audited).with_program(cost(1234, 0.1234, Some(read))),
+        SettingRow {
+            outcome: SettingOutcome::Changed,
+            changed: vec![moved],
+            ..row("boot:nomerge", &base)
+        },
         row("boot:small=1", &base).with_program(cost(20, 0.002, None)),
         row("boot:nothing=1", &base).with_program(cost(0, 0.0, None)),
         SettingRow::without(unseen, SettingOutcome::Unseen, why),
