@@ -1,0 +1,73 @@
+#!/bin/sh
+# Measures what settings cost on several CPUs and kernels, and writes the tables of
+# docs/what-settings-cost.md anew; its sentences are left alone.
+#
+#   settings-showcase.sh PATHMETER FOLDER KERNEL...
+#
+# PATHMETER is the built command, FOLDER keeps the documents: what is there is not measured again.
+# CPUS are the profiles; QEMU names one that has them all. It takes jq.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+page=$here/../docs/what-settings-cost.md
+cpus=${CPUS:-skylake icelake zen3}
+qemu=${QEMU:-qemu-system-x86_64}
+
+# The paths of the columns.
+paths='["syscall.getppid","switch.yield","file.open-close","memory.fault-anon","tcp.round-trip"]'
+
+die() {
+	printf 'settings-showcase.sh: %s\n' "$*" >&2
+	exit 1
+}
+
+[ $# -ge 3 ] || die 'give PATHMETER, FOLDER and at least one KERNEL'
+command -v jq >/dev/null || die 'jq is missing: install the package jq'
+pathmeter=$1 folder=$2
+shift 2
+mkdir -p "$folder"
+
+for cpu in $cpus; do
+	for kernel in "$@"; do
+		document=$folder/$cpu-$(basename "$kernel").json
+		[ -s "$document" ] || "$pathmeter" settings "$kernel" --qemu "$qemu" --cpu "$cpu" \
+			--set mitigations --set hardening --json -o "$document" >/dev/null
+	done
+done
+
+# table CPU: a row for each setting that changes one of the paths or executes other slow
+# instructions, with the differences on each kernel.
+table() {
+	printf '**%s**\n\n' "$1"
+	jq -rs --argjson paths "$paths" '
+		def signed: if . > 0 then "+\(.)" else tostring | sub("-"; "−") end;
+		def differences($setting; $path):
+			map([.sets[].rows[] | select(.setting == $setting) | .changed[]
+				| select(.path == $path and .difference != 0)
+				| .difference | signed][0] // "0")
+			| if unique == ["0"] then "" else join(" / ") end;
+		def slow($setting):
+			[.[0].sets[].rows[] | select(.setting == $setting) | .events
+				| sort_by(-.paths) | .[:3][] | select(.paths >= 6)
+				| "`\(.event)` \(.difference | signed)"] | join(", ");
+		. as $documents
+		| ["| setting | " + ($paths | map("`\(.)`") | join(" | "))
+				+ " | slow instructions |",
+			"|---|" + ($paths | map("---|") | join("")) + "---|"]
+		+ [.[0].sets[].rows[].setting as $setting
+			| [$paths[] as $path | $documents | differences($setting; $path)] as $cells
+			| ($documents | slow($setting)) as $slow
+			| select(($cells | any(. != "")) or $slow != "")
+			| "| `\($setting)` | " + ($cells | join(" | ")) + " | \($slow) |"]
+		| .[]' "$folder/$1"-*.json
+	echo
+}
+
+work=$(mktemp)
+trap 'rm -f "$work"' EXIT
+for cpu in $cpus; do table "$cpu"; done >"$work"
+awk -v part="$work" '
+	/^<!-- end of the tables -->/ { inside = 0 }
+	!inside { print }
+	/^<!-- tables/ { inside = 1; print ""; while ((getline line < part) > 0) print line }
+' "$page" >"$work.page"
+mv "$work.page" "$page"
