@@ -26,19 +26,28 @@ pathmeter=$1 folder=$2
 shift 2
 mkdir -p "$folder"
 
+# document CPU KERNEL: where its result is.
+document() {
+	printf '%s/%s-%s.json\n' "$folder" "$1" "$(basename "$2")"
+}
+
 for cpu in $cpus; do
 	for kernel in "$@"; do
-		document=$folder/$cpu-$(basename "$kernel").json
+		document=$(document "$cpu" "$kernel")
 		[ -s "$document" ] || "$pathmeter" settings "$kernel" --qemu "$qemu" --cpu "$cpu" \
 			--set mitigations --set hardening --json -o "$document" >/dev/null
 	done
 done
 
-# table CPU: a row for each setting that changes one of the paths or executes other slow
-# instructions, with the differences on each kernel.
+# table CPU KERNEL...: a row for each setting that changes one of the paths or executes other slow
+# instructions, with the differences on each kernel, in their order.
 table() {
-	printf '**%s**\n\n' "$1"
-	jq -rs --argjson paths "$paths" '
+	cpu=$1
+	shift
+	printf '**%s**\n\n' "$cpu"
+	for kernel in "$@"; do
+		cat "$(document "$cpu" "$kernel")"
+	done | jq -rs --argjson paths "$paths" '
 		def signed: if . > 0 then "+\(.)" else tostring | sub("-"; "−") end;
 		def differences($setting; $path):
 			map([.sets[].rows[] | select(.setting == $setting) | .changed[]
@@ -58,16 +67,16 @@ table() {
 			| ($documents | slow($setting)) as $slow
 			| select(($cells | any(. != "")) or $slow != "")
 			| "| `\($setting)` | " + ($cells | join(" | ")) + " | \($slow) |"]
-		| .[]' "$folder/$1"-*.json
+		| .[]'
 	echo
 }
 
-work=$(mktemp)
-trap 'rm -f "$work"' EXIT
-for cpu in $cpus; do table "$cpu"; done >"$work"
-awk -v part="$work" '
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for cpu in $cpus; do table "$cpu" "$@"; done >"$work/tables"
+awk -v part="$work/tables" '
 	/^<!-- end of the tables -->/ { inside = 0 }
 	!inside { print }
 	/^<!-- tables/ { inside = 1; print ""; while ((getline line < part) > 0) print line }
-' "$page" >"$work.page"
-mv "$work.page" "$page"
+' "$page" >"$work/page"
+cat "$work/page" >"$page"

@@ -1,14 +1,15 @@
 //! Measurements of which one alone is not proof: of guests with two CPUs.
 //!
 //! Which of QEMU's threads runs a timer that is due depends on the host, and with two CPUs the
-//! order in which they execute depends on it (docs/exactness.md). Seldom, and by chance, so that a
-//! document which comes twice is the guest's own. Which documents are alike decides, never what
-//! they say.
+//! order in which they execute depends on it (docs/exactness.md). That is seldom and mostly by
+//! chance, so a document that comes twice is most likely the guest's own. Which documents are alike
+//! decides, never what they say.
 
-/// How often is measured at most.
+/// How many measurements are made at most.
 const MOST: usize = 5;
 
-/// What `measure` gives twice, or all that it gave if every one of [`MOST`] differs.
+/// What `measure` gives twice; or, as an inner error, how often it was called if it gave something
+/// else each time.
 ///
 /// # Errors
 /// The first of `measure`'s.
