@@ -4,6 +4,7 @@
 //! what of them a result's configuration shows, and what a failure means.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
@@ -22,7 +23,12 @@ pub(crate) struct Image {
     cpu: Option<Cpu>,
     /// What it is measured under, if the user named it.
     condition: Option<Condition>,
+    /// Where it is kept once it was unpacked, if it is to be booted more than once.
+    unpacked: Option<Unpacked>,
 }
+
+/// A kernel that was unpacked, shared by all that it is measured as.
+type Unpacked = Arc<Mutex<Option<Arc<KernelImage>>>>;
 
 /// What one kernel is compared with itself in.
 #[derive(Clone, Copy)]
@@ -36,6 +42,7 @@ pub(crate) enum Pair<'a> {
 impl Pair<'_> {
     /// The kernel in both.
     pub(crate) fn of(self, image: &Image) -> [Image; 2] {
+        let image = image.clone().unpacked_once();
         match self {
             Self::Cpus(cpus) => cpus.map(|cpu| image.clone().on(cpu)),
             Self::Conditions(both) => both.map(|under| {
@@ -70,7 +77,7 @@ enum Source {
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub(crate) fn open(name: &Path) -> Result<Self, Failure> {
-        Ok(Self { source: Source::open(name)?, cpu: None, condition: None })
+        Ok(Self { source: Source::open(name)?, cpu: None, condition: None, unpacked: None })
     }
 
     /// The same on this CPU.
@@ -81,6 +88,13 @@ impl Image {
     /// The same under this condition.
     pub(crate) fn under(self, condition: &Condition) -> Self {
         Self { condition: Some(condition.clone()), ..self }
+    }
+
+    /// The same, kept in memory once it was unpacked, together with all that is made of it: for what
+    /// boots a kernel again and again.
+    pub(crate) fn unpacked_once(self) -> Self {
+        let unpacked = self.unpacked.unwrap_or_default();
+        Self { unpacked: Some(unpacked), ..self }
     }
 
     /// As the user named it.
@@ -174,9 +188,21 @@ impl Image {
         }
     }
 
-    /// Its bytes, ready to boot. A file is made sure to be still the one that was hashed: a build
-    /// may be writing it, and its numbers must not be kept under another's name.
-    pub(crate) fn load(&self) -> Result<KernelImage, ImageError> {
+    /// Its bytes, ready to boot.
+    pub(crate) fn load(&self) -> Result<Arc<KernelImage>, ImageError> {
+        let Some(unpacked) = &self.unpacked else { return self.unpack().map(Arc::new) };
+        let mut unpacked = unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = &*unpacked {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(self.unpack()?);
+        *unpacked = Some(Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    /// Reads and unpacks it. A file is made sure to be still the one that was hashed: a build may
+    /// be writing it, and its numbers must not be kept under another's name.
+    fn unpack(&self) -> Result<KernelImage, ImageError> {
         let Source::File { path, sha256 } = &self.source else {
             let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
             return Ok(KernelImage { boot, release: None, banner: None, config: None });
@@ -238,6 +264,18 @@ mod tests {
         assert!(image.load().is_ok());
         std::fs::write(file.path(), [pathmeter_lab::KERNEL, b"\0"].concat()).unwrap();
         assert!(image.load().unwrap_err().to_string().contains("changed while it was read"));
+    }
+
+    #[test]
+    fn a_kernel_is_unpacked_once_for_all_that_it_is_measured_as() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pathmeter_lab::KERNEL).unwrap();
+        let image = Image::open(file.path()).unwrap().unpacked_once();
+        let other = image.clone().under(&Condition::default());
+        let kernel = image.load().unwrap();
+        std::fs::write(file.path(), b"another build").unwrap();
+        assert!(Arc::ptr_eq(&kernel, &other.load().unwrap()));
+        assert!(Image::open(file.path()).unwrap().load().is_err());
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl ModuleRequest<'_> {
         if self.names.is_empty() {
             return Ok(Vec::new());
         }
-        let release = image.load().ok().and_then(|kernel| kernel.release);
+        let release = image.load().ok().and_then(|kernel| kernel.release.clone());
         let source = self.folder.unwrap_or(image.name());
         modules(source, self.names, release.as_deref()).map_err(Failure::Packing)
     }

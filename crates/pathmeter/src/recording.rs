@@ -220,7 +220,7 @@ impl Names {
 /// Reads a vmlinux, which must be of the kernel in `image`.
 pub(crate) fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
     let debug = DebugInfo::open(vmlinux)?;
-    let release = image.load().ok().and_then(|kernel| kernel.release);
+    let release = image.load().ok().and_then(|kernel| kernel.release.clone());
     release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;
     Ok(debug)
 }

@@ -55,8 +55,8 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         guests: session.with_memory(*memory),
         board: &board,
     });
-    let under =
-        Under { session: &session, image: &images[0], common, program, explain: args.explain };
+    let image = &images[0].clone().unpacked_once();
+    let under = Under { session: &session, image, common, program, explain: args.explain };
     let result = under.all(sets, &board)?;
     screen.deliver(&args.document, file.as_ref(), &result, settings_table)?;
     let mut rows = result.sets.iter().flat_map(|set| &set.rows);

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pathmeter_image::{Boot, ImageError, KernelImage};
@@ -105,9 +106,10 @@ pub(crate) fn with_request<R>(
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a request's kernel may fail to load")]
-fn load() -> Result<KernelImage, ImageError> {
+fn load() -> Result<Arc<KernelImage>, ImageError> {
     let release = Some("6.1.0".to_owned());
-    Ok(KernelImage { release, banner: None, boot: Boot::Pvh(vec![0; 64]), config: None })
+    let boot = Boot::Pvh(vec![0; 64]);
+    Ok(Arc::new(KernelImage { release, banner: None, boot, config: None }))
 }
 
 /// What comes of a guest next.

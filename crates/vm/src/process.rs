@@ -7,14 +7,17 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use rustix::thread::CpuSet;
 
-use crate::{Qemu, VmError, machine::Clock};
+use crate::{
+    Qemu, VmError,
+    host_cpu::{Place, stay_on},
+    machine::Clock,
+};
 
 /// Tells running measurements that the user wants them to end.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +41,8 @@ pub(crate) struct Process {
     leader: Child,
     /// How it ended, once that is known. From then on its id may be another process's.
     status: Option<ExitStatus>,
+    /// Where it runs, if it is kept to one CPU.
+    place: Option<Place>,
 }
 
 impl Process {
@@ -58,11 +63,14 @@ impl Process {
         let mut command = Command::new(&qemu.path);
         command.args(arguments).stdin(null()?).stdout(null()?).stderr(Stdio::piped());
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
-        let cpu = if clock == Clock::Exact { one_cpu() } else { None };
+        let place = if clock == Clock::Exact { Place::take() } else { None };
+        let cpu = place.as_ref().map(Place::set);
         // SAFETY: runs between fork and exec and makes one system call (sched_setaffinity), which
         // is async-signal-safe and allocates nothing.
         unsafe { command.pre_exec(move || stay_on(cpu.as_ref())) };
-        Self::start(&mut command).map_err(host)
+        let mut process = Self::start(&mut command).map_err(host)?;
+        process.place = place;
+        Ok(process)
     }
 
     /// Runs `command` as the leader of a process group. It ends with the thread that calls this.
@@ -73,7 +81,7 @@ impl Process {
         unsafe { command.pre_exec(move || die_with(parent)) };
         // A terminal's Ctrl-C is for us; we end QEMU, after having said what happened.
         let leader = command.process_group(0).spawn()?;
-        Ok(Self { leader, status: None })
+        Ok(Self { leader, status: None, place: None })
     }
 
     /// Its stdout and stderr, if they were piped.
@@ -154,40 +162,6 @@ pub(crate) fn null() -> Result<File, VmError> {
 pub(crate) fn require_open_files() -> Result<(), VmError> {
     let found = std::fs::metadata(OPEN_FILES);
     found.map(|_| ()).map_err(|source| VmError::Lacking { what: OPEN_FILES, source })
-}
-
-/// The CPU for the next QEMU: those that we may use in turn, beginning anywhere, so that the two
-/// sides of a comparison, and several runs at once, are spread.
-///
-/// All of QEMU's threads go to one. One executes the guest; another moves the guest's clock on when
-/// the guest idles. Were both to run at once, the second could, once in some ten thousand times,
-/// look at the clock while the first had not yet added to it what it had executed
-/// (`docs/exactness.md`).
-fn one_cpu() -> Option<CpuSet> {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    let cpus = allowed_cpus();
-    let turn = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id() as usize;
-    let mut one = CpuSet::new();
-    one.set(*cpus.get(turn % cpus.len().max(1))?);
-    Some(one)
-}
-
-/// The host's CPUs that we may use, by number; none if the host does not say.
-fn allowed_cpus() -> Vec<usize> {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return Vec::new() };
-    (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
-}
-
-/// How many of the host's CPUs a guest in the host's time may use at once.
-pub fn host_cpus() -> usize {
-    allowed_cpus().len()
-}
-
-fn stay_on(cpu: Option<&CpuSet>) -> std::io::Result<()> {
-    if let Some(cpu) = cpu {
-        rustix::thread::sched_setaffinity(None, cpu)?;
-    }
-    Ok(())
 }
 
 /// Reads what is there, without waiting for more; 0 at the end of the stream.

@@ -1,5 +1,6 @@
 //! What is asked for: which kernel is measured, in which guest, and who hears how far it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use pathmeter_catalogue::Suite;
@@ -12,7 +13,7 @@ pub struct Kernel<'a> {
     /// SHA-256 of the image file.
     pub sha256: String,
     /// Reads and unpacks the image.
-    pub load: &'a (dyn Fn() -> Result<KernelImage, ImageError> + Sync),
+    pub load: &'a (dyn Fn() -> Result<Arc<KernelImage>, ImageError> + Sync),
 }
 
 /// What to measure and how.
