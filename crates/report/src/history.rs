@@ -10,7 +10,7 @@ use pathmeter_model::{
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
-use crate::number::grouped;
+use crate::number::{grouped, plural};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -174,11 +174,6 @@ fn text(point: Option<Point>) -> String {
 fn count(results: usize, what: &str, style: Style) -> String {
     let text = format!("{} {what}", plural(results, "result"));
     style.fill(text.trim_end(), 0) + "\n"
-}
-
-fn plural(count: usize, what: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {what}{s}", grouped(count as u64))
 }
 
 fn usize_of(count: u64) -> usize {

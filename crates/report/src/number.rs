@@ -13,6 +13,12 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
+/// `1 step`, `1,043 steps`.
+pub(crate) fn plural(count: usize, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {what}{s}", grouped(count as u64))
+}
+
 /// `≥ 111,632` for a lower bound, else as [`grouped`].
 pub(crate) fn at_least(value: u64, is_lower_bound: bool) -> String {
     let sign = if is_lower_bound { AT_LEAST } else { "" };

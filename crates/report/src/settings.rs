@@ -7,7 +7,7 @@ use pathmeter_model::{
 };
 
 use crate::measurement::footer;
-use crate::number::{grouped, percent, signed};
+use crate::number::{grouped, percent, plural, signed};
 use crate::program::label;
 use crate::style::Style;
 use crate::table::{Align, Table, clean};
@@ -184,9 +184,9 @@ fn legend(result: &SettingsResult, style: Style) -> String {
     let text = match result.layout.values().max() {
         None => "differences are instructions against the default".to_owned(),
         Some(most) => format!(
-            "differences are instructions against the default; in {} paths, up to {most} that a \
-             setting without meaning also makes are left out",
-            result.layout.len()
+            "differences are instructions against the default; a parameter without meaning makes \
+             {} differ too, by up to {most}: no more than that is no difference there",
+            plural(result.layout.len(), "path")
         ),
     };
     let more = "slow instructions: by how much they differ in most paths, in how many paths";
