@@ -44,6 +44,28 @@ pub struct SettingsResult {
     pub program: Option<Vec<String>>,
 }
 
+impl SettingsResult {
+    /// Whether its numbers fit each other.
+    ///
+    /// # Errors
+    /// The setting or the path whose numbers don't.
+    pub fn check(&self) -> Result<(), String> {
+        for row in self.sets.iter().flat_map(|set| &set.rows) {
+            let numbers =
+                [row.changed.len(), row.events.iter().map(|it| it.paths).max().unwrap_or(0)];
+            if numbers.into_iter().any(|number| number > row.compared) {
+                return Err(format!("{}: more paths change than were compared", row.setting));
+            }
+        }
+        let sums = self.sets.iter().flat_map(|set| &set.sums);
+        let fits = |sum: &PathSum| sum.all.checked_sub(sum.parts) == Some(sum.left_over);
+        match sums.into_iter().find(|sum| !fits(sum)) {
+            Some(sum) => Err(format!("{}: the sum of the parts does not add up", sum.path)),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The settings of one set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsSet {

@@ -7,7 +7,9 @@ mod picture;
 use std::path::Path;
 
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{Measurement, Status, Threshold, Verdict, compare, differences};
+use pathmeter_model::{
+    Measurement, SettingOutcome, Status, Threshold, Verdict, compare, differences,
+};
 use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
@@ -67,6 +69,10 @@ fn is_broken(section: &PageSection) -> bool {
         PageSection::Result { result, .. } => failed(result),
         PageSection::History { results, .. } => results.iter().any(failed),
         PageSection::Comparison { comparison, .. } => comparison.summary.count(Verdict::Broken) > 0,
+        PageSection::Settings(settings) => {
+            let mut rows = settings.sets.iter().flat_map(|set| &set.rows);
+            rows.any(|row| row.outcome == SettingOutcome::Failed)
+        }
         PageSection::Explanation(_) | PageSection::Experiment(_) => false,
     }
 }
@@ -189,6 +195,7 @@ impl<'a> Report<'a> {
                 Input::Explanation(explain) => sections.push(PageSection::Explanation(explain)),
                 Input::Experiments(reports) => sections
                     .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
+                Input::Settings(settings) => sections.push(PageSection::Settings(settings)),
                 // They were measured.
                 Input::Kernel(_) | Input::Result(_) => {}
             }

@@ -252,7 +252,10 @@ impl Session {
         let key = Key::new(EntryKind::Result, &parts);
         let parse = |bytes: &[u8]| serde_json::from_slice::<Option<String>>(bytes).ok();
         let load = || {
-            image.load().map(|kernel| kernel.config.clone()).map_err(|error| image.failure(error.into()))
+            image
+                .load()
+                .map(|kernel| kernel.config.clone())
+                .map_err(|error| image.failure(error.into()))
         };
         self.cached(image, key, &|_| {}, parse, load).ok().flatten()
     }

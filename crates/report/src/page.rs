@@ -13,12 +13,13 @@ mod fingerprint;
 mod headline;
 pub(crate) mod history;
 mod html;
+mod settings;
 pub(crate) mod severity;
 mod single;
 mod window;
 
 use pathmeter_experiment::ExperimentReport;
-use pathmeter_model::{Comparison, Measurement};
+use pathmeter_model::{Comparison, Measurement, SettingsResult};
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
@@ -64,6 +65,8 @@ pub enum PageSection {
     Explanation(Box<Explain>),
     /// An experiment, judged.
     Experiment(Box<ExperimentReport>),
+    /// What the settings of one kernel cost.
+    Settings(Box<SettingsResult>),
 }
 
 /// The page of these sections, which begins with the first one's headline. `notes` is what the
@@ -136,6 +139,11 @@ impl PageSection {
             Self::Experiment(report) => {
                 html.add(&experiment::section(report));
                 experiment::headline(report)
+            }
+            Self::Settings(result) => {
+                html.add(&settings::section(result, number));
+                html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
+                settings::headline(result)
             }
         };
         (headline, html)

@@ -14,6 +14,14 @@ use crate::table::{Align, Table, clean};
 
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
+/// What becomes of settings without numbers, in words.
+pub(crate) const FOLDED: [(SettingOutcome, &str); 5] = [
+    (SettingOutcome::NoEffect, "no effect here"),
+    (SettingOutcome::Unknown, "not known to this kernel"),
+    (SettingOutcome::Unseen, "this guest can't show"),
+    (SettingOutcome::Refused, "refused by this kernel"),
+    (SettingOutcome::Failed, "not measured"),
+];
 
 /// The tables of all sets, and what was measured on which machine.
 pub fn settings_table(result: &SettingsResult, style: Style) -> String {
@@ -103,20 +111,20 @@ fn is_same(cost: &SettingCost) -> bool {
 }
 
 /// `openat +1,234 (+12 a call)`.
-fn share_of_row(row: &RowShare) -> String {
+pub(crate) fn share_of_row(row: &RowShare) -> String {
     let a_call = row.per_call_difference.filter(|difference| *difference != 0);
     let a_call = a_call.map_or_else(String::new, |it| format!(" ({} a call)", signed(it)));
     format!("{} {}{a_call}", label(row.kind, &row.name), signed(row.difference))
 }
 
-fn function(row: &SettingRow) -> String {
+pub(crate) fn function(row: &SettingRow) -> String {
     row.function
         .as_ref()
         .map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
 }
 
 /// The difference in instructions; where these are as many, what differs: `string-bytes -24`.
-fn by_how_much(change: &SettingChange) -> String {
+pub(crate) fn by_how_much(change: &SettingChange) -> String {
     if change.difference != 0 || change.events.is_empty() {
         return signed(change.difference);
     }
@@ -125,7 +133,7 @@ fn by_how_much(change: &SettingChange) -> String {
 }
 
 /// `verw -1 (23), mov-cr3 -2 (24)`: in most paths so many, in how many paths.
-fn events(row: &SettingRow) -> String {
+pub(crate) fn events(row: &SettingRow) -> String {
     let event = |it: &pathmeter_model::EventSpread| {
         format!("{} {} ({})", it.event, signed(it.difference), it.paths)
     };
@@ -134,24 +142,18 @@ fn events(row: &SettingRow) -> String {
 
 /// The settings without numbers, by what became of them.
 fn folded(set: &SettingsSet, style: Style) -> String {
-    let kinds = [
-        (SettingOutcome::NoEffect, "no effect here"),
-        (SettingOutcome::Unknown, "not known to this kernel"),
-        (SettingOutcome::Unseen, "this guest can't show"),
-        (SettingOutcome::Refused, "refused by this kernel"),
-        (SettingOutcome::Failed, "not measured"),
-    ];
     let line = |(outcome, heading): (SettingOutcome, &str)| {
         let rows = set.rows.iter().filter(|row| row.outcome == outcome);
         let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
         let text = format!("{heading}: {}", named.join(", "));
         if named.is_empty() { String::new() } else { style.fill(&clean(&text), 2) + "\n" }
     };
-    let lines: String = kinds.into_iter().map(line).collect();
+    let lines: String = FOLDED.into_iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
-fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
+/// A setting with the reason why it has no numbers, where the outcome does not say all.
+pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
     let reasoned = matches!(
         outcome,
         SettingOutcome::Unseen | SettingOutcome::Refused | SettingOutcome::Failed

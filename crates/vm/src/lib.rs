@@ -64,6 +64,7 @@ pub use cpu::{
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
 pub use facts::Facts;
+pub use host_cpu::host_cpus;
 pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
@@ -71,7 +72,6 @@ pub use outcome::{PathOutcome, PathStatus};
 pub use pathmeter_wire::message::UnmetCause;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
-pub use host_cpu::host_cpus;
 pub use process::Interrupt;
 pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witness_program};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Comparison, MAX_DOCUMENT_BYTES, Measurement, ParseError, check_comparison, parse_measurement,
+    Comparison, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult, check_comparison,
+    parse_measurement,
 };
 use pathmeter_trace::Explain;
 use serde::Deserialize;
@@ -25,7 +26,11 @@ const COMPARISON: &str = "pathmeter.comparison/1";
 const EXPLAINED: &str = "pathmeter.explained-comparison/1";
 const EXPLAIN: &str = "pathmeter.explain/1";
 const EXPERIMENT: &str = "pathmeter.experiment/1";
+const SETTINGS: &str = "pathmeter.settings/1";
 const RESULT: &str = "pathmeter.result/1";
+
+/// Why a document contradicts itself.
+const CHANGED: &str = "the file was changed after it was written";
 
 /// What the user named, read and checked.
 pub(super) enum Input {
@@ -39,6 +44,8 @@ pub(super) enum Input {
     Explanation(Box<Explain>),
     /// Experiments, judged.
     Experiments(Vec<ExperimentReport>),
+    /// What the settings of one kernel cost.
+    Settings(Box<SettingsResult>),
 }
 
 /// What every document begins with.
@@ -107,10 +114,15 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             checked(&explain)?;
             Ok(Input::Explanation(Box::new(explain)))
         }
+        Some(SETTINGS) => {
+            let settings: Box<SettingsResult> = read(bytes, SETTINGS)?;
+            settings.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
+            Ok(Input::Settings(settings))
+        }
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN} and {EXPERIMENT}"
+             {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }
@@ -124,7 +136,7 @@ fn read<D: DeserializeOwned>(bytes: &[u8], schema: &str) -> Result<D, Fault> {
 fn checked(explain: &Explain) -> Result<(), Fault> {
     explain.check().map_err(|fault| {
         let what = format!("explanation of {:?}: {fault}", explain.path);
-        Fault::Document(format!("{what}; the file was changed after it was written"))
+        Fault::Document(format!("{what}; {CHANGED}"))
     })
 }
 
@@ -153,6 +165,26 @@ mod tests {
             assert!(!refused(text).is_empty());
         }
         assert!(refused(r#"{"schema": "pathmeter.explain/1"}"#).contains("missing field"));
+    }
+
+    #[test]
+    fn settings_that_contradict_themselves_are_refused() {
+        let document = |left_over: i64| {
+            let base = serde_json::json!({
+                "name": "k", "release": null, "kind": "kernel-image", "image_sha256": "",
+            });
+            let sum =
+                serde_json::json!({"path": "a.b", "parts": 5, "all": 3, "left_over": left_over});
+            let sets = [serde_json::json!({"name": "s", "title": "t", "rows": [], "sums": [sum]})];
+            let configuration = pathmeter_model::example::configuration("6.1.0", 2);
+            let document = serde_json::json!({
+                "schema": SETTINGS, "base": base, "configuration": configuration, "sets": sets,
+                "layout": {},
+            });
+            document.to_string()
+        };
+        assert!(matches!(parse(document(-2).as_bytes()), Ok(Input::Settings(_))));
+        assert!(refused(&document(2)).starts_with("a.b: the sum of the parts"));
     }
 
     #[test]

@@ -29,6 +29,17 @@ pub(super) fn of_results(results: &[&Measurement]) -> Html {
     html
 }
 
+/// One configuration.
+pub(super) fn of_configuration(configuration: &Configuration) -> Html {
+    let mut html = Html::default();
+    html.raw("<dl class=\"fingerprint\">");
+    for (field, value) in fields(configuration) {
+        html.raw("<dt>").text(&field).raw("</dt><dd><code>").text(&value).raw("</code></dd>");
+    }
+    html.raw("</dl>");
+    html
+}
+
 /// What a comparison holds of its sides.
 pub(super) fn of_comparison(comparison: &Comparison) -> Html {
     let mut html = Html::default();

@@ -5,7 +5,7 @@ use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use crate::scene::{HOSTILE, comparison, everything, experiment, history, page, single};
+use crate::scene::{HOSTILE, comparison, everything, experiment, history, page, settings, single};
 
 /// An element: its name, its attributes and its text.
 struct Element {
@@ -109,7 +109,7 @@ fn names_of_elements_are_unique_and_those_that_are_referred_to_exist() {
     assert_eq!(ids.len(), all);
     let referred = elements.iter().filter_map(|it| it.attribute("aria-controls"));
     let referred: Vec<&str> = referred.collect();
-    assert!(referred.len() == 3 && referred.iter().all(|id| ids.contains(id)));
+    assert!(referred.len() == 5 && referred.iter().all(|id| ids.contains(id)));
 }
 
 #[test]
@@ -140,6 +140,22 @@ fn the_worst_change_comes_first_and_its_function_beside_it() {
         first[0].starts_with("switch.yield3,0003,034+34+1.13 %finish_task_switch +34"),
         "{first:?}"
     );
+}
+
+#[test]
+fn settings_are_rows_that_open_and_those_without_numbers_stand_below() {
+    let page = page(&[settings()]);
+    let headline = &texts(&page, "h1")[0];
+    assert!(headline.starts_with("2 of 4 settings change what 6.1.0 executes"), "{headline}");
+    assert!(headline.contains("switch.yield +162 instructions (+5.40 %)"), "{headline}");
+    let buttons = texts(&page, "button");
+    assert!(buttons.iter().any(|text| text.starts_with("boot:audit=1")), "{buttons:?}");
+    let folded = texts(&page, "li");
+    let of = |heading: &str| folded.iter().any(|line| line.starts_with(heading));
+    assert!(of("no effect here: boot:nothing=1") && of("this guest can't show: boot:nosmt"));
+    // The one part is all that the whole is.
+    let sums = texts(&page, "tr").into_iter().find(|row| row.starts_with("switch.yield+162+162"));
+    assert_eq!(sums.as_deref(), Some("switch.yield+162+1620"));
 }
 
 #[test]

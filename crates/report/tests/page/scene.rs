@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
 use pathmeter_model::{
-    Check, Measurement, PathResult, ResultSchema, Subject, SubjectKind, Threshold, Unit, compare,
+    Baseline, Check, Measurement, PathResult, ResultSchema, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, SubjectKind, Threshold, Unit,
+    compare,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{
@@ -121,11 +123,32 @@ pub(crate) fn experiment() -> PageSection {
     PageSection::Experiment(Box::new(ExperimentReport::new(experiment, Observed::default())))
 }
 
+/// What settings cost: one much, one nothing, one that was not measured.
+pub(crate) fn settings() -> PageSection {
+    let [base, audited] = [3000, 3162].map(|cost| result("6.1.0", [cost, 900, 5000]));
+    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
+    let about = |name: &str| (format!("boot:{name}{HOSTILE}"), HOSTILE.to_owned());
+    let rows = vec![
+        SettingRow { all: true, ..baseline.row(about("all=1"), &audited) },
+        baseline.row(about("audit=1"), &audited),
+        baseline.row(about("nothing=1"), &base),
+        SettingRow::without(about("nosmt"), SettingOutcome::Unseen, Some(HOSTILE.to_owned())),
+    ];
+    PageSection::Settings(Box::new(SettingsResult {
+        schema: SettingsSchema::V1,
+        base: SideInfo::from(&base),
+        configuration: base.configuration.clone(),
+        sets: vec![SettingsSet::new(HOSTILE.to_owned(), HOSTILE.to_owned(), rows)],
+        layout: baseline.layout().clone(),
+        program: None,
+    }))
+}
+
 /// All kinds of sections, the two kernels first.
 pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
-    vec![comparison(), single(), history(), alone, experiment()]
+    vec![comparison(), single(), history(), alone, experiment(), settings()]
 }
 
 /// The page of these sections, with a hostile note.

@@ -1,0 +1,173 @@
+//! What the settings of one kernel cost: a row for each that changes something, the others by what
+//! became of them.
+
+use pathmeter_model::{PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult};
+
+use super::changes::{filter, id, opener, sortable};
+use super::html::Html;
+use super::severity::shade;
+use super::window::direction;
+use crate::number::{grouped, percent, plural, signed};
+use crate::settings::{FOLDED, by_how_much, events, function, named, share_of_row};
+
+const HEADINGS: [(&str, &str); 8] = [
+    ("setting", "text"),
+    ("paths", "number"),
+    ("largest change in", "text"),
+    ("difference", "number"),
+    ("percent", "number"),
+    ("function", "text"),
+    ("slow instructions", "text"),
+    ("set", "text"),
+];
+const PROGRAM_HEADING: (&str, &str) = ("program", "number");
+
+/// `9 of 15 settings change what 6.1.0 executes: boot:nopti most, getcpu.syscall -8 (-2.80 %)`.
+pub(super) fn headline(result: &SettingsResult) -> String {
+    let rows = || result.sets.iter().flat_map(|set| &set.rows);
+    let name = result.base.release.as_ref().unwrap_or(&result.base.name);
+    let changed = || rows().filter(|row| row.outcome == SettingOutcome::Changed);
+    let of = format!("{} of {}", changed().count(), plural(rows().count(), "setting"));
+    let largest = changed().filter_map(|row| Some((row, row.changed.first()?)));
+    let largest =
+        largest.max_by(|(_, one), (_, other)| one.percent.abs().total_cmp(&other.percent.abs()));
+    let most = largest.map_or_else(String::new, |(row, change)| {
+        let share = percent(change.percent);
+        let share = if share.is_empty() { share } else { format!(" instructions ({share})") };
+        format!(": {} most, {} {}{share}", row.setting, change.path, by_how_much(change))
+    });
+    format!("{of} change what {name} executes{most}.")
+}
+
+/// The section's body. `number` is its place on the page, for the names of its elements.
+pub(super) fn section(result: &SettingsResult, number: usize) -> Html {
+    let mut html = Html::default();
+    html.raw(
+        "<p class=\"note\">Each setting is measured alone, against the default, on CPU <code>",
+    );
+    let cpu = result.configuration.cpu.as_str();
+    html.text(cpu.split_once(": ").map_or(cpu, |(profile, _)| profile)).raw("</code>.</p>");
+    let mut headings = HEADINGS.to_vec();
+    headings.extend(result.program.as_ref().map(|_| PROGRAM_HEADING));
+    html.raw("<div class=\"tablebox\">").add(&filter());
+    html.raw(
+        "<table class=\"paths sortable\"><caption class=\"sr\">Settings that change something",
+    );
+    html.raw("</caption>").add(&sortable(&headings));
+    let rows =
+        result.sets.iter().flat_map(|set| set.rows.iter().map(|row| (set.name.as_str(), row)));
+    let changed = rows.filter(|(_, row)| row.outcome == SettingOutcome::Changed);
+    for (place, (set, row)) in changed.enumerate() {
+        html.add(&rows_of(set, row, headings.len(), (number, place)));
+    }
+    html.raw("</table></div>");
+    for set in &result.sets {
+        html.add(&without_numbers(&set.rows)).add(&sums(&set.sums));
+    }
+    html
+}
+
+/// A setting's row, and below it what opens.
+fn rows_of(set: &str, row: &SettingRow, columns: usize, place: (usize, usize)) -> Html {
+    let largest = row.changed.first();
+    let difference = largest.map_or(0, |change| change.difference);
+    let mut html = Html::default();
+    html.raw("<tbody><tr>").add(&opener(&row.setting, true, place));
+    html.raw("<td class=\"n\" data-label=\"paths\" data-value=\"").number(row.changed.len() as u64);
+    html.raw("\">").number(row.changed.len() as u64).raw(" of ").number(row.compared as u64);
+    html.raw("</td><td data-label=\"in\">").text(largest.map_or("", |change| &change.path));
+    html.raw("</td><td class=\"n ").raw(direction(difference));
+    html.raw("\" data-label=\"difference\" data-value=\"").number(difference).raw("\">");
+    html.text(&largest.map(by_how_much).unwrap_or_default()).raw("</td>");
+    html.add(&share(largest.map(|change| (shaded(change), change.percent)), "percent"));
+    html.raw("<td class=\"where\" data-label=\"function\">").text(&function(row));
+    html.raw("</td><td class=\"events\" data-label=\"slow\">").text(&events(row));
+    html.raw("</td><td data-label=\"set\">").text(set).raw("</td>");
+    if columns > HEADINGS.len() {
+        let cost = row.program.as_ref();
+        html.add(&share(
+            cost.map(|cost| (shade(cost.verdict, Some(cost.percent)), cost.percent)),
+            "program",
+        ));
+    }
+    html.raw("</tr><tr class=\"detail\" id=\"").add(&id(place)).raw("\"><td colspan=\"");
+    html.number(columns as u64).raw("\">").add(&details(row)).raw("</td></tr></tbody>");
+    html
+}
+
+/// A cell with a share in percent and the colour of it.
+fn share(shaded: Option<(&'static str, f64)>, label: &'static str) -> Html {
+    let (colour, part) = shaded.unwrap_or_default();
+    let mut html = Html::default();
+    html.raw("<td class=\"n shade ").raw(colour).raw("\" data-label=\"").raw(label);
+    html.raw("\" data-value=\"").text(&part.to_string()).raw("\">");
+    html.text(&percent(part)).raw("</td>");
+    html
+}
+
+fn shaded(change: &SettingChange) -> &'static str {
+    shade(change.verdict, Some(change.percent))
+}
+
+/// What opens: every path that the setting changes, what it does to the program, its source.
+fn details(row: &SettingRow) -> Html {
+    let mut html = Html::default();
+    html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Paths that change</caption>");
+    let headings = ["path", "#difference", "#percent", "#default", "#with it", "other events"];
+    html.headings(&headings).raw("<tbody>");
+    for change in &row.changed {
+        let new = change.base.map(|base| base.saturating_add_signed(change.difference));
+        let value = |value: Option<u64>| value.map_or_else(String::new, grouped);
+        let others: Vec<String> = change
+            .events
+            .iter()
+            .map(|event| format!("{} {}", event.event, signed(event.difference)))
+            .collect();
+        html.raw("<tr><th scope=\"row\">").text(&change.path).raw("</th>");
+        html.figure(&signed(change.difference)).figure(&percent(change.percent));
+        html.figure(&value(change.base)).figure(&value(new));
+        html.cell(&others.join(", ")).raw("</tr>");
+    }
+    html.raw("</tbody></table></div>");
+    if let Some(cost) = &row.program {
+        html.raw("<p><b>Program:</b> ").text(&signed(cost.difference)).raw(" instructions of ");
+        html.text(&grouped(cost.base)).raw(", most in ");
+        html.text(&cost.row.as_ref().map_or_else(|| "no single row".to_owned(), share_of_row));
+        html.raw("</p>");
+    }
+    html.raw("<p class=\"note\">Source: ").text(&row.source).raw("</p>");
+    html
+}
+
+/// The settings without numbers, by what became of them.
+fn without_numbers(rows: &[SettingRow]) -> Html {
+    let mut html = Html::default();
+    html.raw("<ul class=\"subjects folded\">");
+    for (outcome, heading) in FOLDED {
+        let of = rows.iter().filter(|row| row.outcome == outcome);
+        let names: Vec<String> = of.map(|row| named(row, outcome)).collect();
+        if !names.is_empty() {
+            html.raw("<li><b>").raw(heading).raw(":</b> ").text(&names.join(", ")).raw("</li>");
+        }
+    }
+    html.raw("</ul>");
+    html
+}
+
+/// The parts of a set against the setting that stands for all.
+fn sums(sums: &[PathSum]) -> Html {
+    let mut html = Html::default();
+    if sums.is_empty() {
+        return html;
+    }
+    html.raw("<details><summary>The parts of the set, added up, against all at once</summary>");
+    html.raw("<div class=\"scroll\"><table class=\"small\">");
+    html.headings(&["path", "#parts", "#all at once", "#left over"]).raw("<tbody>");
+    for sum in sums {
+        html.raw("<tr><th scope=\"row\">").text(&sum.path).raw("</th>");
+        html.figure(&signed(sum.parts)).figure(&signed(sum.all)).figure(&signed(sum.left_over));
+        html.raw("</tr>");
+    }
+    html.raw("</tbody></table></div></details>");
+    html
+}
