@@ -69,5 +69,6 @@ pub use schema::{
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
-    SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSchema, SettingsSet,
+    SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
+    SettingsSet,
 };

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Comparison, Configuration, EventComparison, Measurement, PathComparison, ProgramComparison,
-    RowComparison, RowKind, SideInfo, Threshold, Verdict, compare,
+    BudgetRow, Comparison, Configuration, EventComparison, Measurement, PathComparison,
+    ProgramComparison, RowComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
 /// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
@@ -125,6 +125,18 @@ pub struct SettingRow {
     /// What the setting costs the program, if one was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<SettingCost>,
+    /// What a gate makes of it, with `--check`; null where there are no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<SettingGate>,
+}
+
+/// What a gate makes of the paths that a setting changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct SettingGate {
+    /// Those that fail it.
+    pub worse: Vec<String>,
+    /// What the budget's rules make of them; empty without a budget.
+    pub rules: Vec<BudgetRow>,
 }
 
 /// What a setting costs a program: the rows of its own work together, in its later runs.
@@ -366,6 +378,7 @@ impl SettingRow {
             events: Vec::new(),
             function: None,
             program: None,
+            gate: None,
         }
     }
 

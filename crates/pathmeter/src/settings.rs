@@ -1,5 +1,6 @@
 //! `pathmeter settings`: what each setting of a set costs one kernel, against the default.
 
+mod gate;
 mod program;
 mod set;
 
@@ -14,6 +15,7 @@ use pathmeter_model::{
 use pathmeter_report::settings_table;
 use pathmeter_vm::{Condition, Unmet, UnmetCause, VmError};
 
+use self::gate::SettingGates;
 use self::program::SettingProgram;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     args.guest.refuse_pairs()?;
     subject::refuse_results([&args.kernel])?;
     let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
+    let gates = SettingGates::of(args, screen)?;
     let [file] = args.document.named(&[&args.kernel]).open(screen)?;
     let packed = packed(args, screen)?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.kernel])?;
@@ -56,12 +59,17 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         board: &board,
     });
     let image = &images[0].clone().unpacked_once();
-    let under = Under { session: &session, image, common, program, explain: args.explain };
+    let under = Under { session: &session, image, common, program, explain: args.explain, gates };
     let result = under.all(sets, &board)?;
     screen.deliver(&args.document, file.as_ref(), &result, settings_table)?;
-    let mut rows = result.sets.iter().flat_map(|set| &set.rows);
-    let failed = rows.any(|row| row.outcome == SettingOutcome::Failed);
-    Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+    let rows = || result.sets.iter().flat_map(|set| &set.rows);
+    let worse = rows().any(|row| row.gate.as_ref().is_some_and(|gate| !gate.worse.is_empty()));
+    let failed = rows().any(|row| row.outcome == SettingOutcome::Failed);
+    Ok(match (worse, failed) {
+        (true, _) => Exit::Worse,
+        (false, true) => Exit::Unmeasured,
+        (false, false) => Exit::Done,
+    })
 }
 
 /// The user's program, if there is one.
@@ -83,6 +91,8 @@ struct Under<'a> {
     program: Option<SettingProgram<'a>>,
     /// Whether the function is found that a largest change is in.
     explain: bool,
+    /// What settings may cost, with `--check`.
+    gates: Option<SettingGates>,
 }
 
 /// What the rows are made against.
@@ -122,6 +132,9 @@ impl Under<'_> {
         let (base, again) =
             at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
         let paths = Baseline::new(base?, vec![again?]);
+        if let Some(gates) = &self.gates {
+            gates.check(paths.base())?;
+        }
         let program = self.program.as_ref().map(|program| program.run(self.image));
         Ok(Against { paths, program: program.transpose()? })
     }
@@ -143,6 +156,8 @@ impl Under<'_> {
         };
         let row = against.paths.row(about(), &new);
         let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
+        let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
+        let row = SettingRow { gate, ..row };
         let function = if self.explain { self.function(&image, &row, board)? } else { None };
         let row = SettingRow { function, ..row };
         match (&self.program, &against.program) {

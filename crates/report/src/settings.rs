@@ -6,6 +6,7 @@ use pathmeter_model::{
     SettingsResult, SettingsSet, Subject, Verdict, command_line,
 };
 
+use crate::budget::sentence;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
 use crate::program::label;
@@ -59,11 +60,12 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String
     }
     let table = if changed.clone().next().is_none() { String::new() } else { table.render(style) };
     format!(
-        "{}: {}\n\n{table}{}{}{}",
+        "{}: {}\n\n{table}{}{}{}{}",
         clean(&set.name),
         clean(&set.title),
         program.map_or_else(String::new, |command| of_program(set, command, style)),
         folded(set, style),
+        gated(set, style),
         sums(set, style)
     )
 }
@@ -162,6 +164,23 @@ pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
         (Some(reason), true) => format!("{} ({reason})", row.setting),
         _ => row.setting.clone(),
     }
+}
+
+/// The settings that fail `--check`, and in which paths.
+fn gated(set: &SettingsSet, style: Style) -> String {
+    let line = |row: &SettingRow| {
+        let gate = row.gate.as_ref().filter(|gate| !gate.worse.is_empty())?;
+        let path = |name: &String| {
+            let rules = gate.rules.iter().filter(|rule| rule.path == *name);
+            let why: Vec<String> = rules.filter_map(sentence).collect();
+            if why.is_empty() { name.clone() } else { format!("{name} ({})", why.join("; ")) }
+        };
+        let paths: Vec<String> = gate.worse.iter().map(path).collect();
+        let text = format!("--check fails: {} in {}", row.setting, paths.join(", "));
+        Some(style.fill(&clean(&text), 2) + "\n")
+    };
+    let lines: String = set.rows.iter().filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// What the parts come to, against the setting that stands for all.

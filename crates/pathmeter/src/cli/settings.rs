@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
 use super::{DocumentArgs, GuestArgs, PackingArgs};
+use crate::gated::{GatedEvents, USUAL};
 
 const SETTINGS_EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what differs, by how much, \
@@ -17,7 +18,8 @@ Examples:
   pathmeter settings linux-image.deb --set hardening --set debug
   pathmeter settings bzImage --set mine.toml --json
   pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in
-  pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too";
+  pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too
+  pathmeter settings bzImage --set hardening --check --budget budget.toml";
 
 /// Arguments of `settings`.
 #[derive(Debug, Args)]
@@ -39,6 +41,18 @@ pub(crate) struct SettingsArgs {
     /// What is executed under each setting as well.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
+    /// Exit with 1 if a setting makes a path worse than the default
+    ///
+    /// EVENTS are what makes it worse, as for `compare --check`. Only the paths that a setting
+    /// changes are looked at; settings that this kernel does not know pass.
+    #[arg(
+        long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
+        default_missing_value = USUAL
+    )]
+    pub(crate) check: Option<GatedEvents>,
+    /// Hold these paths to the limits of a TOML file, in place of --check's own (docs/gates.md)
+    #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
+    pub(crate) budget: Option<PathBuf>,
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
