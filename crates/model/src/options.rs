@@ -1,10 +1,10 @@
 //! Options in which the build configurations of two kernels differ.
 //!
 //! Two builds often differ in hundreds of options, few of which touch a hot path. So those come
-//! first on which code of every path depends, such as `PREEMPT_RT`; then those whose names share a
-//! word with a function that changed: `AUDIT` with `audit_log_exit`. That is a hint where to look,
-//! not a proof. What one kernel has as a module and
-//! the other not at all comes last: no module is loaded in a guest unless the user asks for it.
+//! first on which code of every path depends, such as `PREEMPT_RT`; then those whose names fit a
+//! function that changed: `AUDIT` fits `audit_log_exit`. That is a hint where to look, not a proof.
+//! What one kernel has as a module and the other not at all comes last: no module is loaded in a
+//! guest unless the user asks for it.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +81,7 @@ pub struct OptionDifference {
     /// Whether code of every path depends on it, as on how the kernel preempts.
     #[serde(default)]
     pub everywhere: bool,
-    /// Functions that changed and share a word with its name.
+    /// Functions that changed and fit its name: by a word of both, or by one that is known to go with it.
     pub likely: Vec<String>,
 }
 

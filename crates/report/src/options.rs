@@ -8,7 +8,7 @@ use crate::table::{Align, Table};
 
 /// Options that are shown, unless all are wanted.
 const FEW: usize = 5;
-/// Functions shown that an option shares a word with.
+/// Functions shown that fit the name of an option.
 const LIKELY: usize = 3;
 /// Characters shown of a value.
 const LONGEST_VALUE: usize = 40;
@@ -67,8 +67,8 @@ fn has_hint(option: &OptionDifference) -> bool {
     option.everywhere || !option.likely.is_empty()
 }
 
-/// `the kernels' configurations differ in 3,694 options: 3,021 are modules of one kernel only; 8
-/// change code of every path; 12 share a word with a function that changed`.
+/// `the kernels' configurations differ in 3,694 options: 3,021 of modules of one kernel only; 8 of
+/// code of every path; 12 with a name that fits a function that changed`.
 fn heading(options: &[OptionDifference]) -> String {
     let number = |wanted: fn(&OptionDifference) -> bool| {
         options.iter().filter(|option| wanted(option)).count() as u64
@@ -77,9 +77,9 @@ fn heading(options: &[OptionDifference]) -> String {
     let likely = number(|option| !option.likely.is_empty());
     let modules = number(OptionDifference::is_of_modules);
     let parts = [
-        (modules, "are modules of one kernel only"),
-        (everywhere, "change code of every path"),
-        (likely, "share a word with a function that changed"),
+        (modules, "of modules of one kernel only"),
+        (everywhere, "of code of every path"),
+        (likely, "with a name that fits a function that changed"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> =
@@ -105,8 +105,8 @@ fn why(option: &OptionDifference) -> String {
     let shown = likely[..likely.len().min(LIKELY)].join(", ");
     match likely.len().saturating_sub(LIKELY) {
         0 if shown.is_empty() => shown,
-        0 => format!("shares a word with {shown}"),
-        more => format!("shares a word with {shown} and {more} more"),
+        0 => format!("its name fits {shown}"),
+        more => format!("its name fits {shown} and {more} more"),
     }
 }
 
@@ -129,7 +129,7 @@ mod tests {
         let mut options = vec![option("PREEMPT_RT", &["a", "b", "c", "d"])];
         options.extend((0..9).map(|number| option(&format!("X{number}"), &[])));
         let few = options_table(&options, ShownOptions::Few, Style::default());
-        assert!(few.contains("differ in 10 options: 1 share"), "{few}");
+        assert!(few.contains("differ in 10 options: 1 with a name that fits"), "{few}");
         assert!(few.contains("a, b, c and 1 more") && few.contains("not set"), "{few}");
         assert!(few.contains("9 more: --options") && !few.contains("X0"), "{few}");
         let all = options_table(&options, ShownOptions::All, Style::default());
