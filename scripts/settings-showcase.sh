@@ -1,12 +1,13 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # Measures what settings cost on several CPUs and kernels, and writes the tables of
 # docs/what-settings-cost.md anew; its sentences are left alone.
 #
-#   settings-showcase.sh PATHMETER FOLDER KERNEL...
+#   settings-showcase.sh PATHMETER FOLDER KERNEL... [-- ARGUMENT...]
 #
 # PATHMETER is the built command, FOLDER keeps the documents: what is there is not measured again.
-# CPUS are the profiles; QEMU names one that has them all. It takes jq.
-set -eu
+# ARGUMENTs are handed to `settings`: a program that is run under each setting as well, and what it
+# needs. CPUS are the profiles; QEMU names one that has them all. It takes jq and bash.
+set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 page=$here/../docs/what-settings-cost.md
 cpus=${CPUS:-skylake icelake zen3}
@@ -24,6 +25,12 @@ die() {
 command -v jq >/dev/null || die 'jq is missing: install the package jq'
 pathmeter=$1 folder=$2
 shift 2
+kernels=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+	kernels+=("$1")
+	shift
+done
+[ $# -eq 0 ] || shift
 mkdir -p "$folder"
 
 # document CPU KERNEL: where its result is.
@@ -32,21 +39,20 @@ document() {
 }
 
 for cpu in $cpus; do
-	for kernel in "$@"; do
+	for kernel in "${kernels[@]}"; do
 		document=$(document "$cpu" "$kernel")
 		[ -s "$document" ] || "$pathmeter" settings "$kernel" --qemu "$qemu" --cpu "$cpu" \
-			--set mitigations --set hardening --json -o "$document" >/dev/null
+			--perturb 5 --set mitigations --set hardening --json -o "$document" "$@" \
+			>/dev/null
 	done
 done
 
-# table CPU KERNEL...: a row for each setting that changes one of the paths or executes other slow
-# instructions, with the differences on each kernel, in their order.
+# table CPU: a row for each setting that changes one of the paths or the program, or executes other
+# slow instructions, with the differences on each kernel, in their order.
 table() {
-	cpu=$1
-	shift
-	printf '**%s**\n\n' "$cpu"
-	for kernel in "$@"; do
-		cat "$(document "$cpu" "$kernel")"
+	printf '**%s**\n\n' "$1"
+	for kernel in "${kernels[@]}"; do
+		cat "$(document "$1" "$kernel")"
 	done | jq -rs --argjson paths "$paths" '
 		def signed: if . > 0 then "+\(.)" else tostring | sub("-"; "−") end;
 		def differences($setting; $path):
@@ -54,26 +60,34 @@ table() {
 				| select(.path == $path and .difference != 0)
 				| .difference | signed][0] // "0")
 			| if unique == ["0"] then "" else join(" / ") end;
+		def program($setting):
+			map([.sets[].rows[] | select(.setting == $setting) | .program
+				| select(. != null and .verdict != "same")
+				| (.percent * 100 | round / 100 | signed) + " %"][0] // "0")
+			| if unique == ["0"] then "" else join(" / ") end;
 		def slow($setting):
 			[.[0].sets[].rows[] | select(.setting == $setting) | .events
 				| sort_by(-.paths) | .[:3][] | select(.paths >= 6)
 				| "`\(.event)` \(.difference | signed)"] | join(", ");
 		. as $documents
-		| ["| setting | " + ($paths | map("`\(.)`") | join(" | "))
-				+ " | slow instructions |",
-			"|---|" + ($paths | map("---|") | join("")) + "---|"]
+		| [.[0].program[-1]? // empty | split("/")[-1] | split(".")[0]] as $programs
+		| ["| setting | " + ($paths | map("`\(.)` | ") | join(""))
+				+ ($programs | map("\(.) | ") | join("")) + "slow instructions |",
+			"|---|" + ($paths + $programs | map("---|") | join("")) + "---|"]
 		+ [.[0].sets[].rows[].setting as $setting
 			| [$paths[] as $path | $documents | differences($setting; $path)] as $cells
+			| [$programs[] as $program | $documents | program($setting)] as $costs
 			| ($documents | slow($setting)) as $slow
-			| select(($cells | any(. != "")) or $slow != "")
-			| "| `\($setting)` | " + ($cells | join(" | ")) + " | \($slow) |"]
+			| select(($cells + $costs | any(. != "")) or $slow != "")
+			| "| `\($setting)` | " + ($cells + $costs | map(. + " | ") | join(""))
+				+ "\($slow) |"]
 		| .[]'
 	echo
 }
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for cpu in $cpus; do table "$cpu" "$@"; done >"$work/tables"
+for cpu in $cpus; do table "$cpu"; done >"$work/tables"
 awk -v part="$work/tables" '
 	/^<!-- end of the tables -->/ { inside = 0 }
 	!inside { print }
