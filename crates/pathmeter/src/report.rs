@@ -195,7 +195,8 @@ impl<'a> Report<'a> {
                 Input::Explanation(explain) => sections.push(PageSection::Explanation(explain)),
                 Input::Experiments(reports) => sections
                     .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
-                Input::Settings(settings) => sections.push(PageSection::Settings(settings)),
+                Input::Settings(results) => sections
+                    .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
                 // They were measured.
                 Input::Kernel(_) | Input::Result(_) => {}
             }

@@ -2,6 +2,7 @@
 
 mod gate;
 mod program;
+mod results;
 mod set;
 
 use std::collections::BTreeMap;
@@ -12,11 +13,11 @@ use pathmeter_model::{
     Baseline, FunctionShare, Measurement, ProgramResult, SettingOutcome, SettingRow,
     SettingsResult, SettingsSchema, SettingsSet, SideInfo,
 };
-use pathmeter_report::settings_table;
-use pathmeter_vm::{Condition, Unmet, UnmetCause, VmError};
+use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
 
 use self::gate::SettingGates;
 use self::program::SettingProgram;
+use self::results::Results;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
 use crate::explain;
@@ -43,7 +44,7 @@ const ANOTHER_LAYOUT: &str =
 
 /// Measures the kernel under each setting, and puts out what they cost.
 pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.guest.refuse_pairs()?;
+    args.guest.refuse_two_conditions()?;
     subject::refuse_results([&args.kernel])?;
     let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
     let gates = SettingGates::of(args, screen)?;
@@ -58,18 +59,27 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         guests: session.with_memory(*memory),
         board: &board,
     });
-    let image = &images[0].clone().unpacked_once();
-    let under = Under { session: &session, image, common, program, explain: args.explain, gates };
-    let result = under.all(sets, &board)?;
-    screen.deliver(&args.document, file.as_ref(), &result, settings_table)?;
-    let rows = || result.sets.iter().flat_map(|set| &set.rows);
-    let worse = rows().any(|row| row.gate.as_ref().is_some_and(|gate| !gate.worse.is_empty()));
-    let failed = rows().any(|row| row.outcome == SettingOutcome::Failed);
-    Ok(match (worse, failed) {
-        (true, _) => Exit::Worse,
-        (false, true) => Exit::Unmeasured,
-        (false, false) => Exit::Done,
-    })
+    let under = |image| Under {
+        session: &session,
+        image,
+        common: &common,
+        program: program.as_ref(),
+        explain: args.explain,
+        gates: gates.as_ref(),
+    };
+    let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
+    let results = images.iter().map(|image| under(image).all(sets.clone(), &board));
+    let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
+    screen.deliver(&args.document, file.as_ref(), &results, Results::tables)?;
+    Ok(results.exit())
+}
+
+/// The kernel on each CPU, if there are several; else on the session's.
+fn on_each(image: &Image, cpus: &[Cpu]) -> Vec<Image> {
+    match cpus {
+        [] | [_] => vec![image.clone()],
+        several => several.iter().map(|cpu| image.clone().on(cpu)).collect(),
+    }
 }
 
 /// The user's program, if there is one.
@@ -86,13 +96,13 @@ struct Under<'a> {
     session: &'a Session,
     image: &'a Image,
     /// What it is always under.
-    common: Condition,
+    common: &'a Condition,
     /// What is executed beside the paths.
-    program: Option<SettingProgram<'a>>,
+    program: Option<&'a SettingProgram<'a>>,
     /// Whether the function is found that a largest change is in.
     explain: bool,
     /// What settings may cost, with `--check`.
-    gates: Option<SettingGates>,
+    gates: Option<&'a SettingGates>,
 }
 
 /// What the rows are made against.

@@ -38,7 +38,7 @@ pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use program::{OWN_WORK, Rows, SUM, program_comparison_table, program_table, row_name};
-pub use settings::settings_table;
+pub use settings::settings_tables;
 pub use style::Style;
 pub use witness::{
     WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,

@@ -24,8 +24,21 @@ pub(crate) const FOLDED: [(SettingOutcome, &str); 5] = [
     (SettingOutcome::Failed, "not measured"),
 ];
 
+/// The tables of each result, below its kernel and CPU if there are several.
+pub fn settings_tables(results: &[SettingsResult], style: Style) -> String {
+    match results {
+        [one] => settings_table(one, style),
+        several => {
+            let table = |result: &SettingsResult| {
+                format!("{}\n\n{}", clean(&result.base.name), settings_table(result, style))
+            };
+            several.iter().map(table).collect::<Vec<_>>().join("\n")
+        }
+    }
+}
+
 /// The tables of all sets, and what was measured on which machine.
-pub fn settings_table(result: &SettingsResult, style: Style) -> String {
+fn settings_table(result: &SettingsResult, style: Style) -> String {
     let program = result.program.as_deref();
     let sets: String = result.sets.iter().map(|set| of_set(set, program, style) + "\n").collect();
     sets + &legend(result, style) + &machine(result, style)
@@ -58,9 +71,12 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String
             events(row).into(),
         ]);
     }
-    let table = if changed.clone().next().is_none() { String::new() } else { table.render(style) };
+    let table = match changed.clone().next() {
+        Some(_) => format!("\n{}", table.render(style)),
+        None => String::new(),
+    };
     format!(
-        "{}: {}\n\n{table}{}{}{}{}",
+        "{}: {}\n{table}{}{}{}{}",
         clean(&set.name),
         clean(&set.title),
         program.map_or_else(String::new, |command| of_program(set, command, style)),

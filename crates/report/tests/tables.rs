@@ -11,7 +11,7 @@ use pathmeter_model::{
 };
 use pathmeter_report::{
     PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
-    measurement_table, paths_table, settings_table, witness_table,
+    measurement_table, paths_table, settings_tables, witness_table,
 };
 
 use Placement::{Hidden, Shown};
@@ -316,5 +316,5 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         layout: baseline.layout().clone(),
         program: Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]),
     };
-    insta::assert_snapshot!(settings_table(&result, PLAIN));
+    insta::assert_snapshot!(settings_tables(std::slice::from_ref(&result), PLAIN));
 }

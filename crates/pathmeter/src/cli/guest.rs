@@ -33,7 +33,7 @@ pub(crate) struct GuestArgs {
     /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
     /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
     /// another version: then only results of one version are compared. `compare` and `explain` take
-    /// two, for one kernel: the first is BASE's.
+    /// two, for one kernel: the first is BASE's. `settings` takes several, and has a table of each.
     #[arg(
         long, value_name = "CPU",
         value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
@@ -170,6 +170,11 @@ impl GuestArgs {
                    conditions"
                 .to_owned(),
         })
+    }
+
+    /// Refuses two conditions; there may be several CPUs.
+    pub(crate) fn refuse_two_conditions(&self) -> Result<(), Failure> {
+        Self { cpu: self.cpu.first().cloned().into_iter().collect(), ..self.clone() }.refuse_pairs()
     }
 
     /// Refuses a CPU of a condition beside another one.

@@ -17,6 +17,7 @@ Examples:
   pathmeter settings bzImage --cpu skylake            each mitigation off alone, and all
   pathmeter settings linux-image.deb --set hardening --set debug
   pathmeter settings bzImage --set mine.toml --json
+  pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
   pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in
   pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too
   pathmeter settings bzImage --set hardening --check --budget budget.toml";

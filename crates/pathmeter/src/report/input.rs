@@ -45,7 +45,7 @@ pub(super) enum Input {
     /// Experiments, judged.
     Experiments(Vec<ExperimentReport>),
     /// What the settings of one kernel cost.
-    Settings(Box<SettingsResult>),
+    Settings(Vec<SettingsResult>),
 }
 
 /// What every document begins with.
@@ -94,7 +94,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
         return Ok(Input::Result(Box::new(parse_measurement(bytes)?)));
     }
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Ok(Input::Experiments(read(bytes, EXPERIMENT)?));
+        return list(bytes);
     }
     let header = serde_json::from_slice::<Header>(bytes).ok();
     match header.and_then(|header| header.schema).as_deref() {
@@ -114,11 +114,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             checked(&explain)?;
             Ok(Input::Explanation(Box::new(explain)))
         }
-        Some(SETTINGS) => {
-            let settings: Box<SettingsResult> = read(bytes, SETTINGS)?;
-            settings.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
-            Ok(Input::Settings(settings))
-        }
+        Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
@@ -126,6 +122,22 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }
+}
+
+/// Several documents of one kind.
+fn list(bytes: &[u8]) -> Result<Input, Fault> {
+    let headers = serde_json::from_slice::<Vec<Header>>(bytes).unwrap_or_default();
+    match headers.first().and_then(|header| header.schema.as_deref()) {
+        Some(SETTINGS) => of_settings(read(bytes, SETTINGS)?),
+        _ => Ok(Input::Experiments(read(bytes, EXPERIMENT)?)),
+    }
+}
+
+fn of_settings(results: Vec<SettingsResult>) -> Result<Input, Fault> {
+    for result in &results {
+        result.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
+    }
+    Ok(Input::Settings(results))
 }
 
 fn read<D: DeserializeOwned>(bytes: &[u8], schema: &str) -> Result<D, Fault> {
@@ -183,7 +195,12 @@ mod tests {
             });
             document.to_string()
         };
-        assert!(matches!(parse(document(-2).as_bytes()), Ok(Input::Settings(_))));
+        let count = |text: &str| match parse(text.as_bytes()) {
+            Ok(Input::Settings(results)) => results.len(),
+            _ => 0,
+        };
+        assert_eq!(count(&document(-2)), 1);
+        assert_eq!(count(&format!("[{},{}]", document(-2), document(-2))), 2);
         assert!(refused(&document(2)).starts_with("a.b: the sum of the parts"));
     }
 

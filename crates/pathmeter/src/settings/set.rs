@@ -28,7 +28,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_SETTINGS: usize = 256;
 
 /// A set, read and checked.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Set {
     /// Its name, or its file.
     pub(crate) name: String,

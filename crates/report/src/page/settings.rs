@@ -22,7 +22,8 @@ const HEADINGS: [(&str, &str); 8] = [
 ];
 const PROGRAM_HEADING: (&str, &str) = ("program", "number");
 
-/// `9 of 15 settings change what 6.1.0 executes: boot:nopti most, getcpu.syscall -8 (-2.80 %)`.
+/// `9 of 15 settings change what 6.1.0 executes on skylake: boot:nopti most, getcpu.syscall -8
+/// instructions (-2.80 %)`.
 pub(super) fn headline(result: &SettingsResult) -> String {
     let rows = || result.sets.iter().flat_map(|set| &set.rows);
     let name = result.base.release.as_ref().unwrap_or(&result.base.name);
@@ -36,17 +37,19 @@ pub(super) fn headline(result: &SettingsResult) -> String {
         let share = if share.is_empty() { share } else { format!(" instructions ({share})") };
         format!(": {} most, {} {}{share}", row.setting, change.path, by_how_much(change))
     });
-    format!("{of} change what {name} executes{most}.")
+    format!("{of} change what {name} executes on {}{most}.", cpu(result))
+}
+
+/// The profile's name, or QEMU's text.
+fn cpu(result: &SettingsResult) -> &str {
+    let cpu = result.configuration.cpu.as_str();
+    cpu.split_once(": ").map_or(cpu, |(profile, _)| profile)
 }
 
 /// The section's body. `number` is its place on the page, for the names of its elements.
 pub(super) fn section(result: &SettingsResult, number: usize) -> Html {
     let mut html = Html::default();
-    html.raw(
-        "<p class=\"note\">Each setting is measured alone, against the default, on CPU <code>",
-    );
-    let cpu = result.configuration.cpu.as_str();
-    html.text(cpu.split_once(": ").map_or(cpu, |(profile, _)| profile)).raw("</code>.</p>");
+    html.raw("<p class=\"note\">Each setting is measured alone, against the default.</p>");
     let mut headings = HEADINGS.to_vec();
     headings.extend(result.program.as_ref().map(|_| PROGRAM_HEADING));
     html.raw("<div class=\"tablebox\">").add(&filter());
