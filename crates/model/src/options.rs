@@ -81,7 +81,8 @@ pub struct OptionDifference {
     /// Whether code of every path depends on it, as on how the kernel preempts.
     #[serde(default)]
     pub everywhere: bool,
-    /// Functions that changed and fit its name: by a word of both, or by one that is known to go with it.
+    /// Functions that changed and fit its name: by a word of both, or by one that is known to go
+    /// with it.
     pub likely: Vec<String>,
 }
 

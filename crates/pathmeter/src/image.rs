@@ -90,8 +90,8 @@ impl Image {
         Self { condition: Some(condition.clone()), ..self }
     }
 
-    /// The same, kept in memory once it was unpacked, together with all that is made of it: for what
-    /// boots a kernel again and again.
+    /// The same, kept in memory once it was unpacked, with all that is made of it: for what boots a
+    /// kernel again and again.
     pub(crate) fn unpacked_once(self) -> Self {
         let unpacked = self.unpacked.unwrap_or_default();
         Self { unpacked: Some(unpacked), ..self }
