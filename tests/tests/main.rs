@@ -27,6 +27,7 @@ mod programs;
 mod qemu;
 mod results;
 mod rows;
+mod settings;
 mod softirq;
 mod unexplained;
 mod users;

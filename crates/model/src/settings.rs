@@ -290,14 +290,13 @@ impl Baseline {
         };
         let reason = broken
             .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
-        let events = spreads(&changed, &again);
         let change = |path| SettingChange::of(path, &again);
         let mut changed: Vec<SettingChange> = changed.into_iter().map(change).collect();
         changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
         SettingRow {
             compared: compared.len(),
             median_percent: median(compared),
-            events,
+            events: spreads(&changed),
             changed,
             ..SettingRow::without((setting, source), outcome, reason)
         }
@@ -308,11 +307,11 @@ impl Baseline {
     #[must_use]
     pub fn confirmed(&self, mut row: SettingRow, again: &Measurement) -> SettingRow {
         let changed = self.row((String::new(), String::new()), again).changed;
-        row.changed.retain(|change| {
-            changed.iter().any(|one| {
-                one.path == change.path && one.difference.signum() == change.difference.signum()
-            })
+        row.changed.retain_mut(|change| {
+            let same = changed.iter().find(|one| one.path == change.path);
+            same.is_some_and(|same| change.is_confirmed_by(same))
         });
+        row.events = spreads(&row.changed);
         if row.changed.is_empty() {
             row.outcome = SettingOutcome::NoEffect;
         }
@@ -325,7 +324,7 @@ impl Baseline {
         let own = self.layout.get(&path.path).copied().unwrap_or(0);
         let moved = path.is_many_valued()
             && path.percent.is_some_and(|percent| percent.abs() < MOVED_SET_PERCENT)
-            && !path.events.iter().any(is_slow);
+            && !path.events.iter().any(|event| is_slow(&event.event));
         path.difference.is_some_and(|difference| difference.unsigned_abs() > own) && !moved
             || path.verdict == Verdict::EventsDiffer
     }
@@ -383,11 +382,11 @@ impl SettingRow {
     }
 
     /// Whether all its changes are as small as those that another layout can make: less than one
-    /// percent of each path, and no slow instruction among them.
+    /// percent of each path, and slow instructions in no more than one.
     pub fn is_in_doubt(&self) -> bool {
         let is_small = |change: &SettingChange| change.percent.abs() < LAYOUT_PERCENT;
         self.outcome == SettingOutcome::Changed
-            && self.events.is_empty()
+            && self.events.iter().all(|event| event.paths <= 1)
             && self.changed.iter().all(is_small)
     }
 
@@ -442,6 +441,19 @@ impl SettingChange {
             percent: path.percent.unwrap_or(0.0),
         }
     }
+
+    /// Whether a second measurement shows the path's change in the same direction. Events that it
+    /// does not show so are taken out.
+    fn is_confirmed_by(&mut self, again: &Self) -> bool {
+        self.events.retain(|event| {
+            let mut others = again.events.iter();
+            others.any(|one| {
+                one.event == event.event && one.difference.signum() == event.difference.signum()
+            })
+        });
+        self.difference.signum() == again.difference.signum()
+            && (self.difference != 0 || !self.events.is_empty())
+    }
 }
 
 fn median(mut percents: Vec<f64>) -> Option<f64> {
@@ -449,13 +461,11 @@ fn median(mut percents: Vec<f64>) -> Option<f64> {
     percents.get(percents.len() / 2).copied()
 }
 
-/// The slow instructions that differ in the changed paths, those in most paths first; only those
-/// that differ in the same way in the comparisons `again`.
-fn spreads(changed: &[&PathComparison], again: &[Comparison]) -> Vec<EventSpread> {
+/// The slow instructions that differ in the changed paths, those in most paths first.
+fn spreads(changed: &[SettingChange]) -> Vec<EventSpread> {
     let mut by_event: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-    for path in changed {
-        let slow = path.events.iter().filter(|event| is_slow(event));
-        for event in slow.filter(|event| repeats(path, event, again)) {
+    for event in changed.iter().flat_map(|change| &change.events) {
+        if is_slow(&event.event) {
             by_event.entry(&event.event).or_default().push(event.difference);
         }
     }
@@ -480,8 +490,8 @@ fn repeats(path: &PathComparison, event: &EventComparison, again: &[Comparison])
     })
 }
 
-fn is_slow(event: &EventComparison) -> bool {
-    matches!(Event::named(&event.event), Some(Event::Slow(_)))
+fn is_slow(event: &str) -> bool {
+    matches!(Event::named(event), Some(Event::Slow(_)))
 }
 
 /// The number that is there most often; of several the smallest.

@@ -122,3 +122,21 @@ fn an_event_that_layout_alone_explains_is_no_effect() {
     let row = baseline.row((String::new(), String::new()), &moving(72, 2));
     assert_eq!(row.outcome, SettingOutcome::NoEffect, "{:?}", row.changed);
 }
+
+#[test]
+fn a_slow_instruction_in_one_path_is_in_doubt_until_it_differs_again() {
+    let baseline = Baseline::new(moving(96, 2), vec![moving(96, 2)]);
+    let about = || (String::new(), String::new());
+    let row = baseline.row(about(), &moving(72, 1));
+    assert!(row.is_in_doubt());
+    let events = |row: &SettingRow| -> Vec<(String, i64)> {
+        let events = row.changed.iter().flat_map(|change| &change.events);
+        events.map(|event| (event.event.clone(), event.difference)).collect()
+    };
+    assert_eq!(events(&row).len(), 2);
+    let confirmed = baseline.confirmed(row.clone(), &moving(96, 1));
+    assert_eq!(events(&confirmed), [("lfence".to_owned(), -1)]);
+    assert_eq!(confirmed.events.len(), 1);
+    let layout = baseline.confirmed(row, &moving(96, 2));
+    assert_eq!((layout.outcome, layout.events.len()), (SettingOutcome::NoEffect, 0));
+}
