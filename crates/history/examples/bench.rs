@@ -1,9 +1,10 @@
 //! Takes the measurements of `docs/history.md`: `bench RESULT FOLDER COUNT`.
 //!
 //! Makes a history of COUNT results in FOLDER, each of them RESULT with something changed, and
-//! prints how long adding takes, how long reading takes, and how large the file is. Twice: with
-//! changes as commits have them, where functions move in every path and one path in ten results
-//! gets another cost; and with another cost in every path of every result.
+//! prints how long adding takes, how long reading takes, and how large the file is. Of `blame` also
+//! the processor time, on all CPUs together, which other work on the machine changes less. Twice:
+//! with changes as commits have them, where functions move in every path and one path in ten
+//! results gets another cost; and with another cost in every path of every result.
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
 use std::error::Error;
@@ -12,6 +13,9 @@ use std::time::{Duration, Instant};
 
 use pathmeter_history::{Date, HistoryError, NewResult, Store, blame};
 use pathmeter_model::{Estimate, Measurement, PathResult, Status, parse_measurement};
+
+/// How often each reading is done.
+const REPEATS: u32 = 9;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -22,9 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let count: u64 = count.parse()?;
     println!(
         "| history | results | paths | add, median | add, slowest | file | show | blame \
-         | blame, most values |"
+         | most values | most combinations |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for (name, changed) in [("as commits", as_commits as fn(_, _) -> _), ("all differ", all_differ)]
     {
         measure(name, &Path::new(folder).join("bench.sqlite"), count, |at| changed(&base, at))?;
@@ -56,30 +60,50 @@ fn measure(
     let paths = result(0).paths;
     let usual = paths.iter().find(|it| costs(it)).ok_or("RESULT has no path with a cost")?;
     let values = |it: &&PathResult| it.histogram().iter().count();
-    let many = paths.iter().filter(|it| costs(it)).max_by_key(values).unwrap_or(usual);
+    let combinations = |it: &&PathResult| it.events.as_ref().map_or(0, |it| it.distinct.len());
+    let costly = || paths.iter().filter(|it| costs(it));
+    let spread = costly().max_by_key(values).unwrap_or(usual);
+    let various = costly().max_by_key(combinations).unwrap_or(usual);
     let show = median(|| Store::open(file)?.history(None, &[&usual.path]))?;
-    let blamed = median(|| blame(&Store::open(file)?, &usual.path, None, false))?;
-    let slowest = median(|| blame(&Store::open(file)?, &many.path, None, false))?;
     println!(
-        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {show:.1?} | {blamed:.1?} \
-         | {slowest:.1?} |",
+        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {:.0?} | {} | {} | {} |",
         paths.len(),
         adding[adding.len() / 2],
         adding[adding.len() - 1],
         f64::from(u32::try_from(std::fs::metadata(file)?.len() / 1000)?) / 1000.0,
+        show,
+        blamed(file, usual)?,
+        blamed(file, spread)?,
+        blamed(file, various)?,
     );
     Ok(())
 }
 
+/// How long `blame` of a path takes, and how much of all CPUs.
+fn blamed(file: &Path, path: &PathResult) -> Result<String, Box<dyn Error>> {
+    let before = processor_time()?;
+    let elapsed = median(|| blame(&Store::open(file)?, &path.path, None, false))?;
+    let used = processor_time()?.saturating_sub(before) / REPEATS;
+    Ok(format!("{} {elapsed:.0?}, CPU {used:.0?}", path.path))
+}
+
 fn median<T>(act: impl Fn() -> Result<T, HistoryError>) -> Result<Duration, HistoryError> {
     let mut times = Vec::new();
-    for _ in 0..9 {
+    for _ in 0..REPEATS {
         let begun = Instant::now();
         act()?;
         times.push(begun.elapsed());
     }
     times.sort_unstable();
     Ok(times[times.len() / 2])
+}
+
+/// What this process used of all CPUs: fields 14 and 15 of `/proc/self/stat`, 100ths of a second.
+fn processor_time() -> Result<Duration, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(") ").ok_or("no such field")?;
+    let ticks = fields.split(' ').skip(11).take(2).map(str::parse::<u64>);
+    Ok(Duration::from_millis(10 * ticks.sum::<Result<u64, _>>()?))
 }
 
 fn costs(path: &PathResult) -> bool {

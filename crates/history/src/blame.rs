@@ -11,12 +11,12 @@ use std::thread;
 use pathmeter_model::{
     Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptResult,
     PathComparison, PathResult, Point, Status, Step, Subject, Verdict, compare_path,
-    configuration_differences, parse_path,
+    configuration_differences,
 };
 use rusqlite::params;
 
 use crate::store::{RawPart, kept, kept_columns, point};
-use crate::{HistoryError, Store};
+use crate::{HistoryError, Store, entry};
 
 /// Comparisons that are worth a thread.
 const WORTH_A_THREAD: usize = 64;
@@ -191,7 +191,7 @@ fn compared(
         let parse = |row: &PathRow, clock| {
             let damaged = || format!("part {} is not whole", row.part);
             let bytes = parts.unpacked(row.part).ok_or_else(damaged)?;
-            parse_path(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
+            entry::read(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
         };
         let base = match last.take() {
             Some((row, parsed)) if row == candidate.base => parsed,

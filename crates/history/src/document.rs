@@ -45,20 +45,12 @@ pub(crate) struct Layout(Vec<u8>);
 
 impl Layout {
     pub(crate) fn push(&mut self, gap: usize, part: i64) {
-        self.varint(gap as u64);
-        self.varint(part.unsigned_abs());
+        push_varint(&mut self.0, gap as u64);
+        push_varint(&mut self.0, part.unsigned_abs());
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
-    }
-
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value.to_le_bytes()[0] | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value.to_le_bytes()[0]);
     }
 }
 
@@ -73,7 +65,22 @@ pub(crate) fn read_layout(bytes: &[u8]) -> Option<Vec<(usize, i64)>> {
     Some(entries)
 }
 
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
+/// Puts a number after `bytes`, as LEB128.
+pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        bytes.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value.to_le_bytes()[0]);
+}
+
+/// Takes the number that `bytes` begin with. None if they begin with none.
+pub(crate) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    // Nearly all are small.
+    if let [small @ ..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return Some(u64::from(*small));
+    }
     let mut value = 0_u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first()?;

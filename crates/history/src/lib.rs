@@ -1,8 +1,8 @@
 //! Results kept over time in one SQLite database.
 //!
-//! Every document is kept whole: what comes out is byte by byte what went in. Beside it there is a
-//! row for each path, by which a path is followed over thousands of results without reading the
-//! documents. `docs/history.md` describes the tables.
+//! What comes out is byte by byte what went in. Beside each document there is a row for each path,
+//! by which a path is followed over thousands of results without reading the documents.
+//! `docs/history.md` describes the tables.
 //!
 //! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
 //! a database with or without its last change. The file is untrusted: its tables must be the known
@@ -17,6 +17,7 @@ mod blame;
 mod database;
 mod date;
 mod document;
+mod entry;
 mod error;
 mod pack;
 mod store;

@@ -9,6 +9,9 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 /// How far back a match of deflate reaches, in bytes: no more of a dictionary can be of use.
 const WINDOW: usize = 1 << 15;
 
+/// What is made room for at once, in bytes: most parts are smaller.
+const USUAL: usize = 1 << 14;
+
 /// `bytes` as raw deflate, by what `dictionary` has in common with them. None if the compressor
 /// fails, which it does not.
 pub(crate) fn pack(bytes: &[u8], dictionary: &[u8]) -> Option<Vec<u8>> {
@@ -36,7 +39,7 @@ pub(crate) fn unpack(packed: &[u8], dictionary: &[u8], length: usize) -> Option<
     // A length that is not true costs no more than what is really there.
     while bytes.len() <= length {
         let done = usize::try_from(decompress.total_in()).ok()?;
-        let room = (bytes.capacity() * 2).max(packed.len() * 4).max(64).min(length + 1);
+        let room = (bytes.capacity() * 2).max(USUAL).min(length + 1);
         bytes.reserve_exact(room.saturating_sub(bytes.len()));
         let (input, before) = (packed.get(done..)?, bytes.len());
         match decompress.decompress_vec(input, &mut bytes, FlushDecompress::Finish).ok()? {

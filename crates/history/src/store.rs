@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::database::Database;
 use crate::document::{Layout, Split, read_layout, split};
 use crate::pack::{pack, unpack};
-use crate::{Date, HistoryError};
+use crate::{Date, HistoryError, entry};
 
 /// Longest label, in characters.
 pub const MAX_LABEL_CHARS: usize = 200;
@@ -173,7 +173,7 @@ impl Store {
         for (gap, part) in read_layout(&layout).ok_or_else(damaged)? {
             let (before, after) = rest.split_at_checked(gap).ok_or_else(damaged)?;
             bytes.extend_from_slice(before);
-            bytes.extend(self.part(part)?);
+            bytes.extend(entry::text(self.part(part)?).ok_or_else(damaged)?);
             rest = after;
             if bytes.len() > length {
                 return Err(damaged());
@@ -297,7 +297,7 @@ fn parts<'a>(
     for ((gap, entry), result) in entries.into_iter().zip(&measurement.paths) {
         let of_path = intern_path(change, &result.path)
             .map_err(|error| HistoryError::sqlite(path, &error))?;
-        let part = keep_part(change, path, of_path, entry)?;
+        let part = keep_part(change, path, of_path, &entry::stored(entry, result))?;
         layout.push(gap, part);
         rows.push(MeasuredRow { path: of_path, part, cost: cost_digest(result), result });
     }
@@ -528,7 +528,7 @@ fn natural(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
 }
 
 /// The word that documents have for a value without fields.
-fn word<T: serde::Serialize>(value: &T) -> String {
+pub(crate) fn word<T: serde::Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),

@@ -8,8 +8,8 @@ use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
 use pathmeter_model::{
-    Configuration, Measurement, PathResult, Status, Threshold, Unit, Verdict, compare, differences,
-    example,
+    Configuration, Measurement, PathEvents, PathResult, Status, Threshold, Unit, Verdict, compare,
+    differences, example,
 };
 use proptest::prelude::*;
 
@@ -325,6 +325,84 @@ proptest! {
             .collect();
         prop_assert_eq!(steps(&Scene::with(&results), false), expected);
     }
+}
+
+/// Three results of Debian's 6.1, cloud, real time, and cloud again, kept by a pathmeter that made
+/// version 1 of the tables.
+const VERSION_1: &[u8] = include_bytes!("fixtures/version-1.sqlite");
+
+/// All documents, and the steps of a path, as JSON.
+fn contents(store: &Store) -> (Vec<Vec<u8>>, String) {
+    let kept = store.results(None).unwrap();
+    let documents = kept.iter().map(|it| store.document(it.number).unwrap()).collect();
+    let steps = blame(store, "switch.yield", None, false).unwrap();
+    assert!(!steps.steps.is_empty());
+    (documents, serde_json::to_string(&steps).unwrap())
+}
+
+#[test]
+fn a_history_of_version_1_is_read_as_it_is_and_changed_only_to_add() {
+    let scene = Scene::new();
+    fs::write(scene.file(), VERSION_1).unwrap();
+    let (documents, steps) = contents(&Store::open(&scene.file()).unwrap());
+    assert_eq!(fs::read(scene.file()).unwrap(), VERSION_1);
+    let mut store = Store::create(&scene.file()).unwrap();
+    assert_eq!(contents(&store), (documents.clone(), steps.clone()));
+    // What was kept as text is known again, and what is new is compared with it.
+    assert!(matches!(add(&mut store, &documents[1], 0), Added::Known(kept) if kept.number == 2));
+    let text = String::from_utf8(documents[1].clone()).unwrap();
+    let another = text.replace("\"name\":\"b\"", "\"name\":\"d\"");
+    add(&mut store, another.as_bytes(), 30_000);
+    let (more, longer) = contents(&store);
+    assert_eq!(more, [&documents[..], &[another.into_bytes()]].concat());
+    assert_eq!(longer.matches("\"against\"").count(), steps.matches("\"against\"").count() + 1);
+}
+
+proptest! {
+    #![proptest_config(few())]
+
+    #[test]
+    fn blame_is_the_same_by_compact_entries_and_by_the_documents_text(
+        kinds in proptest::collection::vec((0_u64..5, 0_u64..4, any::<bool>()), 2..12)
+    ) {
+        let results: Vec<Measurement> = kinds.iter().map(|&kind| counted(kind)).collect();
+        let [compact, text] = [serde_json::to_vec, serde_json::to_vec_pretty].map(|written| {
+            let scene = Scene::new();
+            let mut store = Store::create(&scene.file()).unwrap();
+            for (day, result) in results.iter().enumerate() {
+                // Two that are alike are two results.
+                let result = Measurement { notes: vec![day.to_string()], ..result.clone() };
+                add(&mut store, &written(&result).unwrap(), day);
+            }
+            let steps = blame(&store, "switch.yield", None, false).unwrap().steps;
+            steps.into_iter().map(|step| (step.result.number, step.comparison)).collect::<Vec<_>>()
+        });
+        let mut expected = Vec::new();
+        for (number, pair) in (2..).zip(results.windows(2)) {
+            let compared = compare(&pair[0], &pair[1], Threshold::default()).paths.remove(0);
+            if compared.verdict != Verdict::Same {
+                expected.push((number, Some(compared)));
+            }
+        }
+        prop_assert_eq!(&compact, &expected);
+        prop_assert_eq!(&text, &expected);
+    }
+}
+
+/// A result of a path with events: its level, how many values it has, whether there is an `lfence`.
+fn counted((level, spread, fenced): (u64, u64, bool)) -> Measurement {
+    let samples: Vec<u64> = (0..24).map(|at| 100 + level + at % (spread + 1)).collect();
+    let fences = u64::from(fenced);
+    let mut distinct: Vec<Vec<u64>> = samples.iter().map(|it| vec![10, it - 10, fences]).collect();
+    distinct.dedup();
+    distinct.truncate(usize::try_from(spread).unwrap() + 1);
+    let row = |sample: &u64| distinct.iter().position(|it| it[1] == sample - 10).unwrap();
+    let of_samples = samples.iter().map(|sample| u32::try_from(row(sample)).unwrap()).collect();
+    let names = ["user", "kernel", "lfence"].map(str::to_owned).to_vec();
+    let placement = vec![u8::try_from(level).unwrap(); 3];
+    let mut result = result("k", &samples);
+    result.paths[0].events = Some(PathEvents { names, distinct, of_samples, placement });
+    result
 }
 
 #[test]

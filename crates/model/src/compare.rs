@@ -9,7 +9,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use pathmeter_stats::{self as stats, Judgement};
+use pathmeter_stats::{self as stats, Histogram, Judgement};
 
 use crate::{
     Comparison, ComparisonSchema, Configuration, ConfigurationDifference, EventComparison,
@@ -105,6 +105,8 @@ struct Row<'a> {
 impl Row<'_> {
     fn compare(self, threshold: Threshold) -> Option<PathComparison> {
         let Self { base, new, .. } = self;
+        let [base_set, new_set] = [base, new].map(|path| path.map(PathResult::histogram));
+        let values = |set: &Option<Histogram>| set.as_ref().map_or(0, |set| set.typical().len());
         let blank = PathComparison {
             path: base.or(new)?.path.clone(),
             unit: base.or(new)?.unit,
@@ -116,15 +118,15 @@ impl Row<'_> {
             percent: None,
             verdict: Verdict::Same,
             reason: None,
-            base_values: values(base),
-            new_values: values(new),
+            base_values: values(&base_set),
+            new_values: values(&new_set),
             events: Vec::new(),
             moved: None,
         };
         if let Some((verdict, reason)) = self.obstacle() {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
         }
-        let judgement = stats::judge(&base?.histogram(), &new?.histogram());
+        let judgement = stats::judge(&base_set?, &new_set?);
         let blank = with_events(blank, base?, new?, self.one_qemu);
         Some(judgement.map_or(blank.clone(), |judgement| {
             let (base_at_least, new_at_least) =
@@ -244,8 +246,4 @@ fn value(path: Option<&PathResult>) -> Option<u64> {
 
 fn at_least(path: Option<&PathResult>, value: Option<u64>) -> bool {
     path.zip(value).is_some_and(|(path, value)| path.is_lower_bound(value))
-}
-
-fn values(path: Option<&PathResult>) -> usize {
-    path.map_or(0, |path| path.histogram().typical().len())
 }

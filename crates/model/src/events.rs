@@ -74,13 +74,22 @@ impl PathEvents {
 
     /// How often the samples had which number in this column, `counts` being [`Self::counted`].
     fn of_column(&self, column: Option<usize>, counts: &[u64]) -> Histogram {
-        self.numbers(column).zip(counts.iter().copied()).collect()
+        self.numbers(column).chain([0]).zip(counts.iter().copied()).collect()
     }
 
-    /// The numbers in this column, one for each of [`Self::counted`]; 0 where there is none.
+    /// The numbers in this column, one for each of `distinct`; 0 where there is none.
     fn numbers(&self, column: Option<usize>) -> impl Iterator<Item = u64> + '_ {
         let number = move |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
-        self.distinct.iter().map(move |row| number(row).unwrap_or(0)).chain([0])
+        self.distinct.iter().map(move |row| number(row).unwrap_or(0))
+    }
+
+    /// Whether this column is that of `other`, number by number.
+    fn has_column_of(&self, column: Option<usize>, other: &Self, its: Option<usize>) -> bool {
+        let mut rows = self.distinct.iter().zip(&other.distinct);
+        match (column, its) {
+            (Some(one), Some(two)) => rows.all(|(row, other)| row.get(one) == other.get(two)),
+            _ => self.numbers(column).eq(other.numbers(its)),
+        }
     }
 
     /// The events that are known here, each with its column.
@@ -98,19 +107,30 @@ impl PathEvents {
         self.histogram(event).mode().unwrap_or(0)
     }
 
+    /// The samples that have these events: of each the retired instructions. None if one has no
+    /// events, or more instructions than can be counted.
+    pub fn samples(&self) -> Option<Vec<u64>> {
+        let modes = [Event::User, Event::Kernel].map(|event| self.column(event));
+        let number = |row: &[u64], column: usize| row.get(column).copied();
+        let retired = |row: &Vec<u64>| {
+            let mut both = modes.iter().flatten();
+            both.try_fold(0_u64, |sum, &column| sum.checked_add(number(row, column)?))
+        };
+        let of_rows: Vec<Option<u64>> = self.distinct.iter().map(retired).collect();
+        let mut samples = Vec::with_capacity(self.of_samples.len());
+        for row in &self.of_samples {
+            samples.push((*of_rows.get(*row as usize)?)?);
+        }
+        Some(samples)
+    }
+
     /// Whether these are events of `samples`: the retired instructions of each are its sample.
     pub(crate) fn fit(&self, samples: &[u64]) -> bool {
         let unique: BTreeSet<&String> = self.names.iter().collect();
-        let retired = |row: &u32| {
-            let row = self.distinct.get(*row as usize)?;
-            let modes = [Event::User.word(), Event::Kernel.word()];
-            let both = self.names.iter().zip(row).filter(|(name, _)| modes.contains(&&***name));
-            both.map(|(_, number)| *number).try_fold(0_u64, u64::checked_add)
-        };
         self.names.len() <= MAX_NAMES
             && unique.len() == self.names.len()
             && self.distinct.iter().all(|row| row.len() == self.names.len())
-            && self.of_samples.iter().map(retired).eq(samples.iter().map(|sample| Some(*sample)))
+            && self.samples().is_some_and(|own| own == samples)
     }
 }
 
@@ -147,8 +167,9 @@ pub(crate) fn differing(
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
     let (base_counts, new_counts) = (base.counted(), new.counted());
+    let as_often = base_counts == new_counts;
     let judged = |event, of_base: Option<usize>, of_new: Option<usize>| {
-        let alike = base_counts == new_counts && base.numbers(of_base).eq(new.numbers(of_new));
+        let alike = as_often && base.has_column_of(of_base, new, of_new);
         let histograms =
             || (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
         let (of_base, of_new) = (!alike).then(histograms)?;

@@ -47,7 +47,7 @@ pub use measurement::{
 pub use options::{OptionDifference, option_differences};
 pub use parse::{
     Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
-    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, is_document,
+    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, check_path, is_document,
     parse_measurement, parse_path,
 };
 pub use pathmeter_trace::RowKind;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    Measurement, SettingOutcome, Status, Threshold, Verdict, compare, differences,
+    Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
 };
 use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -256,14 +256,17 @@ impl<'a> Report<'a> {
         Ok(PageSection::History { results, windows, across })
     }
 
-    /// A window of each path that each kernel can execute; for a result none.
+    /// A window of each path that each kernel can execute; for a result those that the given
+    /// documents have.
     fn windows(&mut self) -> Result<Vec<Vec<SubjectWindow>>, Failure> {
         let Some(session) = self.session.as_ref().filter(|_| !self.args.no_explain) else {
-            return Ok(Vec::new());
+            return Ok(self.measured.iter().map(|it| self.given(&it.result)).collect());
         };
         let board = Board::new(self.screen);
         let one = |measured: &Measured| {
-            let Some(image) = &measured.image else { return Ok(Ok(Vec::new())) };
+            let Some(image) = &measured.image else {
+                return Ok(Ok(self.given(&measured.result).into_iter().map(Ok).collect()));
+            };
             let line = board.line(image.subject().name);
             let ran = measured.result.paths.iter().filter(|path| path.status == Status::Ok);
             let paths: Vec<_> =
@@ -280,6 +283,19 @@ impl<'a> Report<'a> {
             all.push(windows);
         }
         Ok(all)
+    }
+
+    /// The windows of `result` among the documents: those of its kernel that took as many
+    /// instructions as one of its samples, since a document does not name the CPU.
+    fn given(&self, result: &Measurement) -> Vec<SubjectWindow> {
+        let sampled = |window: &&SubjectWindow| {
+            let mut paths = result.paths.iter();
+            let path = paths.find(|it| it.path == window.path && it.unit == Unit::Instructions);
+            path.is_some_and(|it| it.samples.contains(&window.window.total))
+        };
+        let windows = self.inputs.iter().flat_map(Input::windows);
+        let its = windows.filter(|it| it.image_sha256 == result.configuration.image_sha256);
+        its.filter(sampled).cloned().collect()
     }
 
     /// Keeps what was found, and what was not as a failure that the page states.

@@ -39,7 +39,9 @@ impl Histogram {
     }
 
     /// The values and their counts, ascending by value.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
+    pub fn iter(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (u64, u64)> + ExactSizeIterator + Clone + '_ {
         self.counts.iter().copied()
     }
 
@@ -60,9 +62,14 @@ impl Histogram {
 
     /// The values, the most frequent first; of equally frequent ones the lowest first.
     pub fn by_frequency(&self) -> Vec<u64> {
-        let mut ranked: Vec<(u64, u64)> = self.iter().collect();
+        self.ranked().into_iter().map(|(value, _)| value).collect()
+    }
+
+    /// The values with their counts, in the order of [`Self::by_frequency`].
+    fn ranked(&self) -> Vec<(u64, u64)> {
+        let mut ranked = self.counts.clone();
         ranked.sort_unstable_by_key(|&(value, count)| (Reverse(count), value));
-        ranked.into_iter().map(|(value, _)| value).collect()
+        ranked
     }
 
     /// The typical set, ascending: the fewest most frequent values that together cover
@@ -71,13 +78,14 @@ impl Histogram {
         let wanted = u128::from(self.total) * u128::from(TYPICAL_PERCENT);
         let mut covered = 0_u128;
         let mut typical: Vec<u64> = self
-            .by_frequency()
+            .ranked()
             .into_iter()
-            .take_while(|&value| {
+            .take_while(|&(_, count)| {
                 let short = covered * 100 < wanted;
-                covered += u128::from(self.count(value));
+                covered += u128::from(count);
                 short
             })
+            .map(|(value, _)| value)
             .collect();
         typical.sort_unstable();
         typical

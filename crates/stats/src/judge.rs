@@ -98,11 +98,25 @@ pub struct Judgement {
 
 /// Judges `new` against `base` by the rules above. None if either has no samples.
 pub fn judge(base: &Histogram, new: &Histogram) -> Option<Judgement> {
-    if base == new {
-        // No finite set is its own, moved: what is alike overlaps, and no rule before that holds.
-        return base.mode().map(|value| change(value, value));
+    if let Some(shift) = whole_shift(base, new) {
+        // No finite set is its own, moved. So what is alike overlaps, and no rule before that
+        // holds; and of what is moved as a whole no other shift leaves as little.
+        let value = base.mode()?;
+        return Some(change(value, moved(value, shift)?));
     }
     by_the_rules(base, new)
+}
+
+/// By how much `new` is `base` moved, if that is all. None if either is empty.
+fn whole_shift(base: &Histogram, new: &Histogram) -> Option<i128> {
+    let mut pairs = base.iter().zip(new.iter());
+    let ((first, _), (to, _)) = pairs.clone().next()?;
+    let shift = difference(first, to);
+    let alike = base.iter().len() == new.iter().len()
+        && pairs.all(|((from, of_base), (to, of_new))| {
+            difference(from, to) == shift && of_base == of_new
+        });
+    alike.then_some(shift)
 }
 
 fn by_the_rules(base: &Histogram, new: &Histogram) -> Option<Judgement> {
@@ -358,11 +372,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_alike_is_judged_without_the_rules_as_by_them(
+        fn what_is_alike_or_only_moved_is_judged_without_the_rules_as_by_them(
             samples in proptest::collection::vec((0_u64..60, 1_u64..9), 0..30),
+            shift in 0_u64..80,
         ) {
-            let set: Histogram = samples.into_iter().collect();
-            prop_assert_eq!(judge(&set, &set), by_the_rules(&set, &set));
+            let set: Histogram = samples.iter().copied().collect();
+            let moved = samples.into_iter().map(|(value, count)| (value + shift, count)).collect();
+            prop_assert_eq!(judge(&set, &moved), by_the_rules(&set, &moved));
+            prop_assert_eq!(judge(&moved, &set), by_the_rules(&moved, &set));
         }
     }
 }

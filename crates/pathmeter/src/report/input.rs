@@ -4,13 +4,14 @@
 //! kind is refused, with its schema.
 
 use std::path::{Path, PathBuf};
+use std::{iter, slice};
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
     Comparison, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult, check_comparison,
     parse_measurement,
 };
-use pathmeter_trace::Explain;
+use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -64,6 +65,16 @@ impl Input {
             Fault::Result(error) => Failure::ResultFile { path: path.to_owned(), error },
             Fault::Document(what) => Failure::Document { path: path.to_owned(), what },
         })
+    }
+
+    /// The windows of both sides of what was explained.
+    pub(super) fn windows(&self) -> impl Iterator<Item = &SubjectWindow> {
+        let explained = match self {
+            Self::Comparison(_, explained) => &explained[..],
+            Self::Explanation(explain) => slice::from_ref(&**explain),
+            _ => &[],
+        };
+        explained.iter().flat_map(|explain| iter::once(&explain.base).chain(&explain.new))
     }
 
     /// What the user named, if it is a kernel.

@@ -1,6 +1,12 @@
 //! `report`: pages of documents, and what is refused. `crates/report/tests/page` looks into them.
 
-use pathmeter_model::{Threshold, compare};
+use std::collections::BTreeMap;
+
+use pathmeter_model::{Measurement, Threshold, compare};
+use pathmeter_trace::{
+    Counts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows, SubjectWindow,
+    WindowTree,
+};
 
 use crate::results::{base, cheaper, measured_otherwise, more_expensive};
 use crate::scene::{Ran, Scene};
@@ -32,6 +38,73 @@ fn one_result_and_three_are_pages_too() {
     );
     assert_eq!(reported(&scene, &["base.json", "new.json", "third.json"]).code, Some(0));
     assert!(scene.read("report.html").contains("<h1>From 6.1.0-old to "));
+}
+
+/// A window of `switch.yield` on the kernel of `result`, all of it in one function.
+fn window(result: &Measurement, total: u64) -> SubjectWindow {
+    let counts = Counts { instructions: total, clock: total, ..Counts::default() };
+    let function = Function {
+        name: "finish_task_switch".into(),
+        module: None,
+        address: None,
+        entry_in_line: None,
+        source: None,
+        lines: Vec::new(),
+        counts,
+        census: BTreeMap::new(),
+        footprint: Footprint::default(),
+        events: BTreeMap::new(),
+    };
+    let kind = NodeKind::Call;
+    let node = Node { parent: None, function: 0, kind, counts, census: BTreeMap::new() };
+    SubjectWindow {
+        path: "switch.yield".into(),
+        name: result.subject.name.clone(),
+        image_sha256: result.configuration.image_sha256.clone(),
+        windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
+        idle: 0,
+        window: WindowTree {
+            window: 0,
+            total,
+            clock: total,
+            unattributed: 0,
+            interrupts: 0,
+            unmatched_returns: 0,
+            functions: vec![function],
+            nodes: vec![node],
+            footprint: Footprint::default(),
+            census: BTreeMap::new(),
+            events: BTreeMap::new(),
+        },
+    }
+}
+
+#[test]
+fn functions_of_results_are_those_that_documents_beside_them_have_of_the_same_windows() {
+    let [first, mut second, mut third] = [base(), more_expensive(), base()];
+    second.paths[2] = first.paths[2].clone();
+    second.configuration.image_sha256 = "b".repeat(64);
+    third.configuration.image_sha256 = "c".repeat(64);
+    let scene = Scene::with(&first, &second);
+    scene.write("third.json", serde_json::to_vec(&third).unwrap());
+    // The first two are known; of the third kernel there is a window on another CPU.
+    for (name, [one, two]) in [
+        ("explain.json", [window(&first, 3300), window(&second, 3333)]),
+        ("other.json", [window(&second, 3333), window(&third, 2900)]),
+    ] {
+        let explain = Explain::new(one, Some(two));
+        scene.write(name, serde_json::to_vec(&explain).unwrap());
+    }
+    let given = ["base.json", "new.json", "third.json", "explain.json", "other.json"];
+    let ran = reported(&scene, &given);
+    assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
+    let page = scene.read("report.html");
+    let headline = "from vmlinuz-old to 6.1.0-new: switch.yield +33 instructions (+1.00 %), in finish_task_switch.";
+    let (_, shown) = page.split_once("<h1>").unwrap();
+    assert!(shown.contains(headline), "{}", shown.split_once("</h1>").unwrap().0);
+    // By path and kernel: the number of a function's name, and what it executes.
+    let functions = "\"functions\":[[null,null,null],[[0,3300],[0,3333],null],[null,null,null]]";
+    assert!(page.contains(functions));
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn rows(
     html.raw("\">").text(&change(path, &part)).raw("</td>");
     html.raw("<td class=\"where\" data-label=\"in\">");
     html.text(&difference.map(places).unwrap_or_default()).raw("</td>");
-    html.raw("<td class=\"events\" data-label=\"events\">").text(&shown_events(path)).raw("</td>");
+    html.raw("<td class=\"events\" data-label=\"events\">").add(&shown_events(path)).raw("</td>");
     html.raw("<td class=\"verdict\" data-value=\"").number(rank(path.verdict)).raw("\">");
     html.raw(word(path.verdict)).raw("</td></tr>");
     if let Some(details) = details {
@@ -191,14 +191,21 @@ pub(super) fn opener(path: &str, opens: bool, place: (usize, usize)) -> Html {
     html
 }
 
-/// Why there is no verdict, or which other events differ.
-fn shown_events(path: &PathComparison) -> String {
+/// Why there is no verdict, or which other events differ. Of many, the style sheet shows as many as
+/// have room in a row, since all of them are in the table that the row opens.
+fn shown_events(path: &PathComparison) -> Html {
+    let mut html = Html::default();
     if let Some(reason) = &path.reason {
-        return reason.clone();
+        html.text(reason);
+        return html;
     }
     let shown = path.events.iter().filter(|event| event.is_shown());
     let texts = shown.map(|event| format!("{} {}", event.event, signed(event.difference)));
-    texts.collect::<Vec<_>>().join(", ")
+    let texts: Vec<String> = texts.collect();
+    if !texts.is_empty() {
+        html.raw("<span class=\"some\">").text(&texts.join(", ")).raw("</span>");
+    }
+    html
 }
 
 /// What opens below a row; nothing if there is nothing more to know.

@@ -361,7 +361,8 @@ document.addEventListener("DOMContentLoaded", () => {
 				parts.push(differing(title, "function", ...functions.map(paired)));
 			} else {
 				parts.push(make("p", { class: "note" },
-					"Which functions differ is not known from results: make the report of the kernels."));
+					"Which functions differ is not known from results: make the report of the kernels, " +
+					"or give documents of explain --json too."));
 			}
 			const events = [from, kernel].map((each) => paired(history.events[path][each]));
 			parts.push(differing("Other events, in most samples", "event", ...events));
