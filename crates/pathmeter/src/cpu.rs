@@ -5,7 +5,7 @@ pub(crate) mod machine;
 
 use std::fmt::Write as _;
 
-use pathmeter_vm::{Cpu, Looked, PROFILES, Profile, Sourced};
+use pathmeter_vm::{Cpu, Looked, PROFILES, Priced, Profile, Sourced};
 
 use crate::cli::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 use crate::destination::Named;
@@ -66,6 +66,7 @@ fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
     for lack in profile.lacks {
         // Writing to a string can't fail.
         let _ = writeln!(text, "left out: {}: {}", lack.name, lack.means);
+        text.extend(lack.priced.iter().map(price));
     }
     for Looked { kernel, lines } in profile.looked() {
         let _ = writeln!(text, "\n{kernel} prints, and \"Not affected\" in all other files:");
@@ -74,6 +75,17 @@ fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
         }
     }
     text
+}
+
+/// A line that says what a feature costs the real machine.
+fn price(&Priced { kernel, model, paths }: &Priced) -> String {
+    let path = |&(path, least, most): &(&str, i32, i32)| match least == most {
+        true => format!("{path} {least:+}"),
+        false => format!("{path} {least:+} to {most:+}"),
+    };
+    let paths: Vec<_> = paths.iter().map(path).collect();
+    let paths = if paths.is_empty() { "no path differs".to_owned() } else { paths.join(", ") };
+    format!("  with it, {kernel} (Bochs' {model}, steps): {paths}\n")
 }
 
 /// What QEMU is told, and what the kernel is answered.
@@ -101,6 +113,9 @@ mod tests {
             "QEMU is told: icelake: base,",
             "msr-0x10a=0x202016b\n",
             "left out: rdpid: getcpu",
+            "  with it, Debian 6.1.192 (Bochs' corei7_icelake_u, steps): getcpu.vdso -1, ",
+            "process.fork-exit +1009 to +1017, process.thread +1015\n",
+            "(Bochs' ryzen, steps): no path differs\n",
             "Debian 6.1.192 prints",
             "  mmio_stale_data: Mitigation: Clear CPU buffers; SMT disabled\n    https://",
         ] {

@@ -17,11 +17,13 @@ use crate::machine::CPU;
 
 mod features;
 mod file;
+mod lacks;
 mod states;
 mod table;
 
 pub use features::{CpuidRegister, FEATURES, FeatureWord};
 pub use file::{CPU_SCHEMA, CpuFile, CpuFileError, ValueFrom};
+pub use lacks::{Lack, Priced};
 pub use states::{KnownStates, Looked, Sourced};
 pub use table::PROFILES;
 
@@ -81,15 +83,6 @@ pub(crate) struct RealCpu {
     /// What MSR 0x10a (`IA32_ARCH_CAPABILITIES`) reads, if the CPU has it. The interpreter's reads
     /// 0, so whoever boots a kernel on it has to supply the value.
     pub(crate) arch_capabilities: Option<u64>,
-}
-
-/// Something that a machine has and the interpreter has not.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Lack {
-    /// What it is called.
-    pub name: &'static str,
-    /// What follows from that for a measurement.
-    pub means: &'static str,
 }
 
 /// Most characters of a name in CPUID.

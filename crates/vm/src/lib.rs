@@ -59,7 +59,7 @@ pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use condition::{Condition, ConditionError, Setting, Unmet};
 pub use cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
-    Lack, Looked, NAMES, PROFILES, Profile, Sourced, ValueFrom,
+    Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced, ValueFrom,
 };
 pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;

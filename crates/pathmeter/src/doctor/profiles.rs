@@ -33,7 +33,7 @@ struct LackReport {
 impl ProfileReport {
     /// One with what QEMU has no name for.
     pub(super) fn new((profile, missing): (&'static Profile, Vec<&'static str>)) -> Self {
-        let lack = |&Lack { name, means }: &Lack| LackReport { name, means };
+        let lack = |&Lack { name, means, .. }: &Lack| LackReport { name, means };
         let (name, machine) = (profile.name, profile.machine);
         let lacks = profile.lacks.iter().map(lack).collect();
         let (guest, available) = (profile.is_guest(), missing.is_empty());

@@ -4,6 +4,7 @@
 //! Left out of all, beside what [`Profile::lacks`] names: performance counters, `monitor` (the
 //! interpreter's idle is `hlt`), VMX, and what only programs ask for.
 
+use super::lacks::{AVX512, CHANCE, DEADLINE, PCID, PCID_ISOLATED, RDPID, VECTOR, X2APIC, XSAVES};
 use crate::cpu::{Definition, Lack, Profile, RealCpu};
 use crate::machine::CPU;
 
@@ -13,8 +14,8 @@ pub const PROFILES: &[Profile] = &[
     guest("haswell-guest", E5_V3, HASWELL_LACKS, HASWELL),
     bare("skylake", XEON_2017, SKYLAKE_LACKS, SKYLAKE),
     guest("skylake-guest", XEON_2017, SKYLAKE_LACKS, SKYLAKE),
-    bare("cascadelake", XEON_2019, SKYLAKE_LACKS, CASCADE_LAKE),
-    guest("cascadelake-guest", XEON_2019, SKYLAKE_LACKS, CASCADE_LAKE),
+    bare("cascadelake", XEON_2019, CASCADE_LAKE_LACKS, CASCADE_LAKE),
+    guest("cascadelake-guest", XEON_2019, CASCADE_LAKE_LACKS, CASCADE_LAKE),
     bare("icelake", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
     guest("icelake-guest", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
     bare("zen1", EPYC_7001, ZEN_1_LACKS, ZEN_1),
@@ -48,8 +49,9 @@ const EPYC_7002: &str = "AMD EPYC 7002 (Zen 2)";
 const EPYC_7003: &str = "AMD EPYC 7003 (Zen 3)";
 const EPYC_9004: &str = "AMD EPYC 9004 (Zen 4)";
 
-const HASWELL_LACKS: &[Lack] = &[PCID, CHANCE, X2APIC, DEADLINE];
-const SKYLAKE_LACKS: &[Lack] = &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
+const HASWELL_LACKS: &[Lack] = &[PCID_ISOLATED, CHANCE, X2APIC, DEADLINE];
+const SKYLAKE_LACKS: &[Lack] = &[PCID_ISOLATED, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
+const CASCADE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
 const ICE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE];
 const ZEN_1_LACKS: &[Lack] = &[XSAVES, VECTOR, CHANCE];
 const ZEN_2_LACKS: &[Lack] = &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
@@ -273,32 +275,3 @@ const TSX_CTRL: u64 = 1 << 7;
 const TAA_NO: u64 = 1 << 8;
 const FB_CLEAR: u64 = 1 << 17;
 const GDS_CTRL: u64 = 1 << 25;
-
-const PCID: Lack = Lack {
-    name: "pcid, invpcid",
-    means: "on the real machine, under page table isolation, each system call takes 7 instructions \
-            more and a yield round trip 87 (Linux 6.1, measured in Bochs: docs/witness.md)",
-};
-const XSAVES: Lack = Lack {
-    name: "xsaves, xsavec",
-    means: "the FPU's state is saved by xsaveopt, one instruction for one: no path costs more or \
-            less by it (Linux 6.1, measured in Bochs: docs/witness.md)",
-};
-const RDPID: Lack = Lack { name: "rdpid", means: "getcpu in the vDSO reads a segment's limit" };
-const AVX512: Lack = Lack {
-    name: "avx512",
-    means: "the FPU's state is smaller, which fork copies; the kernel's ciphers and RAID use AVX2",
-};
-const VECTOR: Lack = Lack {
-    name: "sha, vaes, vpclmulqdq, gfni",
-    means: "the kernel's ciphers and hashes use other instructions",
-};
-const CHANCE: Lack = Lack {
-    name: "rdrand, rdseed",
-    means: "the kernel gathers its random numbers without them: what they return would be chance",
-};
-const X2APIC: Lack = Lack { name: "x2apic", means: "the local APIC is reached through memory" };
-const DEADLINE: Lack = Lack {
-    name: "tsc-deadline",
-    means: "the local APIC's timer is older; ticks come from the PIT on every CPU here",
-};
