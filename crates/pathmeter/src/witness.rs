@@ -196,7 +196,6 @@ fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
         bochs,
         windows: samples.len(),
         shared: shared.values().sum(),
-        values: [known.len(), seen.len()],
         shown,
         shift,
     }))
@@ -274,7 +273,7 @@ mod tests {
     #[test]
     fn an_instruction_more_is_one() {
         let both = counts(&[window(100, 120, 3)], &[118, 118, 119]);
-        assert_eq!((both.difference(), both.shared, both.values), (1, 0, [1, 2]));
+        assert_eq!((both.difference(), both.shared), (1, 0));
         assert!(!both.agree());
     }
 
@@ -284,6 +283,24 @@ mod tests {
         let both = counts(&windows, &[30, 30, 30, 40, 40, 40, 40, 10]);
         assert_eq!((both.retired, both.bochs, both.difference()), (30, 30, 0));
         assert_eq!((both.shared, both.windows), (4, 8));
+    }
+
+    #[test]
+    fn the_first_windows_with_the_values_that_are_shown_are_recorded() {
+        let windows = [window(10, 10, 0), window(20, 20, 0), window(20, 20, 0)];
+        assert_eq!(counts(&windows, &[30, 25, 25]).shown, [1, 1]);
+        assert_eq!(counts(&windows, &[20, 25, 10]).shown, [0, 2]);
+    }
+
+    #[test]
+    fn values_in_common_do_not_hide_that_all_windows_differ_by_the_same() {
+        let windows = [window(10, 10, 0), window(20, 20, 0), window(30, 30, 0)];
+        let both = counts(&windows, &[20, 30, 40]);
+        assert_eq!((both.shared, both.shift, both.difference()), (2, Some(10), 10));
+        assert_eq!((both.shown, both.agree()), ([0, 0], false));
+        for samples in [[20, 30, 30], [10, 30, 40], [10, 20, 30]] {
+            assert_eq!(counts(&windows, &samples).shift, None, "{samples:?}");
+        }
     }
 
     #[test]

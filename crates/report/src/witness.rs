@@ -64,8 +64,6 @@ pub struct WitnessedCounts {
     pub windows: usize,
     /// Of these, windows with a number of steps that windows in QEMU have too.
     pub shared: usize,
-    /// Different numbers of steps that windows have in QEMU, and in Bochs.
-    pub values: [usize; 2],
     /// Which windows' numbers are shown, of those of QEMU and of Bochs: the first that have them.
     pub shown: [usize; 2],
     /// Each window in Bochs has so many steps more than it should by the one in QEMU with the same

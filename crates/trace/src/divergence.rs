@@ -304,7 +304,9 @@ fn cause(last: &Instruction, next: [Option<Instruction>; 2], names: &dyn Resolve
 fn counts(flows: &[Vec<u32>; 2]) -> BTreeMap<u32, [u64; 2]> {
     let mut counts: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
     for (side, flow) in flows.iter().enumerate() {
-        flow.iter().for_each(|number| counts.entry(*number).or_default()[side] += 1);
+        for number in flow {
+            counts.entry(*number).or_default()[side] += 1;
+        }
     }
     counts
 }
