@@ -100,8 +100,9 @@ Examples:
   pathmeter witness old.deb new.deb lab
   pathmeter witness bzImage -- ls -R /                a program of yours
 
-Exit codes: 0 if the two agree on every path that both can run, or a decision of the kernel's \
-explains the difference, or if they agree in every run of the program; 1 if not, 3 if a kernel could not be run in one of them.";
+Exit codes: 0 if the two agree on every path that both can run, or differ only where the kernel \
+decided differently, or if they agree in every run of the program; 1 if not, 3 if a kernel could \
+not be run in one of them.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

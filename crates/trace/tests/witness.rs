@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use common::*;
 use pathmeter_trace::{
-    Cause, Claims, Executed, FlowDifference, Interpreter, NotExecuted, Reconciled, executed,
-    flow_difference, reconciled, traced,
+    Cause, Claims, Executed, ExecutedOften, FlowDifference, Interpreter, NotExecuted, Reconciled,
+    executed, flow_difference, reconciled, traced,
 };
 use proptest::prelude::*;
 
@@ -55,7 +55,10 @@ fn printed(body: &[Execution<'_>], gaps: &[usize]) -> String {
     let (mut text, mut clock) = ("Tracing enabled for CPU0\n".to_owned(), 1000);
     for (place, (address, code, _)) in all.enumerate() {
         clock += if gaps.contains(&place) { 2 } else { 1 };
-        let bytes: String = code.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut bytes = String::new();
+        for byte in code {
+            let _ = write!(bytes, "{byte:02x}");
+        }
         let physical = address & 0xff_ffff;
         let _ = writeln!(
             text,
@@ -100,7 +103,7 @@ fn a_branch_that_is_taken_in_one_explains_a_difference() {
     assert_eq!((&one.cause, one.times, one.difference), (&taken, 1, -3));
     let [a] = &difference.functions[..] else { panic!("{difference:?}") };
     assert_eq!((&a.place[..], a.executions), ("a", [47, 44]));
-    let sum: i64 = difference.instructions.iter().map(|one| one.difference()).sum();
+    let sum: i64 = difference.instructions.iter().map(ExecutedOften::difference).sum();
     assert_eq!((difference.instructions.len(), sum), (5, -3));
 }
 
@@ -230,8 +233,8 @@ proptest! {
         let difference = flow_difference(&qemu, &bochs, &names());
         let total = bochs.executions().cast_signed() - qemu.executions().cast_signed();
         let of_divergences: i64 = difference.divergences.iter().map(|one| one.difference).sum();
-        let of = |often: &[pathmeter_trace::ExecutedOften]| -> i64 {
-            often.iter().map(|one| one.difference()).sum()
+        let of = |often: &[ExecutedOften]| -> i64 {
+            often.iter().map(ExecutedOften::difference).sum()
         };
         prop_assert_eq!(of_divergences, total);
         prop_assert_eq!(of(&difference.instructions), total);

@@ -3,7 +3,7 @@
 #![allow(unreachable_pub, reason = "the tests' helpers are a module here")]
 
 use libfuzzer_sys::fuzz_target;
-use pathmeter_trace::{flow_difference, traced};
+use pathmeter_trace::{ExecutedOften, flow_difference, traced};
 
 #[path = "../../../crates/trace/tests/common/mod.rs"]
 mod common;
@@ -14,6 +14,6 @@ fuzz_target!(|bytes: &[u8]| {
     let difference = flow_difference(&qemu, &bochs, &common::names());
     let total = bochs.executions().cast_signed() - qemu.executions().cast_signed();
     let of_divergences: i64 = difference.divergences.iter().map(|one| one.difference).sum();
-    let of_functions: i64 = difference.functions.iter().map(|one| one.difference()).sum();
+    let of_functions: i64 = difference.functions.iter().map(ExecutedOften::difference).sum();
     assert_eq!((of_divergences, of_functions), (total, total));
 });
