@@ -30,5 +30,5 @@ for subject in $subjects; do
 	table "$subject"
 	agree=$(grep -c ' 0  *[0-9]* of [0-9]*$' "$work/table" || true)
 	printf '%s: %s agree\n' "$subject" "$agree"
-	grep -E 'differs$|none in common' "$work/table" | sed 's/^/    /' || true
+	grep -E 'explained|differs|counted wrongly' "$work/table" | sed 's/^/    /' || true
 done

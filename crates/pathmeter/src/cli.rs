@@ -91,16 +91,18 @@ Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could no
 
 const WITNESS_EXAMPLES: &str = "\
 Bochs shares no code with QEMU. On a CPU that both have, the same kernel executes the same \
-instructions in both, or one of the two counts wrongly. Needs Debian's packages bochs, \
-bochs-sdl and vgabios, and takes about a minute a kernel.
+instructions in both, unless it decides differently by its data. A path whose counts differ is \
+recorded in both, and the instruction at which they diverge is named. Needs Debian's packages \
+bochs, bochs-sdl and vgabios, and takes about a minute a kernel.
 
 Examples:
   pathmeter witness bzImage
   pathmeter witness old.deb new.deb lab
   pathmeter witness bzImage -- ls -R /                a program of yours
 
-Exit codes: 0 if the two agree on every path that both can run, or in every run of the program, 1 \
-if not, 3 if a kernel could not be run in one of them.";
+Exit codes: 0 if the two agree on every path that both can run, or differ only where the kernel \
+decided differently, or if they agree in every run of the program; 1 if not, 3 if a kernel could \
+not be run in one of them.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:

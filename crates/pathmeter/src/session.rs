@@ -18,7 +18,7 @@ use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
     Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
     PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings,
-    Sought, Stop, VmError,
+    Sought, Stop, TracedWindow, VmError,
 };
 use serde::Serialize;
 
@@ -339,10 +339,42 @@ impl Session {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, bytes, most };
         let recorded = self.with_points(image, table, progress, |request| {
-            pathmeter_vm::record(request, paths, limits, read)
+            let plan = Plan::new(Suite::Exact, request.runs);
+            pathmeter_vm::record(request, &plan, paths, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
         Ok(recorded.into_iter().map(named).collect())
+    }
+
+    /// The same of what a witness is asked about, in QEMU, the warm-up included.
+    pub(crate) fn record_witnessed<R: Send>(
+        &self,
+        image: &Image,
+        paths: &[usize],
+        progress: Report<'_>,
+        read: impl Fn(usize, File) -> R + Sync,
+    ) -> Result<Vec<Result<R, VmError>>, Failure> {
+        let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
+        let limits = RecordingLimits { skip: 0, warm: 0, bytes, most };
+        let recorded = self.with_request(image, progress, |request| {
+            let plan = pathmeter_vm::witness_plan(request.settings);
+            pathmeter_vm::record(request, &plan, paths, limits, read)
+        })?;
+        Ok(recorded.into_iter().map(|one| one.map(|recorded| recorded.trace)).collect())
+    }
+
+    /// What `read` makes of the traces of these windows in Bochs, run anew.
+    pub(crate) fn witness_traced<R: Send>(
+        &self,
+        image: &Image,
+        bochs: &Bochs,
+        windows: &[TracedWindow],
+        progress: Report<'_>,
+        read: impl Fn(File) -> R + Sync,
+    ) -> Result<Vec<R>, Failure> {
+        self.with_request(image, progress, |request| {
+            pathmeter_vm::witness_traced(bochs, request, windows, read)
+        })
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another

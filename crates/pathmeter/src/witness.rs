@@ -1,15 +1,17 @@
 //! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
+mod explained;
 mod program;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use pathmeter_catalogue::{Kind, Suite};
 use pathmeter_report::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
-use pathmeter_trace::{Event, WindowEvents};
+use pathmeter_trace::{Event, Reconciled, WindowEvents};
 use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
 
+use self::explained::Differing;
 use self::program::Witnessing;
 use crate::cli::{GuestArgs, WitnessArgs};
 use crate::failure::{Exit, Failure};
@@ -78,14 +80,8 @@ fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
     })
 }
 
-fn agrees(row: &WitnessRow) -> bool {
-    match &row.witnessed {
-        Witnessed::Both(counts) => counts.agree(),
-        Witnessed::Not(_) => true,
-    }
-}
-
-/// The table of the paths, and whether the two agree on all of them.
+/// The table of the paths, and whether the two agree on all of them, or differ only where the
+/// kernel decided differently.
 fn paths_table(
     session: &Session,
     bochs: &Bochs,
@@ -93,7 +89,7 @@ fn paths_table(
     screen: &Screen,
 ) -> Result<(String, bool), Failure> {
     let rows = witnessed(session, bochs, image, screen)?;
-    Ok((witness_table(&rows, screen.style()), rows.iter().all(agrees)))
+    Ok((witness_table(&rows, screen.style()), rows.iter().all(WitnessRow::agrees)))
 }
 
 /// A row for each path that has windows.
@@ -114,14 +110,30 @@ fn witnessed(
     let paths = Suite::Exact.paths().iter().enumerate();
     let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
     let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
-    let rows = paths.map(|(index, path)| WitnessRow {
-        path: path.name.to_owned(),
-        witnessed: if plan.skips(index) {
+    let judged = paths.map(|(index, _)| {
+        let witnessed = if plan.skips(index) {
             Witnessed::Not(REFUSED.to_owned())
         } else {
             let windows = counted.of_run(index, 0, &outcomes[index]);
             judged(windows, &outcomes[index], &seen[index])
-        },
+        };
+        (index, witnessed)
+    });
+    let judged: Vec<(usize, Witnessed)> = judged.collect();
+    let differing = judged.iter().filter_map(|(index, witnessed)| match witnessed {
+        Witnessed::Both(counts) if !counts.agree() => {
+            Some(Differing { index: *index, counts: *counts })
+        }
+        _ => None,
+    });
+    let differing: Vec<Differing> = differing.collect();
+    let why = explained::explained(session, bochs, image, &differing, &board)?;
+    let mut why: HashMap<usize, Reconciled> =
+        differing.iter().map(|one| one.index).zip(why).collect();
+    let rows = judged.into_iter().map(|(index, witnessed)| WitnessRow {
+        path: Suite::Exact.paths()[index].name.to_owned(),
+        witnessed,
+        reconciled: why.remove(&index),
     });
     Ok(rows.collect())
 }
@@ -155,22 +167,26 @@ fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
 
 /// The windows of both, by how long they take in Bochs; None if one has none.
 fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
-    let expected = |window: &WindowEvents| {
-        let clock = window.events.of(Event::Clock).saturating_sub(window.checks);
-        clock.saturating_add(window.faults)
-    };
     let known = times(windows.iter().map(|window| expected(window)));
     let seen = times(samples.iter().copied());
     let shared: BTreeMap<u64, usize> =
         seen.iter().filter(|(value, _)| known.contains_key(value)).map(|(v, n)| (*v, *n)).collect();
+    let shift = shift(windows, samples);
     let agreed = most(&shared);
-    let bochs = agreed.or_else(|| most(&seen))?;
-    let in_qemu = agreed.or_else(|| most(&known))?;
+    let (in_qemu, bochs) = match (shift, agreed) {
+        (Some(_), _) => (windows.first().map(|window| expected(window))?, *samples.first()?),
+        (None, Some(value)) => (value, value),
+        (None, None) => (most(&known)?, most(&seen)?),
+    };
     // Windows that take as long may still differ in what they execute; most do the same.
     let like: Vec<&WindowEvents> =
         windows.iter().copied().filter(|window| expected(window) == in_qemu).collect();
     let alike = |one: &WindowEvents| like.iter().filter(|other| **other == one).count();
     let window = like.iter().rev().max_by_key(|window| alike(window))?;
+    let shown = [
+        windows.iter().position(|one| one == window)?,
+        samples.iter().position(|sample| *sample == bochs)?,
+    ];
     Some(Witnessed::Both(WitnessedCounts {
         retired: window.events.retired(),
         string_bytes: window.events.of(Event::StringBytes),
@@ -180,8 +196,25 @@ fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
         bochs,
         windows: samples.len(),
         shared: shared.values().sum(),
-        values: [known.len(), seen.len()],
+        shown,
+        shift,
     }))
+}
+
+/// Steps that follow for Bochs' clock.
+fn expected(window: &WindowEvents) -> u64 {
+    let clock = window.events.of(Event::Clock).saturating_sub(window.checks);
+    clock.saturating_add(window.faults)
+}
+
+/// By how much each window differs from the one with the same number in QEMU, if all do by the
+/// same: values in common would hide it.
+fn shift(windows: &[&WindowEvents], samples: &[u64]) -> Option<i64> {
+    let pairs = windows.iter().zip(samples);
+    let mut shifts =
+        pairs.map(|(window, sample)| sample.wrapping_sub(expected(window)).cast_signed());
+    let first = shifts.next().filter(|shift| *shift != 0)?;
+    (windows.len() == samples.len() && shifts.all(|shift| shift == first)).then_some(first)
 }
 
 /// How often each value occurs.
@@ -240,7 +273,7 @@ mod tests {
     #[test]
     fn an_instruction_more_is_one() {
         let both = counts(&[window(100, 120, 3)], &[118, 118, 119]);
-        assert_eq!((both.difference(), both.shared, both.values), (1, 0, [1, 2]));
+        assert_eq!((both.difference(), both.shared), (1, 0));
         assert!(!both.agree());
     }
 
@@ -250,6 +283,24 @@ mod tests {
         let both = counts(&windows, &[30, 30, 30, 40, 40, 40, 40, 10]);
         assert_eq!((both.retired, both.bochs, both.difference()), (30, 30, 0));
         assert_eq!((both.shared, both.windows), (4, 8));
+    }
+
+    #[test]
+    fn the_first_windows_with_the_values_that_are_shown_are_recorded() {
+        let windows = [window(10, 10, 0), window(20, 20, 0), window(20, 20, 0)];
+        assert_eq!(counts(&windows, &[30, 25, 25]).shown, [1, 1]);
+        assert_eq!(counts(&windows, &[20, 25, 10]).shown, [0, 2]);
+    }
+
+    #[test]
+    fn values_in_common_do_not_hide_that_all_windows_differ_by_the_same() {
+        let windows = [window(10, 10, 0), window(20, 20, 0), window(30, 30, 0)];
+        let both = counts(&windows, &[20, 30, 40]);
+        assert_eq!((both.shared, both.shift, both.difference()), (2, Some(10), 10));
+        assert_eq!((both.shown, both.agree()), ([0, 0], false));
+        for samples in [[20, 30, 30], [10, 30, 40], [10, 20, 30]] {
+            assert_eq!(counts(&windows, &samples).shift, None, "{samples:?}");
+        }
     }
 
     #[test]

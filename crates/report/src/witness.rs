@@ -1,10 +1,14 @@
 //! The table of a kernel measured by two interpreters: a row a path.
 
+mod explained;
+
 use crate::number::{grouped, signed};
 use crate::program::label;
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
+use explained::explanations;
 use pathmeter_model::{RowKind, Verdict};
+use pathmeter_trace::{FlowDifference, Reconciled};
 
 /// What two interpreters say of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +17,20 @@ pub struct WitnessRow {
     pub path: String,
     /// What came of it.
     pub witnessed: Witnessed,
+    /// Why the two differ, if they do.
+    pub reconciled: Option<Reconciled>,
+}
+
+impl WitnessRow {
+    /// Whether the two agree, or differ only because the kernel itself decided differently.
+    pub fn agrees(&self) -> bool {
+        match &self.witnessed {
+            Witnessed::Both(counts) => {
+                counts.agree() || matches!(self.reconciled, Some(Reconciled::Decided(_)))
+            }
+            Witnessed::Not(_) => true,
+        }
+    }
 }
 
 /// What came of one path in both interpreters.
@@ -25,7 +43,8 @@ pub enum Witnessed {
 }
 
 /// The numbers of one path: those of the windows that are compared, the ones most often seen in
-/// Bochs that QEMU has seen too, or, if there are none, the ones most often seen in each.
+/// Bochs that QEMU has seen too; if there are none, the ones most often seen in each; and of a path
+/// whose windows differ by the same, the first of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WitnessedCounts {
     /// Retired instructions, from QEMU.
@@ -45,8 +64,11 @@ pub struct WitnessedCounts {
     pub windows: usize,
     /// Of these, windows with a number of steps that windows in QEMU have too.
     pub shared: usize,
-    /// Different numbers of steps that windows have in QEMU, and in Bochs.
-    pub values: [usize; 2],
+    /// Which windows' numbers are shown, of those of QEMU and of Bochs: the first that have them.
+    pub shown: [usize; 2],
+    /// Each window in Bochs has so many steps more than it should by the one in QEMU with the same
+    /// number. Not 0.
+    pub shift: Option<i64>,
 }
 
 impl WitnessedCounts {
@@ -57,7 +79,7 @@ impl WitnessedCounts {
 
     /// Whether the two agree: in some window at least.
     pub fn agree(&self) -> bool {
-        self.shared > 0 && self.difference() == 0
+        self.shared > 0 && self.difference() == 0 && self.shift.is_none()
     }
 }
 
@@ -217,7 +239,7 @@ pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
     for row in rows {
         table.row(cells(row));
     }
-    with_legend(table, style)
+    with_legend(table, style) + &explanations(rows, style)
 }
 
 fn with_legend(table: Table, style: Style) -> String {
@@ -230,13 +252,18 @@ fn with_legend(table: Table, style: Style) -> String {
 }
 
 /// Nothing if the two agree.
-fn remark(counts: &WitnessedCounts) -> String {
-    match (counts.agree(), counts.values) {
-        (true, _) => String::new(),
-        (false, [1, 1]) => "differs".to_owned(),
-        (false, [qemu, bochs]) => {
-            format!("none in common: {qemu} values in QEMU, {bochs} in Bochs")
-        }
+fn remark(row: &WitnessRow, counts: &WitnessedCounts) -> String {
+    if counts.agree() {
+        return String::new();
+    }
+    let first = |difference: &FlowDifference| {
+        difference.divergences.first().map_or_else(String::new, |one| one.place.clone())
+    };
+    match &row.reconciled {
+        Some(Reconciled::Decided(difference)) => format!("explained: {}", first(difference)),
+        Some(Reconciled::Diverged(difference)) => format!("differs: {}", first(difference)),
+        Some(Reconciled::Miscounted { .. }) => "counted wrongly".to_owned(),
+        Some(Reconciled::Incomplete(_)) | None => "not explained".to_owned(),
     }
 }
 
@@ -251,7 +278,11 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
         }
         Witnessed::Both(counts) => {
             let some = |number: u64| if number > 0 { grouped(number) } else { String::new() };
-            let paint = of_verdict(if counts.agree() { Verdict::Same } else { Verdict::Broken });
+            let paint = of_verdict(match (counts.agree(), row.agrees()) {
+                (true, _) => Verdict::Same,
+                (false, true) => Verdict::EventsDiffer,
+                (false, false) => Verdict::Broken,
+            });
             [
                 path.into(),
                 grouped(counts.retired).into(),
@@ -262,7 +293,7 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
                 grouped(counts.bochs).into(),
                 Cell::painted(&signed(counts.difference()), paint),
                 format!("{} of {}", counts.shared, counts.windows).into(),
-                Cell::painted(&remark(counts), paint),
+                Cell::painted(&remark(row, counts), paint),
             ]
         }
     }

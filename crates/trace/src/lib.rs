@@ -4,6 +4,7 @@
 //!   that stands for all. The tree's nodes add up to the window's total, always.
 //! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
 //! - [`difference`] shows function by function how two windows differ.
+//! - [`flow_difference`] shows where two interpreters' executions of one window diverge.
 //! - [`count`] reads the counter's stream: the [`Events`] of every window.
 //! - [`Explain`] is the document, with its schema.
 //!
@@ -22,8 +23,10 @@ mod code;
 mod counting;
 mod crossings;
 mod difference;
+mod divergence;
 mod document;
 mod event;
+mod executed;
 mod flow;
 mod footprint;
 mod kernel_code;
@@ -35,9 +38,11 @@ mod point_window;
 mod points;
 mod program;
 pub mod reader;
+mod reconciled;
 mod recording;
 mod source;
 mod symbols;
+mod traced;
 mod tree;
 mod window;
 
@@ -55,18 +60,24 @@ pub use difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
 };
+pub use divergence::{
+    Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, flow_difference,
+};
 pub use document::{
     Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
 };
 pub use event::{Event, Events, Role};
+pub use executed::{Executed, Faults, MOST_EXECUTIONS, NotExecuted, RecordedWindow, executed};
 pub use footprint::Footprint;
 pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
 pub use naming::folded;
 pub use point_window::{Origins, Place, Point, PointWindow};
 pub use points::{PointFinder, PointTable, PointsError};
 pub use reader::{Stop, TraceError};
+pub use reconciled::{Claims, Reconciled, reconciled};
 pub use recording::{Recording, WindowCounts, decode};
 pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};
+pub use traced::{TracedLine, traced};
 pub use tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };

@@ -76,7 +76,7 @@ pub enum Stop {
 }
 
 /// An instruction as it stood in memory when it was first executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
     /// Virtual address.
     pub address: u64,

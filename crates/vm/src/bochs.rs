@@ -12,6 +12,7 @@
 mod debugger;
 mod machine;
 mod memory;
+mod traces;
 mod watch;
 
 use std::fs::File;
@@ -24,29 +25,29 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
-use pathmeter_catalogue::{Path, Round, Suite};
 use pathmeter_wire::{Kind, MAGIC, MAX_FRAME, RawFrame, message::Memory as Symbols, next_frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub use machine::WITNESS_CPU;
+pub(crate) use machine::is_intels;
 pub use memory::Unplaceable;
+pub use traces::TracedWindow;
 pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use crate::{
-    Initramfs, Interrupt, PROGRAM_AGENT, PathOutcome, Plan, Request, Settings, VmError,
-    agent_run::AgentRun,
+    AGENT, Interrupt, PROGRAM_AGENT, Request, Settings, VmError,
     ask::ask,
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
     machine::{Firmware, Origin, fd as qemu_fd},
-    measure::{boot_guest, run_all},
     memory_file::memory_file,
     process::{Process, read_available},
 };
 use machine::{configuration, fd};
 use memory::Memory;
+use traces::Traces;
 use watch::{Next, Stopped, Watch};
 
 /// `firmware/bochs.S`.
@@ -55,6 +56,10 @@ const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bochs.rom"));
 const SLOWER: u32 = 20;
 /// Longest wait before the interrupt flag is looked at again.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// How long a traced Bochs prints before that is read.
+const TRACE_TICK: Duration = Duration::from_millis(2);
+/// Bytes that its output has room for while nobody reads, as far as the host allows it.
+const PIPE: usize = 1 << 20;
 /// Most bytes that Bochs prints before the first message.
 const MOST_TALK: usize = 64 << 10;
 /// What Bochs is told to run on.
@@ -110,38 +115,6 @@ fn is_too_new(version: &str) -> bool {
     major.is_some_and(|major| major >= FIRST_WITHOUT_GENERIC)
 }
 
-/// The paths that the CPU which Bochs puts together can't execute, unless it is Intel's: it has
-/// AMD's `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`). It would end the 32-bit
-/// programs of both at their first system call, and leave other processes than QEMU's does.
-const BY_32_BIT_SYSCALL: [&str; 2] = ["ioctl.compat-entry", "flags.isolation"];
-
-/// What both interpreters execute on a machine with these settings, once: the paths of
-/// [`Suite::Exact`] that Bochs' CPU has, without those in which the CPU idles. In Bochs, waiting
-/// takes its time; and a path that it can't execute would leave its memory in another state than
-/// QEMU's.
-pub fn witness_plan(settings: &Settings) -> Plan {
-    let left_out = |(index, path): (usize, &Path)| {
-        let refused = BY_32_BIT_SYSCALL.contains(&path.name) && !machine::is_intels(settings);
-        (path.kind.round() == Round::Idle || refused).then_some(index)
-    };
-    let paths = Suite::Exact.paths().iter().enumerate();
-    paths.filter_map(left_out).fold(Plan::new(Suite::Exact, 1), Plan::without)
-}
-
-/// Executes the [`witness_plan`] in Bochs: what came of each path, in the order of the suite. Those
-/// that are left out have failed.
-pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
-    let plan = witness_plan(request.settings);
-    let (guest, _) = boot_guest::<BochsGuest>(
-        bochs,
-        request,
-        request.settings,
-        &Initramfs::new(&plan, &request.settings.condition),
-        Extra::default(),
-    )?;
-    Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
-}
-
 /// A guest in Bochs. Dropping it ends Bochs.
 pub(crate) struct BochsGuest {
     process: Process,
@@ -150,6 +123,8 @@ pub(crate) struct BochsGuest {
     commands: ChildStdin,
     /// What is seen of a program, if Bochs stops for it.
     watch: Option<Watch>,
+    /// The windows that are traced, if any are.
+    traces: Option<Traces>,
     /// Breakpoints that it was told of.
     breakpoints: usize,
     /// What was printed and is not taken yet.
@@ -194,9 +169,14 @@ impl Guest for BochsGuest {
             return Err(host("starting Bochs", std::io::ErrorKind::BrokenPipe.into()));
         };
         let watch = extra.landmarks.map(|landmarks| Watch::new(landmarks, PROGRAM_AGENT));
+        let traces = (!extra.traces.is_empty()).then(|| Traces::new(extra.traces, AGENT));
         for stream in [output.as_fd(), errors.as_fd()] {
             let unblocked = rustix::io::ioctl_fionbio(stream, true);
             unblocked.map_err(|error| host("preparing Bochs' output", error.into()))?;
+        }
+        if traces.is_some() {
+            // With less room it only takes longer.
+            let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
         }
         let limit = request.limit * SLOWER;
         let mut guest = Self {
@@ -205,6 +185,7 @@ impl Guest for BochsGuest {
             errors,
             commands,
             watch,
+            traces,
             breakpoints: 0,
             frames: Vec::new(),
             begun: false,
@@ -214,7 +195,8 @@ impl Guest for BochsGuest {
             deadline: Deadline::after(limit),
             step: Step::Boot,
         };
-        let first: Vec<u64> = guest.watch.iter().flat_map(Watch::first_places).collect();
+        let first = guest.watch.iter().flat_map(Watch::first_places);
+        let first: Vec<u64> = first.chain(guest.traces.iter().flat_map(Traces::places)).collect();
         for address in first {
             let command = guest.next_breakpoint(address);
             guest.command(&command)?;
@@ -297,20 +279,50 @@ impl BochsGuest {
     ///
     /// Only text stands where a message would begin: the guest writes none while a program runs.
     fn is_stopping(&mut self) -> Result<bool, VmError> {
-        let Some(mut watch) = self.watch.take() else { return Ok(false) };
+        if self.watch.is_none() && self.traces.is_none() {
+            return Ok(false);
+        }
         // Bochs may repeat the command to go on.
-        let echo = [GO.as_bytes(), b"\n"].concat();
+        let go = self.traces.as_ref().map_or(GO, |traces| traces.go(GO));
+        let echo = [go.as_bytes(), b"\n"].concat();
         if self.frames.starts_with(&echo) {
             self.frames.drain(..echo.len());
         }
         let stopping = self.frames.first().is_some_and(|first| *first != MAGIC[0]);
-        let handled = if debugger::is_whole(&self.frames) && stopping {
-            self.stopped(&mut watch)
-        } else {
-            Ok(())
+        if stopping && let Some(traces) = &mut self.traces {
+            traces.pass(&mut self.frames);
+        }
+        if stopping && debugger::is_whole(&self.frames) {
+            if let Some(mut watch) = self.watch.take() {
+                let handled = self.stopped(&mut watch);
+                self.watch = Some(watch);
+                handled?;
+            } else if let Some(mut traces) = self.traces.take() {
+                let handled = self.stopped_at_path(&mut traces);
+                self.traces = Some(traces);
+                handled?;
+            }
+        }
+        Ok(stopping)
+    }
+
+    /// The same where a path begins or ends, or a piece of a traced one.
+    fn stopped_at_path(&mut self, traces: &mut Traces) -> Result<(), VmError> {
+        let printed = take(&mut self.frames);
+        traces.pass_lines(&printed);
+        let halt = debugger::halt(&String::from_utf8_lossy(&printed));
+        let halt = halt.ok_or_else(|| self.protocol("no place where it stopped".to_owned()))?;
+        let path = match &self.step {
+            Step::Path { index, .. } => Some(*index),
+            _ => None,
         };
-        self.watch = Some(watch);
-        handled.map(|()| stopping)
+        for command in traces.stopped(halt.address, path) {
+            let answer = self.ask(&command)?;
+            if debugger::is_refusal(&answer) {
+                return Err(self.unread(&command));
+            }
+        }
+        self.command(traces.go(GO))
     }
 
     /// Does what is to be done at the stop that Bochs has printed, and lets it run on.
@@ -363,6 +375,11 @@ impl BochsGuest {
         }
         // Looked at before reading: all that it printed before its end is there by then.
         let ended = self.process.ended();
+        let is_tracing = self.traces.as_ref().is_some_and(Traces::are_on);
+        if is_tracing {
+            // It prints a line at a time: reading many at once leaves it more of the processor.
+            std::thread::sleep(TRACE_TICK);
+        }
         let mut sources =
             [PollFd::new(&self.output, PollFlags::IN), PollFd::new(&self.errors, PollFlags::IN)];
         match poll(&mut sources, Some(&TICK)) {
@@ -370,12 +387,12 @@ impl BochsGuest {
             Err(error) => return Err(host("waiting for Bochs", error.into())),
         }
         let failed = |error| host("listening to Bochs", error);
-        let mut buffer = [0; 16 << 10];
+        let mut buffer = vec![0; if is_tracing { PIPE } else { 16 << 10 }];
         let heard = read_available(&mut self.output, &mut buffer).map_err(failed)?;
         self.frames.extend_from_slice(&buffer[..heard.unwrap_or(0)]);
         let said = read_available(&mut self.errors, &mut buffer).map_err(failed)?;
         self.complaints.extend(&buffer[..said.unwrap_or(0)]);
-        if self.frames.len() > MOST_TALK + 2 * MAX_FRAME {
+        if !is_tracing && self.frames.len() > MOST_TALK + 2 * MAX_FRAME {
             return Err(self.protocol("more than was asked for".to_owned()));
         }
         match ended {
@@ -486,27 +503,10 @@ fn host(what: &'static str, source: std::io::Error) -> VmError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Cpu;
 
     #[test]
     fn a_bochs_without_the_generic_cpu_is_too_new() {
         assert_eq!(["2.7", "2.8", "x"].map(is_too_new), [false; 3]);
         assert_eq!(["3.0", "3.1", "10"].map(is_too_new), [true; 3]);
-    }
-
-    #[test]
-    fn only_intels_cpu_executes_what_enters_by_the_fast_32_bit_entry() {
-        let left_out = |vendor: &str| {
-            let cpu = Cpu::named(&format!("base,vendor={vendor}"));
-            let plan = witness_plan(&Settings { cpu, ..Settings::default() });
-            let paths = Suite::Exact.paths().iter().enumerate();
-            let paths = paths.filter(|(index, _)| plan.skips(*index));
-            paths.map(|(_, path)| path.name).collect::<Vec<_>>()
-        };
-        let amds = left_out("AuthenticAMD");
-        assert!(BY_32_BIT_SYSCALL.iter().all(|name| amds.contains(name)), "{amds:?}");
-        let intels = left_out("GenuineIntel");
-        assert!(!BY_32_BIT_SYSCALL.iter().any(|name| intels.contains(name)), "{intels:?}");
-        assert!(intels.contains(&"wake.switch"), "{intels:?}");
     }
 }

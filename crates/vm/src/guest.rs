@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
-    Landmarks, Request, Settings, VmError,
+    Landmarks, Request, Settings, TracedWindow, VmError,
     alarm::Alarm,
     arch_capabilities::Supply,
     console::Tail,
@@ -30,6 +30,8 @@ pub(crate) struct Extra {
     pub(crate) supply: Option<Supply>,
     /// Where Bochs stops while a program runs.
     pub(crate) landmarks: Option<Landmarks>,
+    /// The windows that Bochs traces, each with the pipe that its trace goes to.
+    pub(crate) traces: Vec<(TracedWindow, File)>,
 }
 
 /// A guest, paused or running. Dropping it ends it.

@@ -49,11 +49,11 @@ mod record;
 mod request;
 mod snapshot;
 mod stream;
+mod witness;
 
 pub use ask::AskError;
 pub use bochs::{
-    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, Unplaceable, WITNESS_CPU, witness,
-    witness_plan,
+    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
 };
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
 pub use condition::{Condition, ConditionError, Setting, Unmet};
@@ -77,3 +77,4 @@ pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witnes
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
 pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};
 pub use request::{Kernel, Progress, Request};
+pub use witness::{witness, witness_plan, witness_traced};

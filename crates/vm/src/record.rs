@@ -8,7 +8,7 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
-use pathmeter_catalogue::Suite;
+use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_wire::{Kind, message, plan::Plan};
 
 use crate::{
@@ -74,8 +74,8 @@ impl<F> Job<'_, F> {
     }
 }
 
-/// Records paths of the first run, all in one guest: what came of each, in the order of `paths`,
-/// which are indexes, each once, in [`Suite::Exact`].
+/// Records paths of the first run of `plan`, which is one of [`Suite::Exact`], all in one guest:
+/// what came of each, in the order of `paths`, which are indexes of the suite, each once.
 ///
 /// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
 /// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
@@ -87,23 +87,24 @@ impl<F> Job<'_, F> {
 /// beyond the limits.
 pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
+    plan: &Plan,
     paths: &[usize],
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
     let plugin = Plugin::Recorder.for_qemu(request.qemu, request.interrupt)?;
-    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, paths, limits, read)
+    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, (plan, paths), limits, read)
 }
 
 fn record_in<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     host: &G::Host,
     request: &Request<'_>,
     plugin: &File,
-    paths: &[usize],
+    (plan, paths): (&Plan, &[usize]),
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
-    let mut plan = Plan::new(Suite::Exact, request.runs);
+    let mut plan = plan.clone();
     let mut lost: HashMap<usize, VmError> = HashMap::new();
     loop {
         let mut wanted: Vec<usize> =
@@ -228,7 +229,9 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     let mut plugin =
         format!("{file},points={points},skip={skip},bytes={bytes},most={most},alarm={alarm}");
     for (path, number) in job.paths.iter().zip(fd::TRACE..) {
-        let take = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
+        let samples = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
+        // Windows of the warm-up that are not passed over are recorded, too.
+        let take = u64::from(samples) + u64::from(WARMUP).saturating_sub(skip);
         // Writing to a String can't fail.
         let _ = write!(plugin, ",path={path},fd={number},take={take},warm={warm}");
     }
@@ -327,7 +330,8 @@ mod tests {
             text
         };
         with_request(host, None, |request| {
-            record_in::<FakeGuest, _, _>(host, request, &plugin, paths, limits, read)
+            let plan = Plan::new(Suite::Exact, request.runs);
+            record_in::<FakeGuest, _, _>(host, request, &plugin, (&plan, paths), limits, read)
         })
     }
 

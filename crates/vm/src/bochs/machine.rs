@@ -38,7 +38,7 @@ pub(super) mod fd {
 const INTEL: &str = "GenuineIntel";
 
 /// Whether the machine's CPU is one of Intel's.
-pub(super) fn is_intels(settings: &Settings) -> bool {
+pub(crate) fn is_intels(settings: &Settings) -> bool {
     let vendor = |word: &str| word.strip_prefix("vendor=") == Some(INTEL);
     settings.cpu.text().split(',').any(vendor)
 }

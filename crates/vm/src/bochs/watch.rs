@@ -340,8 +340,18 @@ fn second<S: Stopped>(entry: u64, bochs: &mut S) -> Result<u64, S::Error> {
 
 /// Where in the program's memory the only such bytes of its file are.
 fn address_of(elf: &[u8], bytes: &[u8]) -> Option<u64> {
-    let mut places = (0..elf.len()).filter(|place| elf[*place..].starts_with(bytes));
-    let (place, None) = (places.next()? as u64, places.next()) else { return None };
+    let [address] = addresses_of(elf, bytes)[..] else { return None };
+    Some(address)
+}
+
+/// Where in the program's memory such bytes of its file are.
+pub(super) fn addresses_of(elf: &[u8], bytes: &[u8]) -> Vec<u64> {
+    let places = (0..elf.len()).filter(|place| elf[*place..].starts_with(bytes));
+    places.filter_map(|place| address_at(elf, place as u64)).collect()
+}
+
+/// Where in the program's memory this place of its file is.
+fn address_at(elf: &[u8], place: u64) -> Option<u64> {
     let number = |at: usize| Some(u64::from_le_bytes(elf.get(at..at + 8)?.try_into().ok()?));
     let first = usize::try_from(number(PHOFF)?).ok()?;
     let count = u16::from_le_bytes(elf.get(PHNUM..PHNUM + 2)?.try_into().ok()?);
