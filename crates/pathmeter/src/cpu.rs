@@ -79,9 +79,12 @@ fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
 
 /// A line that says what a feature costs the real machine.
 fn price(&Priced { kernel, model, paths }: &Priced) -> String {
-    let path = |&(path, least, most): &(&str, i32, i32)| match least == most {
-        true => format!("{path} {least:+}"),
-        false => format!("{path} {least:+} to {most:+}"),
+    let path = |&(path, least, most): &(&str, i32, i32)| {
+        if least == most {
+            format!("{path} {least:+}")
+        } else {
+            format!("{path} {least:+} to {most:+}")
+        }
     };
     let paths: Vec<_> = paths.iter().map(path).collect();
     let paths = if paths.is_empty() { "no path differs".to_owned() } else { paths.join(", ") };

@@ -304,10 +304,11 @@ impl GuestCause {
             }
             (Self::Ended { .. }, Step::Start) => {
                 "if QEMU says why above, fix that: --cpu names a profile (haswell, skylake, \
-                 cascadelake, icelake, zen1, zen2, zen3, zen4, each of these as a guest sees it \
-                 (skylake-guest), plain, max) or one of `qemu-system-x86_64 -cpu help`, \
-                 --memory what this machine can spare, and a library or module that is missing \
-                 is in another package of your distribution's QEMU; `pathmeter doctor` checks QEMU"
+                 cascadelake, icelake, sapphirerapids, zen1, zen2, zen3, zen4, each of these as a \
+                 guest sees it (skylake-guest), plain, max) or one of \
+                 `qemu-system-x86_64 -cpu help`, --memory what this machine can spare, and a \
+                 library or module that is missing is in another package of your distribution's \
+                 QEMU; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"

@@ -170,6 +170,23 @@ pub(super) const AVX512: Lack = Lack {
         },
     ],
 };
+pub(super) const AMX: Lack = Lack {
+    name: "amx",
+    means: "no register tiles: where the real machine returns to a task after a switch, Linux also \
+            compares MSR XFD's value with the one that the task needs",
+    priced: &[],
+};
+pub(super) const CET: Lack = Lack {
+    name: "ibt, shstk",
+    means: "indirect branches are not checked and there are no shadow stacks; the kernel's endbr64 \
+            are executed all the same",
+    priced: &[],
+};
+pub(super) const WAITING: Lack = Lack {
+    name: "waitpkg, serialize",
+    means: "delays are loops of rdtsc and not tpause; code is patched with iret and not serialize",
+    priced: &[],
+};
 pub(super) const VECTOR: Lack = Lack {
     name: "sha, vaes, vpclmulqdq, gfni",
     means: "the kernel's ciphers and hashes use other instructions",
