@@ -101,7 +101,7 @@ fn what_the_machine_has_and_the_interpreter_has_not_is_said() {
 #[test]
 fn an_unknown_name_brings_up_the_profiles() {
     let run = Scene::warm().run(&["measure", &built("base"), "--cpu", "skylakee"]);
-    run.assert_unmeasured(&["skylakee", "haswell, skylake, cascadelake, icelake, zen1"]);
+    run.assert_unmeasured(&["skylakee", "haswell, skylake, cascadelake, icelake, sapphirerapids"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! shows the console's last lines; and no process or file left over. One that only dies on a path
 //! costs that path.
 
+use std::process::Command;
 use std::time::Duration;
 
 use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, fake, rows, with_status};
@@ -30,6 +31,24 @@ fn unmeasured(name: &str, words: &[&str]) -> Run {
 #[test]
 fn a_panic_during_boot() {
     unmeasured("panics-early", &["booting the kernel: ", PANIC, "help: "]).assert_printed(CONSOLE);
+}
+
+#[test]
+fn a_panic_that_may_be_qemus_is_told_from_one_that_is_the_kernels() {
+    let mut words = vec!["booting the kernel: ", PANIC, "help: "];
+    if qemu_says().contains("version 7.") {
+        words.extend(["no processor can have the EFLAGS that it printed", "--append printk.any=1"]);
+    }
+    let run = unmeasured("panics-by-qemu", &words);
+    assert_eq!(run.stderr.contains("QEMU's doing"), words.len() > 3, "{}", run.stderr);
+    let run = unmeasured("panics-early", &[PANIC]);
+    assert!(!run.stderr.contains("QEMU's doing"), "{}", run.stderr);
+}
+
+/// What the QEMU on PATH says of its version.
+fn qemu_says() -> String {
+    let asked = Command::new("qemu-system-x86_64").arg("--version").output().unwrap();
+    String::from_utf8(asked.stdout).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ pub(crate) mod machine;
 
 use std::fmt::Write as _;
 
-use pathmeter_vm::{Cpu, Looked, PROFILES, Priced, Profile, Sourced};
+use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
 use crate::cli::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 use crate::destination::Named;
@@ -52,8 +52,9 @@ fn show(args: &CpuShowArgs) -> Result<(), Failure> {
     let text = match &cpu {
         Cpu::Profile(profile) => profile_text(profile, &cpu),
         Cpu::File(file) => {
-            let left_out = file.left_out.join(", ");
-            format!("{}: {}\nleft out: {left_out}\n{}", file.path, file.machine, qemus(&cpu))
+            let (left_out, means) = (file.left_out.join(", "), file.lacks().into_iter().map(lack));
+            let head = format!("{}: {}\nleft out: {left_out}\n", file.path, file.machine);
+            head + &qemus(&cpu) + &means.collect::<String>()
         }
         Cpu::Qemu(text) => return Err(unknown(format!("{text}: no profile"))),
     };
@@ -63,12 +64,9 @@ fn show(args: &CpuShowArgs) -> Result<(), Failure> {
 fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
     let as_guest = if profile.is_guest() { ", as a guest sees it" } else { "" };
     let mut text = format!("{}: {}{as_guest}\n{}", profile.name, profile.machine, qemus(cpu));
-    for lack in profile.lacks {
-        // Writing to a string can't fail.
-        let _ = writeln!(text, "left out: {}: {}", lack.name, lack.means);
-        text.extend(lack.priced.iter().map(price));
-    }
+    text.extend(profile.lacks.iter().map(lack));
     for Looked { kernel, lines } in profile.looked() {
+        // Writing to a string can't fail.
         let _ = writeln!(text, "\n{kernel} prints, and \"Not affected\" in all other files:");
         for Sourced { file, line, source } in lines {
             let _ = writeln!(text, "  {file}: {line}\n    {source}");
@@ -77,11 +75,20 @@ fn profile_text(profile: &Profile, cpu: &Cpu) -> String {
     text
 }
 
+/// What is left out, what that means, and what it costs the real machine.
+fn lack(lack: &Lack) -> String {
+    let prices: String = lack.priced.iter().map(price).collect();
+    format!("left out: {}: {}\n{prices}", lack.name, lack.means)
+}
+
 /// A line that says what a feature costs the real machine.
 fn price(&Priced { kernel, model, paths }: &Priced) -> String {
-    let path = |&(path, least, most): &(&str, i32, i32)| match least == most {
-        true => format!("{path} {least:+}"),
-        false => format!("{path} {least:+} to {most:+}"),
+    let path = |&(path, least, most): &(&str, i32, i32)| {
+        if least == most {
+            format!("{path} {least:+}")
+        } else {
+            format!("{path} {least:+} to {most:+}")
+        }
     };
     let paths: Vec<_> = paths.iter().map(path).collect();
     let paths = if paths.is_empty() { "no path differs".to_owned() } else { paths.join(", ") };

@@ -36,6 +36,11 @@ impl Tail {
         Some(line.rsplit_once("] ").map_or(line, |(_, line)| line).trim().to_owned())
     }
 
+    /// Whether this holds for a line's text after `mark` anywhere.
+    pub(crate) fn after(&self, mark: &str, holds: impl Fn(&str) -> bool) -> bool {
+        self.text().lines().any(|line| line.split(mark).skip(1).any(&holds))
+    }
+
     /// All that is kept, without what could move a terminal's cursor.
     fn text(&self) -> String {
         let bytes: Vec<u8> = self.0.iter().copied().collect();

@@ -316,8 +316,8 @@ impl RealCpu {
 }
 
 /// The profiles' names, for those who look for one: a test compares it with the table.
-pub const NAMES: &str = "haswell, skylake, cascadelake, icelake, zen1, zen2, zen3, zen4, each of \
-    these as a guest sees it (skylake-guest), plain, max";
+pub const NAMES: &str = "haswell, skylake, cascadelake, icelake, sapphirerapids, zen1, zen2, \
+    zen3, zen4, each of these as a guest sees it (skylake-guest), plain, max";
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use pathmeter_wire::message::UnmetCause;
 
-use crate::{QemuError, Unmet, Unplaceable, console::Tail};
+use crate::{QemuError, Unmet, Unplaceable, console::Tail, doubt::Doubt};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -108,10 +108,12 @@ pub enum GuestCause {
         limit: Duration,
     },
     /// The kernel panicked.
-    #[error("{message}")]
+    #[error("{message}{doubt}")]
     Panicked {
         /// The kernel's own words.
         message: String,
+        /// Whether that may be QEMU's doing.
+        doubt: Doubt,
     },
     /// QEMU was killed from outside.
     #[error("QEMU was killed ({how})")]
@@ -149,6 +151,11 @@ pub enum GuestCause {
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
+
+/// What to do about a panic that may be QEMU's (docs/exactness.md).
+const QEMUS_PANIC: &str = "QEMU before 8.0 may set a guest's flags wrongly, by which a kernel dies \
+    by chance, the same each time. If it lives with --append printk.any=1, on both sides of a \
+    comparison, or with a newer QEMU (--qemu FILE), it was that";
 
 /// What to do about an error that means that the host lacks something, and not the program.
 pub(crate) fn shortage_help(error: &std::io::Error) -> Option<&'static str> {
@@ -284,14 +291,20 @@ impl GuestCause {
                  terminal or the network waits for ever in the guest (--stdin FILE gives it input)"
             }
             (Self::Timeout { .. }, _) => "give it more time with --timeout SECONDS",
-            (Self::Panicked { message }, _) if message.contains(OUT_OF_MEMORY) => {
+            (Self::Panicked { message, .. }, _) if message.contains(OUT_OF_MEMORY) => {
                 "this kernel needs more memory than the guest has: give it more, for example \
                  --memory 512, on both sides of a comparison"
             }
+            (Self::Panicked { doubt: Doubt::Shown, .. }, _) => QEMUS_PANIC,
+            (Self::Panicked { doubt: Doubt::Possible, .. }, Step::Boot) => {
+                "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
+                 its command line with --append. QEMU before 8.0 may also make a kernel die by \
+                 chance, the same each time: try --append printk.any=1, or name a newer QEMU with \
+                 --qemu FILE"
+            }
             (Self::Panicked { .. }, Step::Boot) => {
                 "the kernel must boot in QEMU's microvm machine without disk or ACPI; add words to \
-                 its command line with --append. In QEMU 7.2 a boot may also die by chance, the \
-                 same each time: try another word, or a newer QEMU"
+                 its command line with --append"
             }
             (Self::Panicked { .. }, Step::Program { .. }) => {
                 "a program that ends process 1, or that has the kernel panic, can't be measured; \
@@ -304,10 +317,11 @@ impl GuestCause {
             }
             (Self::Ended { .. }, Step::Start) => {
                 "if QEMU says why above, fix that: --cpu names a profile (haswell, skylake, \
-                 cascadelake, icelake, zen1, zen2, zen3, zen4, each of these as a guest sees it \
-                 (skylake-guest), plain, max) or one of `qemu-system-x86_64 -cpu help`, \
-                 --memory what this machine can spare, and a library or module that is missing \
-                 is in another package of your distribution's QEMU; `pathmeter doctor` checks QEMU"
+                 cascadelake, icelake, sapphirerapids, zen1, zen2, zen3, zen4, each of these as a \
+                 guest sees it (skylake-guest), plain, max) or one of \
+                 `qemu-system-x86_64 -cpu help`, --memory what this machine can spare, and a \
+                 library or module that is missing is in another package of your distribution's \
+                 QEMU; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
                 "QEMU crashed: try again; `pathmeter doctor` checks it"
@@ -322,7 +336,10 @@ impl GuestCause {
                  pathmeter's agent may"
             }
             (Self::Protocol { .. }, _) => "the kernel, or a driver in it, writes to I/O port 0xe9",
-            (Self::Panicked { .. } | Self::Abort { .. } | Self::Overlong { .. }, _) => return None,
+            (Self::Panicked { doubt, .. }, _) if doubt.is_there() => QEMUS_PANIC,
+            (Self::Panicked { .. } | Self::Abort { .. } | Self::Overlong { .. }, _) => {
+                return None;
+            }
         })
     }
 }
@@ -341,7 +358,7 @@ mod tests {
     fn a_kernel_that_ran_out_of_memory_is_told_how_to_get_more() {
         let panicked = |message: &str| VmError::Guest {
             step: Step::Boot,
-            cause: GuestCause::Panicked { message: message.to_owned() },
+            cause: GuestCause::Panicked { message: message.to_owned(), doubt: Doubt::None },
             console: Tail::default(),
         };
         let memory = panicked("Kernel panic - not syncing: System is deadlocked on memory");

@@ -26,6 +26,7 @@ mod console;
 mod counter;
 mod cpu;
 mod deadline;
+mod doubt;
 mod entry;
 mod error;
 mod facts;

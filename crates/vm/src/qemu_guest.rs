@@ -23,6 +23,7 @@ use crate::{
     arch_capabilities::Supply,
     console::Tail,
     deadline::Deadline,
+    doubt::Doubt,
     error::{GuestCause, Step},
     gdb::{Patience, Trouble},
     guest::{Extra, Guest},
@@ -59,6 +60,8 @@ pub(crate) struct QemuGuest {
     limit: Duration,
     deadline: Deadline,
     panicked_at: Option<Instant>,
+    /// QEMU's.
+    version: (u32, u32),
     /// What it is doing, for errors.
     step: Step,
 }
@@ -239,6 +242,7 @@ impl QemuGuest {
             limit: request.limit,
             deadline: Deadline::after(request.limit),
             panicked_at: None,
+            version: qemu.number,
             step: Step::Start,
         };
         if let Err(error) = guest.call("qmp_capabilities", &Value::Null, None) {
@@ -398,7 +402,7 @@ impl QemuGuest {
         if since.elapsed() < LAST_WORDS {
             return Ok(());
         }
-        Err(self.failure(GuestCause::Panicked { message }))
+        Err(self.failure(self.panicked(message)))
     }
 
     /// Why QEMU has closed the control channel.
@@ -433,10 +437,14 @@ impl QemuGuest {
         }
     }
 
+    fn panicked(&self, message: String) -> GuestCause {
+        GuestCause::Panicked { message, doubt: Doubt::of(self.version, &self.printed) }
+    }
+
     /// What became of QEMU, which ended with `status` as far as that is known.
     fn end(&self, status: Option<ExitStatus>) -> GuestCause {
         if let Some(message) = self.printed.panic() {
-            return GuestCause::Panicked { message };
+            return self.panicked(message);
         }
         let by_qemu = |how| GuestCause::Ended { by_guest: false, how };
         let by_guest = |how: &str| GuestCause::Ended { by_guest: true, how: how.to_owned() };

@@ -344,7 +344,8 @@ mod tests {
     }
 
     fn panicked() -> GuestCause {
-        GuestCause::Panicked { message: "Kernel panic - not syncing: oops".to_owned() }
+        let message = "Kernel panic - not syncing: oops".to_owned();
+        GuestCause::Panicked { message, doubt: crate::doubt::Doubt::None }
     }
 
     #[test]

@@ -26,9 +26,9 @@ pub(crate) struct GuestArgs {
     /// The QEMU to run; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// The guest's CPU, by default skylake: haswell, skylake, cascadelake, icelake, zen1, zen2,
-    /// zen3, zen4, each of these as a guest sees it (skylake-guest), plain, max, a FILE.toml that
-    /// `pathmeter cpu capture` wrote, or QEMU's own text
+    /// The guest's CPU, by default skylake: haswell, skylake, cascadelake, icelake,
+    /// sapphirerapids, zen1, zen2, zen3, zen4, each of these as a guest sees it (skylake-guest),
+    /// plain, max, a FILE.toml that `pathmeter cpu capture` wrote, or QEMU's own text
     ///
     /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
     /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in

@@ -142,6 +142,11 @@ pub const FEATURES: &[FeatureWord] = &[
         left_out: &[(14, "serialize"), (20, "ibt")],
     },
     FeatureWord {
+        of: register(7, 1, 0),
+        kept: &[(10, "fzrm"), (11, "fsrs"), (12, "fsrc")],
+        left_out: &[],
+    },
+    FeatureWord {
         of: register(7, 2, 3),
         kept: &[
             (0, "intel-psfd"),

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use toml::Spanned;
 
 use crate::cpu::features::{Known, known};
+use crate::cpu::lacks::{self, Lack};
 use crate::cpu::states::{KnownStates, branch_of};
 use crate::cpu::{MOST_NAME, RealCpu};
 
@@ -142,6 +143,12 @@ impl CpuFile {
         let read: Text = toml::from_str(text)
             .map_err(|error| at(Wrong(error.span().unwrap_or(0..0), error.message().to_owned())))?;
         checked(path, text, read).map_err(at)
+    }
+
+    /// What is left out of it, with what follows from that.
+    pub fn lacks(&self) -> Vec<&'static Lack> {
+        let meltdown = self.states.as_ref().and_then(|states| states.line("meltdown"));
+        lacks::of(&self.left_out, meltdown.is_some_and(|line| line.contains("PTI")))
     }
 
     /// What the guest's files must read under a kernel of this release: the machine's own, if it

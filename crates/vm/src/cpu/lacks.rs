@@ -26,6 +26,15 @@ pub struct Priced {
     pub paths: &'static [(&'static str, i32, i32)],
 }
 
+/// What follows from it that a machine lacks these features, which may isolate page tables.
+pub(super) fn of(left_out: &[&str], isolates: bool) -> Vec<&'static Lack> {
+    let pcid = if isolates { &PCID_ISOLATED } else { &PCID };
+    let all =
+        [pcid, &XSAVES, &RDPID, &AVX512, &CET, &WAITING, &VECTOR, &CHANCE, &X2APIC, &DEADLINE];
+    let lacks = |name| left_out.iter().any(|one: &&str| one.starts_with(name));
+    all.into_iter().filter(|lack| lack.name.split(", ").any(lacks)).collect()
+}
+
 const DEBIAN_6_1: &str = "Debian 6.1.192";
 const DEBIAN_6_12: &str = "Debian 6.12.117";
 const BOCHS_SKYLAKE: &str = "corei7_skylake_x";
@@ -170,6 +179,23 @@ pub(super) const AVX512: Lack = Lack {
         },
     ],
 };
+pub(super) const AMX: Lack = Lack {
+    name: "amx",
+    means: "no register tiles: where the real machine returns to a task after a switch, Linux also \
+            compares MSR XFD's value with the one that the task needs",
+    priced: &[],
+};
+pub(super) const CET: Lack = Lack {
+    name: "ibt, shstk",
+    means: "indirect branches are not checked and there are no shadow stacks; the kernel's endbr64 \
+            are executed all the same",
+    priced: &[],
+};
+pub(super) const WAITING: Lack = Lack {
+    name: "waitpkg, serialize",
+    means: "delays are loops of rdtsc and not tpause; code is patched with iret and not serialize",
+    priced: &[],
+};
 pub(super) const VECTOR: Lack = Lack {
     name: "sha, vaes, vpclmulqdq, gfni",
     means: "the kernel's ciphers and hashes use other instructions",
@@ -212,6 +238,18 @@ mod tests {
                 assert!(least <= most && *least != 0 && *most != 0, "{path}: {least}, {most}");
             }
         }
+    }
+
+    #[test]
+    fn a_file_lacks_what_is_left_out_of_it() {
+        let names = |left_out: &[&str], isolates| {
+            super::of(left_out, isolates).iter().map(|lack| lack.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["invpcid", "avx512bw", "clzero"], false), ["pcid, invpcid", "avx512"]);
+        assert_eq!(names(&["sha-ni", "rdpid"], true), ["rdpid", "sha, vaes, vpclmulqdq, gfni"]);
+        assert!(super::of(&["pcid"], true).contains(&&super::PCID_ISOLATED));
+        assert!(super::of(&["pcid"], false).contains(&&super::PCID));
+        assert_eq!(names(&[], true), [""; 0]);
     }
 
     #[test]

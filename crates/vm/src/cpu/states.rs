@@ -93,6 +93,8 @@ const EVERY: &[&str] = &[
     "cascadelake-guest",
     "icelake",
     "icelake-guest",
+    "sapphirerapids",
+    "sapphirerapids-guest",
     "zen1",
     "zen1-guest",
     "zen2",
@@ -304,6 +306,13 @@ const ROWS: &[Row] = &[
         &["cascadelake", "cascadelake-guest", "icelake", "icelake-guest"],
     ),
     row(
+        BOTH,
+        "spectre_v2",
+        "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional; \
+         PBRSB-eIBRS: SW sequence; BHI: BHI_DIS_S",
+        &["sapphirerapids", "sapphirerapids-guest"],
+    ),
+    row(
         ONLY_OLD,
         "spectre_v2",
         "Mitigation: Retpolines; IBPB: conditional; STIBP: disabled; RSB filling; \
@@ -406,7 +415,7 @@ const ROWS: &[Row] = &[
         BOTH,
         "vmscape",
         "Mitigation: IBPB before exit to userspace",
-        &["haswell", "skylake", "cascadelake", "zen1", "zen2", "zen3", "zen4"],
+        &["haswell", "skylake", "cascadelake", "sapphirerapids", "zen1", "zen2", "zen3", "zen4"],
     ),
 ];
 

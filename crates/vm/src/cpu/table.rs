@@ -4,7 +4,9 @@
 //! Left out of all, beside what [`Profile::lacks`] names: performance counters, `monitor` (the
 //! interpreter's idle is `hlt`), VMX, and what only programs ask for.
 
-use super::lacks::{AVX512, CHANCE, DEADLINE, PCID, PCID_ISOLATED, RDPID, VECTOR, X2APIC, XSAVES};
+use super::lacks::{
+    AMX, AVX512, CET, CHANCE, DEADLINE, PCID, PCID_ISOLATED, RDPID, VECTOR, WAITING, X2APIC, XSAVES,
+};
 use crate::cpu::{Definition, Lack, Profile, RealCpu};
 use crate::machine::CPU;
 
@@ -18,6 +20,8 @@ pub const PROFILES: &[Profile] = &[
     guest("cascadelake-guest", XEON_2019, CASCADE_LAKE_LACKS, CASCADE_LAKE),
     bare("icelake", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
     guest("icelake-guest", XEON_2021, ICE_LAKE_LACKS, ICE_LAKE),
+    bare("sapphirerapids", XEON_2023, SAPPHIRE_RAPIDS_LACKS, SAPPHIRE_RAPIDS),
+    guest("sapphirerapids-guest", XEON_2023, SAPPHIRE_RAPIDS_LACKS, SAPPHIRE_RAPIDS),
     bare("zen1", EPYC_7001, ZEN_1_LACKS, ZEN_1),
     guest("zen1-guest", EPYC_7001, ZEN_1_LACKS, ZEN_1),
     bare("zen2", EPYC_7002, ZEN_2_LACKS, ZEN_2),
@@ -44,6 +48,7 @@ const E5_V3: &str = "Intel Xeon E5 v3 of 2014 (Haswell-EP)";
 const XEON_2017: &str = "Intel Xeon Scalable of 2017 (Skylake-SP)";
 const XEON_2019: &str = "Intel Xeon Scalable of 2019 (Cascade Lake-SP)";
 const XEON_2021: &str = "Intel Xeon Scalable of 2021 (Ice Lake-SP)";
+const XEON_2023: &str = "Intel Xeon Scalable of 2023 (Sapphire Rapids)";
 const EPYC_7001: &str = "AMD EPYC 7001 (Zen)";
 const EPYC_7002: &str = "AMD EPYC 7002 (Zen 2)";
 const EPYC_7003: &str = "AMD EPYC 7003 (Zen 3)";
@@ -53,6 +58,8 @@ const HASWELL_LACKS: &[Lack] = &[PCID_ISOLATED, CHANCE, X2APIC, DEADLINE];
 const SKYLAKE_LACKS: &[Lack] = &[PCID_ISOLATED, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
 const CASCADE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, AVX512, CHANCE, X2APIC, DEADLINE];
 const ICE_LAKE_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, AVX512, VECTOR, CHANCE, X2APIC, DEADLINE];
+const SAPPHIRE_RAPIDS_LACKS: &[Lack] =
+    &[PCID, XSAVES, RDPID, AVX512, AMX, CET, WAITING, VECTOR, CHANCE, X2APIC, DEADLINE];
 const ZEN_1_LACKS: &[Lack] = &[XSAVES, VECTOR, CHANCE];
 const ZEN_2_LACKS: &[Lack] = &[XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
 const ZEN_3_LACKS: &[Lack] = &[PCID, XSAVES, RDPID, VECTOR, CHANCE, X2APIC];
@@ -115,6 +122,31 @@ const ICE_LAKE: RealCpu = RealCpu {
     ],
     arch_capabilities: Some(
         RDCL_NO | IBRS_ALL | SKIP_L1DFL | MDS_NO | PSCHANGE_MC_NO | TAA_NO | FB_CLEAR | GDS_CTRL,
+    ),
+    ..XEON
+};
+const SAPPHIRE_RAPIDS: RealCpu = RealCpu {
+    model: 143,
+    stepping: 8,
+    microcode: 0x2b00_0650 << 32,
+    features: &[
+        COMMON,
+        INTEL,
+        &["clwb", "pku", "md-clear", "arch-capabilities", "fsrm", "umip", "la57"],
+        SINCE_SAPPHIRE_RAPIDS,
+    ],
+    arch_capabilities: Some(
+        RDCL_NO
+            | IBRS_ALL
+            | SKIP_L1DFL
+            | MDS_NO
+            | PSCHANGE_MC_NO
+            | TAA_NO
+            | SBDR_SSDP_NO
+            | FBSDP_NO
+            | PSDP_NO
+            | GDS_NO
+            | RFDS_NO,
     ),
     ..XEON
 };
@@ -236,6 +268,9 @@ const COMMON: &[&str] = &[
 ];
 /// Intel's.
 const INTEL: &[&str] = &["erms", "spec-ctrl", "stibp", "ssbd"];
+/// Intel's since Sapphire Rapids; QEMU has names for all of them since 10.0 at the latest.
+const SINCE_SAPPHIRE_RAPIDS: &[&str] =
+    &["fzrm", "fsrs", "fsrc", "intel-psfd", "ipred-ctrl", "rrsba-ctrl", "bhi-ctrl"];
 /// AMD's since Zen.
 const AMD: &[&str] = &[
     "mmxext",
@@ -273,5 +308,10 @@ const MDS_NO: u64 = 1 << 5;
 const PSCHANGE_MC_NO: u64 = 1 << 6;
 const TSX_CTRL: u64 = 1 << 7;
 const TAA_NO: u64 = 1 << 8;
+const SBDR_SSDP_NO: u64 = 1 << 13;
+const FBSDP_NO: u64 = 1 << 14;
+const PSDP_NO: u64 = 1 << 15;
 const FB_CLEAR: u64 = 1 << 17;
 const GDS_CTRL: u64 = 1 << 25;
+const GDS_NO: u64 = 1 << 26;
+const RFDS_NO: u64 = 1 << 27;

@@ -96,6 +96,10 @@ const GCP_M3: &str = rented!("8283cdd0cd", "gcp/m3-megamem-64");
 const ALIBABA_SGN7I: &str = rented!("a566c733ca", "alicloud/ecs.sgn7i-vws-m4s.2xlarge");
 /// AWS hpc6id.32xlarge, Xeon Platinum 8375C, Ubuntu 6.8.0-1016.
 const AWS_HPC6ID: &str = rented!("573dc8e48c", "aws/hpc6id.32xlarge");
+/// AWS m7i.metal-24xl, a whole Xeon Platinum 8488C, Ubuntu 6.8.0-1008.
+const AWS_M7I: &str = rented!("6cdfb74685", "aws/m7i.metal-24xl");
+/// GCP c3-standard-22, a Xeon of model 143, Ubuntu 6.17.0-1020.
+const GCP_C3: &str = rented!("f48d82b8ad", "gcp/c3-standard-22");
 /// EPYC 7401P.
 const EPYC_7401P: &str = reported!(AMD "EPYC%207401P%2024-Core/23-1-2/6D486A7EE9");
 /// Azure `Standard_L80s_v2`, EPYC 7551, Ubuntu 6.8.0-1017.
@@ -240,6 +244,13 @@ const PRINTED: &[Printed] = &[
     ),
     printed("icelake-guest", BOTH, &["gather_data_sampling"], ALIBABA_SGN7I),
     printed("icelake-guest", BOTH, &["mmio_stale_data"], AWS_HPC6ID),
+    printed("sapphirerapids", BOTH, &["spec_store_bypass", "spectre_v1"], AWS_M7I),
+    printed(
+        "sapphirerapids-guest",
+        BOTH,
+        &["spec_store_bypass", "spectre_v1", "spectre_v2"],
+        GCP_C3,
+    ),
     printed("zen1", BOTH, &["spectre_v1"], EPYC_7401P),
     printed("zen1-guest", BOTH, &["retbleed", "spec_store_bypass", "spectre_v1"], AZURE_L80S),
     printed("zen1-guest", ONLY_NEW, &["spec_rstack_overflow"], AZURE_L80S),
