@@ -9,7 +9,9 @@
 # PATHMETER is the built command. FOLDER keeps packages, results, their history, the page, and what
 # `explain` printed. The heat map and the tables of docs/kernels.md are written anew; its sentences
 # are left alone. CPU is the profile to measure on; ONLY a pattern, as grep -E has them, of the
-# packages to take; DEBIAN_MIRROR and DEBIAN_SECURITY_MIRROR name other mirrors than apt's.
+# packages to take. With either, map and tables are FOLDER/kernels.svg and FOLDER/kernels.md, since
+# the sentences are about all kernels on the default CPU. DEBIAN_MIRROR and DEBIAN_SECURITY_MIRROR
+# name other mirrors than apt's.
 #
 # Nothing is installed, and no privilege is needed. What is there already is not fetched again, and
 # what pathmeter has in its cache is not measured again.
@@ -186,9 +188,15 @@ patches() {
 		done
 }
 
-# put NAME: stdin between the marks of that name in the page.
+# put NAME: stdin between the marks of that name in the page; in a page without sentences, after
+# what is there.
 put() {
 	cat >"$work/part"
+	if [ -n "$tables_alone" ]; then
+		printf '%s\n' "$1" | sed '1s/ / → /; 1s/.*/\n## &\n/' >>"$page"
+		cat "$work/part" >>"$page"
+		return
+	fi
 	grep -qF "<!-- showcase: $1 -->" "$page" ||
 		{ note "docs/kernels.md has no place for: $1" && return; }
 	awk -f "$tables" -v what=put -v name="$1" -v part="$work/part" "$page" >"$work/page"
@@ -223,6 +231,11 @@ fi
 
 fetch <"$work/list" >"$work/fetched"
 rm -f "$history"
+tables_alone=${ONLY:-}${CPU:-}
+if [ -n "$tables_alone" ]; then
+	page=$folder/kernels.md picture=$folder/kernels.svg
+	printf '# What each step cost, on %s\n\n![Heat map](kernels.svg)\n' "$cpu" >"$page"
+fi
 note "$(wc -l <"$work/fetched") kernels, measured on $cpu by $("$pathmeter" --version)"
 measure <"$work/fetched" >"$work/measured"
 ends <"$work/measured" >"$work/ends"
@@ -248,4 +261,4 @@ while read -r base new base_package new_package place; do
 	step "$base" "$new" "$base_package" "$new_package" | put "$place"
 done <"$work/pairs"
 patches | put patches
-note "docs/kernels.svg and docs/kernels.md are renewed; the page is $folder/report.html"
+note "$picture and $page are renewed; the page is $folder/report.html"

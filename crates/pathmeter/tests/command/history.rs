@@ -197,6 +197,9 @@ impl Numbers {
     }
 }
 
+/// A history of three results as version 1 of the tables had it.
+const VERSION_1: &[u8] = include_bytes!("../../../history/tests/fixtures/version-1.sqlite");
+
 /// A result that is like no other.
 fn distinct(number: u64) -> Measurement {
     let mut result = base();
@@ -240,6 +243,16 @@ fn killed_at_any_instant_nothing_acknowledged_is_lost_and_nothing_is_half_there(
         // Now and then the file itself is being made.
         if round % 10 == 0 {
             (scene, acknowledged) = (Scene::new(), BTreeMap::new());
+        }
+        // Or it becomes one of the newest version.
+        if round % 20 == 10 {
+            scene.write("h.sqlite", VERSION_1);
+            for (number, line) in (0..).zip(on(&scene, &["export"]).stdout.lines()) {
+                let name = format!("old-{number}.json");
+                scene.write(&name, line);
+                acknowledged.insert(name, line.as_bytes().to_vec());
+            }
+            assert_eq!(acknowledged.len(), 3);
         }
         let names: Vec<String> = (0..3).map(|part| format!("{round}-{part}.json")).collect();
         for (part, name) in (0..).zip(&names) {

@@ -80,7 +80,7 @@ fn window(result: &Measurement, total: u64) -> SubjectWindow {
 }
 
 #[test]
-fn functions_of_results_are_those_that_documents_beside_them_have_of_the_same_windows() {
+fn functions_of_results_are_those_of_documents_beside_them() {
     let [first, mut second, mut third] = [base(), more_expensive(), base()];
     second.paths[2] = first.paths[2].clone();
     second.configuration.image_sha256 = "b".repeat(64);
@@ -99,7 +99,8 @@ fn functions_of_results_are_those_that_documents_beside_them_have_of_the_same_wi
     let ran = reported(&scene, &given);
     assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
     let page = scene.read("report.html");
-    let headline = "from vmlinuz-old to 6.1.0-new: switch.yield +33 instructions (+1.00 %), in finish_task_switch.";
+    let headline = "Largest step, from vmlinuz-old to 6.1.0-new: \
+         switch.yield +33 instructions (+1.00 %), in finish_task_switch.";
     let (_, shown) = page.split_once("<h1>").unwrap();
     assert!(shown.contains(headline), "{}", shown.split_once("</h1>").unwrap().0);
     // By path and kernel: the number of a function's name, and what it executes.
