@@ -55,6 +55,10 @@ table() {
 		cat "$(document "$1" "$kernel")"
 	done | jq -rs --argjson paths "$paths" '
 		def signed: if . > 0 then "+\(.)" else tostring | sub("-"; "−") end;
+		def hundredths:
+			(. * 100 | round) as $all | (if $all < 0 then -$all else $all end) as $size
+			| (if $all < 0 then "−" else "+" end)
+				+ "\($size / 100 | floor).\("0\($size % 100)"[-2:])";
 		def differences($setting; $path):
 			map([.sets[].rows[] | select(.setting == $setting) | .changed[]
 				| select(.path == $path and .difference != 0)
@@ -63,7 +67,7 @@ table() {
 		def program($setting):
 			map([.sets[].rows[] | select(.setting == $setting) | .program
 				| select(. != null and .verdict != "same")
-				| (.percent * 100 | round / 100 | signed) + " %"][0] // "0")
+				| .percent | hundredths + " %"][0] // "0")
 			| if unique == ["0"] then "" else join(" / ") end;
 		def slow($setting):
 			[.[0].sets[].rows[] | select(.setting == $setting) | .events
