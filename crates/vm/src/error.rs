@@ -324,7 +324,7 @@ impl GuestCause {
                  QEMU; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { by_guest: false, .. }, _) => {
-                "QEMU crashed: try again; `pathmeter doctor` checks it"
+                "it crashed: try again; `pathmeter doctor` checks QEMU"
             }
             (Self::Ended { .. }, Step::Program { .. }) => {
                 "a program that ends or reboots the machine can't be measured; if it shall not, \
