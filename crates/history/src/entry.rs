@@ -291,6 +291,19 @@ mod tests {
         })
     }
 
+    /// The same where what follows from something else does so. None if nothing follows.
+    fn consistent(mut entry: PathResult) -> Option<PathResult> {
+        if let Some(events) = &mut entry.events {
+            let (columns, rows) =
+                (events.names.len(), u32::try_from(events.distinct.len()).unwrap());
+            events.distinct.iter_mut().for_each(|row| row.resize(columns, 7));
+            events.of_samples.iter_mut().for_each(|row| *row %= rows.max(1));
+            entry.samples = events.samples()?;
+        }
+        entry.estimate = Estimate::of(&entry.samples);
+        Some(entry)
+    }
+
     fn any_number() -> impl Strategy<Value = u64> {
         prop_oneof![0_u64..300, any::<u64>()]
     }
@@ -306,6 +319,13 @@ mod tests {
                 prop_assert_eq!(read, parsed.map_err(|error| error.to_string()));
                 prop_assert_eq!(text(kept.into_owned()), Some(bytes));
             }
+        }
+
+        #[test]
+        fn what_does_not_contradict_itself_is_kept_compact(entry in any_entry()) {
+            let Some(entry) = consistent(entry) else { return Ok(()) };
+            prop_assert_eq!(expanded(&compact(&entry)), Some(entry.clone()));
+            prop_assert_eq!(stored(&serde_json::to_vec(&entry).unwrap(), &entry)[0], MARK);
         }
 
         #[test]
