@@ -110,7 +110,10 @@ make_initramfs() {
 
 # boot VMLINUX: a raw exact boot to /init, with the machine and the words that pathmeter uses.
 boot() {
-	qemu-system-x86_64 -M "$(field machine)" -cpu "$(field cpu)" -m 128 \
+	local cpu
+	# A profile's name stands before what QEMU is told.
+	cpu=$(field cpu)
+	qemu-system-x86_64 -M "$(field machine)" -cpu "${cpu#*: }" -m 128 \
 		-accel tcg -icount shift=0,sleep=off -rtc base=2020-01-01T00:00:00,clock=vm \
 		-seed 1 -no-user-config -nodefaults -display none -no-reboot \
 		-serial "file:$work/console" -kernel "$1" -initrd "$work/initramfs" \
