@@ -35,7 +35,7 @@ pub struct TracedLine {
 }
 
 impl TracedLine {
-    /// The line, without its end; None if it is of another form.
+    /// The line without its end; None if it does not read like this.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let line = str::from_utf8(line).ok()?;
         let (clock, rest) = line.strip_prefix("(0).[")?.split_once("] [")?;
