@@ -8,6 +8,7 @@
 //! |-----------------------------------|---------------------------------------------------------|
 //! | `<!-- example: first table -->`   | holds the output as far as its second blank line        |
 //! | `<!-- example: not run: WHY -->`  | can't be run here                                       |
+//! | `<!-- example: file NAME -->`     | is a file that the document's commands find             |
 //!
 //! `tests/examples.sha256` has the kernels and the agent that the examples are of. With other
 //! kernels, as on another distribution, nothing is compared. Another agent, as another compiler
@@ -22,7 +23,8 @@ use std::path::{Path, PathBuf};
 use pathmeter_e2e::{Scene, debian, pathmeter};
 
 /// The documents with examples.
-const DOCUMENTS: &[&str] = &["README.md", "docs/explain.md", "docs/worked-example.md"];
+pub(crate) const DOCUMENTS: &[&str] =
+    &["README.md", "docs/explain.md", "docs/gates.md", "docs/worked-example.md"];
 /// What blocks name kernels by.
 const KERNELS: &[&str] = &["cloud", "rt"];
 
@@ -101,11 +103,22 @@ pub(crate) fn words(text: &str) -> String {
     text.lines().map(words).collect()
 }
 
-/// What the command, whose words are quoted for a shell, prints.
+/// What the command, whose words are quoted for a shell, prints. A gate may find something.
 fn printed(scene: &Scene, words: &str) -> String {
     let script = format!("exec \"$0\" {words}");
     let shell = scene.marked("sh", &["-c", &script, pathmeter().to_str().unwrap()]);
-    scene.run_command(shell).succeeded().stdout.clone()
+    let run = scene.run_command(shell);
+    assert!(run.code < 2, "{words}: {}", run.stderr);
+    run.stdout
+}
+
+/// Makes the files that the document shows.
+fn make_files(scene: &Scene, text: &str) {
+    for piece in text.split("<!-- example: file ").skip(1) {
+        let (name, after) = piece.split_once(" -->\n").unwrap();
+        let block = after.strip_prefix("```").and_then(|block| block.split_once('\n')).unwrap().1;
+        scene.write(name, block.split_once("```").unwrap().0);
+    }
 }
 
 /// The output as far as its second blank line.
@@ -158,6 +171,7 @@ fn the_documents_examples_are_what_the_commands_print() {
     for document in DOCUMENTS {
         let path = folder().join("..").join(document);
         let text = fs::read_to_string(&path).unwrap();
+        make_files(&scene, &text);
         let (rewritten, run) = rewritten(&scene, &text);
         all += run;
         if bless {

@@ -24,6 +24,7 @@ mod layout;
 mod names;
 mod points;
 mod programs;
+mod prose;
 mod qemu;
 mod results;
 mod rows;
