@@ -174,7 +174,7 @@ function values(  at, it, text, rule, names, names_count, first, now, cell) {
 
 function summary() {
 	printf "From %s to %s %d of %d paths cost more and %d less", base, new,
-		count["higher"] + count["mode-appeared"], all, count["lower"]
+		more(), all, count["lower"] + count["shorter-tail"]
 	printf "; %d differ in other events alone, and %d are the same.\n\n",
 		count["events-differ"], count["same"]
 	print "| path | base | new | difference | | most in |"
@@ -207,6 +207,10 @@ function largest(  at, most) {
 		print row[chosen[at]]
 }
 
+function more() {
+	return count["higher"] + count["mode-appeared"] + count["longer-tail"]
+}
+
 function patch(  text, parts) {
 	text = "none of 20 instructions or more"
 	if (choose(1)) {
@@ -214,7 +218,7 @@ function patch(  text, parts) {
 		text = "`" parts[1] "` " parts[4] " (" parts[5] " %)"
 	}
 	printf "| %s → %s | %d | %d | %s |\n", base, new,
-		count["higher"] + count["mode-appeared"], count["lower"], text
+		more(), count["lower"] + count["shorter-tail"], text
 }
 
 # Whether what is shown has the sign of what was measured, and is half to twice as much.

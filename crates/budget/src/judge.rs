@@ -168,7 +168,7 @@ fn why_not(row: &PathComparison, event: bool) -> String {
 fn own_numbers(row: &PathComparison, new: Option<&PathResult>) -> Numbers {
     let measured = new.filter(|path| path.status == Status::Ok);
     let highest = measured.and_then(|path| {
-        let highest = path.histogram().typical().last().copied()?;
+        let highest = path.highest()?;
         Some((highest, path.is_lower_bound(highest)))
     });
     let compared = match (row.verdict, row.base, row.new) {

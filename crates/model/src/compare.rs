@@ -15,6 +15,7 @@ use crate::{
     Comparison, ComparisonSchema, Configuration, ConfigurationDifference, EventComparison,
     Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary, Unit, Verdict,
     events::{differing, moved},
+    tail::TailVerdict,
 };
 
 /// The smallest change that counts.
@@ -128,11 +129,21 @@ impl Row<'_> {
         }
         let judgement = stats::judge(&base_set?, &new_set?);
         let blank = with_events(blank, base?, new?, self.one_qemu);
-        Some(judgement.map_or(blank.clone(), |judgement| {
+        let Some(judgement) = judgement else { return Some(blank) };
+        let shown = [judgement.base, judgement.new];
+        let judged = |judgement: Judgement, verdict| {
             let (base_at_least, new_at_least) =
                 (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
-            judged(PathComparison { base_at_least, new_at_least, ..blank }, judgement, threshold)
-        }))
+            let sides = PathComparison { base_at_least, new_at_least, ..blank.clone() };
+            judged(sides, judgement, verdict, threshold)
+        };
+        let row = judged(judgement, judgement.verdict.into());
+        let Some(tail) = TailVerdict::of(base?, new?, shown).filter(|it| it.leads(&row)) else {
+            return Some(row);
+        };
+        let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
+        let of_tail = judged(pair, tail.verdict);
+        Some(tail.explained(of_tail, &row))
     }
 
     /// What keeps the two from being judged: a failure before anything else, since it shows that a
@@ -186,12 +197,17 @@ fn with_events(
     PathComparison { events: differing(base, new, one_qemu), moved: moved(base, new), ..blank }
 }
 
-fn judged(blank: PathComparison, judgement: Judgement, threshold: Threshold) -> PathComparison {
+fn judged(
+    blank: PathComparison,
+    judgement: Judgement,
+    verdict: Verdict,
+    threshold: Threshold,
+) -> PathComparison {
     let difference = i128::from(judgement.new) - i128::from(judgement.base);
     let percent = percent_of(difference, judgement.base);
     let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
     let open = open_side(&blank, &judgement, small);
-    let verdict = if small { Verdict::Same } else { judgement.verdict.into() };
+    let verdict = if small { Verdict::Same } else { verdict };
     let costly = blank.events.iter().any(EventComparison::counts);
     PathComparison {
         base: Some(judgement.base),

@@ -99,7 +99,8 @@ pub struct PathComparison {
     pub percent: Option<f64>,
     /// The verdict of the sets of exact values.
     pub verdict: Verdict,
-    /// Why, for unsupported and broken.
+    /// Why, for unsupported and broken; of a tail, how often its side shows it and what the other
+    /// samples do.
     pub reason: Option<String>,
     /// Number of base's typical values; 1 means single-valued, 0 not measured.
     pub base_values: usize,
@@ -148,6 +149,11 @@ pub enum Verdict {
     Higher,
     /// New shows a value that base never did, often enough to count.
     ModeAppeared,
+    /// Of a wait: new has values far beyond all of base's, in several runs, however rare. `base`
+    /// and `new` are the highest of each.
+    LongerTail,
+    /// The same of base, and nothing else costs more in new.
+    ShorterTail,
     /// The instructions are the same, and an event that costs by itself is not.
     EventsDiffer,
     /// Not measured on one side or both; or lower bounds from which no change follows.
@@ -158,11 +164,13 @@ pub enum Verdict {
 
 impl Verdict {
     /// All verdicts, in the order in which a summary names them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Same,
         Self::Higher,
         Self::Lower,
         Self::ModeAppeared,
+        Self::LongerTail,
+        Self::ShorterTail,
         Self::EventsDiffer,
         Self::Unsupported,
         Self::Broken,
@@ -176,6 +184,8 @@ impl fmt::Display for Verdict {
             Self::Lower => "lower",
             Self::Higher => "higher",
             Self::ModeAppeared => "mode-appeared",
+            Self::LongerTail => "longer-tail",
+            Self::ShorterTail => "shorter-tail",
             Self::EventsDiffer => "events-differ",
             Self::Unsupported => "unsupported",
             Self::Broken => "broken",
@@ -200,6 +210,12 @@ pub struct Summary {
     pub higher: usize,
     /// Paths in which a mode appeared.
     pub mode_appeared: usize,
+    /// Waits with a longer tail.
+    #[serde(default)]
+    pub longer_tail: usize,
+    /// Waits with a shorter tail.
+    #[serde(default)]
+    pub shorter_tail: usize,
     /// Paths with the same instructions and other events.
     #[serde(default)]
     pub events_differ: usize,
@@ -231,6 +247,8 @@ impl Summary {
             Verdict::Lower => &mut self.lower,
             Verdict::Higher => &mut self.higher,
             Verdict::ModeAppeared => &mut self.mode_appeared,
+            Verdict::LongerTail => &mut self.longer_tail,
+            Verdict::ShorterTail => &mut self.shorter_tail,
             Verdict::EventsDiffer => &mut self.events_differ,
             Verdict::Unsupported => &mut self.unsupported,
             Verdict::Broken => &mut self.broken,

@@ -30,6 +30,7 @@ mod parse;
 mod program;
 mod schema;
 mod settings;
+mod tail;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};

@@ -335,8 +335,7 @@ fn judged(base: &Measurement, new: &Measurement) -> Comparison {
 }
 
 fn is_change(path: &PathComparison) -> bool {
-    [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer]
-        .contains(&path.verdict)
+    !matches!(path.verdict, Verdict::Same | Verdict::Unsupported | Verdict::Broken)
 }
 
 /// Whether a path that executes as many instructions differs in an event that costs by itself, not

@@ -177,3 +177,48 @@ fn what_else_differs_is_carried_along() {
     let comparison = compare(&base, &new, EVERY_CHANGE);
     assert_eq!(comparison.configuration_differences[0].field, "qemu");
 }
+
+/// Waits of six runs, four samples each; `late` of them have one that takes a tick more.
+fn wait(name: &str, usual: u64, late: usize) -> PathResult {
+    let run = |run: usize| match run {
+        run if run < late => vec![usual, usual + 24, 4_002_430, usual],
+        _ => vec![usual, usual + 24, usual, usual],
+    };
+    PathResult::ok(name, INSTRUCTIONS, &(0..6).map(run).collect::<Vec<_>>(), vec![])
+}
+
+#[test]
+fn a_wait_that_is_late_in_every_eighth_sample_has_a_longer_tail() {
+    let of = |late, usual| wait("softirq.timer+user", usual, late);
+    let late = row(of(0, 2658), of(3, 2682));
+    assert_eq!(late.verdict, Verdict::LongerTail);
+    assert_eq!((late.base, late.new), (Some(2682), Some(4_002_430)));
+    assert_eq!(late.difference, Some(3_999_748));
+    let reason = late.reason.unwrap();
+    let told = "3 of 24 samples, in 3 of 6 runs, are far beyond base's; the others: higher by +24";
+    assert_eq!(reason, told);
+    let gone = row(of(3, 2682), of(0, 2658));
+    assert_eq!((gone.verdict, gone.difference), (Verdict::ShorterTail, Some(-3_999_748)));
+    // One run may be chance; a shorter tail hides nothing that costs more.
+    assert_eq!(row(of(0, 2658), of(1, 2658)).verdict, Same);
+    assert_eq!(row(of(3, 2658), of(0, 2682)).verdict, Verdict::Higher);
+    assert_eq!(row(of(3, 2658), of(4, 2658)).verdict, Same);
+}
+
+#[test]
+fn only_waits_have_a_tail_and_ordinary_verdicts_that_show_it_stay() {
+    let of = |name, late| wait(name, 2658, late);
+    assert_eq!(row(of("file.stat", 0), of("file.stat", 3)).verdict, Same);
+    let own = row(of("file.stat/punt", 0), of("file.stat/punt", 3));
+    assert_eq!(own.verdict, Verdict::LongerTail);
+    let often = row(of("irq.softirq", 0), of("irq.softirq", 6));
+    assert_eq!((often.verdict, often.new), (Verdict::ModeAppeared, Some(4_002_430)));
+}
+
+#[test]
+fn a_tail_beyond_a_lower_bound_has_no_verdict() {
+    let base = wait("irq.softirq", 2658, 0).with_lower_bounds(vec![1]);
+    let row = row(base, wait("irq.softirq", 2658, 3));
+    assert_eq!(row.verdict, Unsupported);
+    assert!(row.reason.unwrap().starts_with("base is a lower bound"));
+}

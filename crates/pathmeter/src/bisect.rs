@@ -72,8 +72,7 @@ impl<'a> Question<'a> {
         let Some(row) = comparison.paths.first() else {
             return Ok(Answer::Unknown(format!("there is no path {}", self.path)));
         };
-        let changed =
-            |verdict| matches!(verdict, Verdict::Higher | Verdict::Lower | Verdict::ModeAppeared);
+        let changed = |verdict| !matches!(verdict, Verdict::Same | Verdict::EventsDiffer);
         let differs = match (row.verdict, self.event) {
             (Verdict::Unsupported | Verdict::Broken, _) => {
                 let reason = row.reason.clone().unwrap_or_default();

@@ -124,6 +124,8 @@ Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
   higher, lower  all values shifted: new costs more, or less
   mode-appeared  new shows a value, often, that base never did
+  longer-tail    of a wait: new has values far beyond all of base's, in two runs or more
+  shorter-tail   the same of base, and nothing else costs more
   unsupported    one of the kernels, or the CPU model, can't run the path
   broken         a path ran wrongly, or the kernel died on it
 

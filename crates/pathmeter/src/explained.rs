@@ -18,8 +18,14 @@ use crate::recording::RecordablePath;
 use crate::session::Session;
 
 /// What is explained.
-const CHANGED: [Verdict; 4] =
-    [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
+const CHANGED: [Verdict; 6] = [
+    Verdict::Higher,
+    Verdict::Lower,
+    Verdict::ModeAppeared,
+    Verdict::LongerTail,
+    Verdict::ShorterTail,
+    Verdict::EventsDiffer,
+];
 
 /// The name and version of the document.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@
 use pathmeter_budget::Sides;
 use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, Measurement, PathComparison, PathResult,
-    Status, Unit, Verdict,
+    Status, Summary, Unit, Verdict,
 };
 use pathmeter_report::Outcome;
 
@@ -16,10 +16,6 @@ use crate::failure::{Exit, Failure};
 use crate::gated::GatedEvents;
 use crate::output::Screen;
 use crate::selection::Selection;
-
-/// Verdicts on numbers.
-const COMPARED: [Verdict; 5] =
-    [Verdict::Same, Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared, Verdict::EventsDiffer];
 
 /// What is wanted of the paths.
 pub(crate) struct Wanted<'a> {
@@ -53,7 +49,7 @@ impl Gate {
             budget: None,
             missing: Vec::new(),
             new: Vec::new(),
-            compared: COMPARED.iter().map(|verdict| comparison.summary.count(*verdict)).sum(),
+            compared: compared(comparison.summary),
         };
         let mut rules = Vec::new();
         for row in &comparison.paths {
@@ -162,6 +158,12 @@ fn uncounted<'a>(paths: impl Iterator<Item = &'a PathResult>) -> Vec<String> {
         }
     }
     names
+}
+
+/// How many paths have a verdict on numbers.
+fn compared(summary: Summary) -> usize {
+    let without = [Verdict::Unsupported, Verdict::Broken].map(|verdict| summary.count(verdict));
+    summary.paths.saturating_sub(without.iter().sum())
 }
 
 #[cfg(test)]

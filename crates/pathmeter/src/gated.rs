@@ -107,7 +107,9 @@ impl GatedEvents {
 /// A new mode is worse wherever it lies: how often it comes is not known.
 fn is_higher(verdict: Verdict, difference: Option<i64>, passes: u64) -> bool {
     match verdict {
-        Verdict::Higher => difference.is_none_or(|more| more > 0 && more.unsigned_abs() > passes),
+        Verdict::Higher | Verdict::LongerTail => {
+            difference.is_none_or(|more| more > 0 && more.unsigned_abs() > passes)
+        }
         Verdict::ModeAppeared => difference.is_none_or(|more| more.unsigned_abs() > passes),
         _ => false,
     }
@@ -157,6 +159,8 @@ mod tests {
         assert!(with("lfence", 1) && with("string-bytes", 1) && with("data-lines", 9));
         assert!(!with("data-lines", 8) && !with("loads", 100) && !with("indirect-branches", 1));
         assert!(usual.is_worse(&path(Verdict::Higher, 1, vec![])));
+        assert!(usual.is_worse(&path(Verdict::LongerTail, 9, vec![])));
+        assert!(!usual.is_worse(&path(Verdict::ShorterTail, -9, vec![])));
         let less = vec![event("lfence", -1, Verdict::Lower)];
         assert!(!usual.is_worse(&path(Verdict::Lower, -1, less)));
         assert!(!usual.wants_events());

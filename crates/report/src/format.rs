@@ -177,8 +177,14 @@ impl Line<'_> {
             (Outcome::Worse, Verdict::Broken) => 0,
             (Outcome::Worse, _) => 1,
             (Outcome::Missing, _) => 2,
-            (_, Verdict::Higher | Verdict::ModeAppeared | Verdict::EventsDiffer) => 3,
-            (_, Verdict::Lower) => 4,
+            (
+                _,
+                Verdict::Higher
+                | Verdict::ModeAppeared
+                | Verdict::LongerTail
+                | Verdict::EventsDiffer,
+            ) => 3,
+            (_, Verdict::Lower | Verdict::ShorterTail) => 4,
             (Outcome::Passed, _) => 5,
             (Outcome::Skipped, _) => 6,
         }

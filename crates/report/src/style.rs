@@ -24,8 +24,8 @@ pub(crate) const QUIET: Paint = Paint::new().dimmed();
 pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Same => PLAIN,
-        Verdict::Higher => AnsiColor::Red.on_default(),
-        Verdict::Lower => AnsiColor::Green.on_default(),
+        Verdict::Higher | Verdict::LongerTail => AnsiColor::Red.on_default(),
+        Verdict::Lower | Verdict::ShorterTail => AnsiColor::Green.on_default(),
         Verdict::ModeAppeared | Verdict::EventsDiffer => AnsiColor::Yellow.on_default(),
         Verdict::Unsupported => QUIET,
         Verdict::Broken => AnsiColor::Red.on_default().bold(),

@@ -5,13 +5,16 @@
 //! answer is the same on every machine.
 //!
 //! - [`Histogram`]: exact values with their frequencies, their mode, median and typical set.
+//! - [`tail`]: the values of one set that are far beyond all of another's.
 //! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
 
 mod histogram;
 mod judge;
+mod tail;
 
 pub use histogram::{Histogram, TYPICAL_PERCENT};
 pub use judge::{
     CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, MOVED_SET_PERCENT, NEW_MODE_PERCENT,
     OVERLAP_PERCENT, REACH_GAPS, SHIFT_GAIN, Verdict, judge,
 };
+pub use tail::{FAR, TAIL_RUNS, Tail, tail};

@@ -14,20 +14,22 @@ pub(super) fn comparison(comparison: &Comparison, explanations: &[Explain]) -> S
     let count = |verdict| comparison.summary.count(verdict);
     let first = |verdicts: &[Verdict]| sorted.iter().find(|it| verdicts.contains(&it.verdict));
     let of = |number: usize| format!("{number} of {}", counted(comparison.paths.len()));
-    let higher = count(Verdict::Higher) + count(Verdict::ModeAppeared);
-    let worst = first(&[Verdict::Higher, Verdict::ModeAppeared]);
+    let worse = [Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail];
+    let better = [Verdict::Lower, Verdict::ShorterTail];
+    let higher = worse.map(count).iter().sum();
+    let worst = first(&worse);
     let mut parts = Vec::new();
     if let Some(broken) = first(&[Verdict::Broken]) {
         let verb = if count(Verdict::Broken) == 1 { "is" } else { "are" };
         parts.push(format!("{} {verb} broken: {}.", of(count(Verdict::Broken)), broken.path));
     }
-    match (worst, first(&[Verdict::Lower]), first(&[Verdict::EventsDiffer])) {
+    match (worst, first(&better), first(&[Verdict::EventsDiffer])) {
         (Some(worst), ..) => {
             parts.push(format!("{} cost more: {}.", of(higher), change(worst, explanations)));
         }
         (_, Some(best), _) => parts.push(format!(
             "Nothing costs more; {} cost less: {}.",
-            of(count(Verdict::Lower)),
+            of(better.map(count).iter().sum()),
             change(best, explanations)
         )),
         (_, _, Some(other)) => parts.push(format!(
@@ -66,7 +68,7 @@ pub(super) fn step(path: &PathComparison, difference: Option<&Difference>) -> St
     if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
         text.extend([" (", &part, ")"]);
     }
-    if path.verdict == Verdict::ModeAppeared {
+    if matches!(path.verdict, Verdict::ModeAppeared | Verdict::LongerTail) {
         text += ", at times";
     }
     let place = difference.and_then(culprit);

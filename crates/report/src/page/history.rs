@@ -96,8 +96,9 @@ impl<'a> Compared<'a> {
     pub(super) fn headline(&self) -> String {
         let last = self.labels.len() - 1;
         let summary = self.pairs[0][last].summary;
-        let more = summary.count(Verdict::Higher) + summary.count(Verdict::ModeAppeared);
-        let less = summary.count(Verdict::Lower);
+        let of = |verdicts: &[Verdict]| verdicts.iter().map(|it| summary.count(*it)).sum::<usize>();
+        let more = of(&[Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail]);
+        let less = of(&[Verdict::Lower, Verdict::ShorterTail]);
         let [from, to] = [&self.labels[0], &self.labels[last]];
         let all = counted(self.paths.len());
         let whole = format!("From {from} to {to}, {more} of {all} cost more and {less} less.");
@@ -249,6 +250,8 @@ impl<'a> Compared<'a> {
                         Verdict::Higher => 'h',
                         Verdict::Lower => 'l',
                         Verdict::ModeAppeared => 'm',
+                        Verdict::LongerTail => 't',
+                        Verdict::ShorterTail => 'r',
                         _ => 'e',
                     }
                 }

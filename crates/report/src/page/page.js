@@ -235,7 +235,7 @@ document.addEventListener("DOMContentLoaded", () => {
 			if (!numbers.has(pair)) {
 				let at = 0;
 				numbers.set(pair, [...pair.verdicts].map((letter) => {
-					if (!"hlme".includes(letter)) return null;
+					if (!"hlmtre".includes(letter)) return null;
 					at += 2;
 					return pair.numbers.slice(at - 2, at);
 				}));
@@ -264,7 +264,8 @@ document.addEventListener("DOMContentLoaded", () => {
 				const percent = percentOf(result);
 				const shades = {
 					h: "up" + strength(percent), m: "up" + strength(percent),
-					l: "down" + strength(percent), e: "events", b: "broken", u: "none", s: "",
+					t: "up" + strength(percent), l: "down" + strength(percent),
+					r: "down" + strength(percent), e: "events", b: "broken", u: "none", s: "",
 				};
 				const texts = { s: "·", u: "–", b: "broken", e: "e" };
 				button.className = "shade " + shades[result.letter];
@@ -334,8 +335,8 @@ document.addEventListener("DOMContentLoaded", () => {
 			return make("div", { class: "scroll" }, table);
 		};
 		const WORDS = {
-			s: "same", h: "higher", l: "lower", m: "mode-appeared", e: "events-differ",
-			u: "not comparable", b: "broken",
+			s: "same", h: "higher", l: "lower", m: "mode-appeared", t: "longer-tail",
+			r: "shorter-tail", e: "events-differ", u: "not comparable", b: "broken",
 		};
 		const open = (path, kernel) => {
 			const from = base(kernel);

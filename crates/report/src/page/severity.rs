@@ -18,10 +18,10 @@ pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
 pub(super) fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Broken => 0,
-        Verdict::Higher => 1,
+        Verdict::Higher | Verdict::LongerTail => 1,
         Verdict::ModeAppeared => 2,
         Verdict::EventsDiffer => 3,
-        Verdict::Lower => 4,
+        Verdict::Lower | Verdict::ShorterTail => 4,
         Verdict::Same => 5,
         Verdict::Unsupported => 6,
     }
@@ -47,8 +47,10 @@ pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
         Verdict::Unsupported => "none",
         Verdict::Broken => "broken",
         Verdict::EventsDiffer => "events",
-        Verdict::Higher | Verdict::ModeAppeared => ["up1", "up2", "up3", "up4"][strength],
-        Verdict::Lower => ["down1", "down2", "down3", "down4"][strength],
+        Verdict::Higher | Verdict::ModeAppeared | Verdict::LongerTail => {
+            ["up1", "up2", "up3", "up4"][strength]
+        }
+        Verdict::Lower | Verdict::ShorterTail => ["down1", "down2", "down3", "down4"][strength],
     }
 }
 
@@ -59,6 +61,8 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
         Verdict::Lower => "lower",
         Verdict::Higher => "higher",
         Verdict::ModeAppeared => "mode-appeared",
+        Verdict::LongerTail => "longer-tail",
+        Verdict::ShorterTail => "shorter-tail",
         Verdict::EventsDiffer => "events-differ",
         Verdict::Unsupported => "unsupported",
         Verdict::Broken => "broken",

@@ -1,0 +1,86 @@
+//! The tails of waits: in a wait the worst case is the point, however rare it is.
+
+use pathmeter_catalogue::Wait;
+use pathmeter_stats::{self as stats, Tail};
+
+use crate::{PathComparison, PathResult, Verdict};
+
+/// What a wait's tail makes of its row.
+pub(crate) struct TailVerdict {
+    pub(crate) verdict: Verdict,
+    pub(crate) base: u64,
+    pub(crate) new: u64,
+    /// How often the side with the tail shows it.
+    pub(crate) how_often: String,
+}
+
+impl TailVerdict {
+    /// None if neither has a tail beyond the other, or the pair `shown` tells it already.
+    pub(crate) fn of(base: &PathResult, new: &PathResult, shown: [u64; 2]) -> Option<Self> {
+        if !(base.is_wait() && new.is_wait()) {
+            return None;
+        }
+        let (base_runs, new_runs) = (base.runs(), new.runs());
+        if let Some(tail) = stats::tail(&base_runs, &new_runs).filter(|it| !it.holds(shown[1])) {
+            let how_often = how_often(tail, new, "base");
+            let (base, new) = (tail.beyond, tail.highest);
+            return Some(Self { verdict: Verdict::LongerTail, base, new, how_often });
+        }
+        let tail = stats::tail(&new_runs, &base_runs).filter(|it| !it.holds(shown[0]))?;
+        let how_often = how_often(tail, base, "new");
+        let (base, new) = (tail.highest, tail.beyond);
+        Some(Self { verdict: Verdict::ShorterTail, base, new, how_often })
+    }
+
+    /// Whether it is the row's verdict: a shorter tail hides nothing that costs more.
+    pub(crate) fn leads(&self, row: &PathComparison) -> bool {
+        let rest = [Verdict::Same, Verdict::Lower, Verdict::EventsDiffer];
+        self.verdict == Verdict::LongerTail || rest.contains(&row.verdict)
+    }
+
+    /// The row of the tail, with what the other samples of it do: that is in `rest`.
+    pub(crate) fn explained(self, row: PathComparison, rest: &PathComparison) -> PathComparison {
+        let others = match rest.difference.filter(|difference| *difference != 0) {
+            Some(difference) => format!("the others: {} by {difference:+}", rest.verdict),
+            None => format!("the others: {}", rest.verdict),
+        };
+        let reason = row.reason.unwrap_or_else(|| format!("{}; {others}", self.how_often));
+        PathComparison { reason: Some(reason), ..row }
+    }
+}
+
+/// `3 of 24 samples, in 3 of 6 runs, are far beyond all of base's`.
+fn how_often(Tail { samples, runs, .. }: Tail, of: &PathResult, other: &str) -> String {
+    let (all, all_runs) = (of.samples.len(), of.samples_per_run.len());
+    let verb = if samples == 1 { "is" } else { "are" };
+    format!("{samples} of {all} samples, in {runs} of {all_runs} runs, {verb} far beyond {other}'s")
+}
+
+impl PathResult {
+    /// Whether it is a wait: one of the catalogue's, or a window between two points of the kernel
+    /// within a path (`PATH/NAME`).
+    pub fn is_wait(&self) -> bool {
+        Wait::of(&self.path).is_some() || self.path.contains('/')
+    }
+
+    /// The highest value that it may be held to: of a wait the worst, of another path the highest
+    /// typical one, since interrupts fall into the windows of any kernel.
+    pub fn highest(&self) -> Option<u64> {
+        let set = self.histogram();
+        if self.is_wait() {
+            return set.iter().next_back().map(|(value, _)| value);
+        }
+        set.typical().last().copied()
+    }
+
+    /// The samples, run by run.
+    fn runs(&self) -> Vec<&[u64]> {
+        let mut left = &self.samples[..];
+        let run = |count: &u32| {
+            let (run, rest) = left.split_at_checked(*count as usize).unwrap_or((left, &[]));
+            left = rest;
+            run
+        };
+        self.samples_per_run.iter().map(run).collect()
+    }
+}
