@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// Instructions executed: the median over all windows of all runs.
+    /// What the path's samples count, instructions or steps of the clock: the median over all windows of all runs.
     #[default]
     Instructions,
-    /// Instructions executed: the most in any window of any run.
+    /// The same: the most in any window of any run.
     Worst,
     /// Distinct lines of data touched, of 64 bytes.
     DataLines,
@@ -51,6 +51,10 @@ pub struct Measured {
     pub instructions: u64,
     /// The highest sample.
     pub worst: u64,
+    /// Whether these two are steps of the guest's clock, in which the CPU may have idled, and not
+    /// instructions.
+    #[serde(default)]
+    pub in_steps: bool,
     /// See [`Metric::DataLines`].
     pub data_lines: Option<u64>,
     /// See [`Metric::CodeLines`].
@@ -65,6 +69,12 @@ impl Measured {
     /// From the median and the highest of the path's samples.
     pub fn new(median: u64, worst: u64) -> Self {
         Self { instructions: median, worst, ..Self::default() }
+    }
+
+    /// The same, of a path whose samples are steps of the clock if `in_steps`.
+    #[must_use]
+    pub fn in_steps(self, in_steps: bool) -> Self {
+        Self { in_steps, ..self }
     }
 
     /// The same, with what its recorded window tells.

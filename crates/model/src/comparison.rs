@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use pathmeter_trace::Role;
+use pathmeter_trace::{MeasuredWith, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +57,9 @@ pub struct SideInfo {
     pub kind: SubjectKind,
     /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
     pub image_sha256: String,
+    /// What it was measured with; absent in documents of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_with: Option<MeasuredWith>,
 }
 
 impl From<&Measurement> for SideInfo {
@@ -72,6 +75,7 @@ impl SideInfo {
             kind: subject.kind,
             release: configuration.release.clone(),
             image_sha256: configuration.image_sha256.clone(),
+            measured_with: Some(configuration.measured_with()),
         }
     }
 }
@@ -127,6 +131,14 @@ impl PathComparison {
     pub fn is_identical(&self) -> bool {
         let placed = |event: &EventComparison| event.role() == Role::Placement;
         self.verdict == Verdict::Same && self.events.iter().all(placed)
+    }
+
+    /// The other events that a row shows: those that count, and, of as many instructions, every one
+    /// that differs and that layout alone does not move.
+    pub fn shown_events(&self) -> impl Iterator<Item = &EventComparison> {
+        let as_many = self.unit == Unit::Instructions && self.difference == Some(0);
+        let told = move |event: &&EventComparison| as_many && event.role() == Role::Detail;
+        self.events.iter().filter(move |event| event.is_shown() || told(event))
     }
 
     /// Whether either side showed several typical values.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use pathmeter_trace::MeasuredWith;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,21 @@ impl Configuration {
                 new,
             })
             .collect()
+    }
+
+    /// What every reader of the numbers must know of it.
+    pub fn measured_with(&self) -> MeasuredWith {
+        MeasuredWith {
+            qemu: self.qemu.clone(),
+            machine: self.machine.clone(),
+            cpu: self.cpu.clone(),
+            cpus: self.cpus,
+            portable: self.portable,
+            memory_mib: self.memory_mib,
+            runs: self.runs,
+            command_line: self.command_line.clone(),
+            condition: self.condition.clone(),
+        }
     }
 
     /// Whether the two can be compared although they differ in `field`.

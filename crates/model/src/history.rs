@@ -62,6 +62,36 @@ pub struct History {
     pub paths: Vec<PathHistory>,
 }
 
+impl History {
+    /// The same with a path for each unit that its values count: values of different units are
+    /// never in one line.
+    #[must_use]
+    pub fn by_unit(&self) -> Self {
+        let paths = self.paths.iter().flat_map(PathHistory::by_unit).collect();
+        Self { schema: self.schema, results: self.results.clone(), paths }
+    }
+}
+
+impl PathHistory {
+    fn by_unit(&self) -> Vec<Self> {
+        let mut units: Vec<Unit> = Vec::new();
+        for point in self.points.iter().flatten().filter(|point| point.value.is_some()) {
+            if !units.contains(&point.unit) {
+                units.push(point.unit);
+            }
+        }
+        if units.len() < 2 {
+            return vec![self.clone()];
+        }
+        let of = |unit: &Unit| {
+            let points = self.points.iter();
+            let points = points.map(|point| point.filter(|point| point.unit == *unit));
+            Self { path: format!("{} ({unit})", self.path), points: points.collect() }
+        };
+        units.iter().map(of).collect()
+    }
+}
+
 /// One path over all results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathHistory {

@@ -55,6 +55,26 @@ fn what_costs_without_an_instruction_makes_a_path_differ() {
 }
 
 #[test]
+fn of_as_many_instructions_every_event_is_shown_that_layout_alone_does_not_move() {
+    let shown = |name, base, new| {
+        let row = compared(counted(&[(name, base)]), counted(&[(name, new)]));
+        (row.verdict, row.shown_events().map(|event| event.difference).collect::<Vec<_>>())
+    };
+    for name in ["loads", "stores", "taken-branches", "store-bytes", "string-steps"] {
+        assert_eq!(shown(name, 40, 41), (Verdict::Same, vec![1]), "{name}");
+        assert_eq!(shown(name, 40, 40), (Verdict::Same, vec![]), "{name}");
+    }
+    for name in ["code-lines", "code-pages"] {
+        assert_eq!(shown(name, 40, 47), (Verdict::Same, vec![]), "{name}");
+    }
+    // Of a path that changed they follow from its instructions.
+    let more = counted(&[("kernel", 340), ("loads", 50)]);
+    let more = PathResult { samples: vec![340; 4], ..more };
+    let row = compared(counted(&[("kernel", 330), ("loads", 40)]), more);
+    assert_eq!((row.verdict, row.shown_events().count()), (Verdict::Higher, 0));
+}
+
+#[test]
 fn lines_and_pages_count_beyond_what_layout_explains() {
     assert_eq!(changed("data-lines", 40, 41), (Verdict::Same, 0));
     assert_eq!(changed("data-lines", 40, 42), (Verdict::EventsDiffer, 1));

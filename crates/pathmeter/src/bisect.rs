@@ -12,7 +12,9 @@ mod order;
 mod state;
 mod tree;
 
-use pathmeter_model::{Comparison, Measurement, Threshold, Verdict, compare, differences};
+use pathmeter_model::{
+    Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
+};
 use pathmeter_report::{Placement, comparison_table};
 use pathmeter_trace::Event;
 
@@ -81,10 +83,17 @@ impl<'a> Question<'a> {
             (verdict, None) => changed(verdict),
             (_, Some(event)) => {
                 let of = |event: Event| row.events.iter().find(|one| one.event == event.word());
-                of(event).is_some_and(|event| changed(event.verdict))
+                of(event).is_some_and(|it| changed(it.verdict) && !self.is_small(it))
             }
         };
         Ok(if differs { Answer::Differs } else { Answer::Same })
+    }
+
+    /// Whether an event changed by less than the threshold; any change of none is a large one.
+    #[allow(clippy::cast_precision_loss, reason = "a threshold is in percent")]
+    fn is_small(&self, event: &EventComparison) -> bool {
+        let difference = event.difference.unsigned_abs() as f64;
+        difference * 100.0 < self.threshold.percent * event.base as f64
     }
 
     /// Why nothing can be compared with `good`, if so.

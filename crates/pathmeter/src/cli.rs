@@ -6,6 +6,7 @@ mod explain;
 mod formats;
 mod guest;
 mod history;
+mod needs;
 mod own;
 mod report;
 mod settings;
@@ -27,6 +28,7 @@ pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     ShowArgs,
 };
+pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::settings::SettingsArgs;
@@ -303,7 +305,7 @@ impl CompareArgs {
 
 /// Arguments of `witness`.
 #[derive(Debug, Args)]
-#[command(after_help = WITNESS_EXAMPLES)]
+#[command(after_help = WITNESS_EXAMPLES, mut_arg("cpu", |arg| arg.hide(true)))]
 pub(crate) struct WitnessArgs {
     /// Kernel images, or lab[:mechanism=variant,…]
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]

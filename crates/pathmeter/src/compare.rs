@@ -68,11 +68,17 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let wanted = Wanted { selection: &selection, gated: &gated, budget: budget.as_ref() };
     let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
     comparison.budget = gate.budget.take();
+    if args.placement && comparison.paths.iter().all(|path| path.moved.is_none()) {
+        screen.note("--placement: where functions stand was not recorded in these results");
+    }
     let broken = comparison.summary.count(Verdict::Broken) > 0;
     let put = Formats { args, outcomes: &gate.outcomes, file: file.as_ref(), written: &written };
     let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) => {
             let options = BuildOptions::of(session, [base, new]);
+            if args.options && options.is_none() {
+                screen.note("--options: there are no two build configurations: the kernels are one, or a file has none");
+            }
             if args.explain {
                 let options = options.as_ref();
                 explained::deliver(&put, comparison, (session, options), [base, new], screen)

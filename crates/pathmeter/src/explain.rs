@@ -4,7 +4,7 @@ use std::iter;
 use std::path::{Path, PathBuf};
 
 use pathmeter_report::{callgrind, explanation, flame_graph, folded_stacks};
-use pathmeter_trace::{Explain, SubjectWindow};
+use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
 use pathmeter_vm::Progress;
 
 use crate::cli::{ExplainArgs, ExplainOutput};
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> 
 
 /// Where the path's instructions are, or the difference to another kernel or path.
 fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
+    refuse_unused_windows(args)?;
     let find = |name| RecordablePath::or_window(name, &args.windows.window);
     let path = find(&args.path)?;
     let against = args.against.as_deref().map(find).transpose()?;
@@ -55,6 +56,20 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let mut windows = side.windows(&session, &[against, path])?.into_iter();
     let (base, new) = (windows.next(), windows.next());
     Ok(Explain::new(only(base)?, Some(only(new)?)))
+}
+
+/// Refuses a window that neither path names.
+fn refuse_unused_windows(args: &ExplainArgs) -> Result<(), Failure> {
+    let paths = || iter::once(&*args.path).chain(args.against.as_deref());
+    let is_named =
+        |name: &str| paths().any(|path| path.split_once('/').is_some_and(|it| it.1 == name));
+    match args.windows.window.iter().find(|window| !is_named(&window.name)) {
+        None => Ok(()),
+        Some(PointWindow { name, .. }) => Err(Failure::Usage {
+            message: format!("--window would change nothing: no path here is of the window {name}"),
+            help: format!("name it with its path: {}/{name}", args.path),
+        }),
+    }
 }
 
 /// One kernel, two, or one on two CPUs or under two conditions.

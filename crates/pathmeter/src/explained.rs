@@ -13,8 +13,10 @@ use crate::failure::Failure;
 use crate::formats::Formats;
 use crate::image::Image;
 use crate::output::{self, Screen};
+use crate::probes::REGIONS;
 use crate::progress::Board;
 use crate::recording::RecordablePath;
+use crate::selection::NO_PATH;
 use crate::session::Session;
 
 /// What is explained.
@@ -26,6 +28,10 @@ const CHANGED: [Verdict; 6] = [
     Verdict::ShorterTail,
     Verdict::EventsDiffer,
 ];
+
+/// Why a region of a program is not explained.
+const OF_A_PROGRAM: &str = "it is a region of a program: `pathmeter run OLD NEW --explain -- \
+    PROGRAM` shows the functions";
 
 /// The name and version of the document.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +50,18 @@ pub(crate) struct ExplainedComparison {
     pub(crate) comparison: Comparison,
     /// One for each path that changed and has windows to record, in the comparison's order.
     pub(crate) explanations: Vec<Explain>,
+    /// The other rows that changed, and why they are not explained.
+    #[serde(default)]
+    pub(crate) unexplained: Vec<Unexplained>,
+}
+
+/// A row that changed and has no explanation.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Unexplained {
+    /// Its name.
+    pub(crate) path: String,
+    /// Why.
+    pub(crate) reason: String,
 }
 
 /// Puts the comparison out, and explains every path that changed and has windows: all in one guest
@@ -61,7 +79,9 @@ pub(crate) fn deliver(
     let args = put.args;
     // The comparison is printed at once: the rest takes seconds.
     put.table(&comparison, screen)?;
-    let paths: Vec<_> = changed(&comparison, &args.probes.windows.window).collect();
+    let windows = &args.probes.windows.window;
+    let paths: Vec<_> = changed(&comparison, windows).collect();
+    let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
     let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
     let (mut explanations, mut failures) = (Vec::new(), Vec::new());
     let explained = if paths.is_empty() {
@@ -86,11 +106,14 @@ pub(crate) fn deliver(
             Err(failure) => failures.push(failure),
         }
     }
+    if put.shows_tables() {
+        output::print(left_over(&explanations, &failures, &unexplained).as_bytes())?;
+    }
     comparison.options = options.map(|it| it.differences(&explanations));
     failures.extend(put.options(&comparison, screen).err());
     failures.extend(put.formats(&comparison, &explanations));
     let schema = ExplainedSchema::V1;
-    let document = ExplainedComparison { schema, comparison, explanations };
+    let document = ExplainedComparison { schema, comparison, explanations, unexplained };
     failures.extend(output::document(&args.output.document, put.file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
@@ -100,8 +123,41 @@ pub(crate) fn changed<'a>(
     comparison: &'a Comparison,
     windows: &'a [PointWindow],
 ) -> impl Iterator<Item = RecordablePath<'a>> {
+    all_changed(comparison).filter_map(|path| RecordablePath::or_window(path, windows).ok())
+}
+
+fn all_changed(comparison: &Comparison) -> impl Iterator<Item = &str> {
     let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    changed.filter_map(|path| RecordablePath::or_window(&path.path, windows).ok())
+    changed.map(|path| path.path.as_str())
+}
+
+/// The others that changed.
+fn unexplained<'a>(
+    comparison: &'a Comparison,
+    windows: &'a [PointWindow],
+) -> impl Iterator<Item = Unexplained> {
+    all_changed(comparison).filter_map(|path| {
+        let failure = RecordablePath::or_window(path, windows).err()?;
+        let reason = match path.strip_prefix(REGIONS) {
+            Some(_) => OF_A_PROGRAM.to_owned(),
+            None if path.starts_with(NO_PATH) => "its windows begin in no path".to_owned(),
+            None => failure.advice().map_or_else(|| failure.to_string(), str::to_owned),
+        };
+        Some(Unexplained { path: path.to_owned(), reason })
+    })
+}
+
+/// What is said of rows without an explanation, and where there is nothing to explain.
+fn left_over(
+    explanations: &[Explain],
+    failures: &[Failure],
+    unexplained: &[Unexplained],
+) -> String {
+    if explanations.is_empty() && failures.is_empty() && unexplained.is_empty() {
+        return "\nno path changed, so there is nothing to explain\n".to_owned();
+    }
+    let line = |it: &Unexplained| format!("\nnot explained: {}: {}\n", it.path, it.reason);
+    unexplained.iter().map(line).collect()
 }
 
 #[cfg(test)]

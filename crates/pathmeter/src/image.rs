@@ -53,6 +53,18 @@ impl Pair<'_> {
     }
 }
 
+/// A condition without the folders of the files that it names.
+fn short(condition: &Condition) -> String {
+    let settings = condition.to_string();
+    let short = |setting: &str| match setting.split_once(':') {
+        Some((kind @ "seccomp", file)) => {
+            format!("{kind}:{}", Subject::kernel_image(file).name)
+        }
+        _ => setting.to_owned(),
+    };
+    settings.split(' ').map(short).collect::<Vec<_>>().join(" ")
+}
+
 /// Where a kernel comes from.
 #[derive(Clone)]
 enum Source {
@@ -111,21 +123,18 @@ impl Image {
         }
     }
 
-    /// Its name in documents.
+    /// Its name in documents: of the file without its folders, with what it is measured on and
+    /// under if the user named that.
     pub(crate) fn subject(&self) -> Subject {
         let name = self.name().to_string_lossy();
-        let name = match &self.cpu {
-            Some(cpu) => format!("{name} on {}", cpu.name()),
-            None => name.into_owned(),
-        };
-        let name = match &self.condition {
-            Some(condition) => format!("{name} under {condition}"),
-            None => name,
-        };
-        match &self.source {
+        let subject = match &self.source {
             Source::File { .. } => Subject::kernel_image(&name),
             Source::Lab { .. } => Subject::lab(&name),
-        }
+        };
+        let on = self.cpu.as_ref().map(|cpu| format!(" on {}", cpu.name()));
+        let under = self.condition.as_ref().map(|condition| format!(" under {}", short(condition)));
+        let parts = [Some(subject.name), on, under];
+        Subject { name: parts.into_iter().flatten().collect(), ..subject }
     }
 
     /// CPUs of its machine.
@@ -275,6 +284,18 @@ mod tests {
         let kernel = image.load().unwrap();
         std::fs::write(file.path(), b"another build").unwrap();
         assert!(Arc::ptr_eq(&kernel, &other.load().unwrap()));
+    }
+
+    #[test]
+    fn a_subject_is_named_with_its_condition_and_without_the_folders_of_files() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pathmeter_lab::KERNEL).unwrap();
+        let name = file.path().file_name().unwrap().to_string_lossy().into_owned();
+        let filter = |_: &str| Ok(vec![6, 0, 0, 0, 0, 0, 0xff, 0x7f]);
+        let condition = Condition::parse("boot:root=/dev/x seccomp:/tmp/a/deny.json", filter);
+        let image = Image::open(file.path()).unwrap().under(&condition.unwrap());
+        let expected = format!("{name} under boot:root=/dev/x seccomp:deny.json");
+        assert_eq!(image.subject().name, expected);
     }
 
     #[test]

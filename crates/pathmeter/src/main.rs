@@ -24,6 +24,7 @@ mod formats;
 mod gate;
 mod gated;
 mod history;
+mod ignored;
 mod image;
 mod interrupt;
 mod kernel_windows;
@@ -58,20 +59,26 @@ mod witness;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Verb};
 use crate::failure::Exit;
 use crate::output::Screen;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let mut command = Cli::command();
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(answer) => return answered(&answer).into(),
     };
     let screen = Screen::new(&cli.look);
     if let Err(failure) = interrupt::register() {
         return screen.report(&failure).into();
+    }
+    if let Err(failure) = ignored::refuse(&command, &matches) {
+        return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {
         Verb::Paths(args) => paths::run(args, &screen),
@@ -99,7 +106,11 @@ fn main() -> ExitCode {
 fn answered(answer: &clap::Error) -> Exit {
     // Nobody is left to be told if that fails.
     let _ = answer.print();
-    let exit = if answer.use_stderr() { Exit::Usage } else { Exit::Done };
+    for_git(if answer.use_stderr() { Exit::Usage } else { Exit::Done })
+}
+
+/// The same for `git bisect run`, if that is who asks.
+fn for_git(exit: Exit) -> Exit {
     let for_git = std::env::args_os().any(|argument| argument == "--bisect");
     if for_git { exit.for_git_bisect() } else { exit }
 }

@@ -139,7 +139,7 @@ impl<'a> Probes<'a> {
 }
 
 /// What names of regions begin with.
-const REGIONS: &str = "user.";
+pub(crate) const REGIONS: &str = "user.";
 
 /// A document has no more samples than its readers take.
 fn bounded(result: &Measurement) -> Result<(), Failure> {

@@ -157,6 +157,9 @@ impl<'a> Report<'a> {
             }
         }
         let selection = Selection::new(&self.args.only, &names)?;
+        if !self.args.only.is_empty() {
+            self.refuse_whole()?;
+        }
         for measured in &mut self.measured {
             measured.result.paths.retain(|path| selection.holds(&path.path));
             if self.is_picture {
@@ -171,6 +174,22 @@ impl<'a> Report<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses documents that are shown whole.
+    fn refuse_whole(&self) -> Result<(), Failure> {
+        let whole = self.inputs.iter().find_map(|input| match input {
+            Input::Explanation(_) => Some("an explanation"),
+            Input::Experiments(_) => Some("an experiment"),
+            Input::Settings(_) => Some("a table of settings"),
+            Input::Kernel(_) | Input::Result(_) | Input::Comparison(..) => None,
+        });
+        whole.map_or(Ok(()), |what| {
+            Err(Failure::Usage {
+                message: format!("--only would change nothing of {what}, which is shown whole"),
+                help: "leave one of them out".to_owned(),
+            })
+        })
     }
 
     /// The page's parts: what was measured, then each document.

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         refuse_second(args)?;
     }
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
+    counted_alike(args, &sides)?;
     if sides.len() > 1 || pair.is_some() {
         enough_runs(&sides, args.guest.perturb)?;
     }
@@ -85,6 +86,30 @@ impl Side {
             Self::Result(_) => None,
         }
     }
+}
+
+/// Refuses to count in one side what the result of the other one does not have.
+fn counted_alike(args: &RunArgs, sides: &[Side]) -> Result<(), Failure> {
+    let has_lines = |result: &ProgramResult| {
+        let mut rows = result.runs.iter().flat_map(|run| &run.rows);
+        rows.any(|row| row.lines.is_some())
+    };
+    for side in sides {
+        let Side::Result(result) = side else { continue };
+        let lacks = match (args.explain, args.lines) {
+            (true, _) if result.functions.is_none() => "--explain",
+            (_, true) if !has_lines(result) => "--lines",
+            _ => continue,
+        };
+        return Err(Failure::Usage {
+            message: format!(
+                "{lacks} would change nothing: the result of {} was measured without it",
+                result.subject.name
+            ),
+            help: format!("leave it out, or measure the result again with {lacks}"),
+        });
+    }
+    Ok(())
 }
 
 /// Refuses a comparison of so few later runs that layout alone could pass for a change.

@@ -31,13 +31,7 @@ pub(crate) fn prepare(
     let mut opened = Vec::new();
     for image in images {
         match image {
-            Ok(image) => opened.push(match args.under() {
-                // The session's settings have its CPU.
-                Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
-                    image.under(&under.condition)
-                }
-                _ => image,
-            }),
+            Ok(image) => opened.push(under(args, image)),
             Err(failure) => failures.push(failure),
         }
     }
@@ -47,6 +41,17 @@ pub(crate) fn prepare(
         Err(failure) => failures.push(failure),
     }
     Err(Failure::all(failures))
+}
+
+/// The kernel, named with what the user measures all under.
+pub(crate) fn under(args: &GuestArgs, image: Image) -> Image {
+    match args.under() {
+        // The session's settings have its CPU.
+        Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
+            image.under(&under.condition)
+        }
+        _ => image,
+    }
 }
 
 /// The same for one kernel on two CPUs, or under two conditions.
@@ -128,4 +133,15 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(),
         slot.keep(|_| Ok(()));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_footer_shows_the_words_that_the_user_appended_and_no_others() {
+        let usual = GuestArgs::default().settings().command_line();
+        assert_eq!(usual, pathmeter_report::USUAL_COMMAND_LINE);
+    }
 }

@@ -87,6 +87,15 @@ fn begins(path: &Path, like: fn(&[u8]) -> bool) -> bool {
     read.is_ok() && like(&beginning)
 }
 
+/// Whether it begins like a document, or like an array of documents.
+pub(crate) fn is_document_file(path: &Path) -> bool {
+    is_result(path) || begins(path, is_array)
+}
+
+fn is_array(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"[")
+}
+
 /// The bytes of the document at `path`; `None` if what is there is none.
 pub(crate) fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     document_like(path, is_document)
@@ -94,7 +103,6 @@ pub(crate) fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 
 /// The same, or an array of documents, as `experiment` prints them.
 pub(crate) fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let is_array = |bytes: &[u8]| bytes.trim_ascii_start().starts_with(b"[");
     document_like(path, if begins(path, is_array) { is_array } else { is_document })
 }
 

@@ -7,7 +7,8 @@ use pathmeter_model::{
 };
 
 use crate::budget::budget_table;
-use crate::number::{AT_LEAST, AT_MOST, at_least, percent, signed};
+use crate::measured_with;
+use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -45,6 +46,7 @@ pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style)
         differences(&comparison.configuration_differences, style),
         placement(comparison, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
+        measured_with::lines(&comparison.base, &comparison.new, style),
         summary(comparison.summary, style),
     ]
     .concat()
@@ -59,11 +61,13 @@ pub(crate) fn paths(
     style: Style,
 ) -> String {
     let marked = paths.iter().any(PathComparison::is_many_valued);
+    let several = several_units(paths);
     let mut table = Table::new(&[
         ("path", Align::Left),
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
+        ("of", Align::Left),
         (if floor { SHARE } else { "percent" }, Align::Right),
         (MOVED, Align::Right),
         ("verdict", Align::Left),
@@ -72,7 +76,10 @@ pub(crate) fn paths(
     .sparing(&["percent", SHARE, MOVED])
     .with_whole_remarks();
     for path in paths {
-        table.row(row(path, marked, floor, shown));
+        let [before @ .., percent, moved, verdict, remark] = row(path, marked, floor, shown);
+        let unit = path.base.or(path.new).filter(|_| several);
+        let unit = unit.map_or("", |_| unit_word(path.unit)).into();
+        table.row(before.into_iter().chain([unit, percent, moved, verdict, remark]));
     }
     table.render(style) + "\n" + &legend(paths, floor, marked, style)
 }
@@ -141,21 +148,20 @@ fn remark(path: &PathComparison) -> String {
     if let Some(reason) = &path.reason {
         return reason.clone();
     }
-    let events = path.events.iter().filter(|event| event.is_shown());
     let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
-    events.map(text).collect::<Vec<_>>().join(", ")
+    path.shown_events().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// What the numbers count, and what the marker means if it is there.
+/// Whether rows count different things, so that each must say what.
+fn several_units(paths: &[PathComparison]) -> bool {
+    let mut units = paths.iter().map(|path| path.unit);
+    units.clone().any(|unit| unit != Unit::Check) && one_unit(units.by_ref()).is_none()
+}
+
+/// What the numbers count, if it is one thing, and what the marker means if it is there.
 pub(crate) fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
-    let mut units: Vec<String> = Vec::new();
-    for path in paths.iter().filter(|path| path.unit != Unit::Check) {
-        let unit = path.unit.to_string();
-        if !units.contains(&unit) {
-            units.push(unit);
-        }
-    }
-    let unit = (!units.is_empty()).then(|| format!("numbers are {}", units.join(" or ")));
+    let unit = one_unit(paths.iter().map(|path| path.unit));
+    let unit = unit.map(|unit| format!("numbers are {}", unit_word(unit)));
     let marker = marked.then(|| SEVERAL_VALUES.to_owned());
     let bounds = paths.iter().any(|path| path.base_at_least || path.new_at_least);
     let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");

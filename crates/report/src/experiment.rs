@@ -14,6 +14,9 @@ use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table, clean};
 
+/// What a sample counts if not instructions.
+const STEPS: &str = "steps of the clock";
+
 /// Prose is wrapped here even on wider terminals.
 const WIDEST: usize = 100;
 
@@ -92,14 +95,17 @@ fn numbers(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     let by_subject = subjects.len() > paths.len();
     let (rows, columns) = if by_subject { (&subjects, &paths) } else { (&paths, &subjects) };
     let mut table = table(columns);
+    let counted = Counted::of(report, metric);
     for (row, label) in rows.iter().enumerate() {
         let cell = |column| {
             let (subject, path) = if by_subject { (row, column) } else { (column, row) };
-            number(observed(report, subject, path), metric)
+            number(observed(report, subject, path), metric, counted)
         };
         table.row([Cell::from(label)].into_iter().chain((0..columns.len()).map(cell)));
     }
-    heading(metric.heading(), style) + &table.render(style) + &reasons(report, metric, style)
+    heading(&counted.heading(metric), style)
+        + &table.render(style)
+        + &reasons(report, metric, style)
 }
 
 fn observed(
@@ -110,11 +116,51 @@ fn observed(
     report.observed.cells.get(subject)?.get(path)
 }
 
-fn number(cell: Option<&ObservedCell<Measured>>, metric: Metric) -> Cell {
-    match cell {
-        Some(ObservedCell::Measured(measured)) => {
-            measured.value(metric).map(grouped).unwrap_or_default().into()
+/// What the numbers of a table count, where that is what the samples are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counted {
+    Instructions,
+    Steps,
+    /// Some of them are steps.
+    Both,
+}
+
+impl Counted {
+    /// In all cells of this metric's table.
+    pub(crate) fn of(report: &ExperimentReport, metric: Metric) -> Self {
+        let cells = report.observed.cells.iter().flatten();
+        let mut steps = cells.filter_map(|cell| match cell {
+            ObservedCell::Measured(measured) => Some(measured.in_steps),
+            _ => None,
+        });
+        let first = steps.next().filter(|_| !metric.recorded());
+        match (first, steps.any(|other| Some(other) != first)) {
+            (None, _) | (Some(false), false) => Self::Instructions,
+            (Some(true), false) => Self::Steps,
+            (Some(_), true) => Self::Both,
         }
+    }
+
+    /// What stands over the table.
+    pub(crate) fn heading(self, metric: Metric) -> String {
+        let words = metric.heading();
+        match self {
+            Self::Instructions => words.to_owned(),
+            Self::Steps => words.replace("instructions", STEPS),
+            Self::Both => format!("{words}; of some cells {STEPS}"),
+        }
+    }
+
+    /// A number, with its unit where the heading does not have it.
+    pub(crate) fn number(self, measured: &Measured, metric: Metric) -> String {
+        let number = measured.value(metric).map(grouped).unwrap_or_default();
+        if self == Self::Both && measured.in_steps { number + " steps" } else { number }
+    }
+}
+
+fn number(cell: Option<&ObservedCell<Measured>>, metric: Metric, counted: Counted) -> Cell {
+    match cell {
+        Some(ObservedCell::Measured(measured)) => counted.number(measured, metric).into(),
         Some(other) => without_results(other),
         None => "".into(),
     }

@@ -19,7 +19,8 @@ use std::str::FromStr;
 use pathmeter_model::{BudgetRow, Comparison, PathComparison, Unit, Verdict};
 use pathmeter_trace::Explain;
 
-use crate::number::{at_least, percent, signed};
+use crate::measured_with::of_sides;
+use crate::number::{at_least, percent, signed, unit_word};
 use crate::table::clean;
 
 /// Most functions that are named for a path.
@@ -204,7 +205,7 @@ impl Line<'_> {
         let more = row.difference.filter(|more| *more != 0).map(signed);
         let more: Vec<String> = more.into_iter().chain(share).collect();
         let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
-        format!("{base} -> {new} {}{more}", row.unit)
+        format!("{base} -> {new} {}{more}", unit_word(row.unit))
     }
 
     /// The functions in which the difference is, those with the largest first.
@@ -226,7 +227,7 @@ impl Line<'_> {
 
     /// Which other events differ, and what stands in the way: `lfence +1`.
     fn remarks(&self) -> Vec<String> {
-        let events = self.row.events.iter().filter(|event| event.is_shown());
+        let events = self.row.shown_events();
         let events = events.map(|it| format!("{} {}", clean(&it.event), signed(it.difference)));
         let reason = self.row.reason.iter().map(|reason| clean(reason));
         events.chain(reason).collect()
@@ -250,6 +251,12 @@ impl Line<'_> {
     fn has_numbers(&self) -> bool {
         self.row.unit != Unit::Check
     }
+}
+
+/// What the two sides were measured with, a line or two.
+fn measured(judged: Judged<'_>) -> Vec<String> {
+    let lines = of_sides(&judged.comparison.base, &judged.comparison.new);
+    lines.iter().map(|line| clean(line)).collect()
 }
 
 /// `33 of 43 paths`, `1 path`.

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use pathmeter_model::{Measurement, PathComparison, Status, Threshold, compare};
 
-use crate::measurement::machine;
-use crate::number::{grouped, percent, signed};
+use crate::measured_with::machine;
+use crate::number::{grouped, percent, signed, unit_word};
 use crate::page::history::{in_cell, is_shown, labels};
 use crate::page::severity::shade;
 use crate::xml::escaped;
@@ -166,7 +166,11 @@ impl<'a> Map<'a> {
     }
 
     fn headings(&self, svg: &mut String) {
-        let how = self.results.first().map(|it| machine(&it.configuration)).unwrap_or_default();
+        let how = self
+            .results
+            .first()
+            .map(|it| machine(&it.configuration.measured_with()))
+            .unwrap_or_default();
         let _ = writeln!(
             svg,
             "<text class=\"head\" x=\"{MARGIN}\" y=\"24\">{}</text>\n\
@@ -234,7 +238,7 @@ impl<'a> Map<'a> {
 
     fn own_title(&self, place: usize, path: &str) -> String {
         let found = self.results[place].paths.iter().find(|it| it.path == path);
-        let unit = found.map(|it| it.unit.to_string()).unwrap_or_default();
+        let unit = found.map(|it| unit_word(it.unit)).unwrap_or_default();
         let reason = found.and_then(|it| it.reason.clone());
         let what = reason.unwrap_or_else(|| format!("{} {unit}", self.value(place, path)));
         format!("{path}, {}: {what}", self.labels[place])
@@ -245,7 +249,8 @@ impl<'a> Map<'a> {
         let base = self.labels.get(base).map_or("", String::as_str);
         let mut text = format!("{}, {base} to {}: ", it.path, self.labels[place]);
         if let (Some(before), Some(after)) = (it.base, it.new) {
-            let _ = write!(text, "{} to {} {}, ", grouped(before), grouped(after), it.unit);
+            let _ =
+                write!(text, "{} to {} {}, ", grouped(before), grouped(after), unit_word(it.unit));
         }
         if let Some(difference) = it.difference.filter(|difference| *difference != 0) {
             let part = it.percent.map(percent).unwrap_or_default();
@@ -255,7 +260,7 @@ impl<'a> Map<'a> {
         if let Some(reason) = &it.reason {
             text.extend([": ", reason]);
         }
-        for event in it.events.iter().filter(|event| event.is_shown()) {
+        for event in it.shown_events() {
             let _ = write!(text, ", {} {}", event.event, signed(event.difference));
         }
         text

@@ -10,7 +10,7 @@ use pathmeter_model::{
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
-use crate::number::{grouped, plural};
+use crate::number::{grouped, plural, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -24,6 +24,7 @@ pub fn history_table(history: &History, style: Style) -> String {
     if history.paths.is_empty() {
         return kept_table(&history.results, "", style);
     }
+    let history = history.by_unit();
     let mut columns = vec![("#", Align::Right), ("date", Align::Left), ("commit", Align::Left)];
     columns.push(("release", Align::Left));
     columns.extend(history.paths.iter().map(|path| (path.path.as_str(), Align::Right)));
@@ -101,7 +102,7 @@ fn began(blame: &Blame, style: Style) -> String {
     let Some(first) = &blame.first else { return String::new() };
     let unit = match (first.point.status, first.point.unit) {
         (Status::Ok, Unit::Check) | (Status::Unsupported | Status::Failed, _) => String::new(),
-        (Status::Ok, unit) => format!(" {unit}"),
+        (Status::Ok, unit) => format!(" {}", unit_word(unit)),
     };
     let value = text(Some(first.point)).trim_end().to_owned();
     let kept = &first.result;

@@ -13,6 +13,7 @@ mod explain;
 mod format;
 mod heat;
 mod history;
+mod measured_with;
 mod measurement;
 mod number;
 mod options;
@@ -33,6 +34,7 @@ pub use explain::{
 pub use format::{Format, Judged, Outcome};
 pub use heat::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
+pub use measured_with::USUAL_COMMAND_LINE;
 pub use measurement::measurement_table;
 pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};

@@ -4,7 +4,8 @@ use pathmeter_trace::Event;
 
 use pathmeter_model::{Configuration, Measurement, PathResult, Status, Subject, Unit, Verdict};
 
-use crate::number::{at_least, grouped};
+use crate::measured_with::measured_with;
+use crate::number::{at_least, grouped, one_unit, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
@@ -16,12 +17,16 @@ pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
         + &footer(subject, configuration, notes, style)
 }
 
-/// A row for each path, most of which were measured in `unit`.
+/// A row for each path; `unit` is that of a result without numbers.
 pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String {
-    let unit = unit.to_string();
+    // Rows of several units have it beside them.
+    let several = one_unit(paths.iter().map(|path| path.unit)).is_none()
+        && paths.iter().any(|path| path.unit != Unit::Check);
+    let shown = one_unit(paths.iter().map(|path| path.unit)).unwrap_or(unit);
     let mut table = Table::new(&[
         ("path", Align::Left),
-        (&unit, Align::Right),
+        (if several { "number" } else { unit_word(shown) }, Align::Right),
+        ("of", Align::Left),
         ("string bytes", Align::Right),
         ("idle", Align::Right),
         ("exact values", Align::Left),
@@ -31,16 +36,17 @@ pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String 
     .sparing(&["exact values", "string bytes", "idle"])
     .with_remarks();
     for path in paths {
-        table.row(row(path));
+        table.row(row(path, several));
     }
     table.render(style)
 }
 
-fn row(path: &PathResult) -> [Cell; 7] {
+fn row(path: &PathResult, several: bool) -> [Cell; 8] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
         estimate.map_or_else(String::new, |estimate| number(path, estimate.value)).into(),
+        estimate.filter(|_| several).map_or("", |_| unit_word(path.unit)).into(),
         typical(path, Event::StringBytes).into(),
         typical(path, Event::Idle).into(),
         typical_values(path).into(),
@@ -59,12 +65,10 @@ fn typical(path: &PathResult, event: Event) -> String {
     if number > 0 { grouped(number) } else { String::new() }
 }
 
-/// Why a path has no samples, or else what they are if not instructions, and what its probe found
-/// worth telling.
+/// Why a path has no samples, or else what its probe found worth telling.
 fn noticed(path: &PathResult) -> String {
-    let steps = (path.unit == Unit::Clock).then(|| "steps of the clock".to_owned());
     let checks = path.checks.iter().map(|check| format!("{}: {}", check.name, check.value));
-    let told = || steps.into_iter().chain(checks).collect::<Vec<_>>().join("; ");
+    let told = || checks.collect::<Vec<_>>().join("; ");
     path.reason.clone().unwrap_or_else(told)
 }
 
@@ -93,32 +97,6 @@ fn status(path: &PathResult) -> Cell {
     Cell::painted(&text, paint)
 }
 
-/// The longest text of QEMU's that a table has in full; the document has all of it.
-const LONGEST: usize = 60;
-
-/// The fixed machine is known by that name; any other one is spelled out, as far as that is short.
-pub(crate) fn machine(configuration: &Configuration) -> String {
-    // A profile's description begins with its name.
-    let profile = configuration.cpu.split_once(": ").map(|(name, _)| name);
-    if configuration.portable {
-        let cpu = profile.map_or_else(String::new, |name| format!(", cpu {name}"));
-        return format!("the fixed machine{cpu}");
-    }
-    let cpu = profile.map_or_else(|| short(&configuration.cpu), str::to_owned);
-    let cpus = match configuration.cpus {
-        1 => String::new(),
-        several => format!(", {several} CPUs"),
-    };
-    format!("{}, cpu {cpu}{cpus}", short(&configuration.machine))
-}
-
-fn short(text: &str) -> String {
-    match text.split_once(',') {
-        Some((first, _)) if text.len() > LONGEST => format!("{first},…"),
-        _ => text.to_owned(),
-    }
-}
-
 /// The notes, then what was measured on which machine.
 pub(crate) fn footer(
     subject: &Subject,
@@ -127,17 +105,8 @@ pub(crate) fn footer(
     style: Style,
 ) -> String {
     let release = configuration.release.as_deref().unwrap_or("release unknown");
-    let runs = configuration.runs;
-    let s = if runs == 1 { "" } else { "s" };
-    let facts = [
-        format!("{}, {release}", subject.name),
-        format!(
-            "QEMU {}, {}, {} MiB, {runs} perturbed run{s}",
-            configuration.qemu,
-            machine(configuration),
-            configuration.memory_mib
-        ),
-    ];
+    let facts =
+        [format!("{}, {release}", subject.name), measured_with(&configuration.measured_with())];
     let notes = notes.iter().map(|note| style.fill(&clean(&format!("note: {note}")), 0) + "\n");
     let facts = facts.iter().map(|fact| style.paint(&style.fill(&clean(fact), 0), QUIET) + "\n");
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()

@@ -1,5 +1,7 @@
 //! Numbers as people read them: digits in groups of three, differences with their sign.
 
+use pathmeter_model::Unit;
+
 /// `111632` as `111,632`.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();
@@ -60,6 +62,25 @@ pub(crate) fn share(part: u64, whole: u64) -> String {
         0 => "<0.1 %".to_owned(),
         thousandths => format!("{}.{} %", thousandths / 10, thousandths % 10),
     }
+}
+
+/// What a number counts, in words for people.
+pub(crate) fn unit_word(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Instructions => "instructions",
+        Unit::Clock => "steps of the clock",
+        Unit::Cycles => "cycles",
+        Unit::Ns => "ns",
+        Unit::Check => "check",
+    }
+}
+
+/// The only unit of these, but for checks, which have no numbers; none if there are several, or no
+/// numbers.
+pub(crate) fn one_unit(units: impl Iterator<Item = Unit>) -> Option<Unit> {
+    let mut units = units.filter(|unit| *unit != Unit::Check);
+    let first = units.next()?;
+    units.all(|unit| unit == first).then_some(first)
 }
 
 #[cfg(test)]

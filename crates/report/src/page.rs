@@ -23,6 +23,7 @@ use pathmeter_model::{Comparison, Measurement, SettingsResult};
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
+use crate::measured_with::{measured_with, of_two};
 use data::Data;
 use html::Html;
 
@@ -113,6 +114,7 @@ impl PageSection {
         let mut html = Html::default();
         let headline = match self {
             Self::Result { result, windows } => {
+                html.add(&of_results([&**result]));
                 html.add(&single::section(result, windows, number, data));
                 html.add(&folded(&fingerprint::of_results(&[&**result])));
                 single::headline(result)
@@ -126,6 +128,7 @@ impl PageSection {
                 headline::comparison(comparison, explanations)
             }
             Self::History { results, windows, across } => {
+                html.add(&of_results(results));
                 let compared = history::Compared::new(history::Results { results, windows });
                 html.add(&compared.section(across.clone(), data));
                 let results: Vec<&Measurement> = results.iter().collect();
@@ -133,6 +136,9 @@ impl PageSection {
                 compared.headline()
             }
             Self::Explanation(explain) => {
+                let new = explain.new.as_ref().unwrap_or(&explain.base);
+                let sides = [&explain.base, new].map(|side| side.measured_with.as_ref());
+                html.add(&changes::measured(of_two(sides[0], sides[1])));
                 html.add(&window::explanation(explain, data));
                 headline::explanation(explain)
             }
@@ -141,6 +147,8 @@ impl PageSection {
                 experiment::headline(report)
             }
             Self::Settings(result) => {
+                let with = measured_with(&result.configuration.measured_with());
+                html.add(&changes::measured(vec![with]));
                 html.add(&settings::section(result, number));
                 html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
                 settings::headline(result)
@@ -148,6 +156,21 @@ impl PageSection {
         };
         (headline, html)
     }
+}
+
+/// What results were measured with: once if all are alike.
+fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>) -> Html {
+    let lines = results.into_iter().map(|result| {
+        let with = measured_with(&result.configuration.measured_with());
+        (with, result.subject.name.as_str())
+    });
+    let lines: Vec<(String, &str)> = lines.collect();
+    let alike = lines.iter().all(|(with, _)| *with == lines[0].0);
+    let text = |(with, name): &(String, &str)| {
+        if alike { with.clone() } else { format!("{with} ({name})") }
+    };
+    let shown = if alike { 1 } else { lines.len() };
+    changes::measured(lines.iter().take(shown).map(text).collect())
 }
 
 /// The fingerprint, to be opened.

@@ -140,6 +140,8 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
         path: "switch.yield".into(),
         name: name.into(),
         image_sha256: "a0".repeat(32),
+
+        measured_with: None,
         windows,
         idle: 0,
         window: window(rows),

@@ -154,6 +154,31 @@ fn a_comparison_with_lower_bounds() {
     insta::assert_snapshot!(tables.map(|it| comparison_table(&it, Hidden, PLAIN)).join("\n"));
 }
 
+/// Rows of instructions and one of steps of the clock.
+fn of_two_units(more: u64) -> Measurement {
+    let steps = PathResult::ok("b.wait", Unit::Clock, &[vec![4_000_000 + more; 4]], vec![]);
+    Measurement { paths: vec![path("a.call", &[&[330 + more], &[330 + more]]), steps], ..rt() }
+}
+
+#[test]
+fn rows_of_several_units_each_have_theirs() {
+    let (base, new) = (of_two_units(0), of_two_units(10));
+    let both = compare(&base, &new, Threshold::default());
+    let tables = [measurement_table(&base, PLAIN), comparison_table(&both, Hidden, PLAIN)];
+    let tables = tables.join("\n");
+    let row = |name: &str, unit: &str| {
+        let mut lines = tables.lines().filter(|line| line.starts_with(name));
+        assert!(lines.clone().count() == 2 && lines.all(|line| line.contains(unit)), "{tables}");
+    };
+    row("a.call", " instructions");
+    row("b.wait", " steps of the clock");
+    assert!(!tables.contains("instructions or"), "{tables}");
+    // Of one unit the heading has it.
+    let steps = Measurement { paths: base.paths[1..].to_vec(), ..rt() };
+    let table = measurement_table(&steps, PLAIN);
+    assert!(table.lines().next().unwrap().contains("steps of the clock"), "{table}");
+}
+
 /// A path with what was counted beside its instructions.
 fn counted(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult {
     let names = ["kernel"].into_iter().chain(further.iter().map(|(name, _)| *name));

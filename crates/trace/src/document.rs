@@ -10,6 +10,7 @@ use thiserror::Error;
 use crate::{
     difference::{Difference, difference},
     footprint::Footprint,
+    measured_with::MeasuredWith,
     recording::Recording,
     tree::WindowTree,
 };
@@ -47,6 +48,9 @@ pub struct SubjectWindow {
     pub name: String,
     /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
     pub image_sha256: String,
+    /// What it was recorded with; null in documents of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_with: Option<MeasuredWith>,
     /// What was recorded.
     pub windows: RecordedWindows,
     /// Steps of the guest's clock that passed in the window while the CPU waited in `hlt`, and so
@@ -86,7 +90,8 @@ impl SubjectWindow {
             unstamped: recording.windows.unstamped,
             alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
         };
-        Some(Self { path, name, image_sha256, windows, idle: 0, window })
+        let measured_with = None;
+        Some(Self { path, name, image_sha256, measured_with, windows, idle: 0, window })
     }
 }
 

@@ -66,7 +66,7 @@ impl<'a> Meter<'a> {
             Subject::Result(result) => *result,
             Subject::Kernel(_) => {
                 let session = self.session()?;
-                let image = Image::open(file)?;
+                let image = setup::under(&self.args.guest, Image::open(file)?);
                 let board = Board::new(self.screen);
                 let line = board.line(image.subject().name);
                 self.probes.measure(session, &image, &|progress| line.show(progress))?
@@ -90,7 +90,7 @@ impl<'a> Meter<'a> {
         let windows = &self.args.probes.windows.window;
         let Ok(path) = RecordablePath::or_window(path, windows) else { return Ok(None) };
         let [base, new] = sides.map(|side| Image::open(&side.file));
-        let (base, new) = (base?, new?);
+        let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
         let board = Board::new(self.screen);
         let sides = [(&base, None), (&new, None)];
         only(explain::differences(self.session()?, sides, &[path], &board)?).map(Some)

@@ -15,7 +15,7 @@ Examples:
 
 /// Arguments of `symbols`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("perturb", |arg| arg.hide(true)))]
 pub(crate) struct SymbolsArgs {
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]

@@ -9,7 +9,7 @@ use pathmeter_experiment::{
     ElapsedCell, ExactCell, Experiment, ExperimentPath, Measured, Observed, ObservedCell,
     ObservedCheck,
 };
-use pathmeter_model::{Measurement, PathResult, Status};
+use pathmeter_model::{Measurement, PathResult, Status, Unit};
 use pathmeter_trace::NoSymbols;
 use pathmeter_vm::{Progress, VmError};
 
@@ -272,7 +272,8 @@ fn measured(measurement: &Measurement, path: &str) -> ExactCell {
     let reason = || row.reason.clone().unwrap_or_default();
     match (&row.status, &row.estimate, row.samples.iter().max()) {
         (Status::Ok, Some(estimate), Some(&worst)) => {
-            ObservedCell::Measured(Measured::new(estimate.median, worst))
+            let measured = Measured::new(estimate.median, worst);
+            ObservedCell::Measured(measured.in_steps(row.unit == Unit::Clock))
         }
         (Status::Ok, ..) => ObservedCell::Failed("it has no samples".to_owned()),
         (Status::Unsupported, ..) => ObservedCell::Unsupported(reason()),

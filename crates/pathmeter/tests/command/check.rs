@@ -43,7 +43,7 @@ fn results_can_not_be_explained() {
         "--explain",
     ]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("base.json: a result does not hold a kernel"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("does not hold a kernel to explain"), "{}", ran.stderr);
 }
 
 /// `--check`, of these two in this order.

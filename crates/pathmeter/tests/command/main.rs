@@ -17,6 +17,7 @@ mod guests;
 mod history;
 mod limits;
 mod look;
+mod matrix;
 mod new_probe;
 mod output;
 mod report;

@@ -41,7 +41,7 @@ fn one_result_and_three_are_pages_too() {
 }
 
 /// A window of `switch.yield` on the kernel of `result`, all of it in one function.
-fn window(result: &Measurement, total: u64) -> SubjectWindow {
+pub(crate) fn window(result: &Measurement, total: u64) -> SubjectWindow {
     let counts = Counts { instructions: total, clock: total, ..Counts::default() };
     let function = Function {
         name: "finish_task_switch".into(),
@@ -61,6 +61,8 @@ fn window(result: &Measurement, total: u64) -> SubjectWindow {
         path: "switch.yield".into(),
         name: result.subject.name.clone(),
         image_sha256: result.configuration.image_sha256.clone(),
+
+        measured_with: None,
         windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
         idle: 0,
         window: WindowTree {

@@ -21,7 +21,7 @@ fn row(kind: RowKind, name: &str, instructions: u64) -> ProgramRow {
 }
 
 /// A program of which `openat` and one region cost so much, six times.
-fn program(openat: u64, region: u64) -> ProgramResult {
+pub(crate) fn program(openat: u64, region: u64) -> ProgramResult {
     let rows = vec![
         row(RowKind::User, "", 5000),
         row(RowKind::Syscall, "openat", openat),

@@ -2,6 +2,7 @@
 
 use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
 
+use crate::measured_with::of_two;
 use crate::number::grouped;
 use crate::style::{QUIET, Style};
 use crate::table::clean;
@@ -19,6 +20,9 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
         Some(new) if new.path != base.path => [&[subject()][..], &two(|it| &it.path, new)].concat(),
         Some(new) => [&[path()][..], &two(|it| &it.name, new)].concat(),
     };
+    let new = explain.new.as_ref().map_or(base, |new| new);
+    let with = of_two(base.measured_with.as_ref(), new.measured_with.as_ref());
+    let facts: Vec<_> = facts.into_iter().chain(with.into_iter().map(|it| ("with", it))).collect();
     let width = facts.iter().map(|(heading, _)| heading.len()).max().unwrap_or_default();
     let line = |(heading, fact): &(&str, String)| {
         format!(

@@ -1,24 +1,31 @@
 //! Comma-separated values, by RFC 4180.
 
-use pathmeter_model::EventComparison;
+use pathmeter_model::{EventComparison, SideInfo};
 
 use super::{Judged, Line, Outcome};
+use crate::measured_with::measured_with;
 use crate::table::clean;
 
 const HEADINGS: &str = "path,event,base,new,difference,percent,verdict,outcome,base_subject,\
-                        base_release,new_subject,new_release,reason";
+                        base_release,new_subject,new_release,base_measured_with,\
+                        new_measured_with,reason";
 
 /// A row for each path, under its unit, and one for each event that differs. An empty field is a
 /// number that there is not.
 pub(super) fn csv(judged: Judged<'_>) -> String {
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let release = |release: &Option<String>| field(release.as_deref().unwrap_or_default());
+    let with = |side: &SideInfo| {
+        field(&side.measured_with.as_ref().map(measured_with).unwrap_or_default())
+    };
     let sides = format!(
-        "{},{},{},{}",
+        "{},{},{},{},{},{}",
         field(&base.name),
         release(&base.release),
         field(&new.name),
-        release(&new.release)
+        release(&new.release),
+        with(base),
+        with(new)
     );
     let rows = judged.lines().flat_map(|line| {
         let own = own_row(&line, &sides);

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{Judged, Line};
+use crate::measured_with::measured_with;
 use crate::table::clean;
 
 /// An entry for each path that NEW has a number of.
@@ -16,10 +17,14 @@ fn entry(judged: Judged<'_>, line: &Line<'_>) -> Option<Value> {
     let value = line.row.new.filter(|_| line.has_numbers())?;
     let new = &judged.comparison.new;
     let release = new.release.as_deref().unwrap_or("release unknown");
+    let with = new.measured_with.as_ref().map(|it| clean(&measured_with(it)) + "\n");
+    let with = with.unwrap_or_default();
     Some(json!({
         "name": clean(&line.row.path),
         "unit": line.row.unit.to_string(),
         "value": value,
-        "extra": format!("{}, {}\n{}", clean(&new.name), clean(release), line.sentence()),
+        "extra": format!(
+            "{}, {}\n{with}{}", clean(&new.name), clean(release), line.sentence()
+        ),
     }))
 }

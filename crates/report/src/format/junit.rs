@@ -1,6 +1,6 @@
 //! `JUnit`'s XML, by the schema that Jenkins' xunit plugin and GitLab read.
 
-use super::{Judged, Line, Outcome, verdict};
+use super::{Judged, Line, Outcome, measured, verdict};
 use crate::table::clean;
 
 /// A test case a path: a failure is worse, an error is one that could not be compared.
@@ -22,7 +22,12 @@ pub(super) fn junit(judged: Judged<'_>) -> String {
          <testsuites name=\"pathmeter\" {all}>\n\
          <testsuite name=\"{name}\" {counts}>\n{cases}\
          <system-out>{}</system-out>\n</testsuite>\n</testsuites>\n",
-        escaped(&verdict(judged)),
+        escaped(
+            &std::iter::once(verdict(judged))
+                .chain(measured(judged))
+                .collect::<Vec<_>>()
+                .join("; ")
+        ),
     )
 }
 

@@ -1,6 +1,6 @@
 //! KTAP version 1, as the kernel's Documentation/dev-tools/ktap.rst has it.
 
-use super::{Judged, Line, Outcome, verdict};
+use super::{Judged, Line, Outcome, measured, verdict};
 use crate::table::clean;
 
 /// A test a path, the numbers of each in a diagnostic line after it.
@@ -14,7 +14,9 @@ pub(super) fn ktap(judged: Judged<'_>) -> String {
     );
     let lines: String =
         judged.lines().enumerate().map(|(index, line)| test(index + 1, &line)).collect();
-    head + &lines + &format!("# {}\n", verdict(judged))
+    let about = measured(judged).into_iter().chain([verdict(judged)]);
+    let about: Vec<String> = about.map(|line| format!("# {line}\n")).collect();
+    head + &lines + &about.concat()
 }
 
 fn test(number: usize, line: &Line<'_>) -> String {

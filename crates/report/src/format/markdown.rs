@@ -2,7 +2,7 @@
 
 use pathmeter_model::SideInfo;
 
-use super::{Judged, Line, Outcome, paths, verdict};
+use super::{Judged, Line, Outcome, measured, paths, verdict};
 use crate::number::{grouped, percent, signed};
 use crate::table::clean;
 
@@ -25,7 +25,11 @@ pub(super) fn markdown(judged: Judged<'_>) -> String {
     if !rest.is_empty() {
         text += &folded(&rest, if notable.is_empty() { "" } else { " more" });
     }
-    text + "\nInstructions are counted exactly; an instruction count is not a time.\n"
+    let with: Vec<String> =
+        measured(judged).iter().map(|line| format!("{}\\\n", code(line))).collect();
+    text + "\n"
+        + &with.concat()
+        + "Instructions are counted exactly; an instruction count is not a time.\n"
 }
 
 fn folded(lines: &[&Line<'_>], more: &str) -> String {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use pathmeter_model::SideInfo;
 
 use super::{Judged, Line, Outcome};
+use crate::measured_with::measured_with;
 use crate::table::clean;
 
 /// The two subjects, the cost of each path on both sides, the events that differ, and the outcome.
@@ -35,10 +36,11 @@ fn head(name: &str, kind: &str, help: &str) -> String {
 fn subject(side: &str, about: &SideInfo) -> String {
     format!(
         "pathmeter_subject_info{{side=\"{side}\",name=\"{}\",release=\"{}\",\
-         image_sha256=\"{}\"}} 1\n",
+         image_sha256=\"{}\",measured_with=\"{}\"}} 1\n",
         label(&about.name),
         label(about.release.as_deref().unwrap_or_default()),
-        label(&about.image_sha256)
+        label(&about.image_sha256),
+        label(&about.measured_with.as_ref().map(measured_with).unwrap_or_default())
     )
 }
 

@@ -3,7 +3,7 @@
 
 use pathmeter_model::SideInfo;
 
-use super::{Judged, Line, Outcome, paths, verdict};
+use super::{Judged, Line, Outcome, measured, paths, verdict};
 use crate::table::clean;
 
 /// Columns that mail has room for, quoted a few times.
@@ -32,6 +32,7 @@ pub(super) fn text(judged: Judged<'_>) -> String {
         notable.iter().map(|line| entry(line)).collect(),
         rest,
         filled(ABOUT, ""),
+        measured(judged).iter().map(|line| filled(&format!("Measured with {line}."), "")).collect(),
         introduced(base, new),
     ]
     .concat()

@@ -25,7 +25,8 @@ const NO_VALUE: char = '×';
 
 /// A drawing for each path, one below the other.
 pub fn history_plot(history: &History, style: Style) -> String {
-    let drawings = history.paths.iter().map(|path| drawing(history, path, style));
+    let history = history.by_unit();
+    let drawings = history.paths.iter().map(|path| drawing(&history, path, style));
     drawings.collect::<Vec<_>>().join("\n")
 }
 

@@ -33,6 +33,7 @@ svg{background:var(--back)}text{font:13px system-ui,sans-serif;fill:var(--dim)}\
 
 /// A drawing for each path, one below the other.
 pub fn history_svg(history: &History) -> String {
+    let history = &history.by_unit();
     let height = PANEL * history.paths.len() as u64 + 2 * MARGIN;
     let names: Vec<&str> = history.paths.iter().map(|path| path.path.as_str()).collect();
     let mut svg = format!(

@@ -8,6 +8,7 @@ use super::html::Html;
 use super::severity::{rank, shade, word, worst_first};
 use super::window::{direction, explanation, places, places_of};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
+use crate::measured_with::of_sides;
 use crate::number::{at_least, percent, signed};
 
 const HEADINGS: [(&str, &str); 8] = [
@@ -31,6 +32,7 @@ pub(super) fn section(
     let mut html = Html::default();
     html.add(&sides(comparison));
     html.add(&across(comparison));
+    html.add(&measured(of_sides(&comparison.base, &comparison.new)));
     html.add(&tally(comparison));
     html.raw("<div class=\"tablebox\">").add(&filter());
     html.raw("<table class=\"paths sortable\"><caption class=\"sr\">Paths, the worst change first");
@@ -57,6 +59,15 @@ fn sides(comparison: &Comparison) -> Html {
         html.raw("<span class=\"file\">").text(name).raw("</span></dd></div>");
     }
     html.raw("</dl>");
+    html
+}
+
+/// What was measured with what.
+pub(super) fn measured(lines: Vec<String>) -> Html {
+    let mut html = Html::default();
+    for line in lines {
+        html.raw("<p class=\"note\">Measured with ").text(&line).raw(".</p>");
+    }
     html
 }
 
@@ -199,8 +210,8 @@ fn shown_events(path: &PathComparison) -> Html {
         html.text(reason);
         return html;
     }
-    let shown = path.events.iter().filter(|event| event.is_shown());
-    let texts = shown.map(|event| format!("{} {}", event.event, signed(event.difference)));
+    let texts =
+        path.shown_events().map(|event| format!("{} {}", event.event, signed(event.difference)));
     let texts: Vec<String> = texts.collect();
     if !texts.is_empty() {
         html.raw("<span class=\"some\">").text(&texts.join(", ")).raw("</span>");

@@ -5,7 +5,7 @@ use pathmeter_experiment::{
 };
 
 use super::html::Html;
-use crate::number::grouped;
+use crate::experiment::Counted;
 
 /// `5 of 6 expectations hold`, for one experiment.
 pub(super) fn headline(report: &ExperimentReport) -> String {
@@ -83,9 +83,10 @@ fn subjects(experiment: &Experiment) -> Html {
 /// A row for each path, a column for each subject.
 fn numbers(report: &ExperimentReport, metric: Metric) -> Html {
     let cells = &report.observed.cells;
-    let shown = |measured: &Measured| measured.value(metric).map(grouped).unwrap_or_default();
+    let counted = Counted::of(report, metric);
+    let shown = |measured: &Measured| counted.number(measured, metric);
     let labels = report.experiment.paths.iter().map(|path| path.label.as_str());
-    table(report, metric.heading(), labels, cells, shown)
+    table(report, &counted.heading(metric), labels, cells, shown)
 }
 
 /// The host's own time.

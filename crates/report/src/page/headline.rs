@@ -1,11 +1,11 @@
 //! The sentences at the top: what changed most, and in which function.
 
-use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
+use pathmeter_model::{Comparison, PathComparison, Verdict};
 use pathmeter_trace::{Difference, Explain};
 
 use super::severity::worst_first;
 use super::window::culprit;
-use crate::number::{grouped, percent, signed};
+use crate::number::{grouped, percent, signed, unit_word};
 
 /// What a comparison comes to: `3 of 43 paths cost more: switch.yield +34 instructions (+1.02 %),
 /// in finish_task_switch`.
@@ -62,8 +62,7 @@ fn change(path: &PathComparison, explanations: &[Explain]) -> String {
 pub(super) fn step(path: &PathComparison, difference: Option<&Difference>) -> String {
     let mut text = path.path.clone();
     if let Some(changed) = path.difference.filter(|difference| *difference != 0) {
-        let unit = if path.unit == Unit::Clock { "steps of the clock" } else { "instructions" };
-        text.extend([" ", &signed(changed), " ", unit]);
+        text.extend([" ", &signed(changed), " ", unit_word(path.unit)]);
     }
     if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
         text.extend([" (", &part, ")"]);
@@ -76,7 +75,7 @@ pub(super) fn step(path: &PathComparison, difference: Option<&Difference>) -> St
 }
 
 fn events(path: &PathComparison) -> String {
-    let shown = path.events.iter().filter(|event| event.is_shown()).take(3);
+    let shown = path.shown_events().take(3);
     let texts: Vec<String> =
         shown.map(|event| format!("{} {}", event.event, signed(event.difference))).collect();
     format!("{} {}", path.path, texts.join(", "))

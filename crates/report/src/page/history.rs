@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use pathmeter_model::{
-    Comparison, Measurement, PathComparison, PathResult, Status, Threshold, Verdict, compare,
+    Comparison, Measurement, PathComparison, PathResult, Status, Threshold, Unit, Verdict, compare,
 };
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 use serde::Serialize;
@@ -16,7 +16,7 @@ use super::data::Data;
 use super::headline::{counted, step};
 use super::html::Html;
 use super::severity::shade;
-use crate::number::{grouped, percent};
+use crate::number::{grouped, percent, unit_word};
 
 /// Size of a line's picture, in its own units.
 const WIDTH: f64 = 240.0;
@@ -208,9 +208,16 @@ impl<'a> Compared<'a> {
         let mut html = Html::default();
         html.raw("<div class=\"lines\">");
         for path in &self.paths {
-            let values: Vec<Option<u64>> =
-                self.given.results.iter().map(|result| value(result, path)).collect();
-            html.add(&line(path, &self.labels, &values));
+            let units = units(self.given.results, path);
+            for unit in &units {
+                let of = |result| value(result, path, *unit);
+                let values: Vec<Option<u64>> = self.given.results.iter().map(of).collect();
+                let name = match units.len() {
+                    1 => (*path).to_owned(),
+                    _ => format!("{path}, {}", unit_word(*unit)),
+                };
+                html.add(&line(&name, &self.labels, &values));
+            }
         }
         html.raw("</div>");
         html
@@ -218,7 +225,11 @@ impl<'a> Compared<'a> {
 
     fn history(&self, data: &mut Data) -> History {
         let results = self.given.results;
-        let of_path = |path: &&str| results.iter().map(|result| value(result, path)).collect();
+        // What the script shows relative to another kernel is of one unit.
+        let of_path = |path: &&str| {
+            let unit = units(results, path).first().copied().unwrap_or(Unit::Instructions);
+            results.iter().map(|result| value(result, path, unit)).collect()
+        };
         let values = self.paths.iter().map(of_path).collect();
         let mut events = Vec::new();
         let mut functions = Vec::new();
@@ -303,8 +314,22 @@ pub(crate) fn is_shown(result: &Measurement, path: &str) -> bool {
     path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
 }
 
-fn value(result: &Measurement, path: &str) -> Option<u64> {
-    found(result, path)?.estimate.as_ref().map(|estimate| estimate.value)
+/// The most frequent value, if it counts this.
+fn value(result: &Measurement, path: &str, unit: Unit) -> Option<u64> {
+    let path = found(result, path).filter(|path| path.unit == unit)?;
+    path.estimate.as_ref().map(|estimate| estimate.value)
+}
+
+/// What a path's values count, in the order in which results have them. Values of different units
+/// are never in one line.
+fn units(results: &[Measurement], path: &str) -> Vec<Unit> {
+    let mut units = Vec::new();
+    for found in results.iter().filter_map(|result| found(result, path)) {
+        if found.estimate.is_some() && !units.contains(&found.unit) {
+            units.push(found.unit);
+        }
+    }
+    units
 }
 
 /// The events that a cell's difference shows.

@@ -14,6 +14,7 @@ use crate::budget::budget_table;
 use crate::comparison::{
     Placement, SEVERAL_VALUES, differences, fact, paths, sides, tally, verdicts,
 };
+use crate::measured_with;
 use crate::number::{grouped, percent, share, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
@@ -44,6 +45,7 @@ pub fn program_comparison_table(
         regions(&comparison.regions, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         differences(&comparison.configuration_differences, style),
+        measured_with::lines(&comparison.base, &comparison.new, style),
         summary(&comparison.summary, style),
     ]
     .concat()

@@ -5,7 +5,12 @@ use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use crate::scene::{HOSTILE, comparison, everything, experiment, history, page, settings, single};
+use pathmeter_model::{PathResult, Unit};
+use pathmeter_report::PageSection;
+
+use crate::scene::{
+    HOSTILE, comparison, everything, experiment, history, page, result, settings, single,
+};
 
 /// An element: its name, its attributes and its text.
 struct Element {
@@ -186,4 +191,33 @@ fn the_same_documents_give_the_same_bytes() {
 #[test]
 fn without_a_section_there_is_a_page() {
     assert_eq!(texts(&page(&[]), "h1"), ["There is nothing to show."]);
+}
+
+#[test]
+fn no_line_goes_from_one_unit_to_another() {
+    let of = |release: &str, unit, cost: u64| {
+        let mut result = result(release, [3000, 900, 5000]);
+        result.paths = vec![PathResult::ok("b.wait", unit, &[vec![cost; 4]], vec![])];
+        result
+    };
+    let instructions = Unit::Instructions;
+    let results = vec![
+        of("5.10", instructions, 50_000),
+        of("6.1", instructions, 51_000),
+        of("6.12", Unit::Clock, 4_000),
+    ];
+    let page = page(&[PageSection::History { results, windows: vec![], across: vec![] }]);
+    assert!(!page.contains("-92") && !page.contains("50,000 → 4,000"), "{page}");
+    assert!(page.contains("<b>b.wait, instructions</b> <span>50,000 → 51,000 (+2.00 %)</span>"));
+    assert!(page.contains("<b>b.wait, steps of the clock</b> <span>4,000</span>"));
+    let values = "\"values\":[[50000,51000,null]]";
+    assert!(page.contains(values), "{page}");
+}
+
+#[test]
+fn every_section_of_numbers_says_what_they_were_measured_with() {
+    for section in [comparison(), single(), history(), settings()] {
+        let page = page(&[section]);
+        assert!(page.contains("Measured with QEMU 7.2.22, "), "{page}");
+    }
 }

@@ -86,7 +86,8 @@ pub(crate) fn window(path: &str, name: &str, total: u64) -> SubjectWindow {
     };
     let windows = RecordedWindows { recorded: 8, interrupted: 0, unstamped: 0, alike: 8 };
     let (path, name, image_sha256) = (path.to_owned(), name.to_owned(), "a0".repeat(32));
-    SubjectWindow { path, name, image_sha256, windows, idle: 0, window: tree }
+    let measured_with = None;
+    SubjectWindow { path, name, image_sha256, measured_with, windows, idle: 0, window: tree }
 }
 
 /// One kernel.

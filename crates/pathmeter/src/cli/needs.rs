@@ -1,0 +1,405 @@
+//! What each option of each verb needs, so that it changes something: a kernel, two sides, a
+//! program. One table, which the command looks at before it does anything, and which the tests
+//! compare with the command line's own definition: an option without a row in it fails them.
+
+use self::Need::{Given, Kernel, Kernels, Never, Nothing, Program, Shown, Sides, Without};
+
+/// What an option needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// Nothing: it always changes something.
+    Nothing,
+    /// Nothing: it is about how text looks, and without effect on documents.
+    Shown,
+    /// A subject that is a kernel: it is about guests, and results need none.
+    Kernel,
+    /// Kernels only: it is about what results don't hold.
+    Kernels(&'static str),
+    /// Two subjects, or one on two CPUs or under two conditions.
+    Sides,
+    /// A program of the user's.
+    Program,
+    /// Another option.
+    Given(&'static str),
+    /// That another option is not given.
+    Without(&'static str),
+    /// It can't be had here, for this reason.
+    Never(&'static str),
+}
+
+/// An option, or an argument without a name, by its identifier.
+pub(crate) type Row = (&'static str, Need);
+
+/// The options of a verb.
+pub(crate) struct VerbNeeds {
+    /// The verb; one of a verb's own verbs is separated by a space.
+    pub(crate) verb: &'static str,
+    /// The arguments that name subjects.
+    pub(crate) subjects: &'static [&'static str],
+    /// What each option needs.
+    pub(crate) rows: &'static [&'static [Row]],
+}
+
+impl VerbNeeds {
+    /// Those of `verb`.
+    pub(crate) fn of(verb: &str) -> Option<&'static Self> {
+        VERBS.iter().find(|needs| needs.verb == verb)
+    }
+
+    /// What `option` needs; the first row of it counts.
+    pub(crate) fn need(&self, option: &str) -> Option<Need> {
+        let mut rows = self.rows.iter().copied().flatten();
+        rows.find(|(id, _)| *id == option).map(|(_, need)| *need)
+    }
+}
+
+/// What every verb has.
+const LOOK: &[Row] = &[("color", Shown), ("quiet", Shown)];
+
+/// How guests run.
+const GUEST: &[Row] = &[
+    ("qemu", Kernel),
+    ("cpu", Kernel),
+    ("memory", Kernel),
+    ("append", Kernel),
+    ("under", Kernel),
+    ("perturb", Kernel),
+    ("timeout", Kernel),
+    ("no_cache", Kernel),
+];
+
+/// The same where another option leaves nothing to run.
+const GUEST_UNLESS_LISTED: &[Row] = &[
+    ("qemu", Without("list")),
+    ("cpu", Without("list")),
+    ("memory", Without("list")),
+    ("append", Without("list")),
+    ("under", Without("list")),
+    ("perturb", Without("list")),
+    ("timeout", Without("list")),
+    ("no_cache", Without("list")),
+];
+
+const DOCUMENT: &[Row] = &[("json", Nothing), ("output", Nothing)];
+
+const PROBES: &[Row] =
+    &[("window", Kernel), ("probe", Kernel), ("module", Kernel), ("modules", Kernel)];
+
+/// What is packed with a program.
+const PACKING: &[Row] = &[
+    ("command", Kernel),
+    ("root", Program),
+    ("file", Program),
+    ("env", Program),
+    ("stdin", Program),
+];
+
+const FORMATS: &[Row] =
+    &[("budget", Nothing), ("format", Nothing), ("write", Nothing), ("bisect", Nothing)];
+
+/// Which results of a history.
+const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
+
+/// Why a recording can't have more runs.
+const ONE_RUN: &str = "one run is recorded: the first, as `measure` has it";
+/// Why symbols can't.
+const NO_RUN: &str = "no path is executed";
+/// Why the CPU can't be chosen for two interpreters.
+const ONE_CPU: &str = "both interpreters have the same CPU, of what each can execute";
+/// What results don't hold, of build configurations.
+const NO_OPTIONS: &str = "does not hold the kernel's build configuration";
+/// The same of what is explained.
+const NO_KERNEL: &str = "does not hold a kernel to explain";
+
+/// Every verb.
+pub(crate) const VERBS: &[VerbNeeds] = &[
+    VerbNeeds { verb: "paths", subjects: &[], rows: &[LOOK, &[("json", Nothing)]] },
+    VerbNeeds {
+        verb: "measure",
+        subjects: &["subject"],
+        rows: &[LOOK, &[("subject", Nothing), ("only", Nothing)], PROBES, DOCUMENT, GUEST],
+    },
+    VerbNeeds {
+        verb: "compare",
+        subjects: &["base", "new"],
+        rows: &[
+            LOOK,
+            &[
+                ("base", Nothing),
+                ("new", Nothing),
+                ("explain", Kernels(NO_KERNEL)),
+                ("check", Nothing),
+                ("placement", Nothing),
+                ("options", Kernels(NO_OPTIONS)),
+                ("threshold", Nothing),
+                ("across", Nothing),
+                ("only", Nothing),
+            ],
+            PROBES,
+            DOCUMENT,
+            FORMATS,
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "bisect",
+        subjects: &["kernels"],
+        rows: &[
+            LOOK,
+            &[
+                ("kernels", Nothing),
+                ("path", Nothing),
+                ("event", Nothing),
+                ("threshold", Nothing),
+                ("good", Nothing),
+                ("bad", Nothing),
+                ("image", Given("good")),
+                ("build_timeout", Given("good")),
+                ("command", Nothing),
+            ],
+            DOCUMENT,
+            PROBES,
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "explain",
+        subjects: &["subject", "new"],
+        rows: &[
+            LOOK,
+            &[
+                ("perturb", Never(ONE_RUN)),
+                ("path", Nothing),
+                ("subject", Nothing),
+                ("new", Nothing),
+                ("against", Nothing),
+                ("vmlinux", Kernel),
+                ("new_vmlinux", Kernel),
+                ("window", Kernel),
+                ("svg", Nothing),
+                ("folded", Nothing),
+                ("callgrind", Nothing),
+                ("depth", Shown),
+                ("min", Shown),
+                ("placement", Shown),
+            ],
+            DOCUMENT,
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "report",
+        subjects: &["subjects"],
+        rows: &[
+            LOOK,
+            &[
+                ("subjects", Nothing),
+                ("output", Nothing),
+                ("relative_to", Nothing),
+                ("only", Nothing),
+                ("no_explain", Kernel),
+                ("across", Sides),
+            ],
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "experiment",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            &[
+                ("name", Nothing),
+                ("list", Nothing),
+                ("json", Nothing),
+                ("counter_examples", Nothing),
+            ],
+            GUEST_UNLESS_LISTED,
+        ],
+    },
+    VerbNeeds {
+        verb: "run",
+        subjects: &["base", "new"],
+        rows: &[
+            LOOK,
+            &[
+                ("base", Nothing),
+                ("new", Nothing),
+                ("module", Kernel),
+                ("modules", Given("module")),
+                ("region_function", Kernel),
+                ("window", Kernel),
+                ("exit_code", Kernel),
+                ("all", Shown),
+                ("explain", Kernel),
+                ("lines", Kernel),
+                ("check", Nothing),
+                ("budget", Nothing),
+                ("threshold", Sides),
+                ("across", Sides),
+            ],
+            PACKING,
+            DOCUMENT,
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "settings",
+        subjects: &["kernel"],
+        rows: &[
+            LOOK,
+            &[
+                ("kernel", Nothing),
+                ("set", Nothing),
+                ("explain", Nothing),
+                ("check", Nothing),
+                ("budget", Nothing),
+            ],
+            PACKING,
+            DOCUMENT,
+            GUEST,
+        ],
+    },
+    VerbNeeds { verb: "new-probe", subjects: &[], rows: &[LOOK, &[("name", Nothing)]] },
+    VerbNeeds {
+        verb: "history add",
+        subjects: &[],
+        rows: &[LOOK, &[("results", Nothing), ("commit", Nothing), ("date", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "history show",
+        subjects: &[],
+        rows: &[LOOK, &[("paths", Nothing), ("json", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "history plot",
+        subjects: &[],
+        rows: &[LOOK, &[("paths", Nothing), ("svg", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "history blame",
+        subjects: &[],
+        rows: &[LOOK, &[("path", Nothing), ("across", Nothing), ("json", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "history prune",
+        subjects: &[],
+        rows: &[LOOK, &[("keep", Nothing), ("before", Nothing), ("dry_run", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "history export",
+        subjects: &[],
+        rows: &[LOOK, &[("output", Nothing)], WHICH],
+    },
+    VerbNeeds {
+        verb: "witness",
+        subjects: &["subjects"],
+        rows: &[
+            LOOK,
+            &[
+                ("cpu", Never(ONE_CPU)),
+                ("perturb", Program),
+                ("subjects", Nothing),
+                ("bochs", Nothing),
+            ],
+            PACKING,
+            GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "symbols",
+        subjects: &["subject"],
+        rows: &[
+            LOOK,
+            &[
+                ("perturb", Never(NO_RUN)),
+                ("subject", Nothing),
+                ("name", Nothing),
+                ("vmlinux", Given("name")),
+                ("cached", Nothing),
+                ("json", Nothing),
+            ],
+            GUEST,
+        ],
+    },
+    VerbNeeds { verb: "cpu capture", subjects: &[], rows: &[LOOK, &[("output", Nothing)]] },
+    VerbNeeds { verb: "cpu list", subjects: &[], rows: &[LOOK] },
+    VerbNeeds { verb: "cpu show", subjects: &[], rows: &[LOOK, &[("cpu", Nothing)]] },
+    VerbNeeds {
+        verb: "doctor",
+        subjects: &[],
+        rows: &[LOOK, &[("json", Nothing), ("qemu", Nothing)]],
+    },
+    VerbNeeds { verb: "completions", subjects: &[], rows: &[LOOK, &[("shell", Nothing)]] },
+    VerbNeeds { verb: "man", subjects: &[], rows: &[LOOK, &[("out", Nothing)]] },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// The verbs that do something, with their names from the first on.
+    fn verbs(command: &Command, above: &str) -> Vec<(String, Command)> {
+        let own = command.get_subcommands().filter(|verb| verb.get_name() != "help");
+        own.flat_map(|verb| {
+            let name = format!("{above} {}", verb.get_name()).trim_start().to_owned();
+            if verb.has_subcommands() { verbs(verb, &name) } else { vec![(name, verb.clone())] }
+        })
+        .collect()
+    }
+
+    fn defined() -> Vec<(String, Command)> {
+        let mut command = Cli::command();
+        command.build();
+        verbs(&command, "")
+    }
+
+    fn options(verb: &Command) -> BTreeSet<String> {
+        let ids = verb.get_arguments().map(|argument| argument.get_id().to_string());
+        ids.filter(|id| id != "help" && id != "version").collect()
+    }
+
+    #[test]
+    fn every_option_of_every_verb_has_a_row_and_no_row_is_of_none() {
+        let mut named = BTreeSet::new();
+        for (name, verb) in defined() {
+            let needs = VerbNeeds::of(&name).unwrap_or_else(|| panic!("{name} is in no table"));
+            let rows: BTreeSet<String> =
+                needs.rows.iter().copied().flatten().map(|(id, _)| (*id).to_owned()).collect();
+            assert_eq!(rows, options(&verb), "the rows and the options of {name}");
+            named.insert(name);
+        }
+        let all: BTreeSet<String> = VERBS.iter().map(|needs| needs.verb.to_owned()).collect();
+        assert_eq!(all, named);
+    }
+
+    #[test]
+    fn what_can_not_be_had_is_not_offered() {
+        for (name, verb) in defined() {
+            let needs = VerbNeeds::of(&name).unwrap();
+            for argument in verb.get_arguments().filter(|one| one.get_id() != "help") {
+                let never = matches!(needs.need(argument.get_id().as_str()), Some(Never(_)));
+                assert_eq!(argument.is_hide_set(), never, "{name}: {}", argument.get_id());
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_row_refers_to_is_an_option_of_the_verb() {
+        for (name, verb) in defined() {
+            let needs = VerbNeeds::of(&name).unwrap();
+            let ids = options(&verb);
+            for (_, need) in needs.rows.iter().copied().flatten() {
+                if let Given(other) | Without(other) = need {
+                    assert!(ids.contains(*other), "{name}: {other}");
+                }
+            }
+            assert!(needs.subjects.iter().all(|subject| ids.contains(*subject)), "{name}");
+        }
+    }
+}

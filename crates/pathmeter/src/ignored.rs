@@ -1,0 +1,129 @@
+//! Options that would change nothing are refused before anything is done: whoever gives one expects
+//! an effect of it, and takes what is printed for that.
+
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+use crate::cli::{Need, VerbNeeds};
+use crate::failure::Failure;
+use crate::subject;
+
+/// A verb with what was given to it.
+struct Given<'a> {
+    command: &'a Command,
+    matches: &'a ArgMatches,
+    needs: &'static VerbNeeds,
+    /// Those of the subjects that are documents, and so nothing to run.
+    documents: Vec<&'a Path>,
+    /// How many subjects there are.
+    subjects: usize,
+}
+
+/// Refuses the first option on the command line that would change nothing.
+///
+/// # Errors
+/// There is one; with the reason.
+pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
+    let Some(given) = Given::new(command, matches, "") else { return Ok(()) };
+    let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
+    for argument in named {
+        let Some(need) = given.needs.need(argument.get_id().as_str()) else { continue };
+        if let Some((why, help)) = given.why_not(need) {
+            let option = argument.get_long().map(|long| format!("--{long}"));
+            let option = option.unwrap_or_else(|| value_name(argument));
+            let message = match need {
+                Need::Never(_) => format!("{option} can't be chosen here: {why}"),
+                _ => format!("{option} would change nothing: {why}"),
+            };
+            return Err(Failure::Usage { message, help });
+        }
+    }
+    Ok(())
+}
+
+fn value_name(argument: &clap::Arg) -> String {
+    let names = argument.get_value_names().unwrap_or_default();
+    names.first().map_or_else(|| argument.get_id().to_string(), ToString::to_string)
+}
+
+impl<'a> Given<'a> {
+    /// What was given to the verb at the end of `matches`; none for one without options.
+    fn new(command: &'a Command, matches: &'a ArgMatches, above: &str) -> Option<Self> {
+        if let Some((name, matches)) = matches.subcommand() {
+            let verb = format!("{above} {name}").trim_start().to_owned();
+            return Self::new(command.find_subcommand(name)?, matches, &verb);
+        }
+        let needs = VerbNeeds::of(above)?;
+        let subjects = needs.subjects.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
+        let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
+        let count = subjects.len();
+        let documents = subjects.into_iter().filter(|path| subject::is_document_file(path));
+        Some(Self { command, matches, needs, documents: documents.collect(), subjects: count })
+    }
+
+    /// Whether the user gave it.
+    fn has(&self, option: &str) -> bool {
+        self.matches.value_source(option) == Some(ValueSource::CommandLine)
+    }
+
+    /// Whether one kernel is compared with itself.
+    fn is_pair(&self) -> bool {
+        ["cpu", "under"].iter().any(|option| {
+            let known = self.matches.try_contains_id(option).is_ok();
+            known && self.matches.get_raw(option).is_some_and(|values| values.count() > 1)
+        })
+    }
+
+    /// Why an option with this need would change nothing, and what to do; None if it does.
+    fn why_not(&self, need: Need) -> Option<(String, String)> {
+        let leave = |help: &str| format!("leave it out{help}");
+        let long = |id: &str| format!("--{}", id.replace('_', "-"));
+        let (why, help) = match need {
+            Need::Kernel if !self.documents.is_empty() && self.documents.len() == self.subjects => {
+                let why = format!("{}, so nothing is run", are_documents(&self.documents));
+                (why, leave(", or name the kernel that is to be run"))
+            }
+            Need::Kernels(lacks) => {
+                let document = self.documents.first()?;
+                let why = format!("{} is a document, which {lacks}", document.display());
+                (why, leave(", or name the kernel that it was measured of"))
+            }
+            Need::Sides if self.subjects < 2 && !self.is_pair() => {
+                let why = "there is nothing to compare the only subject with".to_owned();
+                (why, leave(", or name a second one"))
+            }
+            Need::Program if self.matches.get_raw("command").is_none() => {
+                let why = "no program is named".to_owned();
+                (why, leave(", or name the program after two dashes: -- PROGRAM ARGS"))
+            }
+            Need::Given(other) if !self.has(other) => match self.positional(other) {
+                Some(name) => (format!("no {name} is named"), leave("")),
+                None => (format!("{} is not given", long(other)), leave("")),
+            },
+            Need::Without(other) if self.has(other) => {
+                (format!("{} is given", long(other)), leave(&format!(", or {}", long(other))))
+            }
+            Need::Never(why) => (why.to_owned(), leave("")),
+            _ => return None,
+        };
+        Some((why, help))
+    }
+
+    /// What an argument without a name of its own is called.
+    fn positional(&self, id: &str) -> Option<String> {
+        let argument = self.command.get_arguments().find(|one| one.get_id() == id)?;
+        argument.is_positional().then(|| value_name(argument))
+    }
+}
+
+/// `a.json is a document`, `a.json and b.json are documents`.
+fn are_documents(documents: &[&Path]) -> String {
+    let names: Vec<String> = documents.iter().map(|path| path.display().to_string()).collect();
+    match &names[..] {
+        [one] => format!("{one} is a document"),
+        [first @ .., last] => format!("{} and {last} are documents", first.join(", ")),
+        [] => String::new(),
+    }
+}

@@ -1,0 +1,327 @@
+//! Every option of every verb that takes subjects, with every kind of subject: it changes what
+//! comes of the command, or is refused by name, and is never ignored.
+//!
+//! The options are read from the help, so that a new one without a value here fails. No guest runs:
+//! kernels meet a QEMU that writes down what it is asked to run, and ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pathmeter_model::{Measurement, Threshold, compare};
+use pathmeter_trace::Explain;
+
+use crate::report::window;
+use crate::results::{base, measured_otherwise, more_expensive};
+use crate::rows::program;
+use crate::scene::{Ran, Scene, kernel, qemu};
+
+/// A value for each option that takes one.
+const VALUES: &[(&str, &[&str])] = &[
+    ("--across", &["--across"]),
+    ("--against", &["--against", "switch.yield"]),
+    ("--all", &["--all"]),
+    ("--append", &["--append", "nopti"]),
+    ("--bad", &["--bad", "HEAD"]),
+    ("--bisect", &["--bisect"]),
+    ("--bochs", &["--bochs", "no-bochs"]),
+    ("--budget", &["--budget", "no-budget.toml"]),
+    ("--build-timeout", &["--build-timeout", "5"]),
+    ("--cached", &["--cached"]),
+    ("--callgrind", &["--callgrind", "made"]),
+    ("--check", &["--check"]),
+    ("--color", &["--color", "always"]),
+    ("--cpu", &["--cpu", "icelake"]),
+    ("--depth", &["--depth", "1"]),
+    ("--env", &["--env", "A=B"]),
+    ("--event", &["--event", "lfence"]),
+    ("--exit-code", &["--exit-code", "1"]),
+    ("--explain", &["--explain"]),
+    ("--file", &["--file", "notes.txt"]),
+    ("--folded", &["--folded", "made"]),
+    ("--format", &["--format", "csv"]),
+    ("--good", &["--good", "HEAD"]),
+    ("--image", &["--image", "vmlinux"]),
+    ("--json", &["--json"]),
+    ("--lines", &["--lines"]),
+    ("--memory", &["--memory", "512"]),
+    ("--min", &["--min", "5"]),
+    ("--module", &["--module", "no-module"]),
+    ("--modules", &["--modules", "no-folder"]),
+    ("--new-vmlinux", &["--new-vmlinux", "no-vmlinux"]),
+    ("--no-cache", &["--no-cache"]),
+    ("--no-explain", &["--no-explain"]),
+    ("--only", &["--only", "switch.yield"]),
+    ("--options", &["--options"]),
+    ("--output", &["--output", "made"]),
+    ("--path", &["--path", "switch.pipe"]),
+    ("--perturb", &["--perturb", "5"]),
+    ("--placement", &["--placement"]),
+    ("--probe", &["--probe", "no-probe"]),
+    ("--qemu", &["--qemu", "no-qemu"]),
+    ("--quiet", &["--quiet"]),
+    ("--region-function", &["--region-function", "no_function"]),
+    ("--relative-to", &["--relative-to", "before"]),
+    ("--root", &["--root", "no-root"]),
+    ("--set", &["--set", "no-set.toml"]),
+    ("--stdin", &["--stdin", "no-input"]),
+    ("--svg", &["--svg", "made"]),
+    ("--threshold", &["--threshold", "50"]),
+    ("--timeout", &["--timeout", "7"]),
+    ("--under", &["--under", "boot:nopti"]),
+    ("--vmlinux", &["--vmlinux", "no-vmlinux"]),
+    ("--window", &["--window", "w=a..b"]),
+    ("--write", &["--write", "csv=made"]),
+];
+
+/// What is documented to be about the look of text, and so is without effect on a pipe, or without
+/// text.
+const LOOK: &[&str] = &["--color", "--quiet", "--all", "--depth", "--min", "--placement"];
+
+/// What a kernel's guest decides: here it ends before that. Where the effect is shown instead.
+const IN_A_GUEST: &[(&str, &str)] = &[
+    ("--across", "compare::across_compares_them_all_the_same_and_says_what_differs"),
+    ("--all", "crates/report: a_program_with_all_rows"),
+    ("--bisect", "check: the codes for git"),
+    ("--callgrind", "e2e explain"),
+    ("--cached", "e2e symbols"),
+    ("--check", "check"),
+    ("--env", "e2e program"),
+    ("--event", "bisect"),
+    ("--explain", "e2e explain"),
+    ("--file", "e2e program"),
+    ("--folded", "e2e explain"),
+    ("--format", "output"),
+    ("--json", "documents"),
+    ("--lines", "e2e program"),
+    ("--memory", "the machine, where no guest is started"),
+    ("--min", "crates/report: one_subject_within_limits"),
+    ("--no-cache", "guests: a_cache_that_cannot_be_is_named_once_and_done_without"),
+    ("--no-explain", "e2e report"),
+    ("--only", "compare::only_what_is_asked_for_is_shown"),
+    ("--options", "e2e compare"),
+    ("--output", "output"),
+    ("--perturb", "e2e measure"),
+    ("--stdin", "e2e program"),
+    ("--svg", "e2e explain"),
+    ("--threshold", "compare::changes_below_the_threshold_are_the_same"),
+    ("--timeout", "guests: a QEMU that hangs"),
+    ("--vmlinux", "e2e explain"),
+    ("--new-vmlinux", "e2e explain"),
+    ("--window", "e2e waits"),
+    ("--against", "e2e explain"),
+    ("--exit-code", "e2e program"),
+    ("--write", "output"),
+];
+
+/// What changes nothing of two results that can be compared, and is only ever said beforehand.
+const ADMITS: &[&str] = &["--across"];
+
+/// A kind of subject, as a file of the scene.
+const KINDS: [&str; 8] = [
+    "vmlinux.elf",
+    "base.json",
+    "program.json",
+    "explain.json",
+    "comparison.json",
+    "lab",
+    "folder",
+    "notes.txt",
+];
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    let write = |name: &str, value: serde_json::Value| scene.write(name, value.to_string());
+    let result = |result: &Measurement| serde_json::to_value(result).unwrap();
+    write("base.json", result(&base()));
+    write("new.json", result(&more_expensive()));
+    write("program.json", serde_json::to_value(program(1000, 70)).unwrap());
+    let explain = Explain::new(window(&base(), 3300), None);
+    write("explain.json", serde_json::to_value(explain).unwrap());
+    let comparison = compare(&base(), &more_expensive(), Threshold::default());
+    write("comparison.json", serde_json::to_value(comparison).unwrap());
+    scene.write("vmlinux.elf", std::fs::read(kernel("vmlinux.elf")).unwrap());
+    scene.write("notes.txt", "a shopping list");
+    std::fs::create_dir(scene.path("folder")).unwrap();
+    scene
+}
+
+/// The options that the help of a verb names.
+fn offered(scene: &Scene, verb: &str) -> BTreeSet<String> {
+    let help = scene.run(&[verb, "--help"]).stdout;
+    let lines = help.lines().map(str::trim_start);
+    let options = lines.filter(|line| line.starts_with('-')).filter_map(|line| {
+        let long = &line[line.find("--")?..];
+        let end = long.find(|c: char| c != '-' && !c.is_ascii_lowercase()).unwrap_or(long.len());
+        Some(long[..end].to_owned())
+    });
+    options.filter(|option| !["--help", "--version"].contains(&&**option)).collect()
+}
+
+/// The command line of a verb with a subject of this kind, before the program's.
+fn line<'a>(verb: &'a str, kind: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
+    let program = ["--", "/bin/true"];
+    let is_kernel = ["vmlinux.elf", "lab"].contains(&kind);
+    let (given, after): (&[&str], &[&str]) = match verb {
+        "compare" if kind == "base.json" => (&[kind, "new.json"], &[]),
+        "compare" => (&[kind, kind], &[]),
+        "bisect" if kind == "base.json" => (&[kind, "new.json", "--path", "switch.yield"], &[]),
+        "bisect" => (&[kind, kind, "--path", "switch.yield"], &[]),
+        "explain" => (&["switch.yield", kind], &[]),
+        "report" if kind == "base.json" => (&[kind, "new.json", "-o", "page.html"], &[]),
+        "report" => (&[kind, "-o", "page.html"], &[]),
+        "run" if is_kernel => (&[kind], &program),
+        _ => (&[kind], &[]),
+    };
+    ([&[verb], given].concat(), after.to_vec())
+}
+
+/// All that came of a command: what it printed, the files that it left, and the machine that QEMU
+/// was asked for.
+#[derive(PartialEq, Eq, Debug)]
+struct Came {
+    code: Option<i32>,
+    text: [String; 2],
+    files: BTreeMap<String, String>,
+    machine: BTreeSet<[String; 2]>,
+}
+
+fn come(scene: &Scene, line: &[&str], more: &[&str], after: &[&str]) -> Came {
+    let qemu_of = qemu("tells");
+    let own_qemu = more.contains(&"--qemu") || !wants_qemu(line);
+    let given: &[&str] = if own_qemu { &[] } else { &["--qemu", &qemu_of] };
+    let told = scene.path("told");
+    let _ = std::fs::remove_file(&told);
+    let mut command = scene.command(&[line, given, more, after].concat());
+    let ran: Ran = command.env("PATHMETER_TOLD", &told).output().unwrap().into();
+    let asked = std::fs::read_to_string(&told).unwrap_or_default();
+    let words: Vec<&str> = asked.lines().collect();
+    let named = words.windows(2).filter(|pair| ["-cpu", "-m", "-append"].contains(&pair[0]));
+    let machine = named.map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect();
+    let mut files = BTreeMap::new();
+    for name in ["made", "page.html"] {
+        if let Ok(text) = std::fs::read_to_string(scene.path(name)) {
+            files.insert(name.to_owned(), text);
+            std::fs::remove_file(scene.path(name)).unwrap();
+        }
+    }
+    Came { code: ran.code, text: [ran.stdout, ran.stderr], files, machine }
+}
+
+/// Whether a guest is to run, and so its QEMU can be named.
+fn wants_qemu(line: &[&str]) -> bool {
+    line.iter().any(|word| ["vmlinux.elf", "lab", "folder", "notes.txt"].contains(word))
+}
+
+/// Every option of a verb with every kind of subject; what is ignored.
+fn ignored(verb: &str) -> Vec<String> {
+    let scene = scene();
+    let values: BTreeMap<&str, &[&str]> = VALUES.iter().copied().collect();
+    let mut ignored = Vec::new();
+    for kind in KINDS {
+        let (line, after) = line(verb, kind);
+        let without = come(&scene, &line, &[], &after);
+        for option in offered(&scene, verb) {
+            let value = values.get(&*option).unwrap_or_else(|| panic!("{option} has no value"));
+            if line.contains(&&*option) || (option == "--output" && line.contains(&"-o")) {
+                continue;
+            }
+            let with = come(&scene, &line, value, &after);
+            let refused = with.code == Some(2) && with.text[1].contains(&*option);
+            // Nothing can be made of the subject, whatever the option.
+            let unfit = with == without && without.code != Some(0) && !wants_qemu(&line)
+                || with == without && ["folder", "notes.txt"].contains(&kind);
+            let elsewhere = wants_qemu(&line) && IN_A_GUEST.iter().any(|one| one.0 == option);
+            let harmless = LOOK.contains(&&*option) || ADMITS.contains(&&*option);
+            if with == without && !(refused || unfit || elsewhere || harmless) {
+                ignored.push(format!("{verb} {kind} {option}"));
+            }
+        }
+    }
+    ignored
+}
+
+#[test]
+fn measure_ignores_nothing() {
+    assert_eq!(ignored("measure"), [""; 0]);
+}
+
+#[test]
+fn compare_ignores_nothing() {
+    assert_eq!(ignored("compare"), [""; 0]);
+}
+
+#[test]
+fn bisect_ignores_nothing() {
+    assert_eq!(ignored("bisect"), [""; 0]);
+}
+
+#[test]
+fn explain_ignores_nothing() {
+    assert_eq!(ignored("explain"), [""; 0]);
+}
+
+#[test]
+fn report_ignores_nothing() {
+    assert_eq!(ignored("report"), [""; 0]);
+}
+
+#[test]
+fn run_ignores_nothing() {
+    assert_eq!(ignored("run"), [""; 0]);
+}
+
+#[test]
+fn settings_ignore_nothing() {
+    assert_eq!(ignored("settings"), [""; 0]);
+}
+
+#[test]
+fn witness_ignores_nothing() {
+    assert_eq!(ignored("witness"), [""; 0]);
+}
+
+#[test]
+fn symbols_ignore_nothing() {
+    assert_eq!(ignored("symbols"), [""; 0]);
+}
+
+/// That `more` is refused beside results, with its name and the reason.
+fn assert_refused(line: &[&str], more: &[&str], why: &str) {
+    let scene = scene();
+    scene.write("other.json", serde_json::to_vec(&measured_otherwise()).unwrap());
+    let ran = scene.run(&[line, more].concat());
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{line:?} {more:?}");
+    assert!(ran.stderr.contains(more[0]) && ran.stderr.contains(why), "{}", ran.stderr);
+}
+
+#[test]
+fn how_guests_run_is_refused_where_none_does() {
+    let guests: [&[&str]; 8] = [
+        &["--cpu", "icelake"],
+        &["--under", "boot:nopti"],
+        &["--memory", "512"],
+        &["--append", "nopti"],
+        &["--perturb", "5"],
+        &["--timeout", "5"],
+        &["--qemu", "/bin/true"],
+        &["--no-cache"],
+    ];
+    for verb in
+        [&["compare"][..], &["report", "-o", "page.html"], &["bisect", "--path", "switch.pipe"]]
+    {
+        for more in guests {
+            let line = [verb, &["base.json", "new.json"]].concat();
+            assert_refused(&line, more, "base.json and new.json are documents, so nothing is run");
+        }
+    }
+    assert_refused(&["measure", "base.json"], &["--cpu", "icelake"], "base.json is a document");
+    assert_refused(&["run", "program.json"], &["--lines"], "program.json is a document");
+}
+
+#[test]
+fn beside_a_kernel_they_are_about_the_kernel() {
+    let scene = scene();
+    let line = ["compare", "base.json", "vmlinux.elf"];
+    let came = come(&scene, &line, &["--append", "pathmeter.word"], &[]);
+    assert_eq!(came.code, Some(3), "{came:?}");
+    assert!(came.machine.iter().any(|[_, words]| words.contains("pathmeter.word")), "{came:?}");
+}

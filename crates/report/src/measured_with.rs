@@ -1,0 +1,111 @@
+//! What numbers were measured with, in a line: it stands below every table, on every page and in
+//! every format that people read.
+
+use pathmeter_model::SideInfo;
+use pathmeter_trace::MeasuredWith;
+
+use crate::style::{QUIET, Style};
+use crate::table::clean;
+
+/// The command line of a Linux guest to which the user appended nothing.
+pub const USUAL_COMMAND_LINE: &str =
+    "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr nolapic_timer";
+
+/// The longest text of QEMU's that a line has in full; the document has all of it.
+const LONGEST: usize = 60;
+
+/// `QEMU 7.2.22, the fixed machine, cpu skylake, 384 MiB, 6 perturbed runs`, and what was set.
+pub(crate) fn measured_with(with: &MeasuredWith) -> String {
+    let MeasuredWith { qemu, memory_mib, runs, condition, .. } = with;
+    let s = if *runs == 1 { "" } else { "s" };
+    let usual =
+        format!("QEMU {qemu}, {}, {memory_mib} MiB, {runs} perturbed run{s}", machine(with));
+    let under = Some(format!("under {condition}")).filter(|_| !condition.is_empty());
+    let words = with.command_line.strip_prefix(USUAL_COMMAND_LINE);
+    let words = words.unwrap_or(&with.command_line).trim();
+    let words = Some(format!("command line {words}")).filter(|_| !words.is_empty());
+    [Some(usual), under, words].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// The fixed machine is known by that name; any other one is spelled out, as far as that is short.
+pub(crate) fn machine(with: &MeasuredWith) -> String {
+    // A profile's description begins with its name.
+    let profile = with.cpu.split_once(": ").map(|(name, _)| name);
+    if with.portable {
+        let cpu = profile.map_or_else(String::new, |name| format!(", cpu {name}"));
+        return format!("the fixed machine{cpu}");
+    }
+    let cpu = profile.map_or_else(|| short(&with.cpu), str::to_owned);
+    let cpus = match with.cpus {
+        1 => String::new(),
+        several => format!(", {several} CPUs"),
+    };
+    format!("{}, cpu {cpu}{cpus}", short(&with.machine))
+}
+
+fn short(text: &str) -> String {
+    match text.split_once(',') {
+        Some((first, _)) if text.len() > LONGEST => format!("{first},…"),
+        _ => text.to_owned(),
+    }
+}
+
+/// The same of two sides: once if they are alike, else of each with its heading. Nothing is known
+/// of documents that were made before this was kept.
+pub(crate) fn of_two(base: Option<&MeasuredWith>, new: Option<&MeasuredWith>) -> Vec<String> {
+    let [base, new] = [base, new].map(|with| with.map(measured_with));
+    if base == new {
+        return base.into_iter().collect();
+    }
+    let headed = [("base", base), ("new", new)].into_iter();
+    headed.filter_map(|(side, text)| Some(format!("{side}: {}", text?))).collect()
+}
+
+/// The same of a comparison.
+pub(crate) fn of_sides(base: &SideInfo, new: &SideInfo) -> Vec<String> {
+    of_two(base.measured_with.as_ref(), new.measured_with.as_ref())
+}
+
+/// The lines below a table.
+pub(crate) fn lines(base: &SideInfo, new: &SideInfo, style: Style) -> String {
+    let lines = of_sides(base, new).into_iter();
+    lines.map(|line| style.paint(&style.fill(&clean(&line), 0), QUIET) + "\n").collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(condition: &str, command_line: &str) -> MeasuredWith {
+        MeasuredWith {
+            qemu: "7.2.22".into(),
+            machine: "microvm,acpi=off".into(),
+            cpu: "skylake: model 85".into(),
+            cpus: 1,
+            portable: true,
+            memory_mib: 384,
+            runs: 6,
+            command_line: command_line.into(),
+            condition: condition.into(),
+        }
+    }
+
+    #[test]
+    fn what_was_set_stands_in_the_line_and_what_is_usual_does_not() {
+        let usual = "QEMU 7.2.22, the fixed machine, cpu skylake, 384 MiB, 6 perturbed runs";
+        assert_eq!(measured_with(&with("", USUAL_COMMAND_LINE)), usual);
+        let words = format!("{USUAL_COMMAND_LINE} nopti");
+        let text = measured_with(&with("sysctl:vm.swappiness=1", &words));
+        assert_eq!(text, format!("{usual}, under sysctl:vm.swappiness=1, command line nopti"));
+    }
+
+    #[test]
+    fn two_sides_that_differ_have_a_line_each() {
+        let (base, new) = (with("", ""), MeasuredWith { cpu: "icelake: 6".into(), ..with("", "") });
+        assert_eq!(of_two(Some(&base), Some(&base)).len(), 1);
+        let lines = of_two(Some(&base), Some(&new));
+        assert!(lines[0].starts_with("base: ") && lines[0].contains("cpu skylake"), "{lines:?}");
+        assert!(lines[1].starts_with("new: ") && lines[1].contains("cpu icelake"), "{lines:?}");
+        assert_eq!(of_two(None, None), [""; 0]);
+    }
+}

@@ -1,0 +1,29 @@
+//! What a number was measured with: the little of a result's configuration without which nobody
+//! should read one.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What something was measured with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MeasuredWith {
+    /// The version of QEMU.
+    pub qemu: String,
+    /// The guest's machine, as QEMU names it, with its options.
+    pub machine: String,
+    /// Its CPU: a profile's name with its features, or QEMU's text.
+    pub cpu: String,
+    /// Its CPUs.
+    pub cpus: u32,
+    /// Whether CPU, machine and firmware are the fixed ones, with which every tested QEMU gives the
+    /// same numbers.
+    pub portable: bool,
+    /// Its memory, in MiB.
+    pub memory_mib: u32,
+    /// Number of perturbed runs.
+    pub runs: u32,
+    /// The kernel's command line, without the words of the condition.
+    pub command_line: String,
+    /// The settings under which the kernel was measured; empty for the default.
+    pub condition: String,
+}
