@@ -12,8 +12,9 @@ use std::{
 use pathmeter_stats::{self as stats, Histogram, Judgement};
 
 use crate::{
-    Comparison, ComparisonSchema, Configuration, ConfigurationDifference, EventComparison,
-    Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary, Unit, Verdict,
+    Comparison, ComparisonSchema, Configuration, ConfigurationDifference, DifferenceRange,
+    EventComparison, Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary,
+    Unit, Verdict,
     events::{differing, moved},
     tail::TailVerdict,
 };
@@ -30,7 +31,8 @@ pub struct Threshold {
 /// new has.
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
-    let paths = compare_paths(&base.paths, &new.paths, one_qemu, threshold);
+    let judges = Judges::Sets;
+    let paths = compare_paths((&base.paths, &new.paths), judges, one_qemu, threshold);
     Comparison {
         schema: ComparisonSchema::V1,
         base: SideInfo::from(base),
@@ -50,14 +52,23 @@ pub fn compare_path(
     new: Option<&PathResult>,
     one_qemu: bool,
 ) -> Option<PathComparison> {
-    Row { base, new, one_qemu }.compare(Threshold::default())
+    Row { base, new, judges: Judges::Sets, one_qemu }.compare(Threshold::default())
+}
+
+/// What samples are judged as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judges {
+    /// As sets; but the regions of probes in pairs, where there are enough runs.
+    Sets,
+    /// Run by run, in pairs.
+    Pairs,
 }
 
 /// The paths of either side, in base's order; then those that only new has. `one_qemu` is whether
 /// one version of QEMU measured both.
 pub(crate) fn compare_paths(
-    base: &[PathResult],
-    new: &[PathResult],
+    (base, new): (&[PathResult], &[PathResult]),
+    judges: Judges,
     one_qemu: bool,
     threshold: Threshold,
 ) -> Vec<PathComparison> {
@@ -67,7 +78,7 @@ pub(crate) fn compare_paths(
     let shared = base.iter().map(|b| (Some(b), of_new.get(&*b.path).copied()));
     let only_new = new.iter().filter(|n| !of_base.contains(&*n.path));
     let pairs = shared.chain(only_new.map(|n| (None, Some(n))));
-    let rows = pairs.map(|(base, new)| Row { base, new, one_qemu });
+    let rows = pairs.map(|(base, new)| Row { base, new, judges, one_qemu });
     rows.filter_map(|row| row.compare(threshold)).collect()
 }
 
@@ -99,6 +110,7 @@ pub fn configuration_differences(
 struct Row<'a> {
     base: Option<&'a PathResult>,
     new: Option<&'a PathResult>,
+    judges: Judges,
     /// Whether one version of QEMU measured both.
     one_qemu: bool,
 }
@@ -123,11 +135,16 @@ impl Row<'_> {
             new_values: values(&new_set),
             events: Vec::new(),
             moved: None,
+            pairs: None,
         };
         if let Some((verdict, reason)) = self.obstacle() {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
         }
-        let judgement = stats::judge(&base_set?, &new_set?);
+        let pairs = self.judged_in_pairs();
+        let blank =
+            PathComparison { pairs: pairs.map(|it| DifferenceRange::of(it.range)), ..blank };
+        let judgement =
+            pairs.map(|it| it.judgement).or_else(|| stats::judge(&base_set?, &new_set?));
         let blank = with_events(blank, base?, new?, self.one_qemu);
         let Some(judgement) = judgement else { return Some(blank) };
         let shown = [judgement.base, judgement.new];
@@ -144,6 +161,17 @@ impl Row<'_> {
         let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
         let of_tail = judged(pair, tail.verdict);
         Some(tail.explained(of_tail, &row))
+    }
+
+    /// The judgement run by run, if these samples are judged so.
+    fn judged_in_pairs(self) -> Option<stats::PairJudgement> {
+        let (base, new) = (self.base?.runs(), self.new?.runs());
+        let enough = base.len().min(new.len()) >= stats::LEAST_PAIRS;
+        let in_pairs = match self.judges {
+            Judges::Pairs => true,
+            Judges::Sets => enough && self.base?.is_region(),
+        };
+        in_pairs.then(|| stats::judge_pairs(&base, &new))?
     }
 
     /// What keeps the two from being judged: a failure before anything else, since it shows that a

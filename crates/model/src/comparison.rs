@@ -101,7 +101,7 @@ pub struct PathComparison {
     pub difference: Option<i64>,
     /// The difference in percent of `base`; null when `base` is null or 0.
     pub percent: Option<f64>,
-    /// The verdict of the sets of exact values.
+    /// The verdict of the sets of exact values, or of the pairs of runs.
     pub verdict: Verdict,
     /// Why, for unsupported and broken; of a tail, how often its side shows it and what the other
     /// samples do.
@@ -117,6 +117,36 @@ pub struct PathComparison {
     /// sides enter different numbers of them.
     #[serde(default)]
     pub moved: Option<Moved>,
+    /// Of a region or window of a program, which is judged in pairs of runs, how far these differ;
+    /// null for what is judged as sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<DifferenceRange>,
+}
+
+/// What pairs of runs differ by that were disturbed alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferenceRange {
+    /// The least difference of a pair, new − base.
+    pub least: i64,
+    /// The largest.
+    pub most: i64,
+}
+
+impl DifferenceRange {
+    pub(crate) fn of([least, most]: [i128; 2]) -> Self {
+        Self { least: saturated(least), most: saturated(most) }
+    }
+
+    /// Whether the pairs differ from each other.
+    pub fn varies(self) -> bool {
+        self.least != self.most
+    }
+}
+
+/// The difference as it is: counts that were read back are small enough for that.
+pub(crate) fn saturated(difference: i128) -> i64 {
+    let limit = if difference < 0 { i64::MIN } else { i64::MAX };
+    i64::try_from(difference).unwrap_or(limit)
 }
 
 impl Comparison {

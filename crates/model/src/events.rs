@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pathmeter_stats::Histogram;
+use pathmeter_stats::{Histogram, Judgement};
 use pathmeter_trace::{Event, Events, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -186,21 +186,8 @@ pub(crate) fn differing(
 }
 
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.
-pub(crate) fn differing_event(
-    event: Event,
-    base: &Histogram,
-    new: &Histogram,
-) -> Option<EventComparison> {
-    let judgement = pathmeter_stats::judge(base, new)?;
-    let difference = i128::from(judgement.new) - i128::from(judgement.base);
-    let comparison = EventComparison {
-        event: event.word().to_owned(),
-        base: judgement.base,
-        new: judgement.new,
-        difference: i64::try_from(difference).ok()?,
-        verdict: judgement.verdict.into(),
-    };
-    (comparison.verdict != Verdict::Same).then_some(comparison)
+fn differing_event(event: Event, base: &Histogram, new: &Histogram) -> Option<EventComparison> {
+    EventComparison::of(event, pathmeter_stats::judge(base, new)?)
 }
 
 /// How far the functions that both sides enter have moved; None if they don't enter as many.
@@ -211,6 +198,19 @@ pub(crate) fn moved(base: &PathEvents, new: &PathEvents) -> Option<Moved> {
 }
 
 impl EventComparison {
+    /// None if the judgement is that the numbers are the same.
+    pub(crate) fn of(event: Event, judgement: Judgement) -> Option<Self> {
+        let difference = i128::from(judgement.new) - i128::from(judgement.base);
+        let comparison = Self {
+            event: event.word().to_owned(),
+            base: judgement.base,
+            new: judgement.new,
+            difference: i64::try_from(difference).ok()?,
+            verdict: judgement.verdict.into(),
+        };
+        (comparison.verdict != Verdict::Same).then_some(comparison)
+    }
+
     /// What the change means where the instructions are the same.
     pub fn role(&self) -> Role {
         Event::named(&self.event).map_or(Role::Detail, Event::role)

@@ -34,7 +34,9 @@ mod tail;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
-pub use comparison::{Comparison, ComparisonSchema, PathComparison, SideInfo, Summary, Verdict};
+pub use comparison::{
+    Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary, Verdict,
+};
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
@@ -51,14 +53,15 @@ pub use parse::{
     MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, check_path, is_document,
     parse_measurement, parse_path,
 };
+pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use program::{
     Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
     command_line,
-    compare::{LEAST_LATER_RUNS, compare_programs, program_differences},
+    compare::{compare_programs, program_differences},
     comparison::{
         CostChange, CostComparison, ProgramComparison, ProgramComparisonSchema, ProgramSummary,
-        RowComparison, RowSummary,
+        RowComparison, RowSummary, SumParts,
     },
     cost::{Calls, RowCost, RowCosts},
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},

@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Configuration, GuestReport, PathEvents};
 
+/// Before the name of each region of a user's program.
+pub(crate) const REGION_PREFIX: &str = "user.";
+
 /// The name and version of the result document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ResultSchema {
@@ -217,6 +220,22 @@ impl PathResult {
         result.status = status;
         result.reason = Some(reason.to_owned());
         result
+    }
+
+    /// The samples of each run, in their order.
+    pub(crate) fn runs(&self) -> Vec<&[u64]> {
+        let mut rest = &self.samples[..];
+        let run = |&samples: &u32| {
+            let (run, others) = rest.split_at(rest.len().min(samples as usize));
+            rest = others;
+            run
+        };
+        self.samples_per_run.iter().map(run).collect()
+    }
+
+    /// Whether it is a region of a program of the user's.
+    pub(crate) fn is_region(&self) -> bool {
+        self.path.starts_with(REGION_PREFIX)
     }
 
     /// The samples as a histogram.

@@ -1,5 +1,6 @@
 //! The document of a kernel's settings, `pathmeter.settings/1`: what each costs.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use pathmeter_trace::{Event, Role};
@@ -407,13 +408,15 @@ impl SettingCost {
         let judged = own.judged();
         let changed =
             |row: &&RowComparison| row.kind.is_own_work() && row.cost.verdict != Verdict::Same;
-        // Rows are sorted, the largest difference first.
-        let row = comparison.rows.iter().find(changed).map(|row| RowShare {
-            kind: row.kind,
-            name: row.name.clone(),
-            difference: row.cost.judged().difference,
-            per_call_difference: row.cost.judged().per_call_difference,
-        });
+        let size = |row: &&RowComparison| row.cost.judged().difference.unsigned_abs();
+        let row = comparison.rows.iter().filter(changed).min_by_key(|row| Reverse(size(row))).map(
+            |row| RowShare {
+                kind: row.kind,
+                name: row.name.clone(),
+                difference: row.cost.judged().difference,
+                per_call_difference: row.cost.judged().per_call_difference,
+            },
+        );
         Self {
             verdict: own.verdict,
             base: judged.base.instructions,
@@ -474,7 +477,7 @@ fn spreads(changed: &[SettingChange]) -> Vec<EventSpread> {
         difference: most_frequent(&differences),
     };
     let mut spreads: Vec<EventSpread> = by_event.into_iter().map(spread).collect();
-    spreads.sort_by_key(|spread| std::cmp::Reverse(spread.paths));
+    spreads.sort_by_key(|spread| Reverse(spread.paths));
     spreads
 }
 

@@ -72,15 +72,4 @@ impl PathResult {
         }
         set.typical().last().copied()
     }
-
-    /// The samples, run by run.
-    fn runs(&self) -> Vec<&[u64]> {
-        let mut left = &self.samples[..];
-        let run = |count: &u32| {
-            let (run, rest) = left.split_at_checked(*count as usize).unwrap_or((left, &[]));
-            left = rest;
-            run
-        };
-        self.samples_per_run.iter().map(run).collect()
-    }
 }

@@ -3,10 +3,11 @@
 
 mod common;
 
-use common::{path, program::*};
+use common::{measurement, path, program::*};
 use pathmeter_model::{
-    CostChange, Ended, PathComparison, ProgramComparison, ProgramResult, ProgramRow, ProgramRun,
-    RowComparison, RowKind, Threshold, Verdict, compare_programs, program_differences,
+    CostChange, Ended, PathComparison, PathResult, ProgramComparison, ProgramResult, ProgramRow,
+    ProgramRun, RowComparison, RowKind, Threshold, Unit, Verdict, compare, compare_programs,
+    program_differences,
 };
 use proptest::prelude::*;
 
@@ -244,15 +245,87 @@ fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
 }
 
 #[test]
-fn rows_come_by_the_size_of_their_difference_then_by_name() {
-    let of = |numbers: [u64; 4]| {
-        let names = ["read", "close", "openat", "write"];
-        let rows = names.iter().zip(numbers);
-        steady(&rows.map(|(name, number)| row(Syscall, name, 1, number)).collect::<Vec<_>>())
+fn rows_that_changed_come_first_then_by_the_size_of_their_difference_then_by_name() {
+    let of = |numbers: [u64; 6], phase: u64| {
+        let names = ["read", "close", "openat", "write", "mmap", "pause"];
+        let run_of = |at: u64| {
+            let rows = names.iter().zip(numbers);
+            let rows = rows.map(|(name, number)| match *name {
+                // Up in one run and down in another.
+                "pause" => row(Syscall, name, 1, number + (at / phase) % 2 * 900),
+                name => row(Syscall, name, 1, number),
+            });
+            run(&rows.collect::<Vec<_>>())
+        };
+        program("vmlinuz", (0..7).map(run_of).collect())
     };
-    let comparison = compared(&of([100; 4]), &of([100, 100, 101, 90]));
+    let comparison = compared(&of([1000; 6], 1), &of([1000, 1000, 1001, 990, 1003, 800], 2));
     let names: Vec<&str> = comparison.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["write", "openat", "close", "read"]);
+    assert_eq!(names, ["write", "mmap", "openat", "pause", "close", "read"]);
+}
+
+/// A row of six later runs that differ by these numbers from a base of which every second is long.
+fn waiting(by: [i64; 6]) -> [ProgramResult; 2] {
+    let base: [u64; 7] = [1000, 14_781, 230_000, 15_100, 246_200, 14_900, 229_000];
+    let mut new = base;
+    for (new, by) in new.iter_mut().skip(1).zip(by) {
+        *new = new.saturating_add_signed(by);
+    }
+    [base, new].map(|runs: [u64; 7]| moving(Syscall, "pause", &runs))
+}
+
+#[test]
+fn the_pair_that_is_shown_is_of_two_runs_that_differ_as_most_do() {
+    let [base, new] = waiting([9, 20, 230_897, -230_900, 5, 10]);
+    let comparison = compared(&base, &new);
+    let cost = &only(&comparison).cost;
+    assert_eq!((cost.verdict, numbers(cost.judged())), (Same, (14_781, 14_790, 9)));
+    let range = cost.pairs.unwrap();
+    assert_eq!((range.least, range.most), (-230_900, 230_897));
+    assert_eq!(cost.judged().per_call_difference, Some(9));
+}
+
+#[test]
+fn a_sum_that_is_no_one_change_says_where_its_difference_is() {
+    let [base, new] = waiting([9, 20, 230_897, -230_900, 5, 10]);
+    let with = |result: ProgramResult, read: u64| {
+        let runs = result
+            .runs
+            .iter()
+            .map(|it| run(&[it.rows.clone(), vec![row(Syscall, "read", 1, read)]].concat()));
+        program("vmlinuz", runs.collect())
+    };
+    let comparison = compared(&with(base, 4000), &with(new, 3900));
+    let own = &comparison.own_work;
+    assert_eq!((own.verdict, own.judged().difference), (Same, -90));
+    let parts = comparison.own_work_parts.unwrap();
+    assert_eq!((parts.higher, parts.lower, parts.same), (0, -100, 10));
+}
+
+#[test]
+fn a_region_is_judged_run_by_run_and_execution_by_execution() {
+    // `mmap-munmap` of `brk-lower` in six runs, Debian's 6.1 and 6.12: a fifth of new's values are
+    // at places where base had none, and each is lower than its counterpart.
+    let base = [12_529, 11_540, 11_124, 11_644, 12_529, 12_060];
+    let new = [10_652, 9_505, 9_037, 9_622, 10_652, 10_090];
+    let with = |runs: [u64; 6]| {
+        let runs = runs.map(|cost| vec![cost; 60]);
+        let region = PathResult::ok("user.mmap", Unit::Instructions, &runs, vec![]);
+        ProgramResult { regions: vec![region], ..steady(&[row(User, "", 1, 5000)]) }
+    };
+    let region = |base, new| compared(&with(base), &with(new)).regions.remove(0);
+    let lower = region(base, new);
+    assert_eq!((lower.verdict, lower.base, lower.new), (Lower, Some(12_060), Some(10_090)));
+    let range = lower.pairs.unwrap();
+    assert_eq!((range.least, range.most), (-2087, -1877));
+    assert_eq!(region(new, base).verdict, Higher);
+    // What goes up and down by as little as layout moves it is no change.
+    let layout = [12_529, 11_550, 11_120, 11_640, 12_539, 12_060];
+    assert_eq!(region(base, layout).verdict, Same);
+    // So are the regions of probes.
+    let measured = |runs| measurement("vmlinuz", with(runs).regions);
+    let compared = compare(&measured(base), &measured(new), EVERY_CHANGE);
+    assert_eq!(compared.paths[0].verdict, Lower);
 }
 
 #[test]

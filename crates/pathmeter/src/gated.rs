@@ -144,6 +144,7 @@ mod tests {
             new_values: 1,
             events,
             moved: None,
+            pairs: None,
             base_at_least: false,
             new_at_least: false,
         }

@@ -2,8 +2,8 @@
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    Comparison, ConfigurationDifference, EventComparison, PathComparison, SideInfo, Summary, Unit,
-    Verdict,
+    Comparison, ConfigurationDifference, DifferenceRange, EventComparison, PathComparison,
+    SideInfo, Summary, Unit, Verdict,
 };
 
 use crate::budget::budget_table;
@@ -17,6 +17,9 @@ pub(crate) const MANY_VALUES: char = '~';
 /// What the marker means.
 pub(crate) const SEVERAL_VALUES: &str =
     "~ has several exact values; shown is the one that carries the verdict";
+/// What a range of differences means.
+pub(crate) const VARYING: &str =
+    "pairs: the runs' differences, where they are no one change: it depends on the kernel's memory";
 /// Characters shown of a value in which two configurations differ: a command line's are fewer.
 const LONGEST_VALUE: usize = 100;
 /// The column that shows how much of a path's cost its floor is.
@@ -149,7 +152,14 @@ fn remark(path: &PathComparison) -> String {
         return reason.clone();
     }
     let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
-    path.shown_events().map(text).collect::<Vec<_>>().join(", ")
+    let range = varying(path.pairs, path.verdict);
+    path.shown_events().map(text).chain(range).collect::<Vec<_>>().join(", ")
+}
+
+/// How far pairs of runs differ where that is no one change: `pairs -36,775…+200`.
+pub(crate) fn varying(pairs: Option<DifferenceRange>, verdict: Verdict) -> Option<String> {
+    let range = pairs.filter(|range| range.varies() && verdict == Verdict::Same)?;
+    Some(format!("pairs {}…{}", signed(range.least), signed(range.most)))
 }
 
 /// Whether rows count different things, so that each must say what.
@@ -168,7 +178,9 @@ pub(crate) fn legend(paths: &[PathComparison], floor: bool, marked: bool, style:
     let floor = floor.then(|| {
         format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
     });
-    let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds);
+    let varies = paths.iter().any(|path| varying(path.pairs, path.verdict).is_some());
+    let varies = varies.then(|| VARYING.to_owned());
+    let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
     lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
 }
 

@@ -7,9 +7,11 @@
 //! - [`Histogram`]: exact values with their frequencies, their mode, median and typical set.
 //! - [`tail`]: the values of one set that are far beyond all of another's.
 //! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
+//! - [`judge_pairs`]: the same of runs, each of which has its counterpart in the other's.
 
 mod histogram;
 mod judge;
+mod pairs;
 mod tail;
 
 pub use histogram::{Histogram, TYPICAL_PERCENT};
@@ -17,4 +19,5 @@ pub use judge::{
     CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, MOVED_SET_PERCENT, NEW_MODE_PERCENT,
     OVERLAP_PERCENT, REACH_GAPS, SHIFT_GAIN, Verdict, judge,
 };
+pub use pairs::{COMMON_PERCENT, LEAST_PAIRS, MODE_PART, PairJudgement, judge_pairs};
 pub use tail::{FAR, TAIL_RUNS, Tail, tail};

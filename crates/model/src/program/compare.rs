@@ -1,48 +1,45 @@
 //! Two results of a program to one comparison.
 //!
-//! The first run is compared number by number. Of the later ones the values are those that
-//! [`pathmeter_stats::judge`] finds in the two sets, and the verdict rests on the pairs of runs
-//! that were disturbed alike. Whether the two may be compared at all is the caller's question to
-//! [`program_differences`].
+//! The first run is compared number by number. The later ones are judged in pairs, of runs that
+//! were disturbed alike ([`pathmeter_stats::judge_pairs`]). Whether the two may be compared at all
+//! is the caller's question to [`program_differences`].
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use pathmeter_stats as stats;
+use pathmeter_stats::{self as stats, PairJudgement};
 use pathmeter_trace::Event;
 
 use super::comparison::{CostChange, CostComparison, ProgramComparisonSchema};
-use super::cost::{Counts, RowCost, histogram, split};
+use super::cost::{Counts, RowCost, split};
 use super::functions::explain;
-use crate::compare::{compare_paths, configuration_differences, percent_of};
-use crate::events::differing_event;
+use crate::compare::{Judges, compare_paths, configuration_differences, percent_of};
+use crate::comparison::saturated;
 use crate::{
-    ConfigurationDifference, EventComparison, Program, ProgramComparison, ProgramResult,
-    ProgramSummary, RowComparison, RowKind, SideInfo, Threshold, Verdict, command_line,
+    ConfigurationDifference, DifferenceRange, EventComparison, Program, ProgramComparison,
+    ProgramResult, ProgramSummary, RowComparison, RowKind, SideInfo, SumParts, Threshold, Verdict,
+    command_line,
 };
 
-/// A new mode is one if it lies farther from what base shows than one part in this many of the row,
-/// and than base's values from each other: layout alone moves half a percent in two runs of six.
-const MODE_PART: u64 = 20;
-
-/// The fewest later runs of each side that a verdict can rest on. Where layout alone decides, all
-/// differences of a row have one sign by chance: in 1 case of 2 if there are two pairs of runs, in
-/// 1 of 16 if there are five (docs/own-programs.md has what was measured).
-pub const LEAST_LATER_RUNS: usize = 5;
-
 /// Compares `new` against `base`, row by row. Which verdicts can be believed, with fewer than
-/// [`LEAST_LATER_RUNS`] of a side, is the caller's question.
+/// [`LEAST_PAIRS`](stats::LEAST_PAIRS) later runs of a side, is the caller's question.
 pub fn compare_programs(
     base: &ProgramResult,
     new: &ProgramResult,
     threshold: Threshold,
 ) -> ProgramComparison {
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
-    let total = |wanted: fn(RowKind) -> bool| {
-        compare_costs(&base.total(wanted), &new.total(wanted), one_qemu, threshold)
-    };
     let rows = compare_rows(base, new, one_qemu, threshold);
-    let regions = compare_paths(&base.regions, &new.regions, one_qemu, Threshold::default());
+    let total = |wanted: fn(RowKind) -> bool| {
+        let (of_base, of_new) = (base.total(wanted), new.total(wanted));
+        let (cost, run) = compare_costs(&of_base, &of_new, one_qemu, threshold);
+        let parts = run.map(|run| sum_parts([base, new], run, &rows, wanted));
+        (cost, parts)
+    };
+    let (sum, sum_parts) = total(|_| true);
+    let (own_work, own_work_parts) = total(RowKind::is_own_work);
+    let regions = (&base.regions[..], &new.regions[..]);
+    let regions = compare_paths(regions, Judges::Pairs, one_qemu, Threshold::default());
     ProgramComparison {
         schema: ProgramComparisonSchema::V1,
         base: SideInfo::of(&base.subject, &base.configuration),
@@ -50,8 +47,10 @@ pub fn compare_programs(
         command: base.program.command.clone(),
         base_ended: base.ended,
         new_ended: new.ended,
-        sum: total(|_| true),
-        own_work: total(RowKind::is_own_work),
+        sum,
+        own_work,
+        sum_parts,
+        own_work_parts,
         summary: ProgramSummary::of(&rows, &regions),
         explanations: explain(base, new, &rows, &regions),
         rows,
@@ -91,7 +90,8 @@ fn conditions(program: &Program) -> [(&'static str, String); 4] {
     ]
 }
 
-/// The rows of either side, the largest difference first.
+/// The rows of either side: those that changed, then those that are the same; the largest
+/// difference first.
 fn compare_rows(
     base: &ProgramResult,
     new: &ProgramResult,
@@ -105,41 +105,70 @@ fn compare_rows(
     let row = |(kind, name): (RowKind, &str)| {
         let base = of_base.get(&(kind, name)).unwrap_or(&not_in_base);
         let new = of_new.get(&(kind, name)).unwrap_or(&not_in_new);
-        let cost = compare_costs(base, new, one_qemu, threshold);
+        let (cost, _) = compare_costs(base, new, one_qemu, threshold);
         RowComparison { kind, name: name.to_owned(), cost }
     };
     let mut rows: Vec<RowComparison> = keys.into_iter().map(row).collect();
     // Stable, so that rows of one name stay in the order of their kinds.
     rows.sort_by(|one, next| {
-        let largest = |row: &RowComparison| Reverse(row.cost.judged().difference.unsigned_abs());
-        (largest(one), &one.name).cmp(&(largest(next), &next.name))
+        let place = |row: &RowComparison| {
+            let size = row.cost.judged().difference.unsigned_abs();
+            (row.cost.verdict == Verdict::Same, Reverse(size))
+        };
+        (place(one), &one.name).cmp(&(place(next), &next.name))
     });
     rows
 }
 
-/// Compares runs that have the first one at the beginning.
+/// Where the difference of all rows of these kinds is in one run of each side, by the rows'
+/// verdicts.
+fn sum_parts(
+    sides: [&ProgramResult; 2],
+    run: usize,
+    rows: &[RowComparison],
+    wanted: fn(RowKind) -> bool,
+) -> SumParts {
+    let verdicts: BTreeMap<(RowKind, &str), Verdict> =
+        rows.iter().map(|row| ((row.kind, &*row.name), row.cost.verdict)).collect();
+    let mut parts = SumParts::default();
+    for (side, sign) in sides.into_iter().zip([-1, 1]) {
+        let rows = side.runs.get(run).into_iter().flat_map(|run| &run.rows);
+        for row in rows.filter(|row| wanted(row.kind)) {
+            let verdict = verdicts.get(&row.key()).copied().unwrap_or(Verdict::Same);
+            let part = parts.of(verdict);
+            *part = part.saturating_add(saturated(i128::from(row.instructions) * sign));
+        }
+    }
+    parts
+}
+
+/// Compares runs that have the first one at the beginning; and which of them the instructions are
+/// of, if that is one.
 fn compare_costs(
     base: &[Counts],
     new: &[Counts],
     one_qemu: bool,
     threshold: Threshold,
-) -> CostComparison {
+) -> (CostComparison, Option<usize>) {
     let (base_first, base_later) = split(base);
     let (new_first, new_later) = split(new);
-    let judged = compare_later(base_later, new_later, threshold);
     let first = change(RowCost::once(base_first), RowCost::once(new_first));
-    let calls_differ =
-        base_first.calls != new_first.calls || differ(base_later, new_later, |run| run.calls);
-    let (base, new) = match judged {
+    let judged = compare_later(base_later, new_later, threshold);
+    let (one, other) = match judged {
         Some(_) => (base_later, new_later),
-        None => (&[base_first][..], &[new_first][..]),
+        None => (&base[..1.min(base.len())], &new[..1.min(new.len())]),
     };
-    let events = differing_events(base, new, one_qemu);
-    let verdict = match &judged {
-        Some((_, verdict)) => *verdict,
-        None => first_verdict(&first, threshold),
+    let calls = |run: &Counts| Some(run.calls);
+    let calls_differ = base_first.calls != new_first.calls
+        || judge_pairs(base_later, new_later, calls).is_some_and(|it| differs(&it));
+    let events = differing_events(one, other, one_qemu);
+    let (later, pairs, verdict, run) = match judged {
+        Some(Later { change, verdict, pairs, run }) => {
+            (Some(change), Some(pairs), verdict, run.map(|run| run + 1))
+        }
+        None => (None, None, first_verdict(&first, threshold), Some(0)),
     };
-    CostComparison { first, later: judged.map(|(later, _)| later), verdict, calls_differ, events }
+    (CostComparison { first, later, pairs, verdict, calls_differ, events }, run)
 }
 
 /// The verdict on one run of each side.
@@ -152,51 +181,49 @@ fn first_verdict(first: &CostChange, threshold: Threshold) -> Verdict {
     }
 }
 
-/// Compares the later runs as sets; None if a side has none.
-fn compare_later(
+/// What comes of the later runs.
+struct Later {
+    change: CostChange,
+    verdict: Verdict,
+    pairs: DifferenceRange,
+    /// Which of the later runs the change is of, if it is of one.
+    run: Option<usize>,
+}
+
+/// Compares the later runs in pairs; None if a side has none.
+fn compare_later(base: &[Counts], new: &[Counts], threshold: Threshold) -> Option<Later> {
+    let PairJudgement { judgement, run, range } =
+        judge_pairs(base, new, |run| Some(run.instructions))?;
+    let side = |runs: &[Counts], instructions| {
+        let typical = RowCost::of(runs)?;
+        let per_call = match run {
+            Some(run) => runs.get(run)?.per_call(),
+            None => typical.per_call,
+        };
+        Some(RowCost { instructions, per_call, ..typical })
+    };
+    let change = change(side(base, judgement.base)?, side(new, judgement.new)?);
+    let verdict = match judgement.verdict.into() {
+        _ if is_small(change.percent, threshold) => Verdict::Same,
+        verdict => verdict,
+    };
+    Some(Later { change, verdict, pairs: DifferenceRange::of(range), run })
+}
+
+/// The judgement on a number of these runs, pair by pair; None if a side did not count it in all.
+fn judge_pairs(
     base: &[Counts],
     new: &[Counts],
-    threshold: Threshold,
-) -> Option<(CostChange, Verdict)> {
-    let pairs: Vec<i128> = (base.iter().zip(new))
-        .map(|(base, new)| i128::from(new.instructions) - i128::from(base.instructions))
-        .collect();
-    let instructions = |runs| histogram(runs, |run| Some(run.instructions));
-    let judgement = stats::judge(&instructions(base), &instructions(new))?;
-    let spread = spread(base.iter().map(|run| run.instructions));
-    let base = RowCost { instructions: judgement.base, ..RowCost::of(base)? };
-    let new = RowCost { instructions: judgement.new, ..RowCost::of(new)? };
-    let change = change(base, new);
-    let appeared = judgement.verdict == stats::Verdict::ModeAppeared
-        && change.difference.unsigned_abs() > spread.max(change.base.instructions / MODE_PART);
-    let verdict = match direction(&pairs) {
-        _ if is_small(change.percent, threshold) => Verdict::Same,
-        Some(Ordering::Less) => Verdict::Lower,
-        Some(Ordering::Greater) => Verdict::Higher,
-        _ if appeared => Verdict::ModeAppeared,
-        _ => Verdict::Same,
+    number: impl Fn(&Counts) -> Option<u64>,
+) -> Option<PairJudgement> {
+    let of = |runs: &[Counts]| {
+        runs.iter().map(|run| Some([number(run)?])).collect::<Option<Vec<[u64; 1]>>>()
     };
-    Some((change, verdict))
+    stats::judge_pairs(&of(base)?, &of(new)?)
 }
 
-/// How far these values lie apart.
-fn spread(values: impl Iterator<Item = u64> + Clone) -> u64 {
-    values.clone().max().unwrap_or(0) - values.min().unwrap_or(0)
-}
-
-/// Whether these differences, one for each pair of runs, show one change: all of one sign, and no
-/// farther from each other than the median of them is from 0. Then their sign.
-///
-/// Run for run the two kernels were disturbed alike. So a change of what the kernel executes shows
-/// in each pair, and by about as much. Half used slabs and page counters move a few instructions
-/// between rows, up in one run and down in another, as between kernels that differ in layout only.
-fn direction(pairs: &[i128]) -> Option<Ordering> {
-    let mut sorted = pairs.to_vec();
-    sorted.sort_unstable();
-    let (least, most) = (sorted.first()?, sorted.last()?);
-    let median = sorted.get(sorted.len() / 2)?;
-    let one_sign = least.signum() == most.signum();
-    (one_sign && most - least <= median.abs()).then(|| median.cmp(&0))
+fn differs(judged: &PairJudgement) -> bool {
+    judged.judgement.verdict != stats::Verdict::Same
 }
 
 fn is_small(percent: Option<f64>, threshold: Threshold) -> bool {
@@ -216,30 +243,18 @@ fn change(base: RowCost, new: RowCost) -> CostChange {
     }
 }
 
-/// The difference as it is: counts that were read back are small enough for that.
-fn saturated(difference: i128) -> i64 {
-    let limit = if difference < 0 { i64::MIN } else { i64::MAX };
-    i64::try_from(difference).unwrap_or(limit)
-}
-
-/// Whether a number of these runs is another on the two sides; not if a side has no runs.
-fn differ(base: &[Counts], new: &[Counts], number: fn(&Counts) -> u64) -> bool {
-    let numbers = |runs| histogram(runs, |run| Some(number(run)));
-    let judgement = stats::judge(&numbers(base), &numbers(new));
-    judgement.is_some_and(|judgement| judgement.verdict != stats::Verdict::Same)
-}
-
 /// The events other than instructions in which these runs differ, where both sides counted them.
 fn differing_events(base: &[Counts], new: &[Counts], one_qemu: bool) -> Vec<EventComparison> {
     let numbers = |event, run: &Counts| match event {
         Event::StringBytes => Some(run.string_bytes),
-        _ => run.lines,
+        // What was not done touched none.
+        _ => run.lines.or((run.instructions == 0).then_some(0)),
     };
     let compared = |event: &Event| one_qemu || !event.depends_on_qemu();
     let events = [Event::StringBytes, Event::DataLines].into_iter().filter(compared);
     let judged = |event| {
-        let of = |runs| histogram(runs, |run| numbers(event, run));
-        differing_event(event, &of(base), &of(new))
+        let judged = judge_pairs(base, new, |run| numbers(event, run))?;
+        EventComparison::of(event, judged.judgement)
     };
     events.filter_map(judged).collect()
 }

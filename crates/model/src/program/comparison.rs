@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BudgetReport, ConfigurationDifference, Ended, EventComparison, PathComparison, RowCost,
-    RowExplanation, RowKind, SideInfo, Summary, Verdict,
+    BudgetReport, ConfigurationDifference, DifferenceRange, Ended, EventComparison, PathComparison,
+    RowCost, RowExplanation, RowKind, SideInfo, Summary, Verdict,
 };
 
 /// The name and version of the document.
@@ -37,7 +37,13 @@ pub struct ProgramComparison {
     /// The rows of the program's own work together: those that do not depend on when the timer
     /// ticks.
     pub own_work: CostComparison,
-    /// One entry for each row of either side, the largest difference first; of equal ones by name.
+    /// What the difference of the sum is in, by the rows' verdicts; null if it is of no one pair of
+    /// runs.
+    pub sum_parts: Option<SumParts>,
+    /// The same of own work.
+    pub own_work_parts: Option<SumParts>,
+    /// One entry for each row of either side: those that changed, then those that are the same; of
+    /// either the largest difference first, of equal ones by name.
     pub rows: Vec<RowComparison>,
     /// The program's own regions: base's in base's order, then those only in new.
     #[serde(default)]
@@ -73,8 +79,13 @@ pub struct RowComparison {
 pub struct CostComparison {
     /// The first run of each side. The differences of all rows add up to that of the sum.
     pub first: CostChange,
-    /// The later runs, judged as sets; null if a side has none.
+    /// The later runs, judged in pairs; null if a side has none. The instructions, and what a call
+    /// costs, are those of the pair of runs that is typical of all pairs; where a mode appeared,
+    /// the mode and the value of base nearest to it.
     pub later: Option<CostChange>,
+    /// How far the pairs of later runs differ; null if a side has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<DifferenceRange>,
     /// The verdict of the later runs' instructions; of the first run's if a side has no later
     /// ones.
     pub verdict: Verdict,
@@ -99,6 +110,32 @@ pub struct CostChange {
     pub percent: Option<f64>,
     /// What a call costs on `new` − what it costs on `base`; null when a side has no calls.
     pub per_call_difference: Option<i64>,
+}
+
+/// The difference of several rows together, by their verdicts: it adds up to theirs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct SumParts {
+    /// That of the rows that are higher.
+    pub higher: i64,
+    /// Of those that are lower.
+    pub lower: i64,
+    /// Of those in which a mode appeared.
+    pub mode_appeared: i64,
+    /// Of those that are the same: their pairs of runs differ in both directions, or by little.
+    pub same: i64,
+}
+
+impl SumParts {
+    /// The part of the rows of this verdict; all that has no part of its own is the same.
+    pub(crate) fn of(&mut self, verdict: Verdict) -> &mut i64 {
+        match verdict {
+            Verdict::Higher => &mut self.higher,
+            Verdict::Lower => &mut self.lower,
+            Verdict::ModeAppeared => &mut self.mode_appeared,
+            _ => &mut self.same,
+        }
+    }
 }
 
 /// How many rows and regions have each verdict.

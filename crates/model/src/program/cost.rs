@@ -126,7 +126,7 @@ impl Counts {
     }
 
     /// Rounded half up.
-    fn per_call(&self) -> Option<u64> {
+    pub(crate) fn per_call(&self) -> Option<u64> {
         let rounded = u128::from(self.instructions) + u128::from(self.calls / 2);
         rounded.checked_div(u128::from(self.calls)).and_then(|it| u64::try_from(it).ok())
     }

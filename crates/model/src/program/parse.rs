@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use thiserror::Error;
 
+use crate::measurement::REGION_PREFIX;
 use crate::parse::{Document, bounded, check_paths, quoted, read};
 use crate::{
     MAX_NAME_BYTES, MAX_SAMPLE, Output, ParseError, PathResult, ProgramResult, ProgramRow,
@@ -18,8 +19,6 @@ pub const MAX_ROWS: usize = 1 << 10;
 const MAX_FUNCTIONS: usize = 1 << 18;
 /// Longest name of a function, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
 const MAX_FUNCTION_BYTES: usize = 512;
-/// Before the name of each of a program's own regions.
-const REGION_PREFIX: &str = "user.";
 
 /// How a run of a program contradicts itself.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -5,20 +5,25 @@ use std::cmp::Reverse;
 use anstyle::Style as Paint;
 use pathmeter_model::{
     CostChange, CostComparison, EventComparison, PathComparison, ProgramComparison, ProgramSummary,
-    RowComparison, RowExplanation, RowSummary, Verdict,
+    RowComparison, RowExplanation, RowSummary, SumParts, Verdict,
 };
 use pathmeter_trace::Event;
 
-use super::{ENDED, HOW_TO_UNFOLD, NONE, PROGRAM, Rows, calls, command, label, number, quiet};
+use super::{
+    ENDED, HOW_TO_UNFOLD, NONE, OWN_WORK, PROGRAM, Rows, SUM, calls, command, label, number, quiet,
+};
 use crate::budget::budget_table;
 use crate::comparison::{
-    Placement, SEVERAL_VALUES, differences, fact, paths, sides, tally, verdicts,
+    Placement, VARYING, differences, fact, paths, sides, tally, varying, verdicts,
 };
 use crate::measured_with;
 use crate::number::{grouped, percent, share, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
+/// What the marker for several values means here.
+const OF_A_PAIR: &str =
+    "~ has several exact values; shown are those of a run that differs as most runs do";
 const FIRST_RUN: &str = "first run";
 /// Rows that are shown of those that changed, in the later runs and in the first one; of functions
 /// in each row that is explained; and rows that are explained.
@@ -27,8 +32,8 @@ const MOST_CHANGED_FIRST: usize = 4;
 const MOST_FUNCTIONS: usize = 6;
 const MOST_EXPLAINED: usize = 5;
 
-/// The two kernels; a row for each kind of work in the later runs, the largest difference first;
-/// the same for the first run; the program's own regions, and how many rows have each verdict.
+/// The two kernels; a row for each kind of work in the later runs, those that changed
+/// first; the same for the first run; the program's own regions, and how many rows have each verdict.
 pub fn program_comparison_table(
     comparison: &ProgramComparison,
     rows: Rows,
@@ -40,7 +45,7 @@ pub fn program_comparison_table(
         ended(comparison, style),
         judged(comparison, rows, style),
         first(comparison, rows, style),
-        legend(comparison, style),
+        legend(comparison, rows, style),
         explanations(comparison, rows, style),
         regions(&comparison.regions, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
@@ -60,7 +65,7 @@ fn ended(comparison: &ProgramComparison, style: Style) -> String {
     fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
 }
 
-/// The runs that carry the verdict, the largest difference first; what is the same is folded.
+/// The runs that carry the verdict, what changed first; what is the same is folded.
 fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let heading = if comparison.sum.later.is_some() { "later runs" } else { FIRST_RUN };
     let (marked, sums) = (is_marked(comparison), sums(comparison));
@@ -70,24 +75,60 @@ fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let mut table = table(heading);
     for row in changed {
         let text = label(row.kind, &row.name);
-        table.row(judged_cells(&text, &row.cost, marked, paint_of(row), &remark(&row.cost)));
+        let remark = joined([Some(remark(&row.cost)), range(&row.cost)]);
+        table.row(judged_cells(&text, &row.cost, marked, paint_of(row), &remark));
     }
     for (text, cost) in sums {
-        let cells = judged_cells(text, cost, marked, of_verdict(cost.verdict), &events(cost));
+        let remark = joined([Some(events(cost)), range(cost)]);
+        let cells = judged_cells(text, cost, marked, of_verdict(cost.verdict), &remark);
         table.row(without_calls(cells));
     }
     let same = same.into_iter().map(|row| row.cost.judged());
     let fold = fold(same, comparison.sum.judged(), style);
     let more = more(&rest, |row| row.cost.judged(), style);
-    "\n".to_owned() + &table.render(style) + &more + &fold
+    "\n".to_owned() + &table.render(style) + &parts(comparison, style) + &more + &fold
 }
 
-/// Takes away what is not shown of rows that are sorted, the largest difference first.
+/// Where the sums' differences are: `own work: -90 is -100 of lower rows, +10 of same ones`.
+fn parts(comparison: &ProgramComparison, style: Style) -> String {
+    let (own, sum) = (comparison.own_work_parts, comparison.sum_parts);
+    // Of two sums with one verdict the first says it all.
+    let sum = sum.filter(|_| comparison.sum.verdict != comparison.own_work.verdict);
+    let all = [(OWN_WORK, &comparison.own_work, own), (SUM, &comparison.sum, sum)];
+    let line = |(name, cost, parts): (&str, &CostComparison, Option<SumParts>)| {
+        let SumParts { higher, lower, mode_appeared, same } = parts?;
+        let parts = [
+            (Verdict::Higher, higher),
+            (Verdict::ModeAppeared, mode_appeared),
+            (Verdict::Lower, lower),
+            (Verdict::Same, same),
+        ];
+        let some = parts.into_iter().filter(|(_, part)| *part != 0);
+        let some: Vec<String> =
+            some.map(|(verdict, part)| format!("{} in {verdict} rows", signed(part))).collect();
+        let difference = signed(cost.judged().difference);
+        let text = format!("{name}: {difference} is {}", some.join(", "));
+        (some.len() > 1).then(|| quiet(&text, style))
+    };
+    all.into_iter().filter_map(line).collect()
+}
+
+/// Takes away what is not shown of rows that are sorted.
 fn rest<'a>(rows: &mut Vec<&'a RowComparison>, shown: Rows, most: usize) -> Vec<&'a RowComparison> {
     match shown {
         Rows::All => Vec::new(),
         Rows::Folded => rows.split_off(most.min(rows.len())),
     }
+}
+
+/// How far pairs of runs differ, where they are no one change.
+fn range(cost: &CostComparison) -> Option<String> {
+    varying(cost.pairs, cost.verdict)
+}
+
+fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let some = parts.into_iter().flatten().filter(|part| !part.is_empty());
+    some.collect::<Vec<_>>().join(", ")
 }
 
 /// `23 more rows differ by +1,234 instructions in all: --all shows them`.
@@ -131,7 +172,7 @@ fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
 
 /// What stands below the rows.
 fn sums(comparison: &ProgramComparison) -> [(&'static str, &CostComparison); 2] {
-    [("own work", &comparison.own_work), ("sum", &comparison.sum)]
+    [(OWN_WORK, &comparison.own_work), (SUM, &comparison.sum)]
 }
 
 fn table(heading: &str) -> Table {
@@ -213,15 +254,14 @@ fn first_remark(change: &CostChange) -> String {
     let difference = i64::try_from(i128::from(new) - i128::from(base)).unwrap_or_default();
     let bytes =
         (base != new).then(|| format!("{} {}", Event::StringBytes.word(), signed(difference)));
-    differing_calls(change).into_iter().chain(bytes).collect::<Vec<_>>().join(", ")
+    joined([differing_calls(change), bytes])
 }
 
 /// How often the work was done where that differs, and the other events that differ:
 /// `calls 10 → 12, string-bytes +4,096`.
 fn remark(cost: &CostComparison) -> String {
     let calls = cost.calls_differ.then(|| differing_calls(cost.judged())).flatten();
-    let events = Some(events(cost)).filter(|events| !events.is_empty());
-    calls.into_iter().chain(events).collect::<Vec<_>>().join(", ")
+    joined([calls, Some(events(cost))])
 }
 
 fn events(cost: &CostComparison) -> String {
@@ -249,11 +289,15 @@ fn fold<'a>(same: impl Iterator<Item = &'a CostChange>, sum: &CostChange, style:
     }
 }
 
-fn legend(comparison: &ProgramComparison, style: Style) -> String {
+fn legend(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
+    let rows = comparison.rows.iter().map(|row| &row.cost);
+    let rows = rows.filter(|cost| shown == Rows::All || !is_same(cost));
+    let varies = rows.chain(sums(comparison).map(|it| it.1)).any(|cost| range(cost).is_some());
     let lines = [
         Some("numbers are instructions; per call is the difference of what a call costs"),
         Some("own work is without interrupts, softirqs and other work that the timer decides"),
-        is_marked(comparison).then_some(SEVERAL_VALUES),
+        is_marked(comparison).then_some(OF_A_PAIR),
+        varies.then_some(VARYING),
     ];
     let lines: String = lines.into_iter().flatten().map(|line| quiet(line, style)).collect();
     "\n".to_owned() + &lines

@@ -1,0 +1,148 @@
+//! [`judge_pairs`]'s verdicts on runs as they come from programs, and its general properties.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use pathmeter_stats::{PairJudgement, Verdict, judge_pairs};
+use proptest::prelude::*;
+
+use Verdict::{Higher, Lower, ModeAppeared, Same};
+
+fn judged(base: &[Vec<u64>], new: &[Vec<u64>]) -> (Verdict, u64, u64) {
+    let judgement = judge_pairs(base, new).unwrap().judgement;
+    (judgement.verdict, judgement.base, judgement.new)
+}
+
+/// Runs of one execution each.
+fn rows(costs: &[u64]) -> Vec<Vec<u64>> {
+    costs.iter().map(|cost| vec![*cost]).collect()
+}
+
+/// As many runs, each of which has these executions, a hundred times.
+fn runs(executions: &[(u64, usize)]) -> Vec<Vec<u64>> {
+    let run = executions.iter().flat_map(|&(cost, times)| std::iter::repeat_n(cost, times));
+    vec![run.collect(); 6]
+}
+
+fn moved(runs: &[Vec<u64>], by: impl Fn(usize, usize, u64) -> u64) -> Vec<Vec<u64>> {
+    let run = |(run, costs): (usize, &Vec<u64>)| {
+        costs.iter().enumerate().map(|(at, cost)| by(run, at, *cost)).collect()
+    };
+    runs.iter().enumerate().map(run).collect()
+}
+
+#[test]
+fn without_a_pair_nothing_is_said() {
+    let empty = vec![vec![], vec![]];
+    assert_eq!(judge_pairs(&rows(&[1, 2]), &empty), None);
+    assert_eq!(judge_pairs::<Vec<u64>>(&[], &rows(&[1])), None);
+}
+
+#[test]
+fn the_pair_that_is_shown_is_typical_of_the_differences() {
+    // `pause` of a program that waits: as sets 14,781 and 245,997 carried the verdict.
+    let base = rows(&[14_781, 230_000, 15_100, 246_200, 14_900, 229_000]);
+    let new = rows(&[14_790, 230_020, 245_997, 15_300, 14_905, 229_010]);
+    let judged = judge_pairs(&base, &new).unwrap();
+    assert_eq!((judged.judgement.verdict, judged.judgement.base), (Same, 14_781));
+    assert_eq!((judged.judgement.new, judged.run), (14_790, Some(0)));
+    assert_eq!(judged.range, [-230_900, 230_897]);
+}
+
+#[test]
+fn a_region_that_is_lower_in_all_pairs_is_lower() {
+    // Three of the executions' typical costs, which depend on the run's addresses: each of new's
+    // is lower than its counterpart, and half are at values that base never showed.
+    let base = [12_529, 11_540, 11_124, 11_644, 12_529, 12_060].map(|cost| vec![cost; 60]);
+    let new = [10_652, 9_505, 9_037, 9_622, 10_652, 10_090].map(|cost| vec![cost; 60]);
+    assert_eq!(judged(&base, &new), (Lower, 12_060, 10_090));
+    assert_eq!(judged(&new, &base), (Higher, 10_090, 12_060));
+}
+
+#[test]
+fn one_instruction_is_found_where_the_kernels_memory_moves_more() {
+    // Every third execution costs up to 300 more or less, on each kernel by another plan.
+    let usual: Vec<Vec<u64>> = vec![(0..60).map(|at| 1000 + at % 40).collect(); 6];
+    let kernel = |plan: usize, by: u64| {
+        moved(&usual, |run, at, cost| match (at + run + plan) % 3 {
+            0 => cost + by + [0, 100, 200, 400, 500, 600][(run * 61 + at * plan) % 6] - 300,
+            _ => cost + by,
+        })
+    };
+    let base = kernel(17, 0);
+    assert_eq!(judged(&base, &kernel(23, 0)).0, Same);
+    let (verdict, from, to) = judged(&base, &kernel(23, 1));
+    assert_eq!((verdict, to - from), (Higher, 1));
+    assert_eq!(judged(&kernel(23, 1), &base).0, Lower);
+    // Even if most executions of one run go astray.
+    let mut astray = kernel(23, 1);
+    astray[3].iter_mut().skip(20).for_each(|cost| *cost -= 200);
+    assert_eq!(judged(&base, &astray).0, Higher);
+}
+
+#[test]
+fn what_goes_up_and_down_is_no_change_of_a_region() {
+    let base = [1_300_000, 1_262_000, 1_254_000, 1_266_000, 1_294_000, 1_272_000];
+    let new = [1_299_990, 1_262_000, 1_254_004, 1_265_476, 1_294_520, 1_271_811];
+    let of = |costs: [u64; 6]| costs.map(|cost| (0..20).map(|at| cost + at).collect::<Vec<u64>>());
+    assert_eq!(judged(&of(base), &of(new)).0, Same);
+}
+
+#[test]
+fn a_part_of_the_executions_that_costs_more_is_a_mode_and_one_that_costs_less_is_lower() {
+    let base = runs(&[(100, 70), (200, 30)]);
+    assert_eq!(judged(&base, &runs(&[(100, 70), (250, 30)])), (ModeAppeared, 200, 250));
+    assert_eq!(judged(&base, &runs(&[(100, 70), (150, 30)])), (Lower, 200, 150));
+    assert_eq!(judged(&base, &runs(&[(100, 85), (9000, 15)])).0, Lower, "strays are left out");
+    // Most got cheaper, and the rest dearer.
+    assert_eq!(judged(&base, &runs(&[(90, 70), (250, 30)])).0, ModeAppeared);
+    assert_eq!(judged(&base, &runs(&[(110, 70), (150, 30)])), (Higher, 100, 110));
+}
+
+#[test]
+fn a_slow_path_in_two_of_the_runs_is_a_mode_if_it_is_large() {
+    let with = |mode: u64| rows(&[400, 400, mode, 400, mode, 400]);
+    assert_eq!(judged(&rows(&[400; 6]), &with(700)), (ModeAppeared, 400, 700));
+    assert_eq!(judge_pairs(&rows(&[400; 6]), &with(700)).unwrap().run, None);
+    assert_eq!(judged(&rows(&[400; 6]), &with(420)).0, Same);
+    assert_eq!(judged(&with(700), &rows(&[400; 6])).0, Same, "a mode may vanish");
+}
+
+#[test]
+fn where_a_run_has_more_executions_their_medians_are_its_pair() {
+    let base = vec![vec![100, 100, 100, 5000]; 6];
+    let new = vec![vec![103, 103, 103, 103, 103, 5000]; 6];
+    assert_eq!(judged(&base, &new), (Higher, 100, 103));
+}
+
+fn series() -> impl Strategy<Value = Vec<Vec<u64>>> {
+    let run = proptest::collection::vec(0_u64..400, 1..6);
+    proptest::collection::vec(run, 5..8)
+}
+
+fn of(judged: PairJudgement) -> (Verdict, u64, u64) {
+    (judged.judgement.verdict, judged.judgement.base, judged.judgement.new)
+}
+
+proptest! {
+    #[test]
+    fn swapped_sides_have_the_opposite_verdict(base in series(), new in series()) {
+        let there = of(judge_pairs(&base, &new).unwrap());
+        let back = of(judge_pairs(&new, &base).unwrap());
+        match there.0 {
+            Higher => prop_assert!([Lower, ModeAppeared].contains(&back.0)),
+            Lower => prop_assert!([Higher, ModeAppeared].contains(&back.0)),
+            _ => {}
+        }
+        prop_assert!(there.0 != Same || [Same, ModeAppeared].contains(&back.0));
+        prop_assert!(there.0 != Higher || there.1 < there.2);
+        prop_assert!(there.0 != Lower || there.1 > there.2);
+    }
+
+    #[test]
+    fn runs_are_the_same_as_themselves_and_moved_by_one_one_higher(runs in series()) {
+        let (verdict, base, new) = of(judge_pairs(&runs, &runs).unwrap());
+        prop_assert_eq!((verdict, base), (Same, new));
+        let more = moved(&runs, |_, _, cost| cost + 1);
+        let (verdict, base, new) = of(judge_pairs(&runs, &more).unwrap());
+        prop_assert_eq!((verdict, base + 1), (Higher, new));
+    }
+}
