@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 /// The paths that no Linux can run here, in the order of all: those that need the lab kernel's
-/// devices or its IOPL, and an instruction that no CPU of QEMU 7.2's interpreter has.
+/// devices or its IOPL, an instruction that no CPU of QEMU 7.2's interpreter has, and rseq areas that
+/// are longer than Linux 6.1's.
 pub const NOT_ON_LINUX: &[&str] = &[
+    "switch.yield+rseq-offered",
     "switch.iopl-yield",
     "switch.iopl-yield+ioport-0x80",
     "switch.iopl-yield+ioport-0xffff",
@@ -21,6 +23,7 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "softirq.again+idle",
     "softirq.again+slice",
     "softirq.round-trip",
+    "signal.deliver+rseq-offered",
 ];
 
 /// The names of all paths that `pathmeter paths --json`, a result or a comparison lists.

@@ -6,6 +6,7 @@ use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, soak, with_status};
 /// What `bare` can't do, and the option that its reason must name.
 const BARE: &[(&str, &str)] = &[
     ("syscall.getppid-int80", "CONFIG_IA32_EMULATION"),
+    ("switch.yield+rseq-offered", "rseq"),
     ("switch.yield+ioport-0x80", "CONFIG_X86_IOPL_IOPERM"),
     ("switch.yield+ioport-0xffff", "CONFIG_X86_IOPL_IOPERM"),
     ("switch.yield+ioport-both", "CONFIG_X86_IOPL_IOPERM"),
@@ -32,6 +33,7 @@ const BARE: &[(&str, &str)] = &[
     ("softirq.again+idle", "device"),
     ("softirq.again+slice", "device"),
     ("softirq.round-trip", "device"),
+    ("signal.deliver+rseq-offered", "rseq"),
     ("unix.round-trip", "CONFIG_UNIX"),
     ("tcp.round-trip", "CONFIG_NET"),
     ("wake.switch", "CONFIG_KALLSYMS"),

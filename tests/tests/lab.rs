@@ -33,11 +33,20 @@ fn measured(scene: &Scene, subject: &str) -> Value {
 
 /// What the lab kernel lacks, or what its one CPU does.
 const NOT_ON_THE_LAB: &[&str] = &[
+    "syscall.getppid+rseq",
+    "switch.yield+rseq",
+    "switch.yield+rseq-offered",
+    "switch.thread-yield+rseq",
+    "switch.pipe+rseq",
+    "switch.futex+rseq",
     "ioctl.native+2cpu",
     "ioctl.compat-int80+2cpu",
     "ioctl.compat-entry+2cpu",
     "lock.wait+2cpu",
     "getcpu.rdpid",
+    "memory.fault-anon+rseq",
+    "signal.deliver+rseq",
+    "signal.deliver+rseq-offered",
     "unix.round-trip",
     "tcp.round-trip",
 ];

@@ -12,6 +12,7 @@ const SYSTEM_CALLS: &[(i64, &[&str])] = &[
         1,
         &[
             "syscall.getppid",
+            "syscall.getppid+rseq",
             "file.read-zero",
             "file.write-null",
             "file.stat",
@@ -26,16 +27,29 @@ const SYSTEM_CALLS: &[(i64, &[&str])] = &[
         &[
             "file.open-close",
             "switch.yield",
+            "switch.yield+rseq",
             "switch.yield+ioport-0x80",
             "switch.yield+ioport-0xffff",
             "switch.yield+ioport-both",
             "switch.thread-yield",
+            "switch.thread-yield+rseq",
             "signal.deliver",
+            "signal.deliver+rseq",
             "pipe.write-read",
         ],
     ),
     (3, &["process.fork-exit", "process.thread"]),
-    (4, &["switch.pipe", "switch.futex", "unix.round-trip", "tcp.round-trip"]),
+    (
+        4,
+        &[
+            "switch.pipe",
+            "switch.pipe+rseq",
+            "switch.futex",
+            "switch.futex+rseq",
+            "unix.round-trip",
+            "tcp.round-trip",
+        ],
+    ),
 ];
 
 fn comparison(base: &str, new: &str) -> Value {

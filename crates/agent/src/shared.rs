@@ -20,18 +20,21 @@ pub(crate) struct SharedReport {
     place: NonNull<ProbeReport>,
     /// What each probe's system calls pass through.
     filter: Option<Filter>,
+    /// By which the run differs from others.
+    bits: u64,
 }
 
 impl SharedReport {
-    /// Maps it, for probes whose system calls pass through `filter`.
-    pub(crate) fn new(filter: Option<Filter>) -> Result<Self, Trouble> {
+    /// Maps it, for probes whose system calls pass through `filter`, and which differ from run to run
+    /// by `bits`.
+    pub(crate) fn new(filter: Option<Filter>, bits: u64) -> Result<Self, Trouble> {
         let address =
             sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
                 Text::format(format_args!("no shared memory (error {error})"))
             })?;
         let place = NonNull::new(address as *mut ProbeReport);
         let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
-        Ok(Self { place, filter })
+        Ok(Self { place, filter, bits })
     }
 
     /// Runs the probe of the path with this index, which shall record so many samples, in a child
@@ -47,7 +50,7 @@ impl SharedReport {
         let own = sys::getpid().unwrap_or(0);
         // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a
         // ProbeReport; no probe's process has it now, and the reference ends with the statement.
-        unsafe { self.place.as_mut() }.reset(samples, own as u32);
+        unsafe { self.place.as_mut() }.reset(samples, own as u32, self.bits);
         let (place, filter) = (self.place, self.filter);
         let mappings = sys::mapped();
         let (child, ended) = task::in_child(|| fill(place, (index, probe), filter, limit))?;
@@ -135,7 +138,7 @@ mod tests {
     #[test]
     fn what_a_probe_leaves_is_seen_when_it_has_ended() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new(None).unwrap();
+        let mut shared = SharedReport::new(None, 0).unwrap();
         let (ended, report) = shared.run((0, samples_its_windows), 2, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Exit(0), ProbeStatus::Ok));
         assert_eq!(report.samples(), [4, 5]);
@@ -149,7 +152,7 @@ mod tests {
     #[test]
     fn what_a_probe_maps_is_gone_when_it_has_ended() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new(None).unwrap();
+        let mut shared = SharedReport::new(None, 0).unwrap();
         let mappings = sys::mapped();
         for _ in 0..100 {
             let (_, report) = shared.run((0, maps), 1, LIMIT).unwrap();
@@ -161,7 +164,7 @@ mod tests {
     #[test]
     fn a_killed_probe_is_silent_and_leaves_nothing_to_the_next() {
         let _alone = ALONE.lock().unwrap();
-        let mut shared = SharedReport::new(None).unwrap();
+        let mut shared = SharedReport::new(None, 0).unwrap();
         let (ended, report) = shared.run((0, is_killed), 1, LIMIT).unwrap();
         assert_eq!((ended, report.status()), (Ended::Signal(9), ProbeStatus::Silent));
         let (_, report) = shared.run((0, samples_its_windows), 1, LIMIT).unwrap();
@@ -180,7 +183,7 @@ mod tests {
 
     /// Exit code 0 if nothing of the processes that a probe has left is there after it.
     fn leave_and_look() -> usize {
-        let Ok(mut shared) = SharedReport::new(None) else { return 1 };
+        let Ok(mut shared) = SharedReport::new(None, 0) else { return 1 };
         let Ok((_, report)) = shared.run((0, leaves_a_process), 1, LIMIT) else { return 2 };
         let Some(left) = report.samples().first().filter(|left| **left > 0) else { return 3 };
         let left = (*left as usize).cast_signed();

@@ -40,6 +40,7 @@ mod memory;
 mod probe;
 mod process;
 mod report;
+mod rseq;
 mod signal;
 #[cfg(not(feature = "program"))]
 mod socket;

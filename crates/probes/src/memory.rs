@@ -7,10 +7,14 @@ use crate::{
     failure::{Outcome, prove, unsupported},
     probe::Probes,
     report::ProbeReport,
+    rseq::{self, Length::Original},
     sys::{self, flag, nr},
 };
 
-pub(crate) const PROBES: Probes = &[("memory.fault-anon", fault_anon)];
+pub(crate) const PROBES: Probes = &[
+    ("memory.fault-anon", fault_anon),
+    ("memory.fault-anon+rseq", |report| rseq::registered(report, Original, fault_anon)),
+];
 
 const PAGE: usize = 4096;
 

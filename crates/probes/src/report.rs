@@ -48,6 +48,10 @@ pub struct ProbeReport {
     parent: u32,
     count: u32,
     check_count: u32,
+    /// Bits that follow from the run's number.
+    bits: u64,
+    /// Where the rseq area of the probe's thread is; 0 if it has registered none.
+    rseq: u64,
     reason: Text<REASON>,
     checks: [ProbeCheck; MAX_CHECKS],
     samples: [u64; MAX_SAMPLES],
@@ -60,11 +64,13 @@ const WORD: usize = u64::BITS as usize;
 
 impl ProbeReport {
     /// Empties the report for a probe that shall record `windows` samples, to be run in a child of
-    /// the process numbered `parent`.
-    pub fn reset(&mut self, windows: u32, parent: u32) {
+    /// the process numbered `parent`; `bits` follow from the run's number alone, and are spread well.
+    pub fn reset(&mut self, windows: u32, parent: u32, bits: u64) {
         self.status = ProbeStatus::Silent as u32;
         self.windows = windows;
         self.parent = parent;
+        self.bits = bits;
+        self.rseq = 0;
         self.count = 0;
         self.check_count = 0;
         self.reason = Text::EMPTY;
@@ -113,6 +119,21 @@ impl ProbeReport {
     /// The number that the parent of the probe's process knows itself by.
     pub fn parent(&self) -> usize {
         self.parent as usize
+    }
+
+    /// Bits by which a run differs from others, the same on every kernel.
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// Where the rseq area of the probe's thread is; 0 if it has registered none.
+    pub(crate) fn rseq(&self) -> usize {
+        self.rseq as usize
+    }
+
+    /// Says that the probe's thread has registered the area at `place`; 0 for none.
+    pub(crate) fn set_rseq(&mut self, place: usize) {
+        self.rseq = place as u64;
     }
 
     /// Windows that the probe shall record.
@@ -191,6 +212,8 @@ impl Default for ProbeReport {
             parent: 0,
             count: 0,
             check_count: 0,
+            bits: 0,
+            rseq: 0,
             reason: Text::EMPTY,
             checks: [ProbeCheck { name: Text::EMPTY, value: Text::EMPTY }; MAX_CHECKS],
             samples: [0; MAX_SAMPLES],
@@ -207,7 +230,7 @@ mod tests {
     #[test]
     fn a_path_is_executed_to_warm_up_before_it_is_sampled() {
         let mut report = ProbeReport::default();
-        report.reset(4, 1);
+        report.reset(4, 1, 0);
         let mut cost = 0;
         let outcome = report.execute(|| {
             cost += 1;
@@ -220,7 +243,7 @@ mod tests {
     #[test]
     fn how_a_probe_ended_is_read_back() {
         let mut report = ProbeReport::default();
-        report.reset(1, 1);
+        report.reset(1, 1, 0);
         assert_eq!(report.status(), ProbeStatus::Silent);
         report.conclude(&Ok(()));
         assert_eq!(report.status(), ProbeStatus::Ok);
@@ -250,11 +273,11 @@ mod tests {
     #[test]
     fn lower_bounds_are_marked_and_the_next_report_begins_without() {
         let mut report = ProbeReport::default();
-        report.reset(66, 1);
+        report.reset(66, 1, 0);
         (0..65).for_each(|cost| report.push(cost));
         report.push_at_least(65);
         assert_eq!(report.lower_bounds(), [0, 0b10]);
-        report.reset(66, 1);
+        report.reset(66, 1, 0);
         (0..66).for_each(|cost| report.push(cost));
         assert_eq!(report.lower_bounds(), [0, 0]);
     }
@@ -262,7 +285,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_dropped() {
         let mut report = ProbeReport::default();
-        report.reset(2, 1);
+        report.reset(2, 1, 0);
         (0..2000).for_each(|cost| report.push_at_least(cost));
         assert_eq!((report.samples().len(), report.samples().last()), (MAX_SAMPLES, Some(&1023)));
         assert_eq!(report.lower_bounds(), [u64::MAX; MAX_SAMPLES / WORD]);

@@ -10,10 +10,18 @@ use crate::{
     failure::{Outcome, prove, unsupported},
     probe::Probes,
     report::ProbeReport,
+    rseq::{
+        self,
+        Length::{Offered, Original},
+    },
     sys::{self, nr},
 };
 
-pub(crate) const PROBES: Probes = &[("signal.deliver", deliver)];
+pub(crate) const PROBES: Probes = &[
+    ("signal.deliver", deliver),
+    ("signal.deliver+rseq-offered", |report| rseq::registered(report, Offered, deliver)),
+    ("signal.deliver+rseq", |report| rseq::registered(report, Original, deliver)),
+];
 
 const SIGUSR1: usize = 10;
 /// The action has a restorer, which x86-64 kernels insist on.

@@ -125,10 +125,10 @@ pub(crate) fn no_delay(socket: usize) {
 }
 
 /// Lets receives on `socket` give up after `milliseconds`, counted in ticks.
-pub(crate) fn set_receive_timeout(socket: usize, milliseconds: i64) -> Result<(), Failure> {
+pub(crate) fn set_receive_timeout(socket: usize, nanoseconds: u64) -> Result<(), Failure> {
     const SOL_SOCKET: usize = 1;
     const SO_RCVTIMEO: usize = 20;
-    let time = [0_i64, milliseconds * 1000];
+    let time = [0, nanoseconds / 1000];
     let args = [socket, SOL_SOCKET, SO_RCVTIMEO, time.as_ptr() as usize, size_of_val(&time), 0];
     // SAFETY: the kernel reads one `struct timeval`.
     match unsafe { sys::checked(nr::SETSOCKOPT, args) } {

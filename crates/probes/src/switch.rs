@@ -11,28 +11,49 @@ use core::sync::atomic::Ordering;
 
 use crate::{
     clock, descriptor,
-    failure::{Outcome, prove, unsupported},
+    failure::{Failure, Outcome, prove, unsupported},
     probe::Probes,
     report::ProbeReport,
+    rseq::{
+        self, Area,
+        Length::{Offered, Original},
+        Registration,
+    },
     sys::{self, flag, nr},
     task::{self, Board, Partner},
 };
 
 pub(crate) const PROBES: Probes = &[
     ("switch.yield", bare),
+    ("switch.yield+rseq-offered", |report| rseq::registered(report, Offered, bare)),
+    ("switch.yield+rseq", |report| rseq::registered(report, Original, bare)),
     ("switch.thread-yield", threads),
+    ("switch.thread-yield+rseq", |report| rseq::registered(report, Original, threads)),
     ("switch.pipe", pipes),
+    ("switch.pipe+rseq", |report| rseq::registered(report, Original, pipes)),
     ("switch.futex", futex),
+    ("switch.futex+rseq", |report| rseq::registered(report, Original, futex)),
 ];
 
 fn bare(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
-    let _partner = Partner::process(|| yield_forever(board))?;
+    let _partner = partner(report, || yield_forever(board))?;
     while board.turns() == 0 {
         prove!(sys::sched_yield().is_ok(), "sched_yield failed");
     }
     round_trips(report, board, Counts::Any, yield_once)
+}
+
+/// A process that plays the other end, registered for rseq if the probe is; if that fails it takes
+/// no turn.
+fn partner(report: &ProbeReport, body: impl FnOnce()) -> Result<Partner, Failure> {
+    let registration = Registration::of(report);
+    Partner::process(move || {
+        if registration.is_inherited() {
+            body();
+        }
+    })
 }
 
 #[inline(always)]
@@ -50,13 +71,18 @@ fn yield_forever(board: &Board) {
 
 extern "C" fn thread_body(board: usize) -> ! {
     // SAFETY: `threads` passes the address of its board, which lives as long as the process.
-    yield_forever(unsafe { &*(board as *const Board) });
+    let board = unsafe { &*(board as *const Board) };
+    let area = Area::new(board.value.load(Ordering::Acquire) as usize);
+    if area.is_empty() || area.register().is_ok() {
+        yield_forever(board);
+    }
     task::exit_thread()
 }
 
 fn threads(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
     let board = Board::new()?;
+    board.value.store(Registration::of(report).bytes() as u64, Ordering::Release);
     let stack = task::thread_stack()?;
     // SAFETY: a fresh stack; the board lives until the process ends, and the thread with it.
     let spawned = unsafe {
@@ -123,7 +149,7 @@ pub(crate) fn pipes(report: &mut ProbeReport) -> Outcome {
     let board = Board::new()?;
     let [there_read, there_write] = descriptor::pipe()?;
     let [back_read, back_write] = descriptor::pipe()?;
-    let _partner = Partner::process(|| {
+    let _partner = partner(report, || {
         let mut byte = [0];
         while sys::read(there_read, &mut byte) == Ok(1) {
             board.take_turn();
@@ -154,7 +180,7 @@ fn futex(report: &mut ProbeReport) -> Outcome {
     if task::futex_wait(&board.word, THEIRS) == (-38_isize).cast_unsigned() {
         return unsupported!("futex(2) is not in this kernel (CONFIG_FUTEX)");
     }
-    let _partner = Partner::process(|| {
+    let _partner = partner(report, || {
         loop {
             await_turn(&board.word, THEIRS);
             board.take_turn();

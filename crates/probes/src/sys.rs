@@ -77,6 +77,7 @@ pub mod nr {
     pub const FINIT_MODULE: usize = 313;
     pub const SECCOMP: usize = 317;
     pub const MEMFD_CREATE: usize = 319;
+    pub const RSEQ: usize = 334;
     /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
     pub const LAB: usize = 500;
 }
@@ -94,6 +95,7 @@ pub mod errno {
     pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
     pub const ENOMEM: i32 = 12;
+    pub const EBUSY: i32 = 16;
     pub const EEXIST: i32 = 17;
     pub const ENODEV: i32 = 19;
     pub const EINVAL: i32 = 22;
@@ -384,6 +386,14 @@ pub fn tick() -> Result<u64, i32> {
     // SAFETY: the kernel writes one Timespec.
     unsafe { checked(nr::CLOCK_GETRES, [MONOTONIC_COARSE, &raw mut time as usize, 0, 0, 0, 0]) }?;
     Ok(time.seconds.cast_unsigned() * 1_000_000_000 + time.nanoseconds.cast_unsigned())
+}
+
+/// The CPU that the caller runs on, by getcpu(2).
+pub fn current_cpu() -> u32 {
+    let mut cpu = u32::MAX;
+    // SAFETY: the kernel writes one int.
+    let _ = unsafe { checked(nr::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) };
+    cpu
 }
 
 /// `struct rusage`, of which only the switch counts are used.

@@ -8,11 +8,15 @@ use crate::{
     int80::{int80, supported},
     probe::Probes,
     report::ProbeReport,
+    rseq::{self, Length::Original},
     sys::{self, nr, nr32},
 };
 
-pub(crate) const PROBES: Probes =
-    &[("syscall.getppid", getppid), ("syscall.getppid-int80", getppid_int80)];
+pub(crate) const PROBES: Probes = &[
+    ("syscall.getppid", getppid),
+    ("syscall.getppid+rseq", |report| rseq::registered(report, Original, getppid)),
+    ("syscall.getppid-int80", getppid_int80),
+];
 
 fn getppid(report: &mut ProbeReport) -> Outcome {
     let parent = report.parent();

@@ -6,10 +6,14 @@ static BASE: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::
 
 use core::sync::atomic::Ordering;
 
+use crate::rseq;
+
 /// Auxiliary vector's entry for the vDSO's address.
 const AT_SYSINFO_EHDR: usize = 33;
+/// The same for the length of the kernel's rseq area.
+const AT_RSEQ_FEATURE_SIZE: usize = 27;
 
-/// Remembers where the vDSO is, from the auxiliary vector.
+/// Remembers where the vDSO is, and how long an rseq area is, from the auxiliary vector.
 ///
 /// # Safety
 /// `vector` must point to (type, value) pairs that end with type 0: what the kernel puts after the
@@ -21,6 +25,7 @@ pub unsafe fn learn(mut vector: *const [usize; 2]) {
         match kind {
             0 => return,
             AT_SYSINFO_EHDR => BASE.store(value, Ordering::Relaxed),
+            AT_RSEQ_FEATURE_SIZE => rseq::learn(value),
             _ => {}
         }
         // SAFETY: not at the end marker.

@@ -20,8 +20,10 @@ pub(crate) const PROBES: Probes = &[
     ("fault.return", fault_return),
 ];
 
-/// Nanoseconds of a sleep: longer than any tick.
+/// Nanoseconds of a sleep: longer than any tick. Sleeps differ by so many eighths of `STEPS`, so
+/// that they are in step with no tick.
 const SLEEP: u64 = 12_000_000;
+const STEPS: u64 = 8_000_000;
 
 fn wake_switch(report: &mut ProbeReport) -> Outcome {
     switch::pipes(report)?;
@@ -37,11 +39,14 @@ fn irq_softirq(report: &mut ProbeReport) -> Outcome {
 
 fn timer_expire(report: &mut ProbeReport) -> Outcome {
     clock::mark_counted();
+    let mut bits = report.bits();
     for _ in 0..report.executions() {
+        let length = SLEEP + (bits & 7) * (STEPS / 8);
+        bits = bits.rotate_right(3);
         let begin = clock::stamp();
-        sleep(SLEEP)?;
+        sleep(length)?;
         let slept = clock::stamp().wrapping_sub(begin);
-        prove!(slept >= SLEEP, "a sleep of {SLEEP} took {slept}");
+        prove!(slept >= length, "a sleep of {length} took {slept}");
     }
     clock::mark_observed();
     clock::mark_observed();

@@ -108,6 +108,8 @@ slow! {
     Mfence = "mfence",
     /// sfence.
     Sfence = "sfence",
+    /// A store past the caches: movnti, movntdq and its kind, maskmovdqu, movdiri, movdir64b.
+    NonTemporal = "non-temporal",
     /// serialize.
     Serialize = "serialize",
     /// xsave, xsavec, xsaveopt, xsaves, fxsave.

@@ -10,7 +10,7 @@ const A: u64 = K + 0x100;
 const FAR: u64 = USER + 0x1000;
 
 /// Machine code, as written in the manual, and what the census counts it as.
-const MET: [(&[u8], SlowInstruction); 77] = [
+const MET: [(&[u8], SlowInstruction); 83] = [
     (&[0x9d], SlowInstruction::Popf),
     (&[0x9c], SlowInstruction::Pushf),
     (&[0xfa], SlowInstruction::Cli),
@@ -78,6 +78,13 @@ const MET: [(&[u8], SlowInstruction); 77] = [
     (&[0x0f, 0x00, 0xe0], SlowInstruction::Verr),
     (&[0x0f, 0x00, 0xc8], SlowInstruction::Str),
     (&[0x0f, 0xae, 0xf8], SlowInstruction::Sfence),
+    // movnti, movntdq, movntps, vmovntdq of 32 bytes, maskmovdqu, movdir64b.
+    (&[0x48, 0x0f, 0xc3, 0x07], SlowInstruction::NonTemporal),
+    (&[0x66, 0x0f, 0xe7, 0x07], SlowInstruction::NonTemporal),
+    (&[0x0f, 0x2b, 0x07], SlowInstruction::NonTemporal),
+    (&[0xc5, 0xfd, 0xe7, 0x07], SlowInstruction::NonTemporal),
+    (&[0x66, 0x0f, 0xf7, 0xc1], SlowInstruction::NonTemporal),
+    (&[0x66, 0x0f, 0x38, 0xf8, 0x07], SlowInstruction::NonTemporal),
     (&[0x0f, 0x01, 0xe8], SlowInstruction::Serialize),
     (&[0x0f, 0x01, 0xd0], SlowInstruction::Xcontrol),
     (&[0x48, 0xf7, 0xf1], SlowInstruction::Div64),
@@ -92,9 +99,18 @@ const MET: [(&[u8], SlowInstruction); 77] = [
 ];
 
 /// Similar to those, but none of them: xchg of registers, mov from cr3, cmpxchg without lock,
-/// mov from a segment register, mul of 32 bits, movs without rep.
-const NOT_MET: [&[u8]; 6] =
-    [&[0x91], &[0x0f, 0x20, 0xd8], &[0x0f, 0xb1, 0x08], &[0x8c, 0xc0], &[0xf7, 0xe1], &[0xa4]];
+/// mov from a segment register, mul of 32 bits, movs without rep, a plain store, movntdqa, which
+/// loads.
+const NOT_MET: [&[u8]; 8] = [
+    &[0x91],
+    &[0x0f, 0x20, 0xd8],
+    &[0x0f, 0xb1, 0x08],
+    &[0x8c, 0xc0],
+    &[0xf7, 0xe1],
+    &[0xa4],
+    &[0x48, 0x89, 0x07],
+    &[0x66, 0x0f, 0x38, 0x2a, 0x07],
+];
 
 fn window(body: impl FnOnce(&mut Writer)) -> WindowTree {
     let bytes = Writer::new().window(|w| body(w)).stop();

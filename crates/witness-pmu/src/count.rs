@@ -56,7 +56,7 @@ fn pass(modes: Modes, cpu: usize) -> Result<(), Refused> {
     let fitted = |count| event.as_ref().map_or(count, |event| event.fitted(count));
     straight::<0>(fitted);
     straight::<NOPS>(fitted);
-    let mut shared = SharedReport::new(None).map_err(|_| Refused { step: "mmap", error: 0 })?;
+    let mut shared = SharedReport::new(None, 0).map_err(|_| Refused { step: "mmap", error: 0 })?;
     let suite = Suite::Exact;
     for (index, (path, probe)) in suite.paths().iter().zip(probes(suite)).enumerate() {
         match left_out::reason(path) {

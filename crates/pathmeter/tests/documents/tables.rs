@@ -26,11 +26,12 @@ fn every_path_is_documented_once_in_the_catalogues_order() {
 }
 
 #[test]
-fn the_readme_knows_how_many_paths_there_are() {
+fn readme_and_changelog_know_how_many_paths_there_are() {
     let text = read("README.md");
     let count = Suite::Exact.paths().len();
     assert!(text.contains(&format!("8 of {count} paths of two kernels")));
     assert!(text.contains(&format!("shows all {count} rows")));
+    assert!(read("CHANGELOG.md").contains(&format!("- {count} paths, each with a probe")));
 }
 
 /// The crates of this workspace that `manifest` depends on outside its tests.

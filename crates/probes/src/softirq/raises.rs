@@ -2,7 +2,9 @@
 //!
 //! For the timer softirq a partner keeps arming a timer-wheel timer, by receiving with a timeout on
 //! a socket that stays silent; what the tick then interrupts is the probe's user-mode loop, or the
-//! idle task while the probe sleeps. `NET_RX` is raised by datagrams to oneself over loopback.
+//! idle task while the probe sleeps. A timer expires two or three ticks after the one before, in an
+//! order that follows from the run's number: so the raises are in step with nothing that a kernel
+//! does at every second or third tick. `NET_RX` is raised by datagrams to oneself over loopback.
 //!
 //! Proof: the counter takes a raise only in the context that the path names, between the marks; it
 //! tells how many of them there were. Which raises count is decided by where and when they come,
@@ -20,8 +22,8 @@ use crate::{
     task::{Partner, sleep},
 };
 
-/// Ticks in which raises count, for each window that is wanted: the partner's timer expires at
-/// every second one.
+/// Ticks in which raises count, for each window that is wanted: the partner's timer expires in two
+/// of them, on average.
 const COUNTED: u64 = 5;
 /// Ticks for which it is observed after that: so a softirq that is left to the next tick is seen to
 /// run.
@@ -45,7 +47,7 @@ fn timer(report: &ProbeReport, pass: impl Fn(u64) -> Outcome) -> Outcome {
     // Where there is no such clock (CONFIG_POSIX_TIMERS), ticks are as long as they can be.
     let tick = sys::tick().unwrap_or(TICKS.1).clamp(TICKS.0, TICKS.1);
     let socket = datagram_socket()?;
-    let _partner = Partner::process(arm_timers()?)?;
+    let _partner = Partner::process(arm_timers(tick, report.bits())?)?;
     // Its end runs all softirqs that are pending: so the first raise seen is no second one.
     send_to_self(socket)?;
     clock::mark_counted();
@@ -59,12 +61,17 @@ fn timer(report: &ProbeReport, pass: impl Fn(u64) -> Outcome) -> Outcome {
 }
 
 /// What a partner does to have timer-wheel timers expire: it receives, with a timeout, for ever.
-fn arm_timers() -> Result<impl FnOnce(), Failure> {
-    let socket = socket(AF_UNIX, SOCK_DGRAM)?;
-    set_receive_timeout(socket, 1)?;
+/// Linux rounds a timeout up to ticks and adds one: one of up to a tick ends at the second tick,
+/// one of up to two at the third. Each of `bits` chooses.
+fn arm_timers(tick: u64, bits: u64) -> Result<impl FnOnce(), Failure> {
+    let sockets = [socket(AF_UNIX, SOCK_DGRAM)?, socket(AF_UNIX, SOCK_DGRAM)?];
+    set_receive_timeout(sockets[0], tick / 2)?;
+    set_receive_timeout(sockets[1], tick + tick / 2)?;
     Ok(move || {
+        let mut bits = bits;
         loop {
-            let _ = sys::read(socket, &mut [0]);
+            let _ = sys::read(sockets[(bits & 1) as usize], &mut [0]);
+            bits = bits.rotate_right(1);
         }
     })
 }
