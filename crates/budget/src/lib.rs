@@ -131,6 +131,13 @@ impl Budget {
         Ok(())
     }
 
+    /// The line and the pattern of the first rule that needs something to compare with.
+    pub fn increase(&self) -> Option<(usize, String)> {
+        let mut rules = self.paths.rules.iter().chain(&self.rows.rules);
+        let found = rules.find(|rule| rule.limits.max_increase.is_some())?;
+        Some((found.line, found.names.pattern()))
+    }
+
     /// What no longer holds today: the line, the paths or rows, and the last day on which it did.
     pub fn expired(&self, today: Date) -> impl Iterator<Item = (usize, String, Date)> {
         let accepted = self.paths.accepted.iter().chain(&self.rows.accepted);

@@ -134,7 +134,7 @@ pub struct SettingRow {
 /// What a gate makes of the paths that a setting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SettingGate {
-    /// Those that fail it.
+    /// Those that fail it; and rows of the program that do, each as `the program's ROW`.
     pub worse: Vec<String>,
     /// What the budget's rules make of them; empty without a budget.
     pub rules: Vec<BudgetRow>,

@@ -72,6 +72,22 @@ impl Limited {
         (rows, fails || over)
     }
 
+    /// The row without what its rules are about.
+    pub(crate) fn uncovered(&self, row: &PathComparison) -> PathComparison {
+        self.budget.uncovered(row)
+    }
+
+    /// Refuses limits on increases, where there is nothing to compare with; `help` says what there
+    /// could be.
+    pub(crate) fn refuse_increases(&self, help: &str) -> Result<(), Failure> {
+        let Some((line, name)) = self.budget.increase() else { return Ok(()) };
+        let path = self.path.display();
+        Err(Failure::Usage {
+            message: format!("{path}:{line}: {name} has a max-increase, and there is no NEW"),
+            help: help.to_owned(),
+        })
+    }
+
     /// Refuses what holds for none of a program's rows and regions.
     pub(crate) fn check_program(&self, rows: &[&str], regions: &[&str]) -> Result<(), Failure> {
         self.budget.check_program(rows, regions).map_err(|error| refused(&self.path, &error))

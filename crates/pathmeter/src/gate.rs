@@ -9,7 +9,7 @@ use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, Measurement, PathComparison, PathResult,
     Status, Summary, Unit, Verdict,
 };
-use pathmeter_report::Outcome;
+use pathmeter_report::{Outcome, budget_sentence};
 
 use crate::budget::Limited;
 use crate::failure::{Exit, Failure};
@@ -30,6 +30,8 @@ pub(crate) struct Gate {
     pub(crate) outcomes: Vec<Outcome>,
     /// What the budget's rules make of it, if there is one.
     pub(crate) budget: Option<BudgetReport>,
+    /// Which paths are worse, in which event and by how much.
+    worse: Vec<String>,
     /// What had to be compared and was not, with the reason.
     missing: Vec<String>,
     /// Paths that only NEW can run.
@@ -47,6 +49,7 @@ impl Gate {
         let mut gate = Self {
             outcomes: Vec::new(),
             budget: None,
+            worse: Vec::new(),
             missing: Vec::new(),
             new: Vec::new(),
             compared: compared(comparison.summary),
@@ -75,12 +78,15 @@ impl Gate {
         sides: [&Measurement; 2],
         wanted: &Wanted<'_>,
     ) -> (Vec<BudgetRow>, Outcome) {
-        let fails =
-            |row: &PathComparison| row.verdict == Verdict::Broken || wanted.gated.is_worse(row);
+        let fails = |row: &PathComparison| wanted.gated.is_worse(row);
         let (rules, worse) = match wanted.budget {
             Some(budget) => budget.judge(row, Sides::of_paths(sides), fails),
             None => (Vec::new(), fails(row)),
         };
+        if worse {
+            let own = wanted.budget.map_or_else(|| row.clone(), |budget| budget.uncovered(row));
+            self.worse.push(told(&row.path, wanted.gated.why(&own), &rules));
+        }
         let reason = row.reason.as_deref().unwrap_or_default();
         let could = |side: &Measurement| {
             side.paths.iter().any(|path| path.path == row.path && path.status == Status::Ok)
@@ -124,6 +130,7 @@ impl Gate {
         for path in &self.new {
             screen.note(&format!("{path} was not compared: BASE has no result for it"));
         }
+        screen.fails(&self.worse);
         let failure = self.failure().map(|failure| screen.report(&failure));
         match failure {
             Some(Exit::Interrupted) => Exit::Interrupted,
@@ -143,6 +150,15 @@ impl Gate {
             message: "--check: no path was compared, so nothing was checked".to_owned(),
         })
     }
+}
+
+/// Why something fails: by itself, and by the rules that are not kept.
+pub(crate) fn told(name: &str, why: Vec<String>, rules: &[BudgetRow]) -> String {
+    let over = rules.iter().filter(|rule| rule.outcome.is_worse()).filter_map(budget_sentence);
+    // What was accepted no longer is told by its rule.
+    let rule: Vec<String> = over.collect();
+    let why = if rules.iter().any(|it| it.rule.is_none()) { rule } else { [why, rule].concat() };
+    format!("{name}: {}", why.join("; "))
 }
 
 /// Those of the paths that have samples in instructions, and no events.

@@ -1,8 +1,10 @@
 //! `--check[=EVENTS]`: which events fail a gate, and from which difference on.
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use pathmeter_model::{EventComparison, PathComparison, Verdict};
+use pathmeter_report::{grouped, signed};
 use pathmeter_trace::Event;
 
 /// What fails a gate if the user names nothing: what costs whatever the machine, and many more
@@ -85,23 +87,59 @@ impl GatedEvents {
         ])
     }
 
-    /// Whether NEW is worse than BASE in one of them.
+    /// The instructions alone.
+    pub(crate) fn instructions() -> Self {
+        Self(vec![Gated { what: What::Instructions, passes: 0 }])
+    }
+
+    /// In which of them NEW is worse than BASE, and by how much; none if it is not worse.
+    pub(crate) fn why(&self, path: &PathComparison) -> Vec<String> {
+        let mut why = Vec::new();
+        for gated in &self.0 {
+            let own = matches!(gated.what, What::Instructions | What::All);
+            if own && is_higher(path.verdict, path.difference, gated.passes) {
+                why.push(own_numbers(path));
+            }
+            let events = path.events.iter().filter(|event| gated.holds(event));
+            let worse = |event: &&EventComparison| {
+                is_higher(event.verdict, Some(event.difference), gated.passes)
+            };
+            why.extend(events.filter(worse).map(of_event));
+        }
+        if path.verdict == Verdict::Broken {
+            why.push(format!("broken: {}", path.reason.as_deref().unwrap_or("no reason given")));
+        }
+        // An event may be named by itself and by its class.
+        let mut told = HashSet::new();
+        why.retain(|text| told.insert(text.clone()));
+        why
+    }
+
+    /// Whether NEW is worse than BASE in one of them, or broken.
     pub(crate) fn is_worse(&self, path: &PathComparison) -> bool {
-        self.0.iter().any(|gated| match gated.what {
-            What::Instructions => is_higher(path.verdict, path.difference, gated.passes),
-            What::All if is_higher(path.verdict, path.difference, gated.passes) => true,
-            _ => path
-                .events
-                .iter()
-                .filter(|event| gated.holds(event))
-                .any(|event| is_higher(event.verdict, Some(event.difference), gated.passes)),
-        })
+        !self.why(path).is_empty()
     }
 
     /// Whether the user wants more than the instructions, and said so.
     pub(crate) fn wants_events(&self) -> bool {
         *self != Self::usual() && self.0.iter().any(|gated| gated.what != What::Instructions)
     }
+}
+
+/// `instructions 3,300 → 3,333 (+33, higher)`.
+fn own_numbers(path: &PathComparison) -> String {
+    let (Some(base), Some(new)) = (path.base, path.new) else { return path.verdict.to_string() };
+    change(&path.unit.to_string(), [base, new], path.difference.unwrap_or_default(), path.verdict)
+}
+
+fn of_event(event: &EventComparison) -> String {
+    change(&event.event, [event.base, event.new], event.difference, event.verdict)
+}
+
+/// What went from one number to another.
+pub(crate) fn change(what: &str, sides: [u64; 2], difference: i64, verdict: Verdict) -> String {
+    let [base, new] = sides.map(grouped);
+    format!("{what} {base} → {new} ({}, {verdict})", signed(difference))
 }
 
 /// A new mode is worse wherever it lies: how often it comes is not known.

@@ -17,6 +17,8 @@ use crate::destination::Destination;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 
+/// Reasons that are printed why a check fails.
+const MOST_REASONS: usize = 50;
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
 
@@ -96,6 +98,17 @@ impl Screen {
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             print_line(&format!("note: {text}"));
+        }
+    }
+
+    /// Prints why `--check` fails, a line for each thing that does: whatever else is put out, and
+    /// last of all.
+    pub(crate) fn fails(&self, why: &[String]) {
+        for text in why.iter().take(MOST_REASONS) {
+            print_line(&format!("--check fails: {text}"));
+        }
+        if let Some(more) = why.len().checked_sub(MOST_REASONS).filter(|more| *more > 0) {
+            print_line(&format!("--check fails: {more} more"));
         }
     }
 

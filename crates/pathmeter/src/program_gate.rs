@@ -6,18 +6,21 @@
 use pathmeter_budget::{CostOfRow, Sides};
 use pathmeter_model::{
     BudgetOutcome, BudgetRow, CostComparison, PathComparison, ProgramComparison, ProgramResult,
-    RowKind, Verdict,
+    RowKind,
 };
 use pathmeter_report::{OWN_WORK, SUM, row_name};
 
 use crate::budget::Limited;
 use crate::cli::Checked;
 use crate::failure::{Exit, Failure};
+use crate::gate::told;
+use crate::gated::{self, GatedEvents};
 use crate::output::Screen;
 
 /// What a gate makes of the comparison of a program.
 pub(crate) struct ProgramGate {
-    worse: bool,
+    /// What is worse, in what and by how much.
+    worse: Vec<String>,
     /// Limits that could not be judged, with the reason.
     missing: Vec<String>,
 }
@@ -38,33 +41,43 @@ impl ProgramGate {
         checked: Checked,
         budget: Option<&Limited>,
     ) -> Result<Self, Failure> {
-        let Some(budget) = budget else {
-            let worse = match checked {
-                Checked::All => comparison.is_worse(is_worse),
-                Checked::Regions => comparison.regions.iter().any(is_worse),
-            };
-            return Ok(Self { worse, missing: Vec::new() });
-        };
-        let ended = checked == Checked::All && comparison.base_ended != comparison.new_ended;
-        let mut gate = Self { worse: ended, missing: Vec::new() };
+        let gated = GatedEvents::instructions();
+        let mut gate = Self { worse: Vec::new(), missing: Vec::new() };
+        if checked == Checked::All && comparison.base_ended != comparison.new_ended {
+            let (base, new) = (comparison.base_ended, comparison.new_ended);
+            gate.worse.push(format!("the program ended with {new}, and on BASE with {base}"));
+        }
         let rows = rows(comparison, sides[1], checked);
         let names: Vec<&str> = rows.iter().map(|row| &*row.name).collect();
         let regions: Vec<&str> = comparison.regions.iter().map(|one| &*one.path).collect();
-        budget.check_program(&names, &regions)?;
+        if let Some(budget) = budget {
+            budget.check_program(&names, &regions)?;
+        }
         let mut judged = Vec::new();
         for row in &rows {
             let Row { name, cost, highest, worse } = row;
-            let outcome = budget.judge_row(CostOfRow { name, cost, highest: *highest }, *worse);
-            gate.worse |= outcome.as_ref().map_or(*worse, |it| it.outcome.is_worse());
+            let of_row = CostOfRow { name, cost, highest: *highest };
+            let outcome = budget.and_then(|budget| budget.judge_row(of_row, *worse));
+            if outcome.as_ref().map_or(*worse, |it| it.outcome.is_worse()) {
+                let why = if outcome.is_none() { vec![why_of(cost)] } else { Vec::new() };
+                gate.worse.push(told(name, why, outcome.as_slice()));
+            }
             judged.extend(outcome);
         }
         for region in &comparison.regions {
-            let (outcomes, worse) = budget.judge(region, Sides::of_program(sides), is_worse);
-            gate.worse |= worse;
+            let fails = |region: &PathComparison| gated.is_worse(region);
+            let (outcomes, worse) = match budget {
+                Some(budget) => budget.judge(region, Sides::of_program(sides), fails),
+                None => (Vec::new(), fails(region)),
+            };
+            if worse {
+                let own = budget.map_or_else(|| region.clone(), |budget| budget.uncovered(region));
+                gate.worse.push(told(&region.path, gated.why(&own), &outcomes));
+            }
             gate.missing.extend(outcomes.iter().filter_map(missing));
             judged.extend(outcomes);
         }
-        comparison.budget = Some(budget.report(judged));
+        comparison.budget = budget.map(|budget| budget.report(judged));
         Ok(gate)
     }
 
@@ -74,7 +87,8 @@ impl ProgramGate {
             let message = format!("--check could not compare {}", self.missing.join(", "));
             screen.report(&Failure::Unchecked { message })
         });
-        if self.worse { Exit::Worse } else { unjudged.unwrap_or(Exit::Done) }
+        screen.fails(&self.worse);
+        if self.worse.is_empty() { unjudged.unwrap_or(Exit::Done) } else { Exit::Worse }
     }
 }
 
@@ -100,9 +114,11 @@ fn rows<'a>(
     comparison.rows.iter().map(row).chain(totals).collect()
 }
 
-/// Whether a region fails without a budget.
-fn is_worse(region: &PathComparison) -> bool {
-    matches!(region.verdict, Verdict::Higher | Verdict::ModeAppeared | Verdict::Broken)
+/// By how much a row costs more.
+fn why_of(cost: &CostComparison) -> String {
+    let change = cost.judged();
+    let sides = [change.base.instructions, change.new.instructions];
+    gated::change("instructions", sides, change.difference, cost.verdict)
 }
 
 /// A limit that could not be judged.

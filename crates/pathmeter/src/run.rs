@@ -7,12 +7,12 @@ use pathmeter_model::{
     program_differences,
 };
 use pathmeter_pack::pack;
-use pathmeter_report::{program_comparison_table, program_table};
+use pathmeter_report::{budget_table, program_comparison_table, program_table};
 
 use crate::budget::Limited;
 use crate::cli::{GuestArgs, PackingArgs, RunArgs};
 use crate::failure::{Exit, Failure};
-use crate::image::Image;
+use crate::image::{Image, Pair};
 use crate::interrupt;
 use crate::kernel_windows;
 use crate::output::Screen;
@@ -31,10 +31,13 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     if pair.is_some() {
         refuse_second(args)?;
+    } else if args.check.is_some() && args.new.is_none() {
+        checkable_alone(budget.as_ref())?;
     }
     let sides = names.iter().map(|name| Side::open(name)).collect::<Result<Vec<_>, _>>()?;
     counted_alike(args, &sides)?;
-    if sides.len() > 1 || pair.is_some() {
+    // Under two conditions the code of the one kernel is laid out alike.
+    if sides.len() > 1 || matches!(pair, Some(Pair::Cpus(_))) {
         enough_runs(&sides, args.guest.perturb)?;
     }
     let inputs: Vec<&Path> = names.into_iter().chain(args.budget.as_deref()).collect();
@@ -42,15 +45,41 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let results = measured(args, sides, screen)?;
     match &results[..] {
         [base, new] => compared(args, file.as_ref(), [base, new], budget.as_ref(), screen),
-        results => {
-            for result in results {
-                screen.deliver(&args.document, file.as_ref(), result, |result, style| {
-                    program_table(result, args.rows(), style)
-                })?;
-            }
-            Ok(Exit::Done)
-        }
+        [result, ..] => alone(args, file.as_ref(), result, budget.as_ref(), screen),
+        [] => Ok(Exit::Done),
     }
+}
+
+/// Refuses to check one kernel alone, unless a budget says what it may cost.
+fn checkable_alone(budget: Option<&Limited>) -> Result<(), Failure> {
+    let help = "name NEW, or two conditions (--under A --under B) or CPUs (--cpu A --cpu B)";
+    match budget {
+        Some(budget) => budget.refuse_increases(help),
+        None => Err(Failure::Usage {
+            message: "--check has nothing to compare KERNEL with".to_owned(),
+            help: help.to_owned(),
+        }),
+    }
+}
+
+/// One kernel, held to the largest values that a budget states.
+fn alone(
+    args: &RunArgs,
+    file: Option<&crate::destination::Destination>,
+    result: &ProgramResult,
+    budget: Option<&Limited>,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    // Beside itself nothing is more than before, and what remains are the largest values.
+    let mut itself = compare_programs(result, result, Threshold::default());
+    let checked = args.check.filter(|_| budget.is_some());
+    let gate =
+        checked.map(|it| ProgramGate::new(&mut itself, [result; 2], it, budget)).transpose()?;
+    screen.deliver(&args.document, file, result, |result, style| {
+        let budget = itself.budget.as_ref().map(|budget| budget_table(budget, style));
+        program_table(result, args.rows(), style) + &budget.unwrap_or_default()
+    })?;
+    Ok(gate.map_or(Exit::Done, |gate| gate.tell(screen)))
 }
 
 /// Refuses all but one kernel, where that is compared with itself.
@@ -230,6 +259,16 @@ pub(crate) fn one_of(
     result
 }
 
+/// Whether these are two programs, or two versions of one, that were measured alike on one kernel.
+fn are_two_programs(base: &ProgramResult, new: &ProgramResult) -> bool {
+    let same_program = ProgramResult { program: base.program.clone(), ..new.clone() };
+    base.configuration.image_sha256 == new.configuration.image_sha256
+        && base.subject == new.subject
+        && base.program.windows == new.program.windows
+        && base.program.environment == new.program.environment
+        && program_differences(base, &same_program).is_empty()
+}
+
 fn compared(
     args: &RunArgs,
     file: Option<&crate::destination::Destination>,
@@ -238,7 +277,8 @@ fn compared(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let differences = program_differences(base, new);
-    if !args.across && args.guest.pair()?.is_none() && !differences.is_empty() {
+    let admitted = args.across || args.guest.pair()?.is_some() || are_two_programs(base, new);
+    if !admitted && !differences.is_empty() {
         return Err(Failure::Incomparable(differences));
     }
     let mut comparison = compare_programs(base, new, Threshold { percent: args.threshold });

@@ -7,7 +7,7 @@ use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
 
 /// A row for each rule that is not simply kept, and how many are; empty without rules.
-pub(crate) fn budget_table(report: &BudgetReport, style: Style) -> String {
+pub fn budget_table(report: &BudgetReport, style: Style) -> String {
     let within = |row: &&BudgetRow| row.outcome == BudgetOutcome::Within;
     let kept = report.rows.iter().filter(within).count();
     let mut table = Table::new(&[
@@ -70,7 +70,7 @@ fn reason(row: &BudgetRow) -> String {
 }
 
 /// The same in a line; none of a limit that is kept.
-pub(crate) fn sentence(row: &BudgetRow) -> Option<String> {
+pub fn sentence(row: &BudgetRow) -> Option<String> {
     if row.outcome == BudgetOutcome::Within {
         return None;
     }

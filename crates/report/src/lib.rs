@@ -26,6 +26,7 @@ mod table;
 mod witness;
 mod xml;
 
+pub use budget::{budget_table, sentence as budget_sentence};
 pub use comparison::{Placement, comparison_table};
 pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
@@ -36,6 +37,7 @@ pub use heat::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measured_with::USUAL_COMMAND_LINE;
 pub use measurement::measurement_table;
+pub use number::{grouped, signed};
 pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};

@@ -3,7 +3,7 @@
 use pathmeter_model::Unit;
 
 /// `111632` as `111,632`.
-pub(crate) fn grouped(value: u64) -> String {
+pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.char_indices() {
@@ -32,7 +32,7 @@ pub(crate) const AT_LEAST: &str = "≥ ";
 pub(crate) const AT_MOST: &str = "≤ ";
 
 /// `+1`, `-2,042`, and `0` without a sign.
-pub(crate) fn signed(difference: i64) -> String {
+pub fn signed(difference: i64) -> String {
     let sign = match difference {
         ..0 => "-",
         0 => "",

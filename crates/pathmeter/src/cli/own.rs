@@ -125,7 +125,7 @@ pub(crate) struct RunArgs {
     /// system calls and faults); with =regions only in its regions
     #[arg(
         long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "all", requires = "new"
+        default_missing_value = "all"
     )]
     pub(crate) check: Option<Checked>,
     /// Hold rows and regions to the limits of a TOML file, in place of --check's own

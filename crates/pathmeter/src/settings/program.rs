@@ -4,6 +4,8 @@ use pathmeter_model::{
     ProgramResult, SettingCost, SettingOutcome, SettingRow, Threshold, compare_programs,
 };
 
+use pathmeter_report::row_name;
+
 use super::obstacle;
 use crate::failure::Failure;
 use crate::image::Image;
@@ -11,6 +13,9 @@ use crate::program::{Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
 use crate::run;
 use crate::session::Session;
+
+/// Before the name of a row that fails the gate, so that it is told from a path.
+const PROGRAM: &str = "the program's ";
 
 /// What runs the program.
 pub(super) struct SettingProgram<'a> {
@@ -53,7 +58,13 @@ impl SettingProgram<'_> {
             Err(failure) => return Ok(failed(row, &failure.to_string())),
         };
         let comparison = compare_programs(base, &new, Threshold::default());
-        Ok(row.with_program(SettingCost::of(&comparison)))
+        let mut row = row.with_program(SettingCost::of(&comparison));
+        if let Some(gate) = &mut row.gate {
+            let worse = comparison.rows.iter().filter(|row| row.is_worse());
+            gate.worse
+                .extend(worse.map(|row| format!("{PROGRAM}{}", row_name(row.kind, &row.name))));
+        }
+        Ok(row)
     }
 }
 

@@ -118,3 +118,15 @@ fn a_document_that_cannot_be_written_does_not_hide_the_verdict() {
     let same = check(&base(), &unchanged(), lost);
     assert_eq!(same.code, Some(3), "{}", same.stderr);
 }
+
+#[test]
+fn a_check_that_fails_ends_with_which_path_in_what_and_by_how_much() {
+    let why = "--check fails: switch.yield: instructions 3,300 → 3,333 (+33, higher)\n";
+    for output in [&[][..], &["--json"], &["--format", "markdown"], &["--quiet"]] {
+        let ran = check(&base(), &more_expensive(), output);
+        assert!(ran.code == Some(1) && ran.stderr.ends_with(why), "{}", ran.stderr);
+    }
+    let ran = check(&base(), &leaking(), &[]);
+    assert!(ran.stderr.contains("--check fails: flags.isolation: broken: new: "), "{}", ran.stderr);
+    assert_eq!(check(&base(), &cheaper(), &[]).stderr, "");
+}

@@ -154,3 +154,73 @@ fn the_document_has_the_outcomes() {
     assert_eq!((rule["path"].as_str(), rule["outcome"].as_str()), (Some("openat"), Some("over")));
     assert_eq!((rule["base"].as_u64(), rule["new"].as_u64()), (Some(1000), Some(1010)));
 }
+
+/// `run` of two results.
+fn compared(base: &ProgramResult, new: &ProgramResult, more: &[&str]) -> Ran {
+    let scene = Scene::new();
+    scene.write("base.json", serde_json::to_vec(base).unwrap());
+    scene.write("new.json", serde_json::to_vec(new).unwrap());
+    scene.run(&[&["run", "base.json", "new.json"], more].concat())
+}
+
+#[test]
+fn a_check_that_fails_ends_with_why_on_every_output() {
+    let new = program(1010, 77);
+    let rows = "--check fails: openat: instructions 1,000 → 1,010 (+10, higher)\n";
+    let region = "--check fails: user.parse: instructions 70 → 77 (+7, higher)\n";
+    for output in [&[][..], &["--json"], &["-o", "out.json", "--quiet"]] {
+        let ran = compared(&program(1000, 70), &new, &[&["--check"], output].concat());
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains(rows) && ran.stderr.ends_with(region), "{}", ran.stderr);
+    }
+    let ran = compared(&program(1000, 70), &new, &["--check=regions"]);
+    assert!(!ran.stderr.contains("openat") && ran.stderr.contains(region), "{}", ran.stderr);
+    let ran = run(&new, "[rows.openat]\nmax-increase = 9", &[]);
+    let why = "--check fails: openat: budget: instructions over (+9), line 1\n";
+    assert!(ran.stderr.contains(why) && ran.stderr.contains(region), "{}", ran.stderr);
+    let died = ProgramResult { ended: Ended::Signal(11), ..program(1000, 70) };
+    let ran = compared(&program(1000, 70), &died, &["--check"]);
+    assert!(ran.stderr.contains("ended with signal 11, and on BASE with exit code 0"));
+}
+
+#[test]
+fn two_versions_of_a_program_are_compared_on_one_kernel() {
+    let base = program(1000, 70);
+    let mut new = base.clone();
+    new.program.packed_sha256 = "ee".repeat(32);
+    let ran = compared(&base, &new, &["--check"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let head = "program  /bin/true, files d3d3d3d3d3d3 → eeeeeeeeeeee";
+    assert!(ran.stdout.contains(head) && !ran.stdout.contains("differently"), "{}", ran.stdout);
+    new.program.command = vec!["/bin/false".into()];
+    let ran = compared(&base, &new, &[]);
+    assert!(ran.stdout.contains("program  /bin/true → /bin/false\n"), "{}", ran.stdout);
+    // Not if anything else differs as well: then a difference is of neither.
+    let elsewhere = ProgramResult { program: new.program.clone(), ..program(1010, 70) };
+    assert_eq!(compared(&base, &elsewhere, &[]).code, Some(2));
+    assert_eq!(compared(&base, &elsewhere, &["--across"]).code, Some(0));
+    new.program.environment = vec!["A=b".into()];
+    assert_eq!(compared(&base, &new, &[]).code, Some(2));
+}
+
+#[test]
+fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
+    let scene = Scene::new();
+    scene.write("base.json", serde_json::to_vec(&program(1000, 70)).unwrap());
+    let ran = scene.run(&["run", "base.json", "--check"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("nothing to compare"), "{}", ran.stderr);
+    let with = |budget: &str| {
+        scene.write("rows.toml", budget);
+        scene.run(&["run", "base.json", "--check", "--budget", "rows.toml"])
+    };
+    assert_eq!(with("[rows.openat]\nmax = 1000\n").code, Some(0));
+    let over = with("[rows.openat]\nmax = 999\n[paths.\"user.parse\"]\nmax = 69\n");
+    assert_eq!(over.code, Some(1));
+    let rows = "openat: budget: instructions over (max 999), line 1\n";
+    let region = "user.parse: budget: instructions over (max 69), line 3\n";
+    assert!(over.stderr.contains(rows) && over.stderr.ends_with(region), "{}", over.stderr);
+    let refused = with("[rows.openat]\nmax-increase = 1\n");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("rows.toml:1: openat has a max-increase"));
+}

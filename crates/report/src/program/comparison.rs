@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    CostChange, CostComparison, EventComparison, PathComparison, ProgramComparison, ProgramSummary,
-    RowComparison, RowExplanation, RowSummary, SumParts, Verdict,
+    ConfigurationDifference, CostChange, CostComparison, EventComparison, PathComparison,
+    ProgramComparison, ProgramSummary, RowComparison, RowExplanation, RowSummary, SumParts,
+    Verdict, command_line,
 };
 use pathmeter_trace::Event;
 
@@ -24,6 +25,11 @@ use crate::table::{Align, Cell, Table};
 /// What the marker for several values means here.
 const OF_A_PAIR: &str =
     "~ has several exact values; shown are those of a run that differs as most runs do";
+/// What two programs differ in, by the fields' names.
+const COMMAND: &str = "program.command";
+const CONTENT: &str = "program.packed_sha256";
+/// Digits that are shown of the hash of a program's files.
+const HASH_DIGITS: usize = 12;
 const FIRST_RUN: &str = "first run";
 /// Rows that are shown of those that changed, in the later runs and in the first one; of functions
 /// in each row that is explained; and rows that are explained.
@@ -39,9 +45,11 @@ pub fn program_comparison_table(
     rows: Rows,
     style: Style,
 ) -> String {
+    let all = comparison.configuration_differences.iter();
+    let others: Vec<_> = all.filter(|it| !is_of_program(it)).cloned().collect();
     [
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
-        command(&comparison.command, style),
+        programs(comparison, style),
         ended(comparison, style),
         judged(comparison, rows, style),
         first(comparison, rows, style),
@@ -49,11 +57,32 @@ pub fn program_comparison_table(
         explanations(comparison, rows, style),
         regions(&comparison.regions, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
-        differences(&comparison.configuration_differences, style),
+        differences(&others, style),
         measured_with::lines(&comparison.base, &comparison.new, style),
         summary(&comparison.summary, style),
     ]
     .concat()
+}
+
+/// Whether a difference is that of two programs, which the head shows.
+fn is_of_program(difference: &ConfigurationDifference) -> bool {
+    [COMMAND, CONTENT].contains(&&*difference.field)
+}
+
+/// The program, or the two of them: `./sort-1 words → ./sort-2 words`, or of one command which
+/// contents it had.
+fn programs(comparison: &ProgramComparison, style: Style) -> String {
+    let find = |field| comparison.configuration_differences.iter().find(|it| it.field == field);
+    let beginning = |hash: &str| hash.chars().take(HASH_DIGITS).collect::<String>();
+    match (find(COMMAND), find(CONTENT)) {
+        (Some(two), _) => fact(PROGRAM, &format!("{} → {}", two.base, two.new), PLAIN, style),
+        (None, Some(two)) => {
+            let command = command_line(&comparison.command);
+            let (base, new) = (beginning(&two.base), beginning(&two.new));
+            fact(PROGRAM, &format!("{command}, files {base} → {new}"), PLAIN, style)
+        }
+        (None, None) => command(&comparison.command, style),
+    }
 }
 
 /// How the program ended on both sides.
