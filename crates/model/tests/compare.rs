@@ -222,3 +222,10 @@ fn a_tail_beyond_a_lower_bound_has_no_verdict() {
     assert_eq!(row.verdict, Unsupported);
     assert!(row.reason.unwrap().starts_with("base is a lower bound"));
 }
+
+#[test]
+fn a_wait_is_held_to_its_worst_value_and_another_path_to_its_highest_typical_one() {
+    assert_eq!(wait("irq.softirq", 2658, 2).highest(), Some(4_002_430));
+    assert_eq!(wait("file.stat", 2658, 2).highest(), Some(2682));
+    assert_eq!(unsupported("").highest(), None);
+}
