@@ -51,7 +51,7 @@ pub struct ProbeReport {
     /// Bits that follow from the run's number.
     bits: u64,
     /// Where the rseq area of the probe's thread is; 0 if it has registered none.
-    rseq: u64,
+    rseq: usize,
     reason: Text<REASON>,
     checks: [ProbeCheck; MAX_CHECKS],
     samples: [u64; MAX_SAMPLES],
@@ -128,12 +128,12 @@ impl ProbeReport {
 
     /// Where the rseq area of the probe's thread is; 0 if it has registered none.
     pub(crate) fn rseq(&self) -> usize {
-        self.rseq as usize
+        self.rseq
     }
 
     /// Says that the probe's thread has registered the area at `place`; 0 for none.
     pub(crate) fn set_rseq(&mut self, place: usize) {
-        self.rseq = place as u64;
+        self.rseq = place;
     }
 
     /// Windows that the probe shall record.

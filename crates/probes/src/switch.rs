@@ -72,7 +72,7 @@ fn yield_forever(board: &Board) {
 extern "C" fn thread_body(board: usize) -> ! {
     // SAFETY: `threads` passes the address of its board, which lives as long as the process.
     let board = unsafe { &*(board as *const Board) };
-    let area = Area::new(board.value.load(Ordering::Acquire) as usize);
+    let area = Area::new(usize::try_from(board.value.load(Ordering::Acquire)).unwrap_or(0));
     if area.is_empty() || area.register().is_ok() {
         yield_forever(board);
     }
