@@ -14,7 +14,7 @@ use pathmeter_report::{Outcome, budget_sentence};
 use crate::budget::Limited;
 use crate::failure::{Exit, Failure};
 use crate::gated::GatedEvents;
-use crate::output::Screen;
+use crate::output::{self, Screen};
 use crate::selection::Selection;
 
 /// What is wanted of the paths.
@@ -130,7 +130,7 @@ impl Gate {
         for path in &self.new {
             screen.note(&format!("{path} was not compared: BASE has no result for it"));
         }
-        screen.fails(&self.worse);
+        output::fails(&self.worse);
         let failure = self.failure().map(|failure| screen.report(&failure));
         match failure {
             Some(Exit::Interrupted) => Exit::Interrupted,

@@ -101,17 +101,6 @@ impl Screen {
         }
     }
 
-    /// Prints why `--check` fails, a line for each thing that does: whatever else is put out, and
-    /// last of all.
-    pub(crate) fn fails(&self, why: &[String]) {
-        for text in why.iter().take(MOST_REASONS) {
-            print_line(&format!("--check fails: {text}"));
-        }
-        if let Some(more) = why.len().checked_sub(MOST_REASONS).filter(|more| *more > 0) {
-            print_line(&format!("--check fails: {more} more"));
-        }
-    }
-
     /// Prints why there is no result.
     pub(crate) fn report(&self, failure: &Failure) -> Exit {
         if matches!(failure, Failure::Interrupted) {
@@ -162,6 +151,17 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
             Err(Failure::File { doing: "writing", path: "standard output".into(), error })
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints why `--check` fails, a line for each thing that does: whatever else is put out, and last
+/// of all.
+pub(crate) fn fails(why: &[String]) {
+    for text in why.iter().take(MOST_REASONS) {
+        print_line(&format!("--check fails: {text}"));
+    }
+    if let Some(more) = why.len().checked_sub(MOST_REASONS).filter(|more| *more > 0) {
+        print_line(&format!("--check fails: {more} more"));
     }
 }
 

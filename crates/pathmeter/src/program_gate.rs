@@ -15,7 +15,7 @@ use crate::cli::Checked;
 use crate::failure::{Exit, Failure};
 use crate::gate::told;
 use crate::gated::{self, GatedEvents};
-use crate::output::Screen;
+use crate::output::{self, Screen};
 
 /// What a gate makes of the comparison of a program.
 pub(crate) struct ProgramGate {
@@ -87,7 +87,7 @@ impl ProgramGate {
             let message = format!("--check could not compare {}", self.missing.join(", "));
             screen.report(&Failure::Unchecked { message })
         });
-        screen.fails(&self.worse);
+        output::fails(&self.worse);
         if self.worse.is_empty() { unjudged.unwrap_or(Exit::Done) } else { Exit::Worse }
     }
 }

@@ -24,7 +24,7 @@ use crate::explain;
 use crate::failure::{Exit, Failure};
 use crate::image::Image;
 use crate::interrupt;
-use crate::output::Screen;
+use crate::output::{self, Screen};
 use crate::program::PackedProgram;
 use crate::progress::Board;
 use crate::recording::{RecordablePath, only};
@@ -71,6 +71,10 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let results = images.iter().map(|image| under(image).all(sets.clone(), &board));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
     screen.deliver(&args.document, file.as_ref(), &results, Results::tables)?;
+    if args.document.json {
+        // The tables have it.
+        output::fails(&results.failing());
+    }
     Ok(results.exit())
 }
 

@@ -36,6 +36,14 @@ impl Results {
         settings_tables(self.all(), style)
     }
 
+    /// The settings that fail their gate, and in what.
+    pub(super) fn failing(&self) -> Vec<String> {
+        let rows = self.all().iter().flat_map(|result| &result.sets).flat_map(|set| &set.rows);
+        let gates = rows.filter_map(|row| Some((row, row.gate.as_ref()?)));
+        let failing = gates.filter(|(_, gate)| !gate.worse.is_empty());
+        failing.map(|(row, gate)| format!("{} in {}", row.setting, gate.worse.join(", "))).collect()
+    }
+
     /// Whether a setting fails its gate, or could not be measured.
     pub(super) fn exit(&self) -> Exit {
         let rows = || self.all().iter().flat_map(|result| &result.sets).flat_map(|set| &set.rows);
