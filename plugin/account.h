@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "classes.h"
+
 enum row_kind {			/* crates/trace/src/accounts.rs has the same */
 	USER, SYSCALL, SYSCALL_32, PAGE_FAULT, EXCEPTION, INTERRUPT, SOFTIRQ, NEW_TASK,
 	KERNEL_THREAD, AGENT, OTHER_PROCESS,
@@ -36,9 +38,11 @@ struct counts {
 	uint64_t surplus;	/* of these, those of string instructions beyond one each */
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
+	uint64_t pages;		/* the same */
 	uint64_t checks;	/* steps in which a string instruction only saw that it is done */
 	uint64_t faults;	/* instructions begun or fetched, not executed: in no step */
 	uint64_t user;		/* instructions of a program's, in totals() only */
+	uint64_t events[MOST_CLASSES];	/* instructions of each class */
 };
 
 /* A string instruction that may be executed once more. */
@@ -49,6 +53,12 @@ struct repeat {
 	bool checks;		/* its check, the last step, is counted */
 };
 
+/* The last instruction that has a class. */
+struct begun {
+	uint64_t next;		/* what the counters say once it was begun */
+	uint8_t class;		/* from 1 */
+};
+
 /* What was executed in a block of the kernel's code, for one row. */
 struct cell {
 	uint64_t block;		/* its address; 0 if this cell is free */
@@ -57,7 +67,11 @@ struct cell {
 	uint64_t times, steps, surplus;
 };
 
-enum { MOST_EARLY = 24 };
+/* Cells of a row that is not known yet. */
+struct cell_list {
+	struct cell *cells;
+	size_t count, room;
+};
 
 struct frame {
 	enum row_kind kind;
@@ -65,10 +79,10 @@ struct frame {
 	struct counts counts;
 	struct repeat repeat;	/* in the frame below, as it was left */
 	bool repeating;		/* the last that was begun there is one that repeats */
+	uint8_t begun;		/* the class of the last that was begun there; 0 if it has none */
 	uint64_t number;	/* of this frame among all: lines are counted once in each */
 	uint64_t block_below;	/* that was left for this one */
-	unsigned int early_count;
-	struct cell early[MOST_EARLY];	/* until the frame has a name */
+	struct cell_list early;	/* until the frame has a name */
 };
 
 enum task_origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
@@ -81,6 +95,7 @@ struct task {
 	bool in_user;		/* its own code is a program's */
 	unsigned int depth;
 	struct counts user, kernel;	/* of its own code */
+	struct cell_list user_cells, kernel_cells;	/* until it is known whose that is */
 	uint64_t number;
 	struct frame frames[MOST_FRAMES];
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
@@ -96,17 +111,19 @@ struct row {
 
 /* What the counters say at a boundary. */
 struct reading {
-	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, checks;
+	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, pages, checks;
 };
 
 static struct {
 	bool open;
+	bool launching;		/* the agent has not called execve yet */
 	enum lost lost;
 	struct reading last;
 	uint64_t faults;	/* instructions begun, not executed */
 	uint64_t undone_surplus;	/* of these, string instructions that went on */
 	uint64_t undone_bytes;	/* and theirs */
 	uint64_t user_faults, undone_user_surplus;	/* the same, in code of a program's */
+	uint64_t events[MOST_CLASSES];	/* instructions of each class, by whom they may be */
 	struct task *current;
 	struct counts since_switch;	/* all that was executed since it became that */
 	struct task *tasks[MOST_TASKS];
@@ -132,8 +149,22 @@ static void add(struct counts *to, const struct counts *more)
 	to->surplus += more->surplus;
 	to->string_bytes += more->string_bytes;
 	to->lines += more->lines;
+	to->pages += more->pages;
 	to->checks += more->checks;
 	to->faults += more->faults;
+	for (size_t i = 0; i < classes.count; i++)
+		to->events[i] += more->events[i];
+}
+
+/* Adds what was executed between two readings; events are counted as they come. */
+static void add_reading(struct counts *to, const struct reading *more)
+{
+	to->steps += more->user + more->kernel;
+	to->surplus += more->surplus;
+	to->string_bytes += more->string_bytes;
+	to->lines += more->lines;
+	to->pages += more->pages;
+	to->checks += more->checks;
 }
 
 static void take(struct counts *from, const struct counts *less)
@@ -142,8 +173,11 @@ static void take(struct counts *from, const struct counts *less)
 	from->surplus -= less->surplus;
 	from->string_bytes -= less->string_bytes;
 	from->lines -= less->lines;
+	from->pages -= less->pages;
 	from->checks -= less->checks;
 	from->faults -= less->faults;
+	for (size_t i = 0; i < classes.count; i++)
+		from->events[i] -= less->events[i];
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -172,10 +206,9 @@ static void enter_row(enum row_kind kind, uint32_t id, uint64_t calls, const str
 static void close_frame(struct task *task)
 {
 	struct frame *frame = &task->frames[--task->depth];
-	bool others = task->origin == OTHER_TASK && frame->kind < INTERRUPT;
 
 	settle_early(frame);
-	if (others)
+	if (is_others(task, frame))
 		add(&task->user, &frame->counts);
 	else
 		enter_row(frame->kind, frame->id, 1, &frame->counts);
@@ -184,16 +217,18 @@ static void close_frame(struct task *task)
 /* A task is no more, or the run is over: all that it did goes to its rows. */
 static void close_task(struct task *task, bool agent)
 {
+	enum row_kind user = USER, kernel = NEW_TASK;
+
 	while (task->depth)
 		close_frame(task);
-	if (task->origin == OTHER_TASK) {
-		enter_row(agent ? AGENT : OTHER_PROCESS, 0, 0, &task->user);
-		enter_row(agent ? AGENT : KERNEL_THREAD, 0, 0, &task->kernel);
-	} else {
-		enter_row(USER, 0, 0, &task->user);
-		enter_row(task->origin == NEW_KERNEL_TASK ? KERNEL_THREAD : NEW_TASK, 0,
-			  task->origin == PROGRAM_TASK && task->kernel.steps, &task->kernel);
-	}
+	if (task->origin == OTHER_TASK)
+		user = agent ? AGENT : OTHER_PROCESS;
+	if (task->origin != PROGRAM_TASK)
+		kernel = agent ? AGENT : KERNEL_THREAD;
+	enter_row(user, 0, 0, &task->user);
+	enter_row(kernel, 0, kernel == NEW_TASK && task->kernel.steps, &task->kernel);
+	settle_cells(&task->user_cells, user, 0);
+	settle_cells(&task->kernel_cells, kernel, 0);
 	task->user = task->kernel = (struct counts){ 0 };
 }
 
@@ -245,14 +280,17 @@ static uint64_t current_number(void)
 /* All that was executed, by whom it may be; only differences mean anything. */
 static struct counts totals(const struct reading *now)
 {
-	return (struct counts){
+	struct counts counts = {
 		.steps = now->user + now->kernel - account.faults,
 		.surplus = now->surplus - account.undone_surplus,
 		.string_bytes = now->string_bytes - account.undone_bytes,
-		.lines = now->lines,
+		.lines = now->lines, .pages = now->pages,
 		.user = now->user - account.user_faults -
 			(now->user_surplus - account.undone_user_surplus),
 	};
+
+	memcpy(counts.events, account.events, sizeof(counts.events));
+	return counts;
 }
 
 /* ---- Boundaries ------------------------------------------------------------------------------ */
@@ -260,34 +298,53 @@ static struct counts totals(const struct reading *now)
 /* Adds what was executed since the last boundary to what it belongs to. */
 static void settle(const struct reading *now)
 {
-	uint64_t user = now->user - account.last.user, kernel = now->kernel - account.last.kernel;
-	const struct counts more = {
-		.steps = user + kernel,
+	const struct reading more = {
+		.user = now->user - account.last.user, .kernel = now->kernel - account.last.kernel,
 		.surplus = now->surplus - account.last.surplus,
 		.string_bytes = now->string_bytes - account.last.string_bytes,
 		.lines = now->lines - account.last.lines,
+		.pages = now->pages - account.last.pages,
 		.checks = now->checks - account.last.checks,
 	};
 
 	account.last = *now;
 	if (account.current->in_user && !account.current->depth) {
-		if (kernel)
+		if (more.kernel)
 			lose(KERNEL_CODE_IN_USER);
-	} else if (user) {
+	} else if (more.user) {
 		lose(USER_CODE_IN_KERNEL);
 	}
-	add(current_counts(), &more);
-	add(&account.since_switch, &more);
+	add_reading(current_counts(), &more);
+	add_reading(&account.since_switch, &more);
 	note_block(account.current, &more);
 }
 
-/* A run begins, in the task `id`, which is in its own code. */
+/* An instruction of this class, from 1, is begun. */
+static void count_event(unsigned int class)
+{
+	current_counts()->events[class - 1]++;
+	account.since_switch.events[class - 1]++;
+	account.events[class - 1]++;
+}
+
+static void forget_task(struct task *task)
+{
+	if (!task)
+		return;
+	for (size_t i = 0; i < MOST_FRAMES; i++)
+		free(task->frames[i].early.cells);
+	free(task->user_cells.cells);
+	free(task->kernel_cells.cells);
+	free(task->regions);
+	free(task);
+}
+
+/* A run begins, in the task `id`, which is in its own code: the agent's, until that calls execve
+ * to become the program. */
 static void open_account(uint64_t id, const struct reading *now)
 {
 	for (size_t at = 0; at < MOST_TASKS; at++) {
-		if (account.tasks[at])
-			free(account.tasks[at]->regions);
-		free(account.tasks[at]);
+		forget_task(account.tasks[at]);
 		account.tasks[at] = NULL;
 	}
 	memset(account.rows, 0, sizeof(account.rows));
@@ -295,6 +352,7 @@ static void open_account(uint64_t id, const struct reading *now)
 	account.task_count = account.row_count = 0;
 	account.faults = account.undone_surplus = 0;
 	account.user_faults = account.undone_user_surplus = account.undone_bytes = 0;
+	memset(account.events, 0, sizeof(account.events));
 	account.lost = NOT_LOST;
 	account.last = *now;
 	account.since_switch = (struct counts){ 0 };
@@ -304,7 +362,22 @@ static void open_account(uint64_t id, const struct reading *now)
 		return;
 	account.current->origin = PROGRAM_TASK;
 	account.current->in_user = true;
-	account.open = true;
+	account.open = account.launching = true;
+}
+
+/* What the task executed so far was the agent: from its first system call on it is the program. */
+static void hand_over(struct task *task)
+{
+	struct cell cell = {
+		.block = USER_CODE, .kind = AGENT, .steps = task->user.steps,
+		.surplus = task->user.surplus,
+	};
+
+	account.launching = false;
+	enter_row(AGENT, 0, 0, &task->user);
+	task->user = (struct counts){ 0 };
+	if (cells.wanted)
+		add_cell(&cell);
 }
 
 /* The run ends, in the agent's own code. */
@@ -318,26 +391,30 @@ static void close_account(const struct reading *now)
 }
 
 static void push(enum row_kind kind, uint32_t id, const struct reading *now,
-		 const struct repeat *repeat)
+		 const struct repeat *repeat, const struct begun *begun)
 {
 	struct task *task = account.current;
 	struct frame *frame = &task->frames[task->depth];
 
 	settle(now);
+	cells.fresh = false;
+	if (account.launching && kind == SYSCALL && !task->depth)
+		hand_over(task);
 	if (task->depth == MOST_FRAMES) {
 		lose(TOO_DEEP);
 		return;
 	}
 	task->depth++;
-	/* Field by field: the room for early cells is large, and this is done often. */
+	/* Field by field: the list of early cells keeps its room. */
 	frame->kind = kind;
 	frame->id = id;
 	frame->counts = (struct counts){ 0 };
 	frame->repeat = *repeat;
 	frame->repeating = repeat->instruction && now->user + now->kernel == repeat->next;
+	frame->begun = now->user + now->kernel == begun->next ? begun->class : 0;
 	frame->number = ++account.frames;
 	frame->block_below = cells.previous;
-	frame->early_count = 0;
+	frame->early.count = 0;
 }
 
 /* The frame on top, if it is one of this kind. */
@@ -364,7 +441,7 @@ static void undo(void)
 	struct frame *frame = &task->frames[task->depth - 1];
 	struct counts *below = below_top(task);
 	bool user = task->depth == 1 && task->in_user;
-	const struct counts undone = {
+	struct counts undone = {
 		.steps = 1, .surplus = frame->repeating, .user = user && !frame->repeating,
 		.string_bytes = frame->repeating ? frame->repeat.bytes : 0,
 	};
@@ -375,6 +452,11 @@ static void undo(void)
 	if (frame->repeating) {
 		below->string_bytes -= frame->repeat.bytes;
 		account.undone_bytes += frame->repeat.bytes;
+	}
+	if (frame->begun) {
+		below->events[frame->begun - 1]--;
+		account.events[frame->begun - 1]--;
+		undone.events[frame->begun - 1] = 1;
 	}
 	undo_block(task, frame);
 	account.faults++;
@@ -393,6 +475,7 @@ static void pop(const struct reading *now, struct repeat *repeat)
 	struct frame *frame = &task->frames[task->depth - 1];
 
 	settle(now);
+	cells.fresh = false;
 	*repeat = frame->repeat;
 	if (!frame->repeating)
 		repeat->instruction = NULL;
@@ -410,6 +493,7 @@ static void return_from_kernel(const struct reading *now, struct repeat *repeat)
 		return;
 	}
 	settle(now);
+	cells.fresh = false;
 	if (task->in_user)
 		lose(NOTHING_TO_RETURN_FROM);
 	task->in_user = true;
@@ -423,6 +507,8 @@ static void switch_to(uint64_t id, const struct reading *now)
 	settle(now);
 	account.current = task_of(id);
 	account.since_switch = (struct counts){ 0 };
+	cells.fresh = cells.wanted;
+	cells.since_switch.count = 0;
 }
 
 /* The current task is new, even if one with its id was there before. It has been since the switch
@@ -433,10 +519,13 @@ static void begin_task(const struct reading *now)
 
 	settle(now);
 	take(current_counts(), &account.since_switch);
+	take_cells(task, &cells.since_switch);
 	close_task(task, false);
 	task->origin = NEW_KERNEL_TASK;
 	task->in_user = false;
 	task->kernel = account.since_switch;
+	give_cells(&task->kernel_cells, &cells.since_switch);
+	cells.fresh = false;
 }
 
 #endif

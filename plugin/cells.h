@@ -2,7 +2,8 @@
  * Cells: what each row executed in each block of the kernel's code. From the blocks' addresses the
  * host makes functions. Part of account.h, and counted only if the host asks for it.
  *
- * A frame that has no name yet keeps its cells to itself: they go to its row when that is known.
+ * The cells of a row add up to it. So what has no row yet keeps its cells to itself until that is
+ * known: a frame without a name, and the code of a task.
  */
 #ifndef PLUGIN_CELLS_H
 #define PLUGIN_CELLS_H
@@ -18,6 +19,8 @@ static struct {
 	uint64_t entered;	/* 1 until something of the current one is counted */
 	uint32_t open[MOST_OPEN];	/* names of the regions that are open, in any task */
 	unsigned int open_count;
+	uint64_t fresh;		/* nothing has interrupted the current task since the switch to it */
+	struct cell_list since_switch;	/* what was executed since, while it is so */
 } cells;
 
 static size_t place_of_cell(const struct cell *like)
@@ -52,6 +55,13 @@ static bool grow_cells(void)
 	return true;
 }
 
+static void merge(struct cell *to, const struct cell *more)
+{
+	to->times += more->times;
+	to->steps += more->steps;
+	to->surplus += more->surplus;
+}
+
 static void add_cell(const struct cell *more)
 {
 	struct cell *cell;
@@ -66,9 +76,7 @@ static void add_cell(const struct cell *more)
 		cells.used++;
 		return;
 	}
-	cell->times += more->times;
-	cell->steps += more->steps;
-	cell->surplus += more->surplus;
+	merge(cell, more);
 }
 
 static void forget_cells(void)
@@ -77,27 +85,74 @@ static void forget_cells(void)
 	cells.used = 0;
 	cells.current = cells.previous = cells.entered = 0;
 	cells.open_count = 0;
+	cells.fresh = false;
+	cells.since_switch.count = 0;
 }
 
-/* Adds to a cell of the frame, which may have no name yet. */
-static void add_to_frame(struct frame *frame, struct cell *more)
+/* ---- Cells of a row that is not known yet ---------------------------------------------------- */
+
+static int by_block(const void *one, const void *other)
 {
-	more->kind = frame->kind;
-	more->id = frame->id;
-	if (frame->id == UNNAMED && frame->early_count < MOST_EARLY)
-		frame->early[frame->early_count++] = *more;
-	else
-		add_cell(more);
+	const uint64_t a = ((const struct cell *)one)->block, b = ((const struct cell *)other)->block;
+
+	return (a > b) - (a < b);
 }
 
-/* The frame's cells go to its row, whose name is known now, or never will be. */
+/* Room for one more: those of one block become one, or the list grows. */
+static bool make_room(struct cell_list *list)
+{
+	size_t kept = 0;
+	struct cell *more;
+
+	if (list->count)
+		qsort(list->cells, list->count, sizeof(*list->cells), by_block);
+	for (size_t i = 0; i < list->count; i++) {
+		if (kept && list->cells[kept - 1].block == list->cells[i].block)
+			merge(&list->cells[kept - 1], &list->cells[i]);
+		else
+			list->cells[kept++] = list->cells[i];
+	}
+	list->count = kept;
+	if (list->room && kept <= list->room / 2)
+		return true;
+	list->room = list->room ? 2 * list->room : 64;
+	more = realloc(list->cells, list->room * sizeof(*more));
+	if (!more) {
+		list->room = list->count;
+		return false;
+	}
+	list->cells = more;
+	return true;
+}
+
+static void append_cell(struct cell_list *list, const struct cell *cell)
+{
+	if (list->count && list->cells[list->count - 1].block == cell->block) {
+		merge(&list->cells[list->count - 1], cell);
+		return;
+	}
+	if (list->count == list->room && !make_room(list)) {
+		lose(NO_MEMORY);
+		return;
+	}
+	list->cells[list->count++] = *cell;
+}
+
+/* The cells go to this row, since it is known now that they are of that one. */
+static void settle_cells(struct cell_list *list, enum row_kind kind, uint32_t id)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		list->cells[i].kind = kind;
+		list->cells[i].id = id;
+		add_cell(&list->cells[i]);
+	}
+	list->count = 0;
+}
+
+/* The frame's name is known now, or never will be. */
 static void settle_early(struct frame *frame)
 {
-	for (unsigned int i = 0; i < frame->early_count; i++) {
-		frame->early[i].id = frame->id;
-		add_cell(&frame->early[i]);
-	}
-	frame->early_count = 0;
+	settle_cells(&frame->early, frame->kind, frame->id);
 }
 
 static void name_frame(struct frame *frame, uint32_t id)
@@ -105,6 +160,54 @@ static void name_frame(struct frame *frame, uint32_t id)
 	frame->id = id;
 	settle_early(frame);
 }
+
+/* Whether what is executed in the frame counts as the code of its task, which is not a program's:
+ * whose it is, is known when the task ends. */
+static bool is_others(const struct task *task, const struct frame *frame)
+{
+	return task->origin == OTHER_TASK && frame->kind < INTERRUPT;
+}
+
+/* Adds to a cell of the task's frame at this depth, or, at 0, of its own code. A program's own code
+ * has no cell in its row, which has nothing else. */
+static void add_to(struct task *task, unsigned int depth, struct cell *cell)
+{
+	struct frame *frame = depth ? &task->frames[depth - 1] : NULL;
+
+	if (!frame && !task->in_user) {
+		append_cell(&task->kernel_cells, cell);
+	} else if (!frame || is_others(task, frame)) {
+		if (task->origin == OTHER_TASK)
+			append_cell(&task->user_cells, cell);
+	} else if (frame->id == UNNAMED) {
+		append_cell(&frame->early, cell);
+	} else {
+		cell->kind = frame->kind;
+		cell->id = frame->id;
+		add_cell(cell);
+	}
+}
+
+/* Takes what was executed since the switch to the task from what is executed in it. */
+static void take_cells(struct task *task, const struct cell_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct cell less = {
+			.block = list->cells[i].block, .times = -list->cells[i].times,
+			.steps = -list->cells[i].steps, .surplus = -list->cells[i].surplus,
+		};
+
+		add_to(task, task->depth, &less);
+	}
+}
+
+static void give_cells(struct cell_list *to, const struct cell_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		append_cell(to, &list->cells[i]);
+}
+
+/* ---- Regions and blocks ---------------------------------------------------------------------- */
 
 /* A region begins or ends; its cells have what is executed in between. */
 static void note_region(uint32_t name, bool begins)
@@ -123,30 +226,27 @@ static void note_region(uint32_t name, bool begins)
 }
 
 /* Adds what was executed in the current block to its cells: that of the frame, and those of the
- * regions that are open. A program's own code has no cell in its row, which has nothing else. */
-static void note_block(struct task *task, const struct counts *more)
+ * regions that are open. */
+static void note_block(struct task *task, const struct reading *more)
 {
 	bool user = !task->depth && task->in_user;
 	struct cell cell = {
-		.block = user ? USER_CODE : cells.current, .times = cells.entered,
-		.steps = more->steps, .surplus = more->surplus, .kind = REGION_OF_PROGRAM,
+		.block = user ? USER_CODE : cells.current, .times = user ? 0 : cells.entered,
+		.steps = more->user + more->kernel, .surplus = more->surplus,
+		.kind = REGION_OF_PROGRAM,
 	};
 
-	if (!cells.wanted || !cell.block || !more->steps)
+	if (!cells.wanted || !cell.steps)
 		return;
 	for (unsigned int i = 0; i < cells.open_count; i++) {
 		cell.id = cells.open[i];
 		add_cell(&cell);
 	}
-	if (user)
-		return;
-	cells.entered = 0;
-	cell.kind = KERNEL_THREAD;
-	cell.id = 0;
-	if (task->depth)
-		add_to_frame(&task->frames[task->depth - 1], &cell);
-	else
-		add_cell(&cell);
+	if (!user)
+		cells.entered = 0;
+	if (cells.fresh)
+		append_cell(&cells.since_switch, &cell);
+	add_to(task, task->depth, &cell);
 }
 
 static void enter_block(uint64_t address)
@@ -159,23 +259,20 @@ static void enter_block(uint64_t address)
 /* The last instruction below the frame on top was not executed. */
 static void undo_block(struct task *task, const struct frame *top)
 {
+	bool user = task->depth == 1 && task->in_user;
 	struct cell cell = {
-		.block = top->block_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
+		.block = user ? USER_CODE : top->block_below, .steps = -1,
+		.surplus = -(uint64_t)top->repeating, .kind = REGION_OF_PROGRAM,
 	};
 
-	if (!cells.wanted || !cell.block)
+	if (!cells.wanted)
 		return;
 	for (unsigned int i = 0; i < cells.open_count; i++) {
-		cell.kind = REGION_OF_PROGRAM;
 		cell.id = cells.open[i];
-		if (began_since(cell.id, top->number))
-			continue;
-		cell.block = task->depth > 1 || !task->in_user ? top->block_below : USER_CODE;
-		add_cell(&cell);
+		if (!began_since(cell.id, top->number))
+			add_cell(&cell);
 	}
-	cell.block = top->block_below;
-	if (task->depth > 1)
-		add_to_frame(&task->frames[task->depth - 2], &cell);
+	add_to(task, task->depth - 1, &cell);
 }
 
 #endif

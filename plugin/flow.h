@@ -20,11 +20,13 @@ static struct {
 	uint64_t surplus;	/* executions of string instructions beyond the first */
 	uint64_t user_surplus;	/* of these, in code of a program's */
 	uint64_t string_bytes;
-	uint64_t lines;
+	uint64_t lines, pages;
 	uint64_t checks;	/* of string instructions, that they are done */
 	uint64_t idled;		/* times that the CPU was told to wait */
 } seen;
 static struct repeat repeat;	/* the string instruction begun last */
+static bool went_on;		/* the last execution of one was not its first */
+static struct begun begun;
 static bool halfway;		/* it accesses two places, and has accessed one */
 static uint64_t current_id;	/* the current task, in a run or not; 0 until one is seen */
 static bool instrumented;	/* all code, not only markers */
@@ -43,7 +45,8 @@ static struct reading reading(uint64_t after)
 	return (struct reading){
 		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
 		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
-		.string_bytes = seen.string_bytes, .lines = seen.lines, .checks = seen.checks,
+		.string_bytes = seen.string_bytes, .lines = seen.lines, .pages = seen.pages,
+		.checks = seen.checks,
 	};
 }
 
@@ -55,7 +58,7 @@ static void enter(enum row_kind kind, uint32_t id)
 
 	if (!account.open)
 		return;
-	push(kind, id, &now, &repeat);
+	push(kind, id, &now, &repeat, &begun);
 	repeat.instruction = NULL;
 }
 
@@ -239,7 +242,8 @@ static void on_string(unsigned int vcpu, void *data)
 	uint64_t now = all_steps();
 
 	(void)vcpu;
-	if (repeat.instruction == data && repeat.next == now) {
+	went_on = repeat.instruction == data && repeat.next == now;
+	if (went_on) {
 		seen.surplus++;
 		seen.user_surplus += !is_kernel((uintptr_t)data);
 		seen.string_bytes += repeat.bytes;
@@ -255,6 +259,29 @@ static void on_string(unsigned int vcpu, void *data)
 	halfway = false;
 }
 
+/* ---- Instructions that are events ------------------------------------------------------------ */
+
+/* Before each execution of one: `data` is its class, from 1. */
+static void on_counted(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	if (!account.open)
+		return;
+	count_event((uintptr_t)data);
+	begun = (struct begun){ .next = all_steps() + 1, .class = (uintptr_t)data };
+}
+
+/* The same of a string instruction that repeats, after on_string: it is one, however often. If it
+ * faults the first time, it goes on after that. */
+static void on_counted_string(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	if (account.open && !went_on)
+		count_event((uintptr_t)data);
+}
+
+/* ---- Lines of data --------------------------------------------------------------------------- */
+
 /* The kernel accesses the bytes from `first` to `last`, in one line or two. */
 static void touch_lines(uint64_t first, uint64_t last)
 {
@@ -263,12 +290,13 @@ static void touch_lines(uint64_t first, uint64_t last)
 	for (uint64_t line = 0; line < lines; line++) {
 		uint64_t address = line ? last : first;
 
-		seen.lines += is_new_line(address, current_number());
+		touch_line(address, current_number(), &seen.lines, &seen.pages);
 		for (uint32_t left = chosen; left; left &= left - 1) {
 			struct kernel_window *window = &kernel_windows[__builtin_ctz(left)];
 
 			if (window->open)
-				window->lines += is_new_line(address, window->begun_at);
+				touch_line(address, window->begun_at, &window->lines,
+					   &window->pages);
 		}
 	}
 }

@@ -88,15 +88,21 @@ static void begin_function(struct region_stack *stack, const struct function *fu
 		stack->regions[depth].returns = stack->call;
 }
 
-/* A return that takes its address from `slot`. */
-static void end_function(struct region_stack *stack, uint64_t slot, const struct counts *now)
+/* Whether a return that takes its address from `slot` leaves the function that is open. */
+static bool returns_from_region(const struct region_stack *stack, uint64_t slot)
 {
 	const struct region *region = stack->depth ? &stack->regions[stack->depth - 1] : NULL;
 
-	if (region && region->returns && region->returns == slot) {
-		note_region(region->name, false);
-		end_region(stack, region->name, now);
-	}
+	return region && region->returns && region->returns == slot;
+}
+
+/* The function that is open ends. */
+static void end_function(struct region_stack *stack, const struct counts *now)
+{
+	uint32_t name = stack->regions[stack->depth - 1].name;
+
+	note_region(name, false);
+	end_region(stack, name, now);
 }
 
 #endif

@@ -12,14 +12,15 @@
 
 enum { MOST_TOLD = 1024 };	/* of a window in a run; others are only numbered */
 
-static void put_window(uint32_t number, const struct counts *counts, uint64_t lines, bool ended)
+static void put_window(uint32_t number, const struct counts *counts, bool ended)
 {
 	const uint64_t numbers[] = {
-		number, counts->steps, counts->surplus, counts->user, counts->string_bytes, lines,
-		ended,
+		number, counts->steps, counts->surplus, counts->user, counts->string_bytes,
+		counts->lines, counts->pages, ended,
 	};
 
 	put_record(WINDOW, numbers, sizeof(numbers) / sizeof(*numbers));
+	put_events(counts->events);
 }
 
 /* Tells the window of this number that ended last. */
@@ -28,7 +29,7 @@ static void tell_window(uint32_t number)
 	struct kernel_window *window = &kernel_windows[number];
 
 	if (window->has_ended && window->count <= MOST_TOLD)
-		put_window(number, &window->counts, window->counts.lines, true);
+		put_window(number, &window->counts, true);
 	window->has_ended = false;
 }
 
@@ -47,6 +48,7 @@ static void end_window(uint32_t number, const struct counts *now)
 	window->counts = *now;
 	take_totals(&window->counts, &window->begin);
 	window->counts.lines = window->lines;
+	window->counts.pages = window->pages;
 }
 
 static void begin_window(uint32_t number, const struct counts *now)
@@ -71,7 +73,7 @@ static void begin_window(uint32_t number, const struct counts *now)
 	/* A number as a frame's, for its lines. */
 	window->begun_at = ++account.frames;
 	window->begin = *now;
-	window->lines = 0;
+	window->lines = window->pages = 0;
 }
 
 /* Control comes to the spot `data`. */
@@ -132,7 +134,9 @@ static void close_window(uint32_t number, const struct counts *now)
 		struct counts counts = *now;
 
 		take_totals(&counts, &window->begin);
-		put_window(number, &counts, window->lines, false);
+		counts.lines = window->lines;
+		counts.pages = window->pages;
+		put_window(number, &counts, false);
 	}
 	window->open = false;
 	put_record(PASSED, passed, sizeof(passed) / sizeof(*passed));

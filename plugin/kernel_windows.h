@@ -23,7 +23,7 @@ static struct kernel_window {
 	uint64_t begun_at, ended_at;	/* numbers of frames: how many there had been */
 	struct counts begin;	/* totals */
 	struct counts counts;	/* of the one that has ended */
-	uint64_t lines;		/* of data, in the one that is open */
+	uint64_t lines, pages;	/* of data, in the one that is open */
 	uint64_t count, overlapping, loose, outside;	/* in this run */
 } kernel_windows[MOST_WINDOWS];
 
@@ -67,6 +67,8 @@ static void take_totals(struct counts *from, const struct counts *less)
 	from->surplus -= less->surplus;
 	from->string_bytes -= less->string_bytes;
 	from->user -= less->user;
+	for (size_t i = 0; i < classes.count; i++)
+		from->events[i] -= less->events[i];
 }
 
 /* An instruction before the frame of this number was not executed after all. */

@@ -1,9 +1,9 @@
 /*
- * Lines of data, of 64 bytes each, that the kernel touches: each once a frame, so that a system
- * call's are those of one execution of it. Counted only if the host asks for it, since that takes a
- * look at each access to memory.
+ * Lines of data, of 64 bytes each, and pages, of 4 KiB, that the kernel touches: each once a frame,
+ * so that a system call's are those of one execution of it. Counted only if the host asks for it,
+ * since that takes a look at each access to memory.
  *
- * A table has the lines of all frames, each with its frame's number. Lines of frames that have
+ * A table has the lines and pages of all frames, each with its frame's number. Lines of frames that have
  * ended stay in it; when it is half full, it is made anew from those of frames still open.
  */
 #ifndef PLUGIN_LINES_H
@@ -12,7 +12,7 @@
 #include "account.h"
 
 struct touched_line {
-	uint64_t line, frame;	/* a frame's number is not 0 */
+	uint64_t line, frame;	/* a frame's number is not 0; of a page, the line is its complement */
 };
 
 enum { LEAST_LINES = 1 << 16, MOST_LINES = 1 << 23 };
@@ -93,16 +93,11 @@ static bool renew_lines(void)
 	return touched.lines != NULL;
 }
 
-/* The kernel accesses this address for a frame; whether it is the frame's first access to the
- * line. */
-static bool is_new_line(uint64_t address, uint64_t frame)
+/* Whether it is the frame's first access to the line, or page. */
+static bool is_first(struct touched_line line)
 {
-	const struct touched_line line = { .line = address >> 6, .frame = frame };
 	struct touched_line *place;
 
-	if (touched.last.line == line.line && touched.last.frame == frame)
-		return false;
-	touched.last = line;
 	if (touched.used >= touched.room / 2 && !renew_lines()) {
 		touched.room = touched.used = 0;
 		lose(NO_MEMORY);
@@ -114,6 +109,22 @@ static bool is_new_line(uint64_t address, uint64_t frame)
 	*place = line;
 	touched.used++;
 	return true;
+}
+
+/* The kernel accesses this address for a frame, which may be the frame's first access to its line,
+ * and then to its page. */
+static void touch_line(uint64_t address, uint64_t frame, uint64_t *lines, uint64_t *pages)
+{
+	const struct touched_line line = { .line = address >> 6, .frame = frame };
+	const struct touched_line page = { .line = ~(address >> 12), .frame = frame };
+
+	if (touched.last.line == line.line && touched.last.frame == frame)
+		return;
+	touched.last = line;
+	if (!is_first(line))
+		return;
+	++*lines;
+	*pages += is_first(page);
 }
 
 #endif

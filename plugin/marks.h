@@ -58,12 +58,13 @@ static void on_function(unsigned int vcpu, void *data)
 {
 	struct region_stack *stack = account.open ? stack_of(account.current) : NULL;
 	const struct reading now = reading(0);
-	const struct counts counts = totals(&now);
+	struct counts counts;
 
 	(void)vcpu;
 	if (!stack)
 		return;
 	settle(&now);
+	counts = totals(&now);
 	begin_function(stack, data, &counts);
 }
 
@@ -71,14 +72,15 @@ static void on_function_return(unsigned int vcpu, uint32_t info, uint64_t addres
 {
 	struct region_stack *stack = account.open ? account.current->regions : NULL;
 	const struct reading now = reading(0);
-	const struct counts counts = totals(&now);
+	struct counts counts;
 
 	(void)vcpu;
 	(void)data;
-	if (!stack || !stack->depth || qemu_plugin_mem_is_store(info))
+	if (!stack || qemu_plugin_mem_is_store(info) || !returns_from_region(stack, address))
 		return;
 	settle(&now);
-	end_function(stack, address, &counts);
+	counts = totals(&now);
+	end_function(stack, &counts);
 }
 
 /* Of the last instruction of a client request, whose words have `data` bytes. */

@@ -11,6 +11,7 @@
  * Arguments: fd=N      the inherited descriptor to write to
  *            places=N  the one to read the table of places from
  *            ram=N     bytes of the guest's RAM
+ *            classes=N  the one with the table of classes of instructions (classes.h)
  *            points=N  the one with the table of points of the kernel (points.h); none without it
  *            lines=1   count the lines of data that the kernel touches as well
  *            functions=1  tell what each row executed in each block of the kernel's code as well
@@ -38,12 +39,14 @@ static void write_rows(void)
 		const struct row *row = &account.rows[at];
 		const uint64_t numbers[] = {
 			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
-			row->counts.string_bytes, row->counts.lines, row->counts.checks,
-			row->counts.faults,
+			row->counts.string_bytes, row->counts.lines, row->counts.pages,
+			row->counts.checks, row->counts.faults,
 		};
 
-		if (row->used)
-			put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+		if (!row->used)
+			continue;
+		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+		put_events(row->counts.events);
 	}
 }
 
@@ -74,6 +77,7 @@ static void on_program_begin(unsigned int vcpu, void *data)
 		return;
 	seen.idled = 0;
 	repeat.instruction = NULL;
+	begun.class = 0;
 	open_account(current_id, &now);
 	open_windows();
 	if (!current_id)
@@ -243,8 +247,6 @@ static void translate_kernel(struct qemu_plugin_insn *insn, const struct instruc
 		find_ram(insn);
 		translate_place(insn, instruction, place, address);
 	}
-	if (is_in(&entry_text, address) && leaves_kernel(instruction))
-		on_execution(insn, on_return, NULL);
 	/* hlt, mwait */
 	if (HAS(instruction, "\xf4") || HAS(instruction, "\x0f\x01\xc9"))
 		on_execution(insn, on_idle, NULL);
@@ -322,11 +324,13 @@ static void translate_calls(struct qemu_plugin_insn *insn, const struct instruct
 static void translate_string(struct qemu_plugin_insn *insn, const struct instruction *instruction,
 			     uint64_t address)
 {
-	uintptr_t string = string_accesses(instruction);
+	uintptr_t string = string_accesses(instruction), class = class_of(instruction);
 	bool compares = compares_strings(instruction);
 
 	on_execution(insn, on_string,
 		     string_key(address, compares ? 0 : element_of(instruction)));
+	if (class)
+		on_execution(insn, on_counted_string, (void *)class);
 	if (compares)
 		qemu_plugin_register_vcpu_mem_cb(insn, on_string_access, CB_NO_REGS, MEM_RW,
 						 (void *)string);
@@ -355,8 +359,23 @@ static void translate_instruction(struct qemu_plugin_insn *insn,
 		translate_kernel(insn, instruction, address);
 	else
 		translate_user(insn, instruction);
-	if (string_accesses(instruction) != PLAIN)
+}
+
+/* Has the instruction itself be counted: before the frame that it leaves ends. */
+static void translate_event(struct qemu_plugin_insn *insn, const struct instruction *instruction)
+{
+	uint64_t address = qemu_plugin_insn_vaddr(insn);
+	uintptr_t class;
+
+	if (string_accesses(instruction) != PLAIN) {
 		translate_string(insn, instruction, address);
+		return;
+	}
+	class = class_of(instruction);
+	if (class)
+		on_execution(insn, on_counted, (void *)class);
+	if (is_kernel(address) && is_in(&entry_text, address) && leaves_kernel(instruction))
+		on_execution(insn, on_return, NULL);
 }
 
 /* What is done where a block begins at `start`. */
@@ -399,11 +418,12 @@ static void translate_all(struct qemu_plugin_tb *tb)
 		taken_back[i] = may_be_taken_back(qemu_plugin_insn_vaddr(insn));
 		instructions[i].length = bytes_of(insn, instructions[i].bytes);
 		translate_instruction(insn, &instructions[i]);
-		/* Last, so that the frame of an interrupt is there. */
+		/* So that the frame of an interrupt is there, and nothing of the instruction is. */
 		if (i == spot) {
 			spot = up_to_point(tb, i);
 			on_execution(insn, on_spot, spot_between(tb, i, spot));
 		}
+		translate_event(insn, &instructions[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		uncounted++;
@@ -426,20 +446,25 @@ static void after_reset(void)
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMPR\2";
-	uint64_t fd = 0, table = 0, points_fd = 0;
+	static const uint8_t HEADER[8] = "PMPR\3";
+	uint64_t fd = 0, table = 0, points_fd = 0, classes_fd = 0;
 
 	if (asked(info, argc, argv))
 		return -1;
 	for (int i = 0; i < argc; i++)
 		if (!number(argv[i], "fd", &fd) && !number(argv[i], "places", &table) &&
 		    !number(argv[i], "points", &points_fd) &&
+		    !number(argv[i], "classes", &classes_fd) &&
 		    !number(argv[i], "ram", &ram.size) &&
 		    !number(argv[i], "functions", &cells.wanted) &&
 		    !number(argv[i], "lines", &touched.wanted))
 			fd = 0;
 	if (fd < 3 || table < 3 || !read_places((int)table)) {
 		fprintf(stderr, "program: needs fd=N, places=N with a table, and ram=BYTES\n");
+		return -1;
+	}
+	if (classes_fd < 3 || !read_classes((int)classes_fd)) {
+		fprintf(stderr, "program: the table of classes can't be read\n");
 		return -1;
 	}
 	if (points_fd && !read_points((int)points_fd)) {

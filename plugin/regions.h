@@ -55,6 +55,23 @@ static void put_record(enum record_tag tag, const uint64_t *numbers, size_t coun
 		put_unsigned(numbers[i]);
 }
 
+/* How many classes there were instructions of; of each its number and theirs. */
+static void put_events(const uint64_t *events)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < classes.count; i++)
+		count += events[i] != 0;
+	reserve(10 + count * 11);
+	put_unsigned(count);
+	for (size_t i = 0; i < classes.count; i++) {
+		if (!events[i])
+			continue;
+		put_unsigned(i);
+		put_unsigned(events[i]);
+	}
+}
+
 /* The name's number; a new name is written to the stream. NOTHING if there are too many. */
 static uint32_t number_of(const char *name)
 {
@@ -97,6 +114,7 @@ static void put_region(const struct region *region, const struct counts *counts)
 	};
 
 	put_record(REGION, numbers, sizeof(numbers) / sizeof(*numbers));
+	put_events(counts->events);
 }
 
 /* Tells the region that ended last. */
@@ -134,12 +152,8 @@ static void end_region(struct region_stack *stack, uint32_t name, const struct c
 		return;
 	}
 	stack->ended = *region;
-	stack->counts = (struct counts){
-		.steps = now->steps - region->begin.steps,
-		.surplus = now->surplus - region->begin.surplus,
-		.string_bytes = now->string_bytes - region->begin.string_bytes,
-		.user = now->user - region->begin.user,
-	};
+	stack->counts = *now;
+	take_totals(&stack->counts, &region->begin);
 	stack->has_ended = true;
 	stack->depth--;
 }

@@ -10,12 +10,13 @@ pub(crate) mod cost;
 pub(crate) mod functions;
 pub(crate) mod parse;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use pathmeter_trace::RowKind;
+use pathmeter_trace::{Event, RowKind};
 
 use crate::{Configuration, PathResult, RowFunctions, Subject};
 
@@ -43,6 +44,9 @@ pub struct ProgramResult {
     pub ended: Ended,
     /// What the program wrote in the first run.
     pub output: Output,
+    /// The events that were counted in each row, in the order of their documentation; a row names
+    /// those that it had any of.
+    pub events: Vec<Event>,
     /// What each run cost: the first run, then the later ones. At least one.
     pub runs: Vec<ProgramRun>,
     /// The program's own regions, as paths named `user.NAME`, and the windows of
@@ -158,11 +162,10 @@ pub struct ProgramRow {
     pub instructions: u64,
     /// Steps of the guest's clock: instructions, and iterations of string instructions.
     pub steps: u64,
-    /// Bytes that string instructions moved.
-    pub string_bytes: u64,
-    /// Distinct lines of data touched, summed over the calls; absent if they were not counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<u64>,
+    /// How many there were of each event that the result's `events` names, but for those that there
+    /// were none of. Lines and pages of data are distinct in each call, and summed over the calls.
+    #[serde(default)]
+    pub events: BTreeMap<Event, u64>,
 }
 
 impl ProgramRun {
@@ -180,6 +183,11 @@ impl ProgramRun {
 }
 
 impl ProgramRow {
+    /// How many there were of an event.
+    pub fn of_event(&self, event: Event) -> u64 {
+        self.events.get(&event).copied().unwrap_or(0)
+    }
+
     /// What tells it from the other rows of its run.
     pub(crate) fn key(&self) -> (RowKind, &str) {
         (self.kind, &self.name)

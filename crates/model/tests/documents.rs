@@ -107,10 +107,11 @@ fn a_program_has_the_fields_that_others_read() {
     assert_eq!(result["ended"], json!({"code": 0}));
     let row = json!({
         "kind": "syscall", "name": "write", "calls": 1, "instructions": 1000, "steps": 1020,
-        "string_bytes": 160, "lines": 40
+        "events": {"string-bytes": 160, "data-lines": 40}
     });
     assert_eq!(result["runs"][0]["rows"][1], row);
-    assert!(result["runs"][0]["rows"][0].get("lines").is_none());
+    assert_eq!(result["runs"][0]["rows"][0]["events"], json!({}));
+    assert_eq!(result["events"], json!(["string-bytes", "data-lines", "mov-cr3", "verw"]));
     let names = |kind: RowKind| serde_json::to_value(kind).unwrap();
     let kinds = [RowKind::Syscall32, RowKind::PageFault, RowKind::NewTask, RowKind::KernelThread];
     assert_eq!(kinds.map(names), ["syscall32", "page-fault", "new-task", "kernel-thread"]);

@@ -136,12 +136,19 @@ fn numbers_of_a_row_must_be_possible() {
     let name = "\"write\"".to_owned();
     let more = RunInconsistency::Instructions { name };
     assert_eq!(contradiction("/runs/0/rows/1/instructions", json!(1021)), more);
-    for (field, what) in [("calls", "calls"), ("string_bytes", "string_bytes"), ("lines", "lines")]
-    {
+    for (field, what) in [("calls", "calls"), ("events/data-lines", "data-lines")] {
         let pointer = format!("/runs/0/rows/1/{field}");
         let found = contradiction(&pointer, json!(u64::MAX));
         assert_eq!(found, RunInconsistency::TooMany { what });
     }
+}
+
+#[test]
+fn an_event_of_a_row_must_be_one_that_was_counted() {
+    let mut result = whole_program();
+    result.events.remove(1);
+    let error = parse_program(&bytes(&result)).unwrap_err().to_string();
+    assert!(error.contains("data-lines is not among the events that were counted"), "{error}");
 }
 
 #[test]

@@ -9,10 +9,11 @@ use pathmeter_model::{
     ProgramRun, RowComparison, RowKind, Threshold, Unit, Verdict, compare, compare_programs,
     program_differences,
 };
+use pathmeter_trace::Event;
 use proptest::prelude::*;
 
 use RowKind::{Interrupt, PageFault, Syscall, User};
-use Verdict::{Higher, Lower, ModeAppeared, Same};
+use Verdict::{EventsDiffer, Higher, Lower, ModeAppeared, Same};
 
 const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
 const NO_REGION: fn(&PathComparison) -> bool = |_| false;
@@ -61,7 +62,7 @@ fn a_program_is_the_same_as_itself() {
     assert!(comparison.rows.iter().all(is_unchanged));
     assert_eq!(numbers(&comparison.sum.first), (6900, 6900, 0));
     assert_eq!(numbers(&comparison.own_work.first), (6000, 6000, 0));
-    assert_eq!(comparison.own_work.first.base.string_bytes, 160);
+    assert_eq!(comparison.own_work.first.base.of_event(Event::StringBytes), 160);
     assert_eq!((comparison.summary.own_work.same, comparison.summary.others.same), (2, 1));
     assert_eq!(comparison.summary.regions.same, 1);
     assert!(!comparison.is_worse(NO_REGION));
@@ -219,11 +220,14 @@ fn another_end_is_worse_and_so_is_a_region() {
 fn string_bytes_differ_where_instructions_do_not() {
     let copying = |bytes| {
         let copy = row(Syscall, "read", 1, 400);
-        steady(&[ProgramRow { steps: 400 + bytes, string_bytes: bytes, ..copy }])
+        let events = events([("string-bytes", bytes)]);
+        steady(&[ProgramRow { steps: 400 + bytes, events, ..copy }])
     };
     let comparison = compared(&copying(64), &copying(4096));
     let read = only(&comparison);
-    assert_eq!(read.cost.verdict, Same);
+    assert_eq!(read.cost.verdict, EventsDiffer);
+    assert_eq!(comparison.summary.own_work.events_differ, 1);
+    assert_eq!(comparison.sum.verdict, EventsDiffer);
     let [event] = &read.cost.events[..] else { panic!("{:?}", read.cost.events) };
     assert_eq!(
         (event.event.as_str(), event.difference, event.verdict),
@@ -233,8 +237,46 @@ fn string_bytes_differ_where_instructions_do_not() {
 }
 
 #[test]
+fn slow_instructions_differ_in_pairs_of_runs_where_instructions_do_not() {
+    let with = |counts: [u64; 4]| {
+        let run_of = |count| {
+            let slow = events([("mov-cr3", count), ("verw", 3)]);
+            run(&[ProgramRow { events: slow, ..row(Syscall, "read", 1, 400) }])
+        };
+        program("vmlinuz", counts.map(run_of).to_vec())
+    };
+    let differing = |base, new| {
+        let comparison = compared(&with(base), &with(new));
+        let cost = &only(&comparison).cost;
+        let events: Vec<_> =
+            cost.events.iter().map(|event| (event.event.clone(), event.difference)).collect();
+        (cost.verdict, events)
+    };
+    let moved = [("mov-cr3".to_owned(), -2)];
+    // The first runs are no part of the verdict.
+    assert_eq!(differing([9, 2, 2, 2], [9, 0, 0, 0]), (EventsDiffer, moved.to_vec()));
+    assert_eq!(differing([9, 2, 2, 2], [5, 2, 2, 2]), (Same, vec![]));
+    // Lower in one pair and higher in another.
+    assert_eq!(differing([9, 20, 22, 21], [9, 21, 20, 22]), (Same, vec![]));
+    // Instructions that differ decide, and the events are there all the same.
+    let one = |count, instructions| {
+        let events = events([("mov-cr3", count)]);
+        steady(&[ProgramRow { events, ..row(Syscall, "read", 1, instructions) }])
+    };
+    let comparison = compared(&one(2, 400), &one(0, 390));
+    assert_eq!((only(&comparison).cost.verdict, only(&comparison).cost.events.len()), (Lower, 1));
+}
+
+#[test]
 fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
-    let counting = |lines| steady(&[ProgramRow { lines, ..row(Syscall, "read", 1, 400) }]);
+    let counting = |lines: Option<u64>| {
+        let row = row(Syscall, "read", 1, 400);
+        let counts = events([("data-lines", lines.unwrap_or(0))]);
+        match lines {
+            Some(_) => steady(&[ProgramRow { events: counts, ..row }]),
+            None => ProgramResult { events: COUNTED[2..].to_vec(), ..steady(&[row]) },
+        }
+    };
     let events =
         |base: &ProgramResult, new: &ProgramResult| compared(base, new).rows[0].cost.events.len();
     assert_eq!(events(&counting(Some(4)), &counting(Some(9))), 1);
@@ -355,7 +397,8 @@ fn a_result_gives_the_costs_of_its_rows() {
     assert_eq!((write.kind, write.name), (Syscall, "write"));
     assert_eq!((write.first.instructions, write.first.per_call), (1000, Some(1000)));
     let later = write.later.as_ref().unwrap();
-    assert_eq!((later.instructions, later.string_bytes, later.lines), (800, 160, Some(40)));
+    assert_eq!(later.instructions, 800);
+    assert_eq!(later.events, events([("string-bytes", 160), ("data-lines", 40)]));
     assert_eq!(costs[2].later.as_ref().unwrap().instructions, 0);
     let sum = result.sum();
     assert_eq!((sum.first.instructions, sum.later.unwrap().instructions), (6900, 5800));

@@ -7,10 +7,11 @@ use pathmeter_model::{
     Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, Unit,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces, Resolve,
-    Symbols, UNNAMED, USER_CODE, VECTOR, folded,
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces,
+    RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE, VECTOR, counted_events, folded,
 };
 
+use crate::executions::{counted, median};
 use crate::kernel_windows::KernelWindows;
 
 /// What a document has of the runs of a program.
@@ -127,13 +128,6 @@ fn row_of(cell: &AccountCell, names: &[String], kernel: &KernelNames) -> (RowKin
     (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
 
-/// The lower one of the two in the middle, if there are two.
-pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
-}
-
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
 /// those of the first one are cold.
 fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
@@ -149,16 +143,13 @@ fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
         let all: Vec<AccountRegion> = runs.iter().filter_map(of_run).collect();
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
         let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
-        let samples: Vec<Vec<u64>> = sampled
-            .iter()
-            .map(|run| windows(run).iter().map(|window| window.instructions).collect())
-            .collect();
+        let samples: Vec<Vec<RegionWindow>> = sampled.iter().map(windows).collect();
         path(name, &all, &samples)
     };
     names.iter().map(region).collect()
 }
 
-fn path(name: &str, all: &[AccountRegion], samples: &[Vec<u64>]) -> PathResult {
+fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> PathResult {
     let path = format!("user.{name}");
     let failed: Vec<&str> =
         all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
@@ -184,7 +175,7 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<u64>]) -> PathResult {
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
     }
-    PathResult::ok(&path, Unit::Instructions, samples, checks)
+    counted(&path, samples, checks)
 }
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock
@@ -222,20 +213,21 @@ fn join(to: &mut ProgramRow, more: &ProgramRow) {
     to.calls += more.calls;
     to.instructions += more.instructions;
     to.steps += more.steps;
-    to.string_bytes += more.string_bytes;
-    to.lines = to.lines.zip(more.lines).map(|(one, other)| one + other);
+    for (event, number) in &more.events {
+        *to.events.entry(*event).or_default() += number;
+    }
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
-    let AccountRow { kind, id, calls, steps, instructions, string_bytes, .. } = *row;
+    let AccountRow { kind, id, calls, steps, instructions, .. } = *row;
+    let counted = counted_events(lines).map(|event| (event, row.events.of(event)));
     ProgramRow {
         kind,
         name: row_name(kind, id, places),
         calls,
         instructions,
         steps,
-        string_bytes,
-        lines: lines.then_some(row.lines),
+        events: counted.filter(|(_, number)| *number > 0).collect(),
     }
 }
 

@@ -4,9 +4,11 @@
 use std::fmt;
 
 use pathmeter_model::{Check, PathResult, Unit};
-use pathmeter_trace::{AccountWindow, KernelWindow, LoosePoints, PointTable, PointWindow};
+use pathmeter_trace::{
+    AccountWindow, Event, KernelWindow, LoosePoints, PointTable, PointWindow, RegionWindow,
+};
 
-use crate::accounted::median;
+use crate::executions::{counted, median};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::waits;
@@ -150,13 +152,11 @@ fn row(
         let reason = if ever { only_cold } else { "it never began" };
         return PathResult::failed(name, Unit::Instructions, reason).noticing(checks);
     }
-    let samples: Vec<Vec<u64>> = sampled
-        .iter()
-        .map(|run| run.iter().map(|window| window.counts.instructions).collect())
-        .collect();
+    let counts = |run: &Vec<KernelWindow>| run.iter().map(|one| one.counts.clone()).collect();
+    let runs: Vec<Vec<RegionWindow>> = sampled.iter().map(counts).collect();
     let open = sampled.iter().flatten().enumerate().filter(|(_, window)| !window.ended);
     let open = open.map(|(place, _)| u32::try_from(place).unwrap_or(u32::MAX)).collect();
-    PathResult::ok(name, Unit::Instructions, &samples, checks).with_lower_bounds(open)
+    counted(name, &runs, checks).with_lower_bounds(open)
 }
 
 /// What else is known of a window: in all runs together, or the median of its executions.
@@ -167,12 +167,13 @@ fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
     for window in all {
         loose.add(window.loose);
     }
+    let of_event = |event| median(windows().map(|window| window.counts.events.of(event)));
     let always = [
         ("executions", sum(|window| window.count)),
         ("user code", median(windows().map(|window| window.counts.user))),
-        ("string bytes", median(windows().map(|window| window.counts.string_bytes))),
+        ("string bytes", of_event(Event::StringBytes)),
     ];
-    let lines = lines.then(|| ("lines", median(windows().map(|window| window.lines))));
+    let lines = lines.then(|| ("lines", of_event(Event::DataLines)));
     let sometimes = [
         ("no end", windows().filter(|window| !window.ended).count() as u64),
         ("more windows", loose.omitted),
@@ -189,8 +190,9 @@ fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use pathmeter_model::Status;
-    use pathmeter_trace::RegionWindow;
 
     use super::*;
 
@@ -199,9 +201,10 @@ mod tests {
     }
 
     fn window(instructions: u64, ended: bool) -> KernelWindow {
-        let counts =
-            RegionWindow { steps: instructions + 5, instructions, user: 3, string_bytes: 8 };
-        KernelWindow { counts, lines: 2, ended }
+        let events = [(Event::StringBytes, 8), (Event::DataLines, 2)];
+        let events = Arc::new(events.into_iter().collect());
+        let counts = RegionWindow { steps: instructions + 5, instructions, user: 3, events };
+        KernelWindow { counts, ended }
     }
 
     fn of_run(windows: &[KernelWindow]) -> Vec<AccountWindow> {

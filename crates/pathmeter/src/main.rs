@@ -16,6 +16,7 @@ mod cpu;
 mod destination;
 mod doctor;
 mod elapsed;
+mod executions;
 mod experiment;
 mod explain;
 mod explained;

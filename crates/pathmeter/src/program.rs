@@ -13,7 +13,9 @@ use pathmeter_model::{
 };
 use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
-use pathmeter_trace::{Accounts, KernelPlaces, ProgramFunction, Symbols};
+use pathmeter_trace::{
+    Accounts, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
+};
 use pathmeter_vm::{
     Accounting, Condition, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded,
     RanProgram,
@@ -285,7 +287,9 @@ pub(crate) fn measure(
         let kernel = names()?;
         let places = kernel.places.table(regions, &kernel.windows.inside());
         let points = kernel.windows.table.as_bytes();
-        let asked = Accounting { places: &places, points, runs: packed.runs, functions, lines };
+        let (runs, classes) = (packed.runs, &class_table());
+        let places = &places;
+        let asked = Accounting { places, points, classes, runs, functions, lines };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, lines), ran)
@@ -317,6 +321,7 @@ fn document(
         program,
         ended,
         output,
+        events: counted_events(lines).collect(),
         runs,
         regions,
         functions,

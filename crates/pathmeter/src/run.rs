@@ -8,6 +8,7 @@ use pathmeter_model::{
 };
 use pathmeter_pack::pack;
 use pathmeter_report::{budget_table, program_comparison_table, program_table};
+use pathmeter_trace::Event;
 
 use crate::budget::Limited;
 use crate::cli::{GuestArgs, PackingArgs, RunArgs};
@@ -119,10 +120,7 @@ impl Side {
 
 /// Refuses to count in one side what the result of the other one does not have.
 fn counted_alike(args: &RunArgs, sides: &[Side]) -> Result<(), Failure> {
-    let has_lines = |result: &ProgramResult| {
-        let mut rows = result.runs.iter().flat_map(|run| &run.rows);
-        rows.any(|row| row.lines.is_some())
-    };
+    let has_lines = |result: &ProgramResult| result.events.contains(&Event::DataLines);
     for side in sides {
         let Side::Result(result) = side else { continue };
         let lacks = match (args.explain, args.lines) {

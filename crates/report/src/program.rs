@@ -11,6 +11,8 @@ use pathmeter_model::{
 
 pub use comparison::program_comparison_table;
 
+use pathmeter_trace::Event;
+
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
 use crate::number::{grouped, share};
@@ -151,10 +153,11 @@ fn costs(result: &ProgramResult, shown: Rows, style: Style) -> String {
         ("later", Align::Right),
         ("per call", Align::Right),
         ("share", Align::Right),
+        ("slow", Align::Right),
         ("string bytes", Align::Right),
         ("lines", Align::Right),
     ])
-    .sparing(&["lines", "string bytes"]);
+    .sparing(&["lines", "string bytes", "slow"]);
     for row in &large {
         let text = label(row.kind, row.name);
         table.row(cells(&text, row, &sum, marked, [row_calls(row), per_call(row)]));
@@ -172,7 +175,7 @@ fn cells(
     sum: &RowCosts<'_>,
     marked: bool,
     [calls, per_call]: [String; 2],
-) -> [Cell; 8] {
+) -> [Cell; 9] {
     let cost = typical(row);
     let later = row.later.as_ref().map_or_else(String::new, |later| number(later, marked));
     [
@@ -182,9 +185,21 @@ fn cells(
         later.into(),
         per_call.into(),
         share(cost.instructions, typical(sum).instructions).into(),
-        if cost.string_bytes > 0 { grouped(cost.string_bytes) } else { String::new() }.into(),
-        cost.lines.map_or_else(String::new, grouped).into(),
+        some(slow(cost)).into(),
+        some(cost.of_event(Event::StringBytes)).into(),
+        some(cost.of_event(Event::DataLines)).into(),
     ]
+}
+
+/// Slow instructions of all classes.
+fn slow(cost: &RowCost) -> u64 {
+    let slow = cost.events.iter().filter(|(event, _)| matches!(event, Event::Slow(_)));
+    slow.fold(0, |sum, (_, number)| sum.saturating_add(*number))
+}
+
+/// A number, or nothing for none.
+fn some(number: u64) -> String {
+    if number > 0 { grouped(number) } else { String::new() }
 }
 
 /// Instructions, with a marker if they have several values.

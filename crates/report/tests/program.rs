@@ -4,12 +4,15 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::configuration;
 use pathmeter_model::{
     Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema,
     RowKind, Subject, Threshold, Unit, Written, compare_programs,
 };
 use pathmeter_report::{Rows, Style, program_comparison_table, program_table};
+use pathmeter_trace::Event;
 
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
 use Rows::{All, Folded};
@@ -21,12 +24,13 @@ const TICK: &str = "sysvec_apic_timer_interrupt";
 
 fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramRow {
     let (name, steps) = (name.to_owned(), instructions);
-    ProgramRow { kind, name, calls, instructions, steps, string_bytes: 0, lines: None }
+    ProgramRow { kind, name, calls, instructions, steps, events: BTreeMap::new() }
 }
 
 /// The same row with bytes that string instructions moved one by one.
 fn moving(bytes: u64, row: ProgramRow) -> ProgramRow {
-    ProgramRow { string_bytes: bytes, steps: row.steps + bytes, ..row }
+    let events = BTreeMap::from([(Event::StringBytes, bytes)]);
+    ProgramRow { events, steps: row.steps + bytes, ..row }
 }
 
 fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
@@ -75,6 +79,7 @@ fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramResult {
         output: Output { stdout: Written::default(), stderr: Written::default() },
         runs,
         regions: vec![],
+        events: vec![Event::StringBytes, Event::DataLines],
         functions: None,
         notes: vec![],
     }
@@ -108,7 +113,7 @@ fn rt() -> ProgramResult {
             let bytes = if row.name == "read" { 4_096 } else { 0 };
             row.calls += if more > 0 { 2 } else { 0 };
             row.instructions += more;
-            row.string_bytes += bytes;
+            *row.events.entry(Event::StringBytes).or_default() += bytes;
             row.steps += more + bytes;
             run.clock += more + bytes;
         }
@@ -142,7 +147,7 @@ fn a_program_in_colour() {
 fn a_program_whose_lines_were_counted() {
     let mut result = cloud();
     for row in result.runs.iter_mut().flat_map(|run| &mut run.rows) {
-        row.lines = Some(row.calls * 40);
+        row.events.insert(Event::DataLines, row.calls * 40);
     }
     insta::assert_snapshot!(program_table(&result, Folded, PLAIN));
 }

@@ -3,15 +3,20 @@
 mod kernel_window;
 mod kind;
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::mem::take;
+use std::sync::Arc;
 
 pub use kernel_window::{AccountWindow, KernelWindow};
 use kind::KINDS;
 pub use kind::RowKind;
 
+use crate::classes::classes;
+use crate::event::{Event, Events};
+
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x02\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x03\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -41,7 +46,7 @@ pub const VECTOR: u32 = 0x10000;
 pub const UNNAMED: u32 = u32::MAX;
 
 /// One row of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRow {
     /// What it counts.
     pub kind: RowKind,
@@ -55,10 +60,8 @@ pub struct AccountRow {
     pub steps: u64,
     /// Instructions retired: fewer than steps by the iterations of string instructions.
     pub instructions: u64,
-    /// Bytes that string instructions moved.
-    pub string_bytes: u64,
-    /// Lines of data that the kernel touched, each once a call; 0 if they are not counted.
-    pub lines: u64,
+    /// Of the events that are counted in rows ([`counted_events`]) how many there were.
+    pub events: Arc<Events>,
     /// Of the steps, those in which a string instruction only saw that it was done.
     pub checks: u64,
     /// Instructions that were begun or fetched and not executed, for a fault: in none of the steps.
@@ -114,7 +117,7 @@ pub struct AccountRegion {
 }
 
 /// One execution of a region: all that was executed from its begin to its end, by any task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionWindow {
     /// Steps of the guest's clock.
     pub steps: u64,
@@ -122,8 +125,29 @@ pub struct RegionWindow {
     pub instructions: u64,
     /// Of these, those of the program's own code, or another's.
     pub user: u64,
-    /// Bytes that string instructions moved.
-    pub string_bytes: u64,
+    /// The events that are counted in rows, and how often.
+    pub events: Arc<Events>,
+}
+
+impl RegionWindow {
+    /// The events with those that follow from the other counts.
+    pub fn all_events(&self) -> Events {
+        let mut events = Events::clone(&self.events);
+        events.add(Event::User, self.user);
+        events.add(Event::Kernel, self.instructions.saturating_sub(self.user));
+        events.add(Event::Clock, self.steps);
+        events
+    }
+}
+
+/// The events that the plugin counts in rows and regions: with the lines and pages of data that the
+/// kernel touches, each once a call, if `lines` were asked for.
+pub fn counted_events(lines: bool) -> impl Iterator<Item = Event> {
+    let lines = [Event::DataLines, Event::DataPages].into_iter().filter(move |_| lines);
+    let mut counted: Vec<Event> =
+        std::iter::once(Event::StringBytes).chain(lines).chain(classes()).collect();
+    counted.sort_unstable();
+    counted.into_iter()
 }
 
 /// A region that was marked wrongly.
@@ -203,6 +227,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         misuses: Vec::new(),
         cells: Vec::new(),
         kernel_windows: Vec::new(),
+        events: HashSet::new(),
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
@@ -223,6 +248,8 @@ struct Reader<R> {
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
     kernel_windows: Vec<AccountWindow>,
+    /// Those that differ: most executions of a region have the same.
+    events: HashSet<Arc<Events>>,
 }
 
 impl<R: Read> Reader<R> {
@@ -303,6 +330,7 @@ impl<R: Read> Reader<R> {
         let name = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
         let (string_bytes, held, failed) = (self.number()?, self.number()?, self.number()?);
+        let events = self.events([(Event::StringBytes, string_bytes)])?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
         let keep = self.windows < MAX_ALL_WINDOWS;
@@ -310,7 +338,7 @@ impl<R: Read> Reader<R> {
         region.count += 1;
         region.unproved += u64::from(held == 0 && failed == 0);
         if keep && region.windows.len() < MAX_WINDOWS {
-            region.windows.push(RegionWindow { steps, instructions, user, string_bytes });
+            region.windows.push(RegionWindow { steps, instructions, user, events });
             self.windows += 1;
         }
         Ok(())
@@ -388,9 +416,39 @@ impl<R: Read> Reader<R> {
         let surplus = self.number()?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
-        let string_bytes = self.number()?;
-        let (lines, checks, faults) = (self.number()?, self.number()?, self.number()?);
-        Ok(AccountRow { kind, id, calls, steps, instructions, string_bytes, lines, checks, faults })
+        let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
+        let (checks, faults) = (self.number()?, self.number()?);
+        let events = self.events([
+            (Event::StringBytes, string_bytes),
+            (Event::DataLines, lines),
+            (Event::DataPages, pages),
+        ])?;
+        Ok(AccountRow { kind, id, calls, steps, instructions, events, checks, faults })
+    }
+
+    /// These, and those that come next, each by the number of its class.
+    fn events<const N: usize>(
+        &mut self,
+        others: [(Event, u64); N],
+    ) -> Result<Arc<Events>, &'static str> {
+        let mut events = Events::from_iter(others);
+        let count = self.number()?;
+        if count > classes().len() as u64 {
+            return Err("it has more events than there are");
+        }
+        for _ in 0..count {
+            let class = usize::try_from(self.number()?).ok();
+            let class = class.and_then(|class| classes().nth(class));
+            events.add(class.ok_or("an event is unknown")?, self.number()?);
+        }
+        if let Some(known) = self.events.get(&events) {
+            return Ok(Arc::clone(known));
+        }
+        let events = Arc::new(events);
+        if self.events.len() < MAX_ALL_WINDOWS {
+            self.events.insert(Arc::clone(&events));
+        }
+        Ok(events)
     }
 
     /// The next byte; None at the end.

@@ -5,7 +5,7 @@
 
 use iced_x86::{Code as Iced, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
-use crate::{census::SlowInstruction, reader::Instruction};
+use crate::{census::SlowInstruction, event::Event, reader::Instruction};
 
 /// How control goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,17 @@ impl Code {
     pub(crate) fn of(instruction: &Instruction) -> Self {
         [64, 32].into_iter().find_map(|bits| decoded(instruction, bits)).unwrap_or(Self::UNKNOWN)
     }
+}
+
+/// The event that each execution of the instruction at the beginning of `bytes` is, if it is one:
+/// as 64-bit code, or, where that has no such instruction, as 32-bit code.
+pub(crate) fn event_of(bytes: &[u8]) -> Option<Event> {
+    let taken = [64, 32].into_iter().find_map(|bits| {
+        let taken = Decoder::new(bits, bytes, DecoderOptions::NONE).decode();
+        (!taken.is_invalid()).then_some(taken)
+    })?;
+    let indirect = matches!(flow(&taken), Flow::JumpIndirect | Flow::CallIndirect);
+    slow(&taken).map(Event::Slow).or(indirect.then_some(Event::IndirectBranches))
 }
 
 fn decoded(instruction: &Instruction, bits: u32) -> Option<Code> {

@@ -19,6 +19,7 @@ mod block;
 mod c_header;
 mod census;
 mod chain;
+mod classes;
 mod code;
 mod counting;
 mod crossings;
@@ -50,9 +51,10 @@ mod window;
 pub use accounts::{
     Account, AccountCell, AccountRegion, AccountRow, AccountWindow, Accounts, FIRST_WINDOW,
     KernelWindow, Lost, MAX_WINDOWS, Misuse, RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR,
-    accounts,
+    accounts, counted_events,
 };
 pub use census::SlowInstruction;
+pub use classes::class_table;
 pub use counting::{
     CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
 };

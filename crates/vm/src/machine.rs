@@ -105,6 +105,7 @@ pub(crate) mod fd {
     pub(crate) const POINTS: i32 = 15;
     /// The same as the first to record: a guest has either.
     pub(crate) const PLACES: i32 = 16;
+    pub(crate) const CLASSES: i32 = 17;
     /// The first of as many as there are paths to record.
     pub(crate) const TRACE: i32 = 16;
 }

@@ -33,6 +33,8 @@ pub struct Accounting<'a> {
     pub places: &'a [u8],
     /// The table of the kernel's points between which windows are, as the plugin reads it.
     pub points: &'a [u8],
+    /// The table of classes of instructions, as the plugin reads it.
+    pub classes: &'a [u8],
     /// The runs of the program, as the initramfs asks for.
     pub runs: u32,
     /// Whether it tells in which blocks of the kernel's code the instructions are as well.
@@ -81,6 +83,7 @@ pub fn run_program<C: Send>(
     let failed = |what| move |source| VmError::Host { what, source };
     let table = memory_file("pathmeter-places", asked.places)?;
     let points = memory_file("pathmeter-points", asked.points)?;
+    let classes = memory_file("pathmeter-classes", asked.classes)?;
     let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
     let files = vec![
@@ -88,6 +91,7 @@ pub fn run_program<C: Send>(
         (fd::COUNTS, writer),
         (fd::PLACES, OwnedFd::from(table)),
         (fd::POINTS, OwnedFd::from(points)),
+        (fd::CLASSES, OwnedFd::from(classes)),
     ];
     let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib, asked)];
     let extra = Extra { files, arguments, ..Extra::default() };
@@ -106,10 +110,11 @@ pub fn run_program<C: Send>(
 fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     let ram = u64::from(memory_mib) << 20;
     let (plugin, counts, places, points) = (fd::PLUGIN, fd::COUNTS, fd::PLACES, fd::POINTS);
+    let classes = fd::CLASSES;
     let (functions, lines) = (u8::from(asked.functions), u8::from(asked.lines));
     format!(
-        "/proc/self/fd/{plugin},fd={counts},places={places},points={points},ram={ram},\
-         functions={functions},lines={lines}"
+        "/proc/self/fd/{plugin},fd={counts},places={places},points={points},classes={classes},\
+         ram={ram},functions={functions},lines={lines}"
     )
 }
 

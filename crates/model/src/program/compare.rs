@@ -29,10 +29,11 @@ pub fn compare_programs(
     threshold: Threshold,
 ) -> ProgramComparison {
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
-    let rows = compare_rows(base, new, one_qemu, threshold);
+    let events = common_events(base, new);
+    let rows = compare_rows(base, new, &events, threshold);
     let total = |wanted: fn(RowKind) -> bool| {
         let (of_base, of_new) = (base.total(wanted), new.total(wanted));
-        let (cost, run) = compare_costs(&of_base, &of_new, one_qemu, threshold);
+        let (cost, run) = compare_costs(&of_base, &of_new, &events, threshold);
         let parts = run.map(|run| sum_parts([base, new], run, &rows, wanted));
         (cost, parts)
     };
@@ -95,7 +96,7 @@ fn conditions(program: &Program) -> [(&'static str, String); 4] {
 fn compare_rows(
     base: &ProgramResult,
     new: &ProgramResult,
-    one_qemu: bool,
+    events: &[Event],
     threshold: Threshold,
 ) -> Vec<RowComparison> {
     let (of_base, of_new) = (base.series(), new.series());
@@ -105,7 +106,7 @@ fn compare_rows(
     let row = |(kind, name): (RowKind, &str)| {
         let base = of_base.get(&(kind, name)).unwrap_or(&not_in_base);
         let new = of_new.get(&(kind, name)).unwrap_or(&not_in_new);
-        let (cost, _) = compare_costs(base, new, one_qemu, threshold);
+        let (cost, _) = compare_costs(base, new, events, threshold);
         RowComparison { kind, name: name.to_owned(), cost }
     };
     let mut rows: Vec<RowComparison> = keys.into_iter().map(row).collect();
@@ -147,28 +148,37 @@ fn sum_parts(
 fn compare_costs(
     base: &[Counts],
     new: &[Counts],
-    one_qemu: bool,
+    events: &[Event],
     threshold: Threshold,
 ) -> (CostComparison, Option<usize>) {
     let (base_first, base_later) = split(base);
     let (new_first, new_later) = split(new);
-    let first = change(RowCost::once(base_first), RowCost::once(new_first));
+    let first = change(RowCost::once(&base_first), RowCost::once(&new_first));
     let judged = compare_later(base_later, new_later, threshold);
     let (one, other) = match judged {
         Some(_) => (base_later, new_later),
         None => (&base[..1.min(base.len())], &new[..1.min(new.len())]),
     };
-    let calls = |run: &Counts| Some(run.calls);
     let calls_differ = base_first.calls != new_first.calls
-        || judge_pairs(base_later, new_later, calls).is_some_and(|it| differs(&it));
-    let events = differing_events(one, other, one_qemu);
+        || judge_pairs(base_later, new_later, |run| run.calls).is_some_and(|it| differs(&it));
+    let events = differing_events(one, other, events);
     let (later, pairs, verdict, run) = match judged {
         Some(Later { change, verdict, pairs, run }) => {
             (Some(change), Some(pairs), verdict, run.map(|run| run + 1))
         }
         None => (None, None, first_verdict(&first, threshold), Some(0)),
     };
+    let verdict = match verdict {
+        Verdict::Same if events.iter().any(is_moved_cost) => Verdict::EventsDiffer,
+        verdict => verdict,
+    };
     (CostComparison { first, later, pairs, verdict, calls_differ, events }, run)
+}
+
+/// Whether this difference makes rows of as many instructions differ. A mode that appears does not:
+/// of a few slow instructions, one more in some of the runs is one.
+fn is_moved_cost(event: &EventComparison) -> bool {
+    event.counts() && matches!(event.verdict, Verdict::Higher | Verdict::Lower)
 }
 
 /// The verdict on one run of each side.
@@ -192,8 +202,7 @@ struct Later {
 
 /// Compares the later runs in pairs; None if a side has none.
 fn compare_later(base: &[Counts], new: &[Counts], threshold: Threshold) -> Option<Later> {
-    let PairJudgement { judgement, run, range } =
-        judge_pairs(base, new, |run| Some(run.instructions))?;
+    let PairJudgement { judgement, run, range } = judge_pairs(base, new, |run| run.instructions)?;
     let side = |runs: &[Counts], instructions| {
         let typical = RowCost::of(runs)?;
         let per_call = match run {
@@ -210,16 +219,14 @@ fn compare_later(base: &[Counts], new: &[Counts], threshold: Threshold) -> Optio
     Some(Later { change, verdict, pairs: DifferenceRange::of(range), run })
 }
 
-/// The judgement on a number of these runs, pair by pair; None if a side did not count it in all.
+/// The judgement on a number of these runs, pair by pair; None if a side has none.
 fn judge_pairs(
     base: &[Counts],
     new: &[Counts],
-    number: impl Fn(&Counts) -> Option<u64>,
+    number: impl Fn(&Counts) -> u64,
 ) -> Option<PairJudgement> {
-    let of = |runs: &[Counts]| {
-        runs.iter().map(|run| Some([number(run)?])).collect::<Option<Vec<[u64; 1]>>>()
-    };
-    stats::judge_pairs(&of(base)?, &of(new)?)
+    let of = |runs: &[Counts]| runs.iter().map(|run| [number(run)]).collect::<Vec<[u64; 1]>>();
+    stats::judge_pairs(&of(base), &of(new))
 }
 
 fn differs(judged: &PairJudgement) -> bool {
@@ -243,18 +250,21 @@ fn change(base: RowCost, new: RowCost) -> CostChange {
     }
 }
 
-/// The events other than instructions in which these runs differ, where both sides counted them.
-fn differing_events(base: &[Counts], new: &[Counts], one_qemu: bool) -> Vec<EventComparison> {
-    let numbers = |event, run: &Counts| match event {
-        Event::StringBytes => Some(run.string_bytes),
-        // What was not done touched none.
-        _ => run.lines.or((run.instructions == 0).then_some(0)),
+/// The events in which these runs differ, in the order of [`Event::all`].
+fn differing_events(base: &[Counts], new: &[Counts], events: &[Event]) -> Vec<EventComparison> {
+    let differing = |event: &Event| {
+        let judged = judge_pairs(base, new, |run| run.of(*event))?;
+        EventComparison::of(*event, judged.judgement)
     };
-    let compared = |event: &Event| one_qemu || !event.depends_on_qemu();
-    let events = [Event::StringBytes, Event::DataLines].into_iter().filter(compared);
-    let judged = |event| {
-        let judged = judge_pairs(base, new, |run| numbers(event, run))?;
-        EventComparison::of(event, judged.judgement)
+    events.iter().filter_map(differing).collect()
+}
+
+/// The events that both sides counted, and in the same way.
+fn common_events(base: &ProgramResult, new: &ProgramResult) -> Vec<Event> {
+    let one_qemu = base.configuration.qemu == new.configuration.qemu;
+    let common = |event: &Event| {
+        let counted = base.events.contains(event) && new.events.contains(event);
+        counted && (one_qemu || !event.depends_on_qemu())
     };
-    events.filter_map(judged).collect()
+    Event::all().filter(common).collect()
 }

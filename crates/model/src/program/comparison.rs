@@ -87,7 +87,7 @@ pub struct CostComparison {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<DifferenceRange>,
     /// The verdict of the later runs' instructions; of the first run's if a side has no later
-    /// ones.
+    /// ones. If these are the same, of the events.
     pub verdict: Verdict,
     /// Whether the work was done more or less often, in the first run or in the later ones: then
     /// what a call costs is what compares.
@@ -164,6 +164,9 @@ pub struct RowSummary {
     pub higher: usize,
     /// Rows in which a mode appeared.
     pub mode_appeared: usize,
+    /// Rows of as many instructions, and of other events more or fewer.
+    #[serde(default)]
+    pub events_differ: usize,
     /// Of all of them, rows whose work was done more or less often.
     pub calls_differ: usize,
 }
@@ -215,6 +218,7 @@ impl RowSummary {
             Verdict::Lower => self.lower += 1,
             Verdict::Higher => self.higher += 1,
             Verdict::ModeAppeared => self.mode_appeared += 1,
+            Verdict::EventsDiffer => self.events_differ += 1,
             // Rows are no waits and have numbers on both sides, so no other verdict is given.
             _ => self.same += 1,
         }

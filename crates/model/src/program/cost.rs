@@ -1,8 +1,9 @@
 //! What a row costs over the runs: the first run by itself, the later ones as a set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pathmeter_stats::Histogram;
+use pathmeter_trace::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,11 +21,10 @@ pub struct RowCost {
     pub values: usize,
     /// Instructions a call, rounded; null without calls. Of several values the lower median.
     pub per_call: Option<u64>,
-    /// Bytes that string instructions moved in a run; of several values the lower median.
-    pub string_bytes: u64,
-    /// Distinct lines of data touched, summed over the calls; of several values the lower median.
-    /// Null if they were not counted.
-    pub lines: Option<u64>,
+    /// How many there were of each event that was counted, in a run; of several values the lower
+    /// median. Those that there were none of are left out.
+    #[serde(default)]
+    pub events: BTreeMap<Event, u64>,
 }
 
 /// How often work was done in some runs.
@@ -50,12 +50,18 @@ pub struct RowCosts<'a> {
 }
 
 /// The numbers of one row in one run, or of several together; all 0 in a run without the row.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Counts {
     pub(crate) calls: u64,
     pub(crate) instructions: u64,
-    pub(crate) string_bytes: u64,
-    pub(crate) lines: Option<u64>,
+    pub(crate) events: BTreeMap<Event, u64>,
+}
+
+impl RowCost {
+    /// How many there were of an event.
+    pub fn of_event(&self, event: Event) -> u64 {
+        self.events.get(&event).copied().unwrap_or(0)
+    }
 }
 
 impl ProgramResult {
@@ -107,22 +113,28 @@ impl ProgramResult {
 impl<'a> RowCosts<'a> {
     fn of(kind: RowKind, name: &'a str, runs: &[Counts]) -> Self {
         let (first, later) = split(runs);
-        Self { kind, name, first: RowCost::once(first), later: RowCost::of(later) }
+        Self { kind, name, first: RowCost::once(&first), later: RowCost::of(later) }
     }
 }
 
 /// The first run and the later ones. Every result has a first run; none would have cost nothing.
 pub(crate) fn split(runs: &[Counts]) -> (Counts, &[Counts]) {
-    runs.split_first().map_or((Counts::default(), &[]), |(first, later)| (*first, later))
+    runs.split_first().map_or((Counts::default(), &[]), |(first, later)| (first.clone(), later))
 }
 
 impl Counts {
     fn add(&mut self, row: &ProgramRow) {
         self.calls = self.calls.saturating_add(row.calls);
         self.instructions = self.instructions.saturating_add(row.instructions);
-        self.string_bytes = self.string_bytes.saturating_add(row.string_bytes);
-        let lines = row.lines.map(|lines| self.lines.unwrap_or(0).saturating_add(lines));
-        self.lines = lines.or(self.lines);
+        for (event, number) in &row.events {
+            let sum = self.events.entry(*event).or_default();
+            *sum = sum.saturating_add(*number);
+        }
+    }
+
+    /// How many there were of an event.
+    pub(crate) fn of(&self, event: Event) -> u64 {
+        self.events.get(&event).copied().unwrap_or(0)
     }
 
     /// Rounded half up.
@@ -134,14 +146,13 @@ impl Counts {
 
 impl RowCost {
     /// What this run cost.
-    pub(crate) fn once(run: Counts) -> Self {
+    pub(crate) fn once(run: &Counts) -> Self {
         Self {
             calls: Calls { least: run.calls, most: run.calls },
             instructions: run.instructions,
             values: 1,
             per_call: run.per_call(),
-            string_bytes: run.string_bytes,
-            lines: run.lines,
+            events: run.events.clone(),
         }
     }
 
@@ -154,10 +165,17 @@ impl RowCost {
             instructions: instructions.median()?,
             values: instructions.typical().len(),
             per_call: histogram(runs, Counts::per_call).median(),
-            string_bytes: histogram(runs, |run| Some(run.string_bytes)).median()?,
-            lines: histogram(runs, |run| run.lines).median(),
+            events: medians(runs),
         })
     }
+}
+
+/// The median of each event.
+fn medians(runs: &[Counts]) -> BTreeMap<Event, u64> {
+    let events: BTreeSet<Event> = runs.iter().flat_map(|run| run.events.keys().copied()).collect();
+    let median = |event| histogram(runs, |run| Some(run.of(event))).median().unwrap_or(0);
+    let medians = events.into_iter().map(|event| (event, median(event)));
+    medians.filter(|(_, median)| *median > 0).collect()
 }
 
 /// How often which value of a number was counted in these runs.

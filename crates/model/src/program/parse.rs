@@ -1,7 +1,8 @@
 //! Reading a program's result back: sizes are bounded, and the rows of every run add up.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
+use pathmeter_trace::Event;
 use thiserror::Error;
 
 use crate::measurement::REGION_PREFIX;
@@ -66,6 +67,8 @@ pub fn parse_program(bytes: &[u8]) -> Result<ProgramResult, ParseError> {
     }
     for (run, counts) in result.runs.iter().enumerate() {
         counts.check().map_err(|what| ParseError::Run { run, what })?;
+        check_events(counts, &result.events)
+            .map_err(|what| field(&format!("runs[{run}].rows"), &what))?;
     }
     check_regions(&result.regions, &result.program.windows)?;
     check_paths(&result.regions, result.configuration.clock)?;
@@ -129,13 +132,13 @@ impl ProgramRun {
         if sum != u128::from(self.clock) {
             return Err(RunInconsistency::Sum { sum, clock: self.clock });
         }
-        let sums = [
-            ("steps", self.sum_of(|row| row.steps)),
-            ("calls", self.sum_of(|row| row.calls)),
-            ("string_bytes", self.sum_of(|row| row.string_bytes)),
-            ("lines", self.sum_of(|row| row.lines.unwrap_or(0))),
-        ];
-        match sums.into_iter().find(|&(_, sum)| sum > u128::from(MAX_SAMPLE)) {
+        let sums =
+            [("steps", self.sum_of(|row| row.steps)), ("calls", self.sum_of(|row| row.calls))];
+        let sum_of_event = |event| (Event::word(event), self.sum_of(|row| row.of_event(event)));
+        let events: BTreeSet<Event> =
+            self.rows.iter().flat_map(|row| row.events.keys().copied()).collect();
+        let mut sums = sums.into_iter().chain(events.into_iter().map(sum_of_event));
+        match sums.find(|&(_, sum)| sum > u128::from(MAX_SAMPLE)) {
             Some((what, _)) => Err(RunInconsistency::TooMany { what }),
             None => Ok(()),
         }
@@ -143,6 +146,15 @@ impl ProgramRun {
 
     fn sum_of(&self, number: impl Fn(&ProgramRow) -> u64) -> u128 {
         self.rows.iter().map(|row| u128::from(number(row))).sum()
+    }
+}
+
+/// Whether all events of the rows are among those that were counted.
+fn check_events(run: &ProgramRun, counted: &[Event]) -> Result<(), String> {
+    let mut events = run.rows.iter().flat_map(|row| row.events.keys());
+    match events.find(|event| !counted.contains(event)) {
+        Some(event) => Err(format!("{event} is not among the events that were counted")),
+        None => Ok(()),
     }
 }
 

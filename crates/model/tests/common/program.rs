@@ -1,8 +1,12 @@
 //! A small program's result to vary.
 
+use std::collections::BTreeMap;
+
 use pathmeter_model::{
     Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, RowKind, Written,
 };
+
+use pathmeter_trace::{Event, SlowInstruction};
 
 use super::{measurement, path};
 
@@ -14,10 +18,22 @@ pub(crate) fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> P
         calls,
         instructions,
         steps: instructions,
-        string_bytes: 0,
-        lines: None,
+        events: BTreeMap::new(),
     }
 }
+
+/// Numbers of events.
+pub(crate) fn events<const N: usize>(numbers: [(&str, u64); N]) -> BTreeMap<Event, u64> {
+    numbers.into_iter().map(|(name, number)| (Event::named(name).unwrap(), number)).collect()
+}
+
+/// Events that the results here have counted in rows.
+pub(crate) const COUNTED: [Event; 4] = [
+    Event::StringBytes,
+    Event::DataLines,
+    Event::Slow(SlowInstruction::MovToCr3),
+    Event::Slow(SlowInstruction::Verw),
+];
 
 /// A run of these rows, in which the CPU did not idle.
 pub(crate) fn run(rows: &[ProgramRow]) -> ProgramRun {
@@ -44,6 +60,7 @@ pub(crate) fn program(name: &str, runs: Vec<ProgramRun>) -> ProgramResult {
         program,
         ended: Ended::Code(0),
         output: Output { stdout, stderr: Written::default() },
+        events: COUNTED.to_vec(),
         runs,
         regions: vec![],
         functions: None,
@@ -55,8 +72,7 @@ pub(crate) fn program(name: &str, runs: Vec<ProgramRun>) -> ProgramResult {
 pub(crate) fn whole_program() -> ProgramResult {
     let write = |instructions| ProgramRow {
         steps: instructions + 20,
-        string_bytes: 160,
-        lines: Some(40),
+        events: events([("string-bytes", 160), ("data-lines", 40)]),
         ..row(RowKind::Syscall, "write", 1, instructions)
     };
     let user = row(RowKind::User, "", 1, 5000);

@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use pathmeter_model::Status;
-use pathmeter_trace::{Lost, Misuse, RegionWindow};
+use pathmeter_trace::{Event, Events, Lost, Misuse};
 
 use super::*;
 
@@ -24,19 +26,14 @@ ffffffff82000900 T __entry_text_end
     KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap(), windows }
 }
 
+fn events(numbers: &[(Event, u64)]) -> Arc<Events> {
+    Arc::new(numbers.iter().copied().collect())
+}
+
 fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
-    let (calls, instructions, string_bytes) = (1, steps - 1, 8);
-    AccountRow {
-        kind,
-        id,
-        calls,
-        steps,
-        instructions,
-        string_bytes,
-        lines: 0,
-        checks: 0,
-        faults: 0,
-    }
+    let (calls, instructions) = (1, steps - 1);
+    let events = events(&[(Event::StringBytes, 8)]);
+    AccountRow { kind, id, calls, steps, instructions, events, checks: 0, faults: 0 }
 }
 
 fn account(rows: Vec<AccountRow>) -> Account {
@@ -58,7 +55,7 @@ fn region(name: &str, instructions: &[u64], unproved: u64) -> AccountRegion {
         steps: *instructions + 1,
         instructions: *instructions,
         user: 3,
-        string_bytes: 0,
+        events: events(&[(Event::Returns, 2)]),
     };
     AccountRegion {
         name: name.to_owned(),
@@ -125,16 +122,18 @@ fn rows_of_one_name_are_joined() {
     let read = accounted(of(vec![account(rows)]), &[100], &kernel(), false).unwrap();
     let [row] = &read.runs[0].rows[..] else { panic!("{:?}", read.runs[0].rows) };
     assert_eq!((row.kind, &*row.name), (RowKind::Syscall, "read"));
-    assert_eq!((row.calls, row.steps, row.instructions, row.string_bytes), (2, 100, 98, 16));
+    assert_eq!((row.calls, row.steps, row.instructions), (2, 100, 98));
+    assert_eq!(row.of_event(Event::StringBytes), 16);
 }
 
 #[test]
 fn lines_of_data_are_joined_if_they_were_counted() {
-    let row = |id| AccountRow { lines: 4, ..row(RowKind::Syscall, id, 50) };
-    for (counted, lines) in [(false, None), (true, Some(8))] {
+    let lines = || events(&[(Event::DataLines, 4)]);
+    let row = |id| AccountRow { events: lines(), ..row(RowKind::Syscall, id, 50) };
+    for (counted, lines) in [(false, 0), (true, 8)] {
         let run = account(vec![row(4000), row(4000)]);
         let read = accounted(of(vec![run]), &[100], &kernel(), counted).unwrap();
-        assert_eq!(read.runs[0].rows[0].lines, lines);
+        assert_eq!(read.runs[0].rows[0].of_event(Event::DataLines), lines);
     }
 }
 

@@ -5,7 +5,7 @@ mod rows;
 
 use pathmeter_pack::pack;
 use pathmeter_report::{Style, WitnessedRun, witnessed_rows_table, witnessed_runs_table};
-use pathmeter_trace::{Account, Accounts};
+use pathmeter_trace::{Account, Accounts, Event, class_table};
 use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
 
 use crate::cli::{GuestArgs, PackingArgs};
@@ -56,8 +56,9 @@ impl Witnessing {
         let initramfs = self.packed.initramfs(&[], &session.settings_of(image).condition);
         let places = kernel.places.table(&[], &[]);
         let runs = self.packed.runs();
+        let (places, classes) = (&places, &class_table());
         let asked =
-            Accounting { places: &places, points: &[], runs, functions: false, lines: false };
+            Accounting { places, points: &[], classes, runs, functions: false, lines: false };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let in_qemu = guests.run_program(image, &initramfs, asked, read, &report)?;
         line.clear();
@@ -137,7 +138,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
     WitnessedRun {
         number: qemu.run + 1,
         retired: sum(|row| row.instructions),
-        string_bytes: sum(|row| row.string_bytes),
+        string_bytes: sum(|row| row.events.of(Event::StringBytes)),
         clock: qemu.clock,
         checks: sum(|row| row.checks),
         faults: sum(|row| row.faults),
@@ -148,6 +149,8 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use std::sync::Arc;
+
     use pathmeter_trace::{AccountRow, Lost, RowKind};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
@@ -164,8 +167,7 @@ mod tests {
             calls: 1,
             steps,
             instructions: steps - 2 * checks,
-            string_bytes: 8 * checks,
-            lines: 0,
+            events: Arc::new([(Event::StringBytes, 8 * checks)].into_iter().collect()),
             checks,
             faults,
         }

@@ -1,5 +1,7 @@
 //! `run --check --budget`: limits of a program's rows and regions.
 
+use std::collections::BTreeMap;
+
 use pathmeter_model::{
     Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema,
     RowKind, Unit, Written,
@@ -15,8 +17,7 @@ fn row(kind: RowKind, name: &str, instructions: u64) -> ProgramRow {
         calls: 1,
         instructions,
         steps: instructions,
-        string_bytes: 0,
-        lines: None,
+        events: BTreeMap::new(),
     }
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn program(openat: u64, region: u64) -> ProgramResult {
         output: Output { stdout: Written::default(), stderr: Written::default() },
         runs: vec![run; 6],
         regions: vec![PathResult::ok("user.parse", Unit::Instructions, &[vec![region; 6]], vec![])],
+        events: Vec::new(),
         functions: None,
         notes: vec![],
     }

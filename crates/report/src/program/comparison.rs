@@ -8,7 +8,7 @@ use pathmeter_model::{
     ProgramComparison, ProgramSummary, RowComparison, RowExplanation, RowSummary, SumParts,
     Verdict, command_line,
 };
-use pathmeter_trace::Event;
+use pathmeter_trace::{Event, Role};
 
 use super::{
     ENDED, HOW_TO_UNFOLD, NONE, OWN_WORK, PROGRAM, Rows, SUM, calls, command, label, number, quiet,
@@ -279,11 +279,13 @@ fn is_first_same(change: &CostChange) -> bool {
 
 /// As [`remark`], of one run on each side.
 fn first_remark(change: &CostChange) -> String {
-    let (base, new) = (change.base.string_bytes, change.new.string_bytes);
-    let difference = i64::try_from(i128::from(new) - i128::from(base)).unwrap_or_default();
-    let bytes =
-        (base != new).then(|| format!("{} {}", Event::StringBytes.word(), signed(difference)));
-    joined([differing_calls(change), bytes])
+    let costs = Event::all().filter(|event| event.role() == Role::Cost);
+    let differing = costs.filter_map(|event| {
+        let (base, new) = (change.base.of_event(event), change.new.of_event(event));
+        let difference = i64::try_from(i128::from(new) - i128::from(base)).unwrap_or_default();
+        (base != new).then(|| format!("{event} {}", signed(difference)))
+    });
+    differing_calls(change).into_iter().chain(differing).collect::<Vec<_>>().join(", ")
 }
 
 /// How often the work was done where that differs, and the other events that differ:
@@ -389,6 +391,7 @@ fn summary(summary: &ProgramSummary, style: Style) -> String {
             (Verdict::Higher, rows.higher),
             (Verdict::Lower, rows.lower),
             (Verdict::ModeAppeared, rows.mode_appeared),
+            (Verdict::EventsDiffer, rows.events_differ),
         ];
         tally(rows.rows, names, &counts, style)
     };

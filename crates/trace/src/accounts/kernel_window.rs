@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::{MAX_WINDOWS, Reader, RegionWindow};
 use crate::LoosePoints;
+use crate::event::Event;
 use crate::points;
 
 /// A window between two points of the kernel, in one run.
@@ -23,12 +24,10 @@ pub struct AccountWindow {
 }
 
 /// All that was executed from the one point to the other, by any task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelWindow {
     /// What was executed.
     pub counts: RegionWindow,
-    /// Lines of data that the kernel touched; 0 if they are not counted.
-    pub lines: u64,
     /// Whether its end was seen; else it has at least these counts.
     pub ended: bool,
 }
@@ -38,7 +37,13 @@ impl<R: Read> Reader<R> {
     pub(super) fn kernel_window(&mut self) -> Result<(), &'static str> {
         let number = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
-        let (string_bytes, lines, ended) = (self.number()?, self.number()?, self.number()?);
+        let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
+        let ended = self.number()?;
+        let events = self.events([
+            (Event::StringBytes, string_bytes),
+            (Event::DataLines, lines),
+            (Event::DataPages, pages),
+        ])?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a window has less than no instruction")?;
         let window = self.window_of(number)?;
@@ -46,8 +51,8 @@ impl<R: Read> Reader<R> {
         if window.windows.len() > MAX_WINDOWS {
             return Err("a window comes too often");
         }
-        let counts = RegionWindow { steps, instructions, user, string_bytes };
-        window.windows.push(KernelWindow { counts, lines, ended: ended != 0 });
+        let counts = RegionWindow { steps, instructions, user, events };
+        window.windows.push(KernelWindow { counts, ended: ended != 0 });
         Ok(())
     }
 

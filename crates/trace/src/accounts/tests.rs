@@ -35,7 +35,7 @@ impl Stream {
         named
     }
 
-    fn rows(self, idled: u64, rows: &[[u64; 9]]) -> Self {
+    fn rows(self, idled: u64, rows: &[[u64; 11]]) -> Self {
         self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
     }
 
@@ -62,12 +62,45 @@ impl Stream {
 
 const NONE: u64 = UNNAMED as u64;
 
+fn events(numbers: &[(Event, u64)]) -> Arc<Events> {
+    Arc::new(numbers.iter().copied().collect())
+}
+
+fn window<const N: usize>(numbers: [(Event, u64); N]) -> RegionWindow {
+    RegionWindow { steps: 50, instructions: 45, user: 40, events: events(&numbers) }
+}
+
+#[test]
+fn events_are_those_of_the_classes_and_others() {
+    let last = classes().len() as u64 - 1;
+    let classed = [[1, 7, 1, 9, 0, 8, 5, 3, 0, 0].as_slice(), &[2, 0, 4, last, 6]].concat();
+    let stream = Stream::new().record(1, &[&[0, 1], &classed[..]].concat());
+    let row = &stream.run().rows[0];
+    let named: Vec<_> = Event::all().map(|event| (event.word(), row.events.of(event))).collect();
+    let some: Vec<_> = named.into_iter().filter(|(_, number)| *number > 0).collect();
+    let expected =
+        [("string-bytes", 8), ("indirect-branches", 6), ("data-lines", 5), ("data-pages", 3)];
+    assert_eq!(some, [&expected[..], &[("popf", 4)]].concat());
+    for (event, number) in some {
+        assert!(counted_events(true).any(|counted| counted.word() == event), "{event} {number}");
+    }
+    assert!(!counted_events(false).any(|event| event == Event::DataLines));
+    assert!(counted_events(true).is_sorted());
+    // A class that there is not, and more classes than there are.
+    let odd = |events: &[u64]| {
+        let row = [&[1, 7, 1, 9, 0, 0, 0, 0, 0, 0][..], events].concat();
+        Stream::new().record(1, &[&[0, 1], &row[..]].concat()).fault(0)
+    };
+    assert_eq!(odd(&[1, last + 1, 1]), "an event is unknown");
+    assert_eq!(odd(&[last + 2]), "it has more events than there are");
+}
+
 #[test]
 fn the_rows_of_two_runs_are_read_back() {
     let (big, timer) = (u64::MAX, u64::from(VECTOR | 0x30));
     let stream = Stream::new()
-        .rows(3, &[[1, 7, 2, 100, 10, 8, 5, 2, 1], [5, timer, 1, big, 0, 0, 0, 0, 0]])
-        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0]]);
+        .rows(3, &[[1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0], [5, timer, 1, big, 0, 0, 0, 0, 0, 0, 0]])
+        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]]);
     let read = stream.read();
     assert_eq!((read.fault, read.runs.len()), (None, 2));
     let first = read.runs[0].as_ref().unwrap();
@@ -78,8 +111,7 @@ fn the_rows_of_two_runs_are_read_back() {
         calls: 2,
         steps: 100,
         instructions: 90,
-        string_bytes: 8,
-        lines: 5,
+        events: events(&[(Event::StringBytes, 8), (Event::DataLines, 5)]),
         checks: 2,
         faults: 1,
     };
@@ -93,9 +125,9 @@ fn regions_belong_to_the_run_that_they_come_before() {
     let stream = Stream::new()
         .name(b"a")
         .name(b"b")
-        .record(4, &[1, 50, 5, 40, 3, 1, 0])
-        .record(4, &[0, 20, 0, 20, 0, 0, 0])
-        .record(4, &[1, 60, 0, 50, 0, 0, 0])
+        .record(4, &[1, 50, 5, 40, 3, 1, 0, 0])
+        .record(4, &[0, 20, 0, 20, 0, 0, 0, 0])
+        .record(4, &[1, 60, 0, 50, 0, 0, 0, 0])
         .rows(0, &[])
         .rows(0, &[]);
     let runs = stream.read().runs;
@@ -103,7 +135,7 @@ fn regions_belong_to_the_run_that_they_come_before() {
     let names: Vec<_> = regions.iter().map(|region| &*region.name).collect();
     assert_eq!(names, ["b", "a"]);
     assert_eq!((regions[0].count, regions[0].unproved), (2, 1));
-    let window = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
+    let window = window([(Event::StringBytes, 3)]);
     assert_eq!(regions[0].windows[0], window);
     assert_eq!(runs[1].as_ref().unwrap().regions, []);
 }
@@ -131,7 +163,7 @@ fn executions_beyond_the_bounds_are_counted_and_not_kept() {
     }
     for number in 0..regions {
         for _ in 0..MAX_WINDOWS + 2 {
-            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0]);
+            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0, 0]);
         }
     }
     let run = stream.rows(0, &[]).run();
@@ -162,15 +194,15 @@ fn each_wrong_mark_is_told_by_its_names() {
 #[test]
 fn windows_between_two_points_are_read_back() {
     let run = Stream::new()
-        .record(8, &[3, 50, 5, 40, 3, 7, 1])
-        .record(8, &[3, 20, 0, 0, 0, 0, 0])
+        .record(8, &[3, 50, 5, 40, 3, 7, 0, 1, 0])
+        .record(8, &[3, 20, 0, 0, 0, 0, 0, 0, 0])
         .record(9, &[3, 6, 10, 11, 12, 13, 14])
         .record(9, &[0, 0, 0, 1, 0, 0, 0])
         .rows(0, &[])
         .run();
     let [seen, never] = &run.windows[..] else { panic!("{:?}", run.windows) };
-    let counts = RegionWindow { steps: 50, instructions: 45, user: 40, string_bytes: 3 };
-    assert_eq!(seen.windows[0], KernelWindow { counts, lines: 7, ended: true });
+    let counts = window([(Event::StringBytes, 3), (Event::DataLines, 7)]);
+    assert_eq!(seen.windows[0], KernelWindow { counts, ended: true });
     assert_eq!((seen.number, seen.count, seen.windows[1].ended), (3, 6, false));
     let loose = LoosePoints {
         overlapping: 10,
@@ -188,7 +220,7 @@ fn windows_between_two_points_are_read_back() {
 fn no_more_windows_are_taken_than_the_plugin_tells() {
     let plugin = constants("kernel_marks.h");
     assert_eq!(plugin["MOST_TOLD"], MAX_WINDOWS as u64);
-    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 1]);
+    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 0, 1, 0]);
     let most = (0..=MAX_WINDOWS).fold(Stream::new(), |stream, _| one(stream));
     let run = most.clone().rows(0, &[]).run();
     assert_eq!(run.windows[0].windows.len(), MAX_WINDOWS + 1);
@@ -205,7 +237,7 @@ fn cells_are_read_back() {
 
 #[test]
 fn a_lost_run_is_one_and_takes_its_regions_along() {
-    let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0]);
+    let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0, 0]);
     let read = stream.record(2, &[4]).rows(0, &[]).read();
     assert_eq!(read.runs[0], Err(Lost::of(4)));
     assert_eq!(read.runs[1].as_ref().unwrap().regions, []);
@@ -214,26 +246,42 @@ fn a_lost_run_is_one_and_takes_its_regions_along() {
 #[test]
 fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let good = || Stream::new().name(b"a");
-    let row = [1, 7, 2, 100, 10, 8, 5, 2, 1];
+    let row = [1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0];
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x01\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (Stream(b"PMPR\x02\0\0\0".to_vec()), 0, "it does not begin as it should"),
         (good().record(10, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
-        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
-        (good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's id is out of range"),
-        (good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0]]), 0, "a row has less than no instruction"),
+        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (
+            good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
+            0,
+            "a row's id is out of range",
+        ),
+        (
+            good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0, 0, 0]]),
+            0,
+            "a row has less than no instruction",
+        ),
         (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
-        (good().record(4, &[1, 1, 0, 1, 0, 0, 0]), 0, "it refers to a name that it has not told"),
-        (good().record(4, &[0, 1, 2, 1, 0, 0, 0]), 0, "a region has less than no instruction"),
+        (
+            good().record(4, &[1, 1, 0, 1, 0, 0, 0, 0]),
+            0,
+            "it refers to a name that it has not told",
+        ),
+        (good().record(4, &[0, 1, 2, 1, 0, 0, 0, 0]), 0, "a region has less than no instruction"),
         (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
         (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
-        (good().record(8, &[0, 1, 2, 1, 0, 0, 1]), 0, "a window has less than no instruction"),
-        (good().record(8, &[32, 1, 0, 1, 0, 0, 1]), 0, "a window's number is out of range"),
+        (
+            good().record(8, &[0, 1, 2, 1, 0, 0, 0, 1, 0]),
+            0,
+            "a window has less than no instruction",
+        ),
+        (good().record(8, &[32, 1, 0, 1, 0, 0, 0, 1, 0]), 0, "a window's number is out of range"),
         (good().record(9, &[32, 0, 0, 0, 0, 0, 0]), 0, "a window's number is out of range"),
         (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
         (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
@@ -252,8 +300,9 @@ fn neither_names_nor_runs_are_without_end() {
 
 #[test]
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
-    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0]).rows(0, &[[0; 9]]);
-    let whole = one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0]]);
+    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0, 0]).rows(0, &[[0; 11]]);
+    let whole =
+        one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0, 0, 0]]);
     let expected = whole.read().runs;
     for length in 0..whole.0.len() {
         let read = Stream(whole.0[..length].to_vec()).read();

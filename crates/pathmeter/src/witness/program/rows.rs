@@ -171,6 +171,8 @@ fn expected(row: &AccountRow) -> u64 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
+    use std::sync::Arc;
+
     use pathmeter_vm::ProgramEnded;
 
     use super::*;
@@ -200,8 +202,7 @@ ffffffff82000900 T __entry_text_end
             calls: 1,
             steps,
             instructions: steps,
-            string_bytes: 0,
-            lines: 0,
+            events: Arc::default(),
             checks,
             faults,
         }

@@ -1,0 +1,20 @@
+//! The executions of a region of a program, or of a window between two points of the kernel.
+
+use pathmeter_model::{Check, PathEvents, PathResult, Unit};
+use pathmeter_trace::{Events, RegionWindow};
+
+/// A region or window with these executions, run by run, and what was counted of each.
+pub(crate) fn counted(name: &str, runs: &[Vec<RegionWindow>], checks: Vec<Check>) -> PathResult {
+    let instructions = |run: &Vec<RegionWindow>| run.iter().map(|one| one.instructions).collect();
+    let samples: Vec<Vec<u64>> = runs.iter().map(instructions).collect();
+    let events: Vec<Events> = runs.iter().flatten().map(RegionWindow::all_events).collect();
+    let events = PathEvents::new(events.iter(), Vec::new());
+    PathResult::ok(name, Unit::Instructions, &samples, checks).counting(events)
+}
+
+/// The lower one of the two in the middle, if there are two.
+pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
+    let mut values: Vec<u64> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
