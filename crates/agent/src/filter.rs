@@ -4,13 +4,14 @@ use pathmeter_probes::{
     sys::{self, CStr, errno, flag, nr},
     text::Text,
 };
-use pathmeter_wire::condition::{FILTER_INSTRUCTION, MAX_FILTER};
+use pathmeter_wire::condition::{FILTER_INSTRUCTION, FilterFlags, MAX_FILTER};
 
 use crate::{condition::contents, trouble::Trouble};
 
 /// A system-call filter, in memory that stays.
 #[derive(Clone, Copy)]
 pub(crate) struct Filter {
+    flags: FilterFlags,
     instructions: usize,
     count: u16,
 }
@@ -18,7 +19,7 @@ pub(crate) struct Filter {
 impl Filter {
     /// Reads `/filter`; none if the condition has none.
     pub(crate) fn read() -> Result<Option<Self>, Trouble> {
-        const SPACE: usize = MAX_FILTER * FILTER_INSTRUCTION;
+        const SPACE: usize = FilterFlags::BYTES + MAX_FILTER * FILTER_INSTRUCTION;
         let failed = |error: i32| -> Trouble {
             Text::format(format_args!("/filter can't be read (error {error})"))
         };
@@ -28,20 +29,21 @@ impl Filter {
             Err(errno::ENOENT) => return Ok(None),
             Err(error) => return Err(failed(error)),
         }
-        let instructions = sys::map(SPACE, flag::MAP_PRIVATE).map_err(failed)?;
+        let place = sys::map(SPACE, flag::MAP_PRIVATE).map_err(failed)?;
         // SAFETY: mapped just now, for good, and known to nobody else.
-        let space = unsafe { core::slice::from_raw_parts_mut(instructions as *mut u8, SPACE) };
+        let space = unsafe { core::slice::from_raw_parts_mut(place as *mut u8, SPACE) };
         let length = contents(path, space).map_err(failed)?;
-        Ok(Some(Self { instructions, count: (length / FILTER_INSTRUCTION) as u16 }))
+        let (flags, _) = space.split_first_chunk().ok_or_else(|| failed(errno::EINVAL))?;
+        Ok(Some(Self {
+            flags: FilterFlags::from_bytes(*flags),
+            instructions: place + FilterFlags::BYTES,
+            count: (length.saturating_sub(FilterFlags::BYTES) / FILTER_INSTRUCTION) as u16,
+        }))
     }
 
     /// Filters the calls of this process from now on, and those of its children.
-    ///
-    /// With the flag that container runtimes set by default: without it, kernels before 5.16 also
-    /// turn speculative store bypass off for the process.
     pub(crate) fn install(self) -> Result<(), i32> {
         const SECCOMP_SET_MODE_FILTER: usize = 1;
-        const SPEC_ALLOW: usize = 4;
         /// `struct sock_fprog`.
         #[repr(C)]
         struct Program {
@@ -55,9 +57,8 @@ impl Filter {
             // which are mapped for good.
             unsafe { sys::checked(nr::SECCOMP, args) }
         };
-        match install(SPEC_ALLOW) {
-            // Kernels before 4.17 do not know the flag.
-            Err(errno::EINVAL) => install(0).map(drop),
+        match install(self.flags.flags as usize) {
+            Err(errno::EINVAL) if self.flags.may_lack => install(0).map(drop),
             installed => installed.map(drop),
         }
     }

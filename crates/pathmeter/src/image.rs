@@ -53,18 +53,6 @@ impl Pair<'_> {
     }
 }
 
-/// A condition without the folders of the files that it names.
-fn short(condition: &Condition) -> String {
-    let settings = condition.to_string();
-    let short = |setting: &str| match setting.split_once(':') {
-        Some((kind @ "seccomp", file)) => {
-            format!("{kind}:{}", Subject::kernel_image(file).name)
-        }
-        _ => setting.to_owned(),
-    };
-    settings.split(' ').map(short).collect::<Vec<_>>().join(" ")
-}
-
 /// Where a kernel comes from.
 #[derive(Clone)]
 enum Source {
@@ -132,7 +120,7 @@ impl Image {
             Source::Lab { .. } => Subject::lab(&name),
         };
         let on = self.cpu.as_ref().map(|cpu| format!(" on {}", cpu.name()));
-        let under = self.condition.as_ref().map(|condition| format!(" under {}", short(condition)));
+        let under = self.condition.as_ref().map(|condition| format!(" under {condition}"));
         let parts = [Some(subject.name), on, under];
         Subject { name: parts.into_iter().flatten().collect(), ..subject }
     }
@@ -287,15 +275,16 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_is_named_with_its_condition_and_without_the_folders_of_files() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), pathmeter_lab::KERNEL).unwrap();
-        let name = file.path().file_name().unwrap().to_string_lossy().into_owned();
-        let filter = |_: &str| Ok(vec![6, 0, 0, 0, 0, 0, 0xff, 0x7f]);
-        let condition = Condition::parse("boot:root=/dev/x seccomp:/tmp/a/deny.json", filter);
-        let image = Image::open(file.path()).unwrap().under(&condition.unwrap());
-        let expected = format!("{name} under boot:root=/dev/x seccomp:deny.json");
-        assert_eq!(image.subject().name, expected);
+    fn a_condition_with_slashes_does_not_hide_the_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("vmlinuz");
+        std::fs::write(&file, pathmeter_lab::KERNEL).unwrap();
+        let filter = folder.path().join("deny.json");
+        std::fs::write(&filter, r#"{"defaultAction": "SCMP_ACT_ALLOW"}"#).unwrap();
+        let text = format!("sysctl:net/core/x=1 seccomp:{}", filter.display());
+        let under = Under::parse(&text).unwrap();
+        let subject = Image::open(&file).unwrap().under(&under.condition).subject();
+        assert_eq!(subject.name, "vmlinuz under sysctl:net/core/x=1 seccomp:deny.json");
     }
 
     #[test]

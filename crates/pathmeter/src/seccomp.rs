@@ -1,17 +1,21 @@
 //! A system-call filter of a condition: an OCI profile, made into a program as container runtimes
-//! make it, by libseccomp.
+//! make it, by libseccomp, and installed with the flags that they would set.
 //!
 //! What a filter costs depends on the order in which its program compares, so the library is asked
 //! that the runtimes use, and not another one that would filter the same. It is loaded when a
 //! filter is asked for: QEMU's sandbox needs it as well, so it is there where a guest can be run.
 
 mod library;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use pathmeter_vm::{Filter, FilterFlags};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
 
@@ -74,16 +78,36 @@ const CRUN: Runtime = Runtime { capabilities: &PODMAN_CAPABILITIES, tree_from: u
 /// EPERM, what a call returns that is refused without another error.
 const EPERM: u32 = 1;
 
-/// The program for the bundled profile of this name, or for that in this file, as the kernel takes
-/// it.
+/// What a profile's flags are to the kernel (`<linux/seccomp.h>`).
+const FLAGS: [(&str, u32); 3] = [
+    ("SECCOMP_FILTER_FLAG_TSYNC", 1),
+    ("SECCOMP_FILTER_FLAG_LOG", 2),
+    ("SECCOMP_FILTER_FLAG_SPEC_ALLOW", SPEC_ALLOW),
+];
+/// Without it, kernels before 5.16 also turn speculative store bypass off for the process. Runtimes
+/// set it if a profile has no flags at all and the kernel knows it (runc, `SetupSeccomp`; crun,
+/// `libcrun_apply_seccomp`).
+const SPEC_ALLOW: u32 = 4;
+
+/// The filter of the bundled profile of this name, or of that in this file.
 ///
 /// # Errors
 /// What is wrong with the file, by its name, or that there is no libseccomp.
-pub(crate) fn program(name: &str) -> Result<Vec<u8>, String> {
-    match BUNDLED.into_iter().find(|(bundled, ..)| *bundled == name) {
+pub(crate) fn filter(name: &str) -> Result<Filter, String> {
+    match bundled(name) {
         Some((_, text, runtime)) => compile(name, text, runtime),
-        None => compile(name, &read(name)?, RUNC),
+        None => Ok(Filter { name: shown(name), ..compile(name, &read(name)?, RUNC)? }),
     }
+}
+
+fn bundled(name: &str) -> Option<(&'static str, &'static str, Runtime)> {
+    BUNDLED.into_iter().find(|(bundled, ..)| *bundled == name)
+}
+
+/// A file's name without its folders, and not as a bundled profile's.
+fn shown(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    if bundled(name).is_some() { format!("./{name}") } else { name.to_owned() }
 }
 
 fn read(file: &str) -> Result<String, String> {
@@ -102,18 +126,31 @@ fn read(file: &str) -> Result<String, String> {
     Ok(text)
 }
 
-fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Vec<u8>, String> {
+fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Filter, String> {
     let profile: Profile = serde_json::from_str(text)
         .map_err(|error| format!("{name}: not an OCI system-call profile: {error}"))?;
-    profile.program(runtime).map_err(|what| format!("{name}: {what}"))
+    profile.filter(name, runtime).map_err(|what| format!("{name}: {what}"))
 }
 
-/// A profile: what the OCI runtime specification has, or what Docker and Podman read.
+/// A profile: what the OCI runtime specification has, or what Docker and Podman read. What none of
+/// them knows is refused: a rule with a misspelt `args` would allow more than was meant.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Profile {
     default_action: Action,
     default_errno_ret: Option<u32>,
+    /// The same by name, for readers of Podman's profiles.
+    #[serde(default, rename = "defaultErrno")]
+    _default_errno: Option<String>,
+    #[serde(default)]
+    flags: Option<Vec<String>>,
+    /// Who would be asked; a rule that asks is refused.
+    #[serde(default, rename = "listenerPath")]
+    _listener_path: IgnoredAny,
+    #[serde(default, rename = "listenerMetadata")]
+    _listener_metadata: IgnoredAny,
+    #[serde(default, rename = "comment")]
+    _comment: IgnoredAny,
     #[serde(default)]
     architectures: Vec<String>,
     #[serde(default)]
@@ -123,7 +160,7 @@ struct Profile {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Architectures {
     architecture: String,
     #[serde(default)]
@@ -131,7 +168,7 @@ struct Architectures {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Rule {
     #[serde(default)]
     name: Option<String>,
@@ -139,6 +176,10 @@ struct Rule {
     names: Vec<String>,
     action: Action,
     errno_ret: Option<u32>,
+    #[serde(default, rename = "errno")]
+    _errno: Option<String>,
+    #[serde(default, rename = "comment")]
+    _comment: IgnoredAny,
     #[serde(default)]
     args: Option<Vec<Argument>>,
     #[serde(default)]
@@ -148,7 +189,7 @@ struct Rule {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Conditions {
     #[serde(default)]
     arches: Option<Vec<String>>,
@@ -159,7 +200,7 @@ struct Conditions {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Argument {
     index: u32,
     value: u64,
@@ -279,6 +320,10 @@ impl Rule {
     }
 }
 
+fn known_flags() -> String {
+    format!("the known ones are {}", FLAGS.map(|(name, _)| name).join(", "))
+}
+
 impl Profile {
     /// The other architectures whose calls pass: 32-bit programs' for Docker's and Podman's.
     fn other_architectures(&self) -> Vec<String> {
@@ -287,6 +332,29 @@ impl Profile {
         let mapped = mapped.flat_map(|map| map.sub_architectures.iter().flatten());
         let all = self.architectures.iter().filter(|name| *name != own).chain(mapped);
         all.cloned().collect()
+    }
+
+    /// Its flags, as the kernel takes them.
+    fn flags(&self) -> Result<FilterFlags, String> {
+        let Some(names) = &self.flags else {
+            return Ok(FilterFlags { flags: SPEC_ALLOW, may_lack: true });
+        };
+        let flag = |name: &String| {
+            let known = FLAGS.iter().find(|(known, _)| known == name);
+            known.map(|(_, flag)| *flag).ok_or_else(|| {
+                format!(
+                    "no filter of a guest's is installed with the flag {name}: {}",
+                    known_flags()
+                )
+            })
+        };
+        let flags = names.iter().try_fold(0, |all, name| flag(name).map(|flag| all | flag))?;
+        Ok(FilterFlags { flags, may_lack: false })
+    }
+
+    fn filter(&self, name: &str, runtime: Runtime) -> Result<Filter, String> {
+        let (flags, program) = (self.flags()?, self.program(runtime)?);
+        Ok(Filter { name: name.to_owned(), flags, program })
     }
 
     fn program(&self, runtime: Runtime) -> Result<Vec<u8>, String> {
@@ -312,123 +380,5 @@ impl Profile {
             }
         }
         filter.program()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn profile(text: &str) -> Result<Vec<u8>, String> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        program(file.path().to_str().unwrap())
-    }
-
-    const ALLOWING: &str = r#"{"defaultAction": "SCMP_ACT_ERRNO",
-        "archMap": [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X86"]}],
-        "syscalls": [{"names": ["getppid", "no_such_call"], "action": "SCMP_ACT_ALLOW"},
-            {"names": ["socket"], "action": "SCMP_ACT_ALLOW",
-             "args": [{"index": 0, "value": 40, "op": "SCMP_CMP_NE"}]}]}"#;
-
-    #[test]
-    fn a_profile_becomes_whole_instructions() {
-        let program = profile(ALLOWING).unwrap();
-        assert!(program.len().is_multiple_of(8) && program.len() > 10 * 8, "{}", program.len());
-        // The first loads the architecture: BPF_LD | BPF_W | BPF_ABS, 4 bytes into seccomp_data.
-        assert_eq!(&program[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);
-        assert_eq!(profile(ALLOWING).unwrap(), program);
-    }
-
-    #[test]
-    fn bundled_profiles_are_programs_as_their_runtimes_make_them() {
-        let [docker, podman] = ["docker", "podman"].map(|name| program(name).unwrap());
-        let (_, text, _) = BUNDLED[1];
-        let as_runc = compile("podman", text, RUNC).unwrap();
-        // A list has an instruction a call; a tree has more.
-        assert!(podman.len() < as_runc.len(), "{} {}", podman.len(), as_runc.len());
-        assert_eq!(profile(BUNDLED[0].1).unwrap(), docker);
-    }
-
-    #[test]
-    fn what_containers_may_not_by_default_is_left_out() {
-        let with = |conditions: &str| {
-            let rule =
-                format!(r#"{{"names": ["chroot"], "action": "SCMP_ACT_ALLOW", {conditions}}}"#);
-            profile(&format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{rule}]}}"#))
-                .unwrap()
-        };
-        let (allowed, left_out) =
-            (with(r#""includes": {}"#), with(r#""excludes": {"arches": ["amd64"]}"#));
-        assert_ne!(allowed, left_out);
-        assert_eq!(with(r#""includes": {"caps": ["CAP_SYS_CHROOT"]}"#), allowed);
-        assert_eq!(with(r#""includes": {"minKernel": "4.8"}"#), allowed);
-        assert_eq!(with(r#""includes": {"caps": ["CAP_SYS_ADMIN"]}"#), left_out);
-        assert_eq!(with(r#""excludes": {"caps": ["CAP_SYS_ADMIN"]}"#), allowed);
-        assert_eq!(with(r#""includes": {"arches": ["s390x"]}"#), left_out);
-    }
-
-    #[test]
-    fn what_is_no_profile_is_named() {
-        assert!(
-            program("/nonexistent.json").unwrap_err().starts_with("/nonexistent.json: no file")
-        );
-        for (text, what) in [
-            ("{}", "not an OCI system-call profile"),
-            (r#"{"defaultAction": "SCMP_ACT_NOTIFY"}"#, "which a guest does not have"),
-            (r#"{"defaultAction": "SCMP_ACT_MAYBE"}"#, "unknown variant"),
-            (r#"{"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_Z80"]}"#, "Z80"),
-            (
-                r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read"],
-                    "action": "SCMP_ACT_ALLOW",
-                    "args": [{"index": 6, "value": 0, "op": "SCMP_CMP_EQ"}]}]}"#,
-                "no argument 6",
-            ),
-        ] {
-            let error = profile(text).unwrap_err();
-            assert!(error.contains(what), "{error}");
-        }
-    }
-
-    /// Every file that has something else in one place: cut short there, or with another value.
-    #[test]
-    fn a_file_of_any_text_is_a_program_or_a_message() {
-        let whole: serde_json::Value = serde_json::from_str(ALLOWING).unwrap();
-        let text = whole.to_string();
-        let values = [
-            "-1",
-            "7",
-            "4096",
-            "18446744073709551615",
-            "1e300",
-            "null",
-            "true",
-            "[]",
-            "{}",
-            "\"\"",
-            "\"\\u0000\"",
-            "\"read\\u0000\"",
-            "\"SCMP_ACT_ERRNO\"",
-            "\"SCMP_CMP_MASKED_EQ\"",
-            "[\"read\",\"read\"]",
-            "[[]]",
-        ];
-        // A value begins after each of these, and ends before the next comma or bracket.
-        let begins = text.match_indices([':', '[', ',']).map(|(at, _)| at + 1);
-        let mut made = 0;
-        for at in begins {
-            let end = at + text[at..].find([',', ']', '}']).unwrap_or(0);
-            let changed = values.map(|value| format!("{}{value}{}", &text[..at], &text[end..]));
-            for text in changed.iter().map(String::as_str).chain([&text[..at]]) {
-                match compile("it", text, RUNC) {
-                    Ok(program) => {
-                        assert!(program.len().is_multiple_of(8) && !program.is_empty(), "{text}");
-                        made += 1;
-                    }
-                    Err(error) => assert!(error.starts_with("it: ") && error.len() > 8, "{error}"),
-                }
-            }
-        }
-        assert!(made > 20, "{made} of them are profiles");
     }
 }

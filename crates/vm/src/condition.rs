@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use pathmeter_wire::condition::{self, FILTER_INSTRUCTION, MAX_CONDITION, MAX_FILTER, SettingKind};
+use pathmeter_wire::condition::{
+    self, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_FILTER, SettingKind,
+};
 use pathmeter_wire::message::UnmetCause;
 
 use crate::console::Tail;
@@ -46,12 +48,7 @@ pub enum Setting {
         value: String,
     },
     /// A filter that each system call of what is measured passes through.
-    Seccomp {
-        /// As the user named it.
-        name: String,
-        /// The program, as the kernel takes it.
-        program: Vec<u8>,
-    },
+    Seccomp(Filter),
     /// A file of the control group that what is measured is in.
     Cgroup {
         /// Its name, such as `memory.max`.
@@ -59,6 +56,24 @@ pub enum Setting {
         /// Its value, as the kernel takes it.
         value: String,
     },
+}
+
+/// A filter of system calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    /// How it is shown.
+    pub name: String,
+    /// How it is installed.
+    pub flags: FilterFlags,
+    /// The program, as the kernel takes it.
+    pub program: Vec<u8>,
+}
+
+impl Filter {
+    /// The file in which the agent finds it.
+    fn file(&self) -> Vec<u8> {
+        [&self.flags.to_bytes()[..], &self.program].concat()
+    }
 }
 
 /// Why a text is no condition.
@@ -73,6 +88,9 @@ pub enum ConditionError {
     /// It has characters that no setting has.
     #[error("{0:?}: a setting has no control characters")]
     Character(String),
+    /// A word of the command line has a quotation mark, by which a kernel reads another name.
+    #[error("{0}: a word has no quotation marks: it has no spaces, for which Linux takes them")]
+    Quoted(String),
     /// The parameter is the guest's own.
     #[error("{0}: this parameter is the guest's own, without which it can't be measured")]
     Own(String),
@@ -97,13 +115,13 @@ pub enum ConditionError {
 }
 
 impl Condition {
-    /// Reads a condition; `filter` makes the program of a filter of the name that the user gave.
+    /// Reads a condition; `filter` makes the filter of the name that the user gave.
     ///
     /// # Errors
     /// What is no setting, or contradicts another one.
     pub fn parse(
         text: &str,
-        filter: impl Fn(&str) -> Result<Vec<u8>, String>,
+        filter: impl Fn(&str) -> Result<Filter, String>,
     ) -> Result<Self, ConditionError> {
         if text.trim() == "default" {
             return Ok(Self::default());
@@ -151,11 +169,11 @@ impl Condition {
     }
 
     /// What two results must have in common to have been measured under the same condition: a
-    /// filter by its program's hash. Empty for the default.
+    /// filter by the hash of its flags and program. Empty for the default.
     pub fn fingerprint(&self) -> String {
         let of = |setting: &Setting| match setting {
-            Setting::Seccomp { program, .. } => {
-                format!("seccomp:{}", &sha256(program)[..HASH_DIGITS])
+            Setting::Seccomp(filter) => {
+                format!("seccomp:{}", &sha256(&filter.file())[..HASH_DIGITS])
             }
             setting => setting.to_string(),
         };
@@ -178,10 +196,10 @@ impl Condition {
         text
     }
 
-    /// The program of its filter.
-    pub(crate) fn filter(&self) -> Option<&[u8]> {
+    /// The file of its filter.
+    pub(crate) fn filter(&self) -> Option<Vec<u8>> {
         self.0.iter().find_map(|setting| match setting {
-            Setting::Seccomp { program, .. } => Some(program.as_slice()),
+            Setting::Seccomp(filter) => Some(filter.file()),
             _ => None,
         })
     }
@@ -226,7 +244,7 @@ impl fmt::Display for Condition {
 impl Setting {
     fn parse(
         word: &str,
-        filter: &impl Fn(&str) -> Result<Vec<u8>, String>,
+        filter: &impl Fn(&str) -> Result<Filter, String>,
     ) -> Result<Self, ConditionError> {
         let kinds = SettingKind::ALL.into_iter();
         let found = word.split_once(':').and_then(|(name, rest)| {
@@ -241,11 +259,11 @@ impl Setting {
             SettingKind::Sysctl => sysctl(rest),
             SettingKind::Cgroup => cgroup(rest),
             SettingKind::Seccomp => {
-                let program = filter(rest).map_err(ConditionError::Profile)?;
-                let count = program.len() / FILTER_INSTRUCTION;
-                let whole = program.len() % FILTER_INSTRUCTION == 0;
+                let filter = filter(rest).map_err(ConditionError::Profile)?;
+                let count = filter.program.len() / FILTER_INSTRUCTION;
+                let whole = filter.program.len() % FILTER_INSTRUCTION == 0;
                 if whole && (1..=MAX_FILTER).contains(&count) {
-                    return Ok(Self::Seccomp { name: rest.to_owned(), program });
+                    return Ok(Self::Seccomp(filter));
                 }
                 Err(ConditionError::Filter(rest.to_owned()))
             }
@@ -258,7 +276,7 @@ impl Setting {
             (Self::Boot(one), Self::Boot(other)) => parameter(one) == parameter(other),
             (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. })
             | (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
-            (Self::Seccomp { .. }, Self::Seccomp { .. }) => true,
+            (Self::Seccomp(_), Self::Seccomp(_)) => true,
             _ => false,
         }
     }
@@ -269,7 +287,7 @@ impl Setting {
             Self::Sysctl { name, value } => (SettingKind::Sysctl, name.as_str(), value.as_str()),
             Self::Cgroup { name, value } => (SettingKind::Cgroup, name.as_str(), value.as_str()),
             // Its program is in a file of its own.
-            Self::Seccomp { .. } => (SettingKind::Seccomp, "", ""),
+            Self::Seccomp(_) => (SettingKind::Seccomp, "", ""),
         };
         condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }
     }
@@ -280,7 +298,7 @@ impl fmt::Display for Setting {
         match self {
             Self::Boot(word) => write!(f, "boot:{word}"),
             Self::Sysctl { name, value } => write!(f, "sysctl:{name}={value}"),
-            Self::Seccomp { name, .. } => write!(f, "seccomp:{name}"),
+            Self::Seccomp(filter) => write!(f, "seccomp:{}", filter.name),
             Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
         }
     }
@@ -297,6 +315,11 @@ fn boot(word: &str) -> Result<Setting, ConditionError> {
     // What stands after `--` is not the kernel's.
     if name.is_empty() || word == "--" {
         return Err(ConditionError::Unknown(format!("boot:{word}")));
+    }
+    // Linux takes a quotation mark off a name's beginning (`lib/cmdline.c`, `next_arg`), and spaces
+    // between two of them for part of a value, as far as the next words.
+    if word.contains('"') {
+        return Err(ConditionError::Quoted(format!("boot:{word}")));
     }
     if OWN_WORDS.contains(&&*name) {
         return Err(ConditionError::Own(format!("boot:{word}")));
@@ -353,11 +376,17 @@ impl fmt::Display for Unmet {
 mod tests {
     use super::*;
 
+    fn filter(flags: u32, program: Vec<u8>) -> Filter {
+        let flags = FilterFlags { flags, may_lack: false };
+        Filter { name: "own".to_owned(), flags, program }
+    }
+
     fn parse(text: &str) -> Result<Condition, ConditionError> {
         Condition::parse(text, |name| match name {
             "none" => Err("none: no such file".to_owned()),
-            "cut" => Ok(vec![0; 9]),
-            name => Ok([&name.as_bytes()[..1], &[0; 7]].concat()),
+            "cut" => Ok(filter(4, vec![0; 9])),
+            "log" => Ok(filter(2, vec![b'a', 0, 0, 0, 0, 0, 0, 0])),
+            name => Ok(filter(4, [&name.as_bytes()[..1], &[0; 7]].concat())),
         })
     }
 
@@ -384,13 +413,14 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_is_told_by_its_program_and_not_by_its_name() {
+    fn a_filter_is_told_by_its_flags_and_program_and_not_by_its_name() {
         let one = parse("seccomp:a.json").unwrap();
         let same = parse("seccomp:a/other.json").unwrap();
         let other = parse("seccomp:b.json").unwrap();
         assert_eq!(one.fingerprint(), same.fingerprint());
         assert_ne!(one.fingerprint(), other.fingerprint());
-        assert_eq!(one.filter().unwrap().len(), 8);
+        assert_eq!(one.filter().unwrap().len(), 16);
+        assert_ne!(parse("seccomp:log").unwrap().fingerprint(), one.fingerprint());
         assert_eq!(parse("seccomp:none").unwrap_err().to_string(), "none: no such file");
         assert!(matches!(parse("seccomp:cut"), Err(ConditionError::Filter(_))));
     }
@@ -415,6 +445,9 @@ mod tests {
         }
         assert!(matches!(parse("boot:rdinit=/bin/sh"), Err(ConditionError::Own(_))));
         assert!(matches!(parse("boot:a\u{7}"), Err(ConditionError::Character(_))));
+        for text in ["boot:\"maxcpus=0\"", "boot:\"a", "boot:maxcpus=\"0\"", "boot:a=\"b"] {
+            assert!(matches!(parse(text), Err(ConditionError::Quoted(_))), "{text}");
+        }
     }
 
     #[test]

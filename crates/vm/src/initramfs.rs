@@ -63,7 +63,7 @@ impl Initramfs {
     /// Packs agent, plan and condition.
     pub fn new(plan: &Plan, condition: &Condition) -> Self {
         let plan = plan.to_string();
-        let settings = condition.file();
+        let (settings, filter) = (condition.file(), condition.filter());
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
@@ -72,7 +72,7 @@ impl Initramfs {
             Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() },
         ];
         let entries = folders.into_iter().chain([console]).chain(files);
-        let entries: Vec<_> = entries.chain(under(condition, &settings)).collect();
+        let entries: Vec<_> = entries.chain(under(&settings, filter.as_deref())).collect();
         Self(cpio::archive(&entries))
     }
 
@@ -80,7 +80,7 @@ impl Initramfs {
     ///
     /// The files come before the job, so that where that is, all have arrived.
     pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
-        let settings = condition.file();
+        let (settings, filter) = (condition.file(), condition.filter());
         let mut text = Vec::new();
         job::write(
             (job.runs, job.fresh_tmp, job.file_limit),
@@ -96,7 +96,7 @@ impl Initramfs {
         let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
         let job = Entry::File { name: "program", mode: 0o644, data: &text };
         let entries = folders.chain(files.iter().copied()).chain([console, agent]);
-        let entries = entries.chain(under(condition, &settings)).chain([job]);
+        let entries = entries.chain(under(&settings, filter.as_deref())).chain([job]);
         Self(cpio::archive(&entries.collect::<Vec<_>>()))
     }
 
@@ -106,13 +106,10 @@ impl Initramfs {
     }
 }
 
-/// The files of a condition, whose settings are these.
-fn under<'a>(
-    condition: &'a Condition,
-    settings: &'a [u8],
-) -> impl Iterator<Item = Entry<'a>> + use<'a> {
+/// The files of a condition, with these settings and this filter.
+fn under<'a>(settings: &'a [u8], filter: Option<&'a [u8]>) -> impl Iterator<Item = Entry<'a>> {
     let file = |name, data| Entry::File { name, mode: 0o644, data };
-    let filter = condition.filter().map(|filter| file("filter", filter));
+    let filter = filter.map(|filter| file("filter", filter));
     [file("condition", settings)].into_iter().chain(filter)
 }
 
@@ -170,7 +167,7 @@ mod tests {
         let packed = |condition| Initramfs::new(&plan, condition);
         let default = Condition::default();
         assert_eq!(packed(&default).as_bytes(), packed(&default).as_bytes());
-        let other = Condition::parse("sysctl:a.b=1", |_| Ok(vec![])).unwrap();
+        let other = Condition::parse("sysctl:a.b=1", |_| Err(String::new())).unwrap();
         assert_ne!(packed(&default).as_bytes(), packed(&other).as_bytes());
     }
 }

@@ -57,7 +57,7 @@ pub use bochs::{
     Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
 };
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
-pub use condition::{Condition, ConditionError, Setting, Unmet};
+pub use condition::{Condition, ConditionError, Filter, Setting, Unmet};
 pub use cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
     Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced, ValueFrom,
@@ -70,6 +70,7 @@ pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
 pub use outcome::{PathOutcome, PathStatus};
+pub use pathmeter_wire::condition::FilterFlags;
 pub use pathmeter_wire::message::UnmetCause;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
-//! whether it knew it. A system-call filter's program is in the file `/filter`, as the kernel takes
-//! it: up to [`MAX_FILTER`] instructions of eight bytes.
+//! whether it knew it. A system-call filter is in the file `/filter`: [`FilterFlags`], then its
+//! program as the kernel takes it, up to [`MAX_FILTER`] instructions of eight bytes.
 
 /// Longest file, in bytes: a page of the guest's, with or without settings.
 pub const MAX_CONDITION: usize = 4096;
@@ -17,6 +17,31 @@ pub const MAX_CONDITION: usize = 4096;
 pub const MAX_FILTER: usize = 4096;
 /// Bytes of an instruction of a filter.
 pub const FILTER_INSTRUCTION: usize = 8;
+
+/// With which flags seccomp(2) installs a filter: the first eight bytes of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterFlags {
+    /// The flags, as the kernel takes them.
+    pub flags: u32,
+    /// Whether a kernel that does not know them takes the filter without.
+    pub may_lack: bool,
+}
+
+impl FilterFlags {
+    /// Bytes of it.
+    pub const BYTES: usize = 8;
+
+    /// As it stands in the file.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        (u64::from(self.may_lack) << 32 | u64::from(self.flags)).to_le_bytes()
+    }
+
+    /// As it was written.
+    pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
+        let both = u64::from_le_bytes(bytes);
+        Self { flags: (both & u64::from(u32::MAX)) as u32, may_lack: both >> 32 != 0 }
+    }
+}
 
 /// First field.
 const MAGIC: &[u8] = b"pathmeter condition 1";
@@ -154,6 +179,14 @@ mod tests {
         assert!(super::read(b"pathmeter condition 1\0boot\0x\0").is_err());
         assert!(super::read(b"pathmeter condition 1\0root\0x\0\0").is_err());
         assert!(super::read(&[b'x'; MAX_CONDITION + 1]).is_err());
+    }
+
+    #[test]
+    fn a_filters_flags_are_read_back() {
+        for (flags, may_lack) in [(0, false), (4, true), (u32::MAX, true)] {
+            let written = FilterFlags { flags, may_lack };
+            assert_eq!(FilterFlags::from_bytes(written.to_bytes()), written);
+        }
     }
 
     proptest! {

@@ -30,7 +30,7 @@ impl Under {
             [cpu] => Some(cpu_model(&cpu[CPU.len()..])?),
             [one, other, ..] => return Err(format!("{one} and {other} set the same")),
         };
-        let condition = Condition::parse(&words.join(" "), seccomp::program);
+        let condition = Condition::parse(&words.join(" "), seccomp::filter);
         Ok(Self { cpu, condition: condition.map_err(|error| error.to_string())? })
     }
 

@@ -100,7 +100,7 @@ impl Set {
         })?;
         let entry = |written: WrittenEntry| {
             let at = line(written.condition.span().start);
-            let condition = Condition::parse(written.condition.get_ref(), seccomp::program)
+            let condition = Condition::parse(written.condition.get_ref(), seccomp::filter)
                 .map_err(|error| refused(name, Some(at), &error.to_string()))?;
             if condition.is_default() {
                 return Err(refused(name, Some(at), "this sets nothing"));
