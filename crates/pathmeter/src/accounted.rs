@@ -53,7 +53,9 @@ pub(crate) fn accounted(
         if let Some(misuse) = account.misuses.first() {
             return Err(in_run(misuse));
         }
-        runs.push(run(&account, *clock, places, lines).map_err(|what| in_run(&what))?);
+        let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
+        check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
+        runs.push(counted);
         all.push(account.regions);
         cells.push(account.cells);
         windows.push(account.windows);
@@ -206,6 +208,44 @@ fn run(
         }
     }
     Ok(ProgramRun::new(clock, idle, rows))
+}
+
+/// Whether the instructions of each row are in its functions, if these are counted: no more and no
+/// less. Code of programs has none.
+fn check_functions(
+    run: &ProgramRun,
+    cells: &[AccountCell],
+    places: &KernelPlaces,
+) -> Result<(), String> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let mut sums: BTreeMap<(RowKind, String), u64> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.kind != RowKind::Region) {
+        let sum = sums.entry((cell.kind, row_name(cell.kind, cell.id, places))).or_default();
+        *sum = sum.saturating_add(cell.instructions);
+    }
+    for row in run.rows.iter().filter(|row| row.kind != RowKind::User) {
+        let sum = sums.remove(&(row.kind, row.name.clone())).unwrap_or(0);
+        if sum != row.instructions {
+            let (name, counted) =
+                (pathmeter_report::row_name(row.kind, &row.name), row.instructions);
+            return Err(format!(
+                "{name} has {counted} instructions, but {sum} in its functions: that is worth a \
+                 report"
+            ));
+        }
+    }
+    match sums.into_iter().find(|(_, sum)| *sum > 0) {
+        Some(((kind, name), sum)) => {
+            let name = pathmeter_report::row_name(kind, &name);
+            Err(format!(
+                "{sum} instructions are in functions of {name}, which is no row: that is worth a \
+                 report"
+            ))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Adds a row to another of that name.

@@ -2,6 +2,7 @@
 //!
 //! The programs are in `tests/programs`, compiled here by `cc`.
 
+mod events;
 mod hostile;
 mod kernels;
 mod regions;
@@ -44,6 +45,10 @@ fn build() -> PathBuf {
         command.arg(tests.join(format!("programs/{name}.c"))).arg("-o").arg(folder.join(name));
         assert!(command.status().unwrap().success(), "{name} can't be compiled");
     }
+    let mut command = Command::new("cc");
+    command.args(["-nostdlib", "-static", "-o"]).arg(folder.join("loop"));
+    let assembled = command.arg(tests.join("programs/loop.S")).status();
+    assert!(assembled.unwrap().success(), "loop can't be assembled");
     folder
 }
 

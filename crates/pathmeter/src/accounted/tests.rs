@@ -181,6 +181,30 @@ fn a_region_that_is_only_cold_or_that_failed_has_no_samples() {
 }
 
 #[test]
+fn the_functions_of_a_row_have_all_its_instructions() {
+    let cell = |kind, instructions| AccountCell {
+        kind,
+        id: 0,
+        address: 0xffff_ffff_8100_00c0,
+        times: 1,
+        instructions,
+    };
+    let with = |cells: Vec<AccountCell>| {
+        let rows = vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)];
+        of(vec![Account { cells, ..account(rows) }])
+    };
+    let whole = vec![cell(RowKind::Softirq, 30), cell(RowKind::Softirq, 9)];
+    assert!(accounted(with(whole.clone()), &[100], &kernel(), false).is_ok());
+    let part = refused(with(whole[..1].to_vec()), &[100]);
+    assert!(part.starts_with("run 1: softirqs has 39 instructions, but 30 in its"), "{part}");
+    let more = refused(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
+    assert!(more.contains("5 instructions are in functions of pathmeter's own"), "{more}");
+    // Regions overlap, and have no row in a run.
+    let region = with([&whole[..], &[cell(RowKind::Region, 5)]].concat());
+    assert!(accounted(region, &[100], &kernel(), false).is_ok());
+}
+
+#[test]
 fn functions_have_the_median_of_the_later_runs() {
     let cell = |offset: u64, times, instructions| AccountCell {
         kind: RowKind::Softirq,
@@ -189,11 +213,13 @@ fn functions_have_the_median_of_the_later_runs() {
         times,
         instructions,
     };
-    let runs = [9000, 30, 10, 20].map(|instructions| Account {
+    let costs = [9000, 30, 10, 20];
+    let runs = costs.map(|instructions| Account {
         cells: vec![cell(0, 2, instructions), cell(8, 7, 100)],
-        ..account(vec![row(RowKind::User, 0, 10)])
+        ..account(vec![row(RowKind::Softirq, 0, instructions + 101)])
     });
-    let read = accounted(of(runs.to_vec()), &[10; 4], &kernel(), false).unwrap();
+    let clocks = costs.map(|instructions| instructions + 101);
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
     let [row] = &read.functions.unwrap()[..] else { panic!() };
     let [function] = &row.functions[..] else { panic!("{row:?}") };
     // Only its first block is a call of it.

@@ -1,0 +1,99 @@
+//! The events of a program's rows and regions, the functions of its rows, and its first
+//! instruction.
+
+use pathmeter_e2e::{Scene, built, debian};
+use serde_json::Value;
+
+use super::{compared, measured, program, rows, run};
+
+/// Test kernels of which each system call by `syscall` has other instructions than base's, and as
+/// many (docs/evidence.md): all events in which a call differs, in the order of documents.
+const HIDDEN_COSTS: [(&str, &[(&str, i64)]); 8] = [
+    ("lfence", &[("lfence", 1)]),
+    ("popf", &[("popf", 1), ("pushf", 1)]),
+    ("lock", &[("locked", 1)]),
+    ("div", &[("div-64", 1), ("mul-64", -1)]),
+    ("segment-load", &[("load-segment", 1)]),
+    ("wrmsr", &[("wrmsr", 1)]),
+    ("indirect-call", &[("indirect-branches", 1)]),
+    ("clflush", &[("clflush", 1)]),
+];
+/// Calls of getppid in tests/programs/processes.c.
+const CALLS: i64 = 28;
+
+fn row<'a>(comparison: &'a Value, name: &str) -> &'a Value {
+    let mut rows = comparison["rows"].as_array().unwrap().iter();
+    rows.find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {comparison}"))
+}
+
+/// The difference in an event; 0 if there is none.
+fn difference(events: &Value, name: &str) -> i64 {
+    let mut events = events.as_array().unwrap().iter();
+    let event = events.find(|event| event["event"] == name);
+    event.map_or(0, |event| event["difference"].as_i64().unwrap())
+}
+
+#[test]
+fn what_costs_a_row_without_an_instruction_more_is_told() {
+    for (variant, a_call) in HIDDEN_COSTS {
+        let (base, new) = (built("base"), built(variant));
+        let (_, comparison) = compared(&base, &new, &[], &[&program("processes")]);
+        let cost = &row(&comparison, "getppid")["cost"];
+        assert_eq!(cost["later"]["difference"], 0, "{variant}: {cost}");
+        assert_eq!(cost["verdict"], "events-differ", "{variant}: {cost}");
+        let told =
+            cost["events"].as_array().unwrap().iter().map(|event| {
+                (event["event"].as_str().unwrap(), event["difference"].as_i64().unwrap())
+            });
+        let expected = a_call.iter().map(|(name, number)| (*name, number * CALLS));
+        assert!(told.eq(expected), "{variant}: {cost}");
+    }
+}
+
+#[test]
+fn what_mitigations_cost_is_in_rows_and_regions() {
+    let options = ["--under", "default", "--under", "boot:mitigations=off", "--json"];
+    let command = [&*program("regions"), "good"];
+    let comparison = run(&Scene::warm(), &[&debian("cloud")], &options, &command).json();
+    let cost = &row(&comparison, "getppid")["cost"];
+    let calls = cost["later"]["base"]["calls"]["least"].as_i64().unwrap();
+    for (name, a_call) in [("mov-cr3", -2), ("wrmsr", -2), ("verw", -1)] {
+        assert_eq!(difference(&cost["events"], name), a_call * calls, "{name}: {cost}");
+        let inner = comparison["regions"].as_array().unwrap().iter();
+        let inner = inner.clone().find(|region| region["path"] == "user.inner").unwrap();
+        assert_eq!(difference(&inner["events"], name), a_call, "{name}: {inner}");
+    }
+}
+
+#[test]
+fn a_program_has_its_own_instructions_and_no_other() {
+    for kernel in [built("base"), debian("cloud")] {
+        let result = measured(&kernel, &[&program("loop")]);
+        let own: Vec<u64> = rows(&result)
+            .filter(|(_, row)| row["kind"] == "user")
+            .map(|(_, row)| row["instructions"].as_u64().unwrap())
+            .collect();
+        assert_eq!(own, [4004; super::RUNS]);
+    }
+}
+
+/// What is executed before a call is known is in it as well: audit and filters execute much.
+#[test]
+fn functions_of_a_row_are_all_that_it_executed() {
+    for condition in ["default", "boot:audit=1", "seccomp:podman"] {
+        let options = ["--under", condition, "--explain", "--json"];
+        let command = [&*program("processes")];
+        let scene = Scene::warm();
+        let words = [&["run", &debian("cloud"), "--perturb", "1"], &options[..], &["--"], &command];
+        let result = scene.run(&words.concat()).json();
+        let functions = result["functions"].as_array().unwrap();
+        for (_, row) in rows(&result).filter(|(run, row)| *run == 1 && row["kind"] != "user") {
+            let of_row = functions
+                .iter()
+                .find(|one| (&one["kind"], &one["name"]) == (&row["kind"], &row["name"]));
+            let costs = of_row.unwrap()["functions"].as_array().unwrap().iter();
+            let sum: u64 = costs.map(|one| one["instructions"].as_u64().unwrap()).sum();
+            assert_eq!(Some(sum), row["instructions"].as_u64(), "{condition}: {row}");
+        }
+    }
+}
