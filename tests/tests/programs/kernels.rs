@@ -39,14 +39,22 @@ fn too_few_runs_to_tell_layout_from_a_change_are_refused_of_kernels_and_of_resul
     refused(&["run", "few.json", "few.json"]);
 }
 
-/// Another instruction, and as many of them: what it costs is no number of instructions.
+/// Another instruction, and as many of them: what it costs is no number of instructions, and shows
+/// in no other rows than those that execute it. Lines are counted where that is asked for.
 #[test]
-fn as_many_instructions_of_another_kind_are_the_same() {
-    for variant in ["lock", "four-lines"] {
+fn as_many_instructions_of_another_kind_differ_in_their_events() {
+    for (variant, options) in [("lock", &[][..]), ("four-lines", &[]), ("four-lines", &["--lines"])]
+    {
         let (code, comparison) =
-            compared(&built("base"), &built(variant), &[], &[&program("faults")]);
-        assert_eq!(code, 0);
-        assert!(changed(&comparison).is_empty(), "{variant}: {:?}", changed(&comparison));
+            compared(&built("base"), &built(variant), options, &[&program("faults")]);
+        assert_eq!(code, 0, "the gate is about instructions");
+        let differing = changed(&comparison);
+        let unseen = variant == "four-lines" && options.is_empty();
+        assert_eq!(differing.is_empty(), unseen, "{variant}: {differing:?}");
+        for row in differing {
+            let verdict = &row["cost"]["verdict"];
+            assert_eq!((&row["kind"], verdict), (&"syscall".into(), &"events-differ".into()));
+        }
     }
 }
 
