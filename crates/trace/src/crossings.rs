@@ -118,6 +118,8 @@ impl Task {
 type Rows = BTreeMap<(RowKind, u32), (u64, u64)>;
 
 struct Run {
+    /// The agent has not called execve yet.
+    launching: bool,
     last: u64,
     since_switch: u64,
     /// The task that began; its number is known at the first switch.
@@ -138,6 +140,7 @@ pub fn stepped_rows(crossings: &[Crossing]) -> Result<Vec<SteppedRow>, Uncrossed
         return Err(Uncrossed::NoRun);
     }
     let mut run = Run {
+        launching: true,
         last: first.clock,
         since_switch: 0,
         current: None,
@@ -176,6 +179,7 @@ impl Run {
         match crossing.what {
             Crossed::Begin | Crossed::End => return Err(Uncrossed::NoRun),
             Crossed::Enter { kind, id } => {
+                self.hand_over(kind);
                 let frames = &mut self.task().frames;
                 if frames.len() == MOST_FRAMES {
                     return Err(Uncrossed::TooDeep);
@@ -193,6 +197,16 @@ impl Run {
             Crossed::NewTask => self.begin_task(),
         }
         Ok(())
+    }
+
+    /// What was executed before the first system call was the agent: from then on it is the program.
+    fn hand_over(&mut self, kind: RowKind) {
+        let is_first = self.launching && kind == RowKind::Syscall && self.task().frames.is_empty();
+        if is_first {
+            self.launching = false;
+            let steps = std::mem::take(&mut self.task().user);
+            self.enter((RowKind::Agent, 0), 0, steps);
+        }
     }
 
     fn come_back(&mut self) -> Result<(), Uncrossed> {

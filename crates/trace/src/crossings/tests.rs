@@ -27,10 +27,12 @@ fn what_is_executed_belongs_to_the_frame_on_top() {
         (300, Crossed::End),
     ]);
     let expected = [
-        (RowKind::User, 0, 0, 10 + 99),
+        (RowKind::User, 0, 0, 99),
         // From the fault's return, which is the kernel's, to the call's.
         (RowKind::Syscall, 7, 1, 20 + 40),
         (RowKind::PageFault, 6, 1, 31),
+        // Until its first system call, by which the agent becomes the program.
+        (RowKind::Agent, 0, 0, 10),
     ];
     assert_eq!(rows.unwrap(), expected);
 }
@@ -44,8 +46,7 @@ fn the_task_at_the_end_is_the_agent() {
         (49, Crossed::Return),
         (60, Crossed::End),
     ]);
-    let expected =
-        [(RowKind::User, 0, 0, 10), (RowKind::Syscall, 7, 1, 20), (RowKind::Agent, 0, 0, 30)];
+    let expected = [(RowKind::Syscall, 7, 1, 20), (RowKind::Agent, 0, 0, 10 + 30)];
     assert_eq!(rows.unwrap(), expected);
 }
 
@@ -67,12 +68,12 @@ fn interrupts_and_softirqs_are_rows_of_their_own_in_each_task() {
         (70, Crossed::End),
     ]);
     let expected = [
-        (RowKind::User, 0, 0, 10 + 1),
+        (RowKind::User, 0, 0, 1),
         (RowKind::Syscall, 7, 1, 10 + 4),
         (RowKind::Interrupt, 0, 1, 5 + 8),
         (RowKind::Softirq, 0, 1, 12),
         (RowKind::KernelThread, 0, 0, 5 + 5),
-        (RowKind::Agent, 0, 0, 10),
+        (RowKind::Agent, 0, 0, 10 + 10),
     ];
     assert_eq!(rows.unwrap(), expected);
 }
@@ -90,10 +91,10 @@ fn a_new_task_begins_with_the_switch_to_it() {
         (70, Crossed::End),
     ]);
     let expected = [
-        (RowKind::User, 0, 0, 10 + 5),
+        (RowKind::User, 0, 0, 5),
         (RowKind::Syscall, 7, 2, 10 + 5),
         (RowKind::NewTask, 0, 1, 20),
-        (RowKind::Agent, 0, 0, 20),
+        (RowKind::Agent, 0, 0, 10 + 20),
     ];
     assert_eq!(rows.unwrap(), expected);
 }

@@ -245,7 +245,8 @@ ffffffff82000900 T __entry_text_end
             (120, StopPlace::End),
         ]);
         let in_qemu = account(vec![
-            account_row(RowKind::User, 0, 20),
+            account_row(RowKind::User, 0, 9),
+            account_row(RowKind::Agent, 0, 11),
             account_row(RowKind::Syscall, read, 70),
             account_row(RowKind::PageFault, 6, 29),
         ]);
@@ -259,7 +260,8 @@ ffffffff82000900 T __entry_text_end
         let expected = [
             ("read".to_owned(), [1, 1], 69, 69),
             (fault, [1, 1], 29, 30),
-            (String::new(), [1, 0], 21, 21),
+            (String::new(), [1, 0], 10, 10),
+            (String::new(), [1, 0], 11, 11),
         ];
         assert_eq!(seen, expected);
     }
