@@ -160,7 +160,8 @@ differences() {
 	measure "$1" "$work/a.json"
 	measure "$1" "$work/b.json"
 	"$pathmeter" compare --json "$work/a.json" "$work/b.json" >"$work/comparison.json"
-	{ grep -oE '"verdict":"(higher|lower|mode-appeared|longer-tail|shorter-tail|broken)"' "$work/comparison.json" ||
+	verdicts='higher|lower|mode-appeared|longer-tail|shorter-tail|broken'
+	{ grep -oE "\"verdict\":\"($verdicts)\"" "$work/comparison.json" ||
 		true; } | wc -l
 }
 

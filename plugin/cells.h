@@ -19,7 +19,7 @@ static struct {
 	uint64_t entered;	/* 1 until something of the current one is counted */
 	uint32_t open[MOST_OPEN];	/* names of the regions that are open, in any task */
 	unsigned int open_count;
-	uint64_t fresh;		/* nothing has interrupted the current task since the switch to it */
+	uint64_t fresh;		/* the current task was not interrupted since the switch */
 	struct cell_list since_switch;	/* what was executed since, while it is so */
 } cells;
 
@@ -93,7 +93,8 @@ static void forget_cells(void)
 
 static int by_block(const void *one, const void *other)
 {
-	const uint64_t a = ((const struct cell *)one)->block, b = ((const struct cell *)other)->block;
+	const uint64_t a = ((const struct cell *)one)->block;
+	const uint64_t b = ((const struct cell *)other)->block;
 
 	return (a > b) - (a < b);
 }

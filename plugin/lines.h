@@ -3,8 +3,8 @@
  * so that a system call's are those of one execution of it. Counted only if the host asks for it,
  * since that takes a look at each access to memory.
  *
- * A table has the lines and pages of all frames, each with its frame's number. Lines of frames that have
- * ended stay in it; when it is half full, it is made anew from those of frames still open.
+ * A table has the lines and pages of all frames, each with its frame's number. Lines of frames
+ * that have ended stay in it; when it is half full, it is made anew from those of frames still open.
  */
 #ifndef PLUGIN_LINES_H
 #define PLUGIN_LINES_H
@@ -12,7 +12,7 @@
 #include "account.h"
 
 struct touched_line {
-	uint64_t line, frame;	/* a frame's number is not 0; of a page, the line is its complement */
+	uint64_t line, frame;	/* no frame is 0; of a page, the line is its complement */
 };
 
 enum { LEAST_LINES = 1 << 16, MOST_LINES = 1 << 23 };

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
 }
 
 fn build() -> Result<(), String> {
-    // Asked for now: where this was compiled may be another checkout, which shares the target folder.
+    // Asked for now: where this was compiled may be another checkout, sharing the target folder.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
     let crates = Path::new(&package).parent().ok_or("no parent folder")?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);

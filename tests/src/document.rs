@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 /// The paths that no Linux can run here, in the order of all: those that need the lab kernel's
-/// devices or its IOPL, an instruction that no CPU of QEMU 7.2's interpreter has, and rseq areas that
-/// are longer than Linux 6.1's.
+/// devices or its IOPL, an instruction that no CPU of QEMU 7.2's interpreter has, and rseq areas
+/// that are longer than Linux 6.1's.
 pub const NOT_ON_LINUX: &[&str] = &[
     "switch.yield+rseq-offered",
     "switch.iopl-yield",

@@ -25,8 +25,8 @@ pub(crate) struct SharedReport {
 }
 
 impl SharedReport {
-    /// Maps it, for probes whose system calls pass through `filter`, and which differ from run to run
-    /// by `bits`.
+    /// Maps it, for probes whose system calls pass through `filter`, and which differ by `bits`
+    /// from run to run.
     pub(crate) fn new(filter: Option<Filter>, bits: u64) -> Result<Self, Trouble> {
         let address =
             sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
-    /// What the path's samples count, instructions or steps of the clock: the median over all windows of all runs.
+    /// What the path's samples count, instructions or steps of the clock: the median over all
+    /// windows of all runs.
     #[default]
     Instructions,
     /// The same: the most in any window of any run.

@@ -77,7 +77,10 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         (Some(session), [base, new]) => {
             let options = BuildOptions::of(session, [base, new]);
             if args.options && options.is_none() {
-                screen.note("--options: there are no two build configurations: the kernels are one, or a file has none");
+                screen.note(
+                    "--options: there are no two build configurations: the kernels are one, or a \
+                     file has none",
+                );
             }
             if args.explain {
                 let options = options.as_ref();

@@ -108,7 +108,7 @@ pub fn mark_path_end() {
 #[inline(always)]
 fn mark(number: usize) {
     let place = PATH_NUMBERS.0.as_ptr().wrapping_add(number);
-    // Aligned, so that no page ends between the two: QEMU would translate them apart, and its plugins
+    // Aligned, so that no page ends between the two: QEMU would translate them apart, and plugins
     // look for the load right after the marker. SAFETY: nops, and a load from the page.
     unsafe {
         asm!(".balign 16", marker_code!(path), "test byte ptr [{place}], 0", place = in(reg) place,

@@ -64,7 +64,7 @@ const WORD: usize = u64::BITS as usize;
 
 impl ProbeReport {
     /// Empties the report for a probe that shall record `windows` samples, to be run in a child of
-    /// the process numbered `parent`; `bits` follow from the run's number alone, and are spread well.
+    /// the process numbered `parent`; `bits` follow from the run's number alone, spread well.
     pub fn reset(&mut self, windows: u32, parent: u32, bits: u64) {
         self.status = ProbeStatus::Silent as u32;
         self.windows = windows;

@@ -69,8 +69,8 @@ impl Length {
 /// Bytes that an area has room for: more than any kernel offers.
 const ROOM: usize = 120;
 
-/// `struct rseq`, and how much of it is registered. Its alignment is no less than what a kernel asks
-/// for (`AT_RSEQ_ALIGN`).
+/// `struct rseq`, and how much of it is registered. Its alignment is no less than a kernel asks for
+/// (`AT_RSEQ_ALIGN`).
 #[repr(C, align(128))]
 pub(crate) struct Area {
     cpu_id_start: AtomicU32,
@@ -149,7 +149,7 @@ impl Registration {
     }
 
     fn area(&self) -> Option<&Area> {
-        // SAFETY: null, or in the frame of `registered`, which a forked process has as well; neither
+        // SAFETY: null, or in the frame of `registered`, which a forked process has too; neither
         // that nor the probe's own leaves it before the probe ends.
         unsafe { (self.place as *const Area).as_ref() }
     }

@@ -199,7 +199,7 @@ impl Run {
         Ok(())
     }
 
-    /// What was executed before the first system call was the agent: from then on it is the program.
+    /// What was executed before the first system call was the agent's, then it is the program's.
     fn hand_over(&mut self, kind: RowKind) {
         let is_first = self.launching && kind == RowKind::Syscall && self.task().frames.is_empty();
         if is_first {

@@ -39,7 +39,8 @@ impl FilterFlags {
     /// As it was written.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         let both = u64::from_le_bytes(bytes);
-        Self { flags: (both & u64::from(u32::MAX)) as u32, may_lack: both >> 32 != 0 }
+        let [a, b, c, d, ..] = bytes;
+        Self { flags: u32::from_le_bytes([a, b, c, d]), may_lack: both >> 32 != 0 }
     }
 }
 

@@ -38,8 +38,8 @@ const MOST_CHANGED_FIRST: usize = 4;
 const MOST_FUNCTIONS: usize = 6;
 const MOST_EXPLAINED: usize = 5;
 
-/// The two kernels; a row for each kind of work in the later runs, those that changed
-/// first; the same for the first run; the program's own regions, and how many rows have each verdict.
+/// The two kernels; a row for each kind of work in the later runs, those that changed first; the
+/// same for the first run; the program's own regions, and how many rows have each verdict.
 pub fn program_comparison_table(
     comparison: &ProgramComparison,
     rows: Rows,
