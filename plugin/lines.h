@@ -4,7 +4,7 @@
  * since that takes a look at each access to memory.
  *
  * A table has the lines and pages of all frames, each with its frame's number. Lines of frames
- * that have ended stay in it; when it is half full, it is made anew from those of frames still open.
+ * that have ended stay in it; when it is half full, it is made anew from those still open.
  */
 #ifndef PLUGIN_LINES_H
 #define PLUGIN_LINES_H
