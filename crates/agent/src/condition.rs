@@ -174,6 +174,12 @@ impl Path {
     pub(crate) fn as_c(&self) -> CStr<'_> {
         CStr::new(&self.0)
     }
+
+    /// Its bytes, with NULs after them.
+    #[cfg(feature = "program")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Reads a file into `space` as far as it fits: the bytes read.
