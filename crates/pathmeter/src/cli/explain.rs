@@ -20,7 +20,7 @@ Examples:
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_EXAMPLES, mut_arg("perturb", |arg| arg.hide(true)))]
+#[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
     /// The path, as `pathmeter paths` names it
     pub(crate) path: String,

@@ -100,8 +100,6 @@ const FORMATS: &[Row] =
 /// Which results of a history.
 const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
 
-/// Why a recording can't have more runs.
-const ONE_RUN: &str = "one run is recorded: the first, as `measure` has it";
 /// Why symbols can't.
 const NO_RUN: &str = "no path is executed";
 /// Why the CPU can't be chosen for two interpreters.
@@ -168,7 +166,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         rows: &[
             LOOK,
             &[
-                ("perturb", Never(ONE_RUN)),
                 ("path", Nothing),
                 ("subject", Nothing),
                 ("new", Nothing),
