@@ -18,8 +18,6 @@ use source::Source;
 
 use crate::error::{PackError, host, printable};
 
-/// The most modules that are loaded.
-pub const MAX_MODULES: usize = 512;
 /// The largest module: 64 MiB.
 pub const MAX_MODULE_BYTES: u64 = 64 << 20;
 
