@@ -7,7 +7,7 @@
 //! execution or several. The rules:
 //!
 //! 1. **One change.** What the executions of a pair of runs typically differ by (the median, each
-//!    execution against its counterpart) is of one sign in all pairs, and lies no farther apart
+//!    execution against its counterpart) has the same sign in all pairs, and lies no farther apart
 //!    from pair to pair than its median from 0.
 //! 2. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all executions, comes
 //!    in every pair of runs, and no difference, and the opposite one, come at most

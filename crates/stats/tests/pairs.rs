@@ -92,7 +92,7 @@ fn a_part_of_the_executions_that_costs_more_is_a_mode_and_one_that_costs_less_is
     assert_eq!(judged(&base, &runs(&[(100, 70), (250, 30)])), (ModeAppeared, 200, 250));
     assert_eq!(judged(&base, &runs(&[(100, 70), (150, 30)])), (Lower, 200, 150));
     assert_eq!(judged(&base, &runs(&[(100, 85), (9000, 15)])).0, Lower, "strays are left out");
-    // Most got cheaper, and the rest dearer.
+    // Most cost less, and the rest cost more.
     assert_eq!(judged(&base, &runs(&[(90, 70), (250, 30)])).0, ModeAppeared);
     assert_eq!(judged(&base, &runs(&[(110, 70), (150, 30)])), (Higher, 100, 110));
 }
