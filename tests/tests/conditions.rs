@@ -64,3 +64,91 @@ fn a_filter_costs_a_program_something_in_each_call() {
     let call = rows.iter().find(|row| row["name"] == "set_tid_address").unwrap();
     assert_eq!(call["cost"]["verdict"], "higher", "{call}");
 }
+
+/// What a measurement's document says of its only setting.
+fn proof(scene: &Scene, under: &str, more: &[&str]) -> (String, String) {
+    let measure = ["measure", &debian("cloud"), "--cpu", "skylake", "--perturb", "1", "--json"];
+    let result = scene.run(&[&measure[..], &["--under", under], more].concat()).json();
+    let proofs = result["configuration"]["proofs"].as_array().unwrap();
+    assert_eq!(proofs.len(), 1, "{proofs:?}");
+    let text = |field: &str| proofs[0][field].as_str().unwrap().to_owned();
+    (text("state"), text("shown"))
+}
+
+#[test]
+fn what_the_kernel_ignored_is_an_error_that_names_what_it_has() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let ignored = |under: &str, words: &[&str]| {
+        let measure = ["measure", &cloud, "--cpu", "skylake", "--perturb", "1", "--under", under];
+        scene.run(&measure).assert_unmeasured(words);
+    };
+    for source in ["boot:clocksource=hpet", "boot:clocksource=nonsense"] {
+        ignored(source, &[source, "current_clocksource reads \"tsc", "refined-jiffies jiffies"]);
+    }
+    ignored("boot:printk.nosuch=1", &["no module that is built into this kernel"]);
+    ignored("boot:mds=off", &["vulnerabilities/mds reads \"Mitigation", "verw"]);
+    // The verbs share one guest: a program is refused alike.
+    let under = ["--under", "boot:clocksource=hpet"];
+    let run = scene.run(&[&["run", &cloud][..], &under, &["--", "/bin/true"]].concat());
+    run.assert_unmeasured(&["current_clocksource reads \"tsc"]);
+}
+
+#[test]
+fn huge_pages_take_memory_and_a_smaller_guest_says_how_much() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let always = "boot:transparent_hugepage=always";
+    for memory in ["128", "384"] {
+        let measure = ["measure", &cloud, "--cpu", "skylake", "--perturb", "1"];
+        let under = ["--under", always, "--memory", memory];
+        let refused = scene.run(&[&measure[..], &under].concat());
+        refused.assert_unmeasured(&["madvise [never]", "give --memory 1024"]);
+    }
+    let (state, shown) = proof(&scene, always, &["--memory", "1024"]);
+    assert_eq!(state, "proved");
+    assert!(shown.ends_with("reads \"[always] madvise never\""), "{shown}");
+}
+
+#[test]
+fn what_is_proved_unproved_or_moot_stands_in_the_document() {
+    let scene = Scene::warm();
+    for (under, state, word) in [
+        ("boot:nopti", "proved", "vulnerabilities/meltdown reads \"Vulnerable\""),
+        ("boot:audit=1", "proved", "audit: enabled (after initialization)"),
+        ("boot:lsm=capability", "proved", "reads \"lockdown,capability\""),
+        ("sysctl:vm.swappiness=7", "proved", "/proc/sys/vm/swappiness reads \"7\""),
+        ("cgroup:pids.max=100", "proved", "pids.max reads \"100\""),
+        ("boot:spec_rstack_overflow=off", "moot", "reads \"Not affected\""),
+        ("boot:threadirqs", "unproved", "no file of Linux's is known to show it"),
+    ] {
+        let (found, shown) = proof(&scene, under, &[]);
+        assert_eq!(found, state, "{under}: {shown}");
+        assert!(shown.contains(word), "{under}: {shown}");
+    }
+}
+
+#[test]
+fn what_is_unproved_stands_above_the_numbers_and_below() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let under = ["--under", "default", "--under", "boot:threadirqs"];
+    let compare = ["compare", &cloud, "--cpu", "skylake", "--perturb", "2", "--only", "file.stat"];
+    let compared = scene.run(&[&compare[..], &under].concat());
+    let text = compared.succeeded().stdout.clone();
+    assert_eq!(text.matches("boot:threadirqs (unproved: no file").count(), 2, "{text}");
+}
+
+#[test]
+fn a_filter_is_installed_with_its_profiles_flags() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let profile = |flags: &str| format!(r#"{{"defaultAction": "SCMP_ACT_ALLOW"{flags}}}"#);
+    let log = scene.write("log.json", profile(r#", "flags": ["SECCOMP_FILTER_FLAG_LOG"]"#));
+    let usual = scene.write("usual.json", profile(""));
+    let status = |file: &std::path::Path| {
+        let under = format!("boot:spec_store_bypass_disable=seccomp seccomp:{}", file.display());
+        let run =
+            ["run", &cloud, "--cpu", "skylake", "--perturb", "1", "--json", "--under", &under];
+        let ran = scene.run(&[&run[..], &["--", "/bin/cat", "/proc/self/status"]].concat()).json();
+        ran["output"]["stdout"]["text"].as_str().unwrap().to_owned()
+    };
+    assert!(status(&usual).contains("Speculation_Store_Bypass:\tthread vulnerable"));
+    assert!(status(&log).contains("Speculation_Store_Bypass:\tthread force mitigated"));
+}

@@ -5,7 +5,8 @@
 
 use pathmeter_probes::sys::{self, CStr, errno, flag};
 
-use crate::condition::{Path, Refusal, contents, holds, not_taken, refused, unknown, words};
+use crate::condition::{Held, Refusal, contents, holds, not_taken, refused, unknown, words};
+use crate::path::Path;
 
 /// Where groups are mounted, and the group.
 const PLACE: &[u8] = b"/cgroup\0";
@@ -14,7 +15,7 @@ const GROUP: &[u8] = b"/cgroup/measured\0";
 const MAX_CONTROLLERS: usize = 512;
 
 /// Gives the group this limit, and moves this process there.
-pub(crate) fn limit(file: &[u8], value: &[u8]) -> Result<(), Refusal> {
+pub(crate) fn limit(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     let place = CStr::new(PLACE);
     let _ = sys::mkdir(place, 0o755);
     let kind = CStr::new(b"cgroup2\0");
@@ -27,7 +28,7 @@ pub(crate) fn limit(file: &[u8], value: &[u8]) -> Result<(), Refusal> {
     limited
 }
 
-fn limit_mounted(file: &[u8], value: &[u8]) -> Result<(), Refusal> {
+fn limit_mounted(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     enable(file.split(|byte| *byte == b'.').next().unwrap_or_default())?;
     // A second limit finds the group of the first one.
     match sys::mkdir(CStr::new(GROUP), 0o755) {
@@ -39,7 +40,7 @@ fn limit_mounted(file: &[u8], value: &[u8]) -> Result<(), Refusal> {
         errno::ENOENT => unknown("a control group of this kernel has no such file"),
         error => not_taken(error),
     })?;
-    holds(&path, |held| {
+    let held = holds(&path, |held| {
         // Of two numbers the second has a default.
         let mut both = words(value).zip(words(held));
         let all = words(held).count() >= words(value).count();
@@ -47,7 +48,8 @@ fn limit_mounted(file: &[u8], value: &[u8]) -> Result<(), Refusal> {
     })?;
     let procs = Path::of(b"/cgroup/measured/cgroup.procs", core::iter::empty());
     write(&procs, b"0")
-        .map_err(|error| refused(format_args!("no process can be moved there (error {error})")))
+        .map_err(|error| refused(format_args!("no process can be moved there (error {error})")))?;
+    Ok(held)
 }
 
 /// Has groups below the first one limit what this controller controls.

@@ -2,7 +2,7 @@
 //! has its settings, `/filter` the program of its system-call filter.
 //!
 //! Whatever can't be had is reported to the host, by its place: a setting without effect must never
-//! be one that the kernel does not know.
+//! be one that the kernel does not know. Then it is shown what the kernel's files say of them.
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},
@@ -10,21 +10,19 @@ use pathmeter_probes::{
     text::Text,
 };
 use pathmeter_wire::{
-    condition::{self, MAX_CONDITION, Setting, SettingKind},
-    message::{Unmet, UnmetCause},
+    condition::{self, MAX_CONDITION, MAX_SHOWN_TEXT, Setting, SettingKind},
+    message::{Shown, Unmet, UnmetCause},
 };
 
-use crate::{cgroup, filter::Filter, port::Port, trouble::Trouble};
+use crate::{cgroup, filter::Filter, path::Path, port::Port, shown, trouble::Trouble};
 
 /// Longest command line that Linux takes on x86, and so all that it may hand to pid 1.
 const MAX_WORDS: usize = 2048;
-/// Longest path of a sysctl or a module.
-const MAX_PATH: usize = 256;
 /// Longest value of a sysctl that is read back.
-const MAX_VALUE: usize = 512;
+const MAX_VALUE: usize = MAX_SHOWN_TEXT;
 /// Parameters with a dot that belong to no module (Linux `kernel/cgroup/cgroup.c`,
-/// `security/security.c`).
-const NO_MODULES: [&[u8]; 2] = [b"cgroup", b"lsm"];
+/// `security/security.c`, `fs/proc/proc_sysctl.c`).
+const NO_MODULES: [&[u8]; 3] = [b"cgroup", b"lsm", b"sysctl"];
 
 /// Parameters that x86 kernels look for themselves, and then hand to pid 1 all the same (Linux
 /// `arch/x86/kernel/cpu/bugs.c`, `arch/x86/mm/pti.c`, `arch/x86/kernel/fpu/init.c`,
@@ -60,21 +58,38 @@ pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
     })?;
     let settings = condition::read(&text[..length])
         .map_err(|error| -> Trouble { Text::format(format_args!("/condition: {error}")) })?;
+    let mut files = 0;
     for (index, setting) in settings.enumerate() {
-        if let Err((cause, what)) = apply(setting) {
-            port.send_unmet(&Unmet { setting: index as u64, cause, what: what.as_bytes() });
-            return Ok(false);
+        if setting.kind == SettingKind::Show {
+            shown::send(port, files, (setting.name, setting.value));
+            files += 1;
+            continue;
+        }
+        match apply(setting) {
+            Ok(None) => {}
+            // Shown as it was read after it was written: reading it again would be one more change
+            // of the guest.
+            Ok(Some(held)) => {
+                port.send_shown(&Shown { file: files, error: held.error, text: held.text() });
+                files += 1;
+            }
+            Err((cause, what)) => {
+                port.send_unmet(&Unmet { setting: index as u64, cause, what: what.as_bytes() });
+                return Ok(false);
+            }
         }
     }
     Ok(true)
 }
 
-fn apply(setting: Setting<'_>) -> Result<(), Refusal> {
+/// Sees to a setting; what a file holds that was written for it.
+fn apply(setting: Setting<'_>) -> Result<Option<Held>, Refusal> {
     match setting.kind {
-        SettingKind::Boot => known(setting.name),
-        SettingKind::Sysctl => set(setting.name, setting.value),
-        SettingKind::Seccomp => try_filter(),
-        SettingKind::Cgroup => cgroup::limit(setting.name, setting.value),
+        SettingKind::Boot => known(setting.name).map(|()| None),
+        SettingKind::Sysctl => set(setting.name, setting.value).map(Some),
+        SettingKind::Seccomp => try_filter().map(|()| None),
+        SettingKind::Cgroup => cgroup::limit(setting.name, setting.value).map(Some),
+        SettingKind::Show => Ok(None),
     }
 }
 
@@ -124,7 +139,7 @@ fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Gives a sysctl this value, and reads it back where that can be done.
-fn set(name: &[u8], value: &[u8]) -> Result<(), Refusal> {
+fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     // As sysctl(8) has it: dots separate, unless there are slashes.
     let slashes = name.contains(&b'/');
     let path = name.iter().map(|byte| if *byte == b'.' && !slashes { b'/' } else { *byte });
@@ -143,37 +158,41 @@ pub(crate) fn not_taken(error: i32) -> Refusal {
     refused(format_args!("the kernel does not take this value (error {error})"))
 }
 
-/// Whether what a file reads after it was written is what it should be.
-pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<(), Refusal> {
-    let mut held = [0; MAX_VALUE];
-    // Some can only be written.
-    let Ok(length) = contents(path.as_c(), &mut held) else { return Ok(()) };
-    let held = &held[..length];
-    if is_right(held) {
-        return Ok(());
+/// What a file holds after it was written.
+pub(crate) struct Held {
+    text: [u8; MAX_VALUE],
+    length: usize,
+    /// Why it can't be read; 0 if it can.
+    error: u64,
+}
+
+impl Held {
+    fn text(&self) -> &[u8] {
+        &self.text[..self.length]
     }
+}
+
+/// Whether what a file reads after it was written is what it should be.
+pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Held, Refusal> {
+    let mut held = Held { text: [0; MAX_VALUE], length: 0, error: 0 };
+    match contents(path.as_c(), &mut held.text) {
+        Ok(length) => held.length = length,
+        // Some can only be written.
+        Err(error) => {
+            held.error = u64::from(error.unsigned_abs());
+            return Ok(held);
+        }
+    }
+    if is_right(held.text()) {
+        return Ok(held);
+    }
+    let held = held.text();
     let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
     Err(refused(format_args!("the kernel holds {held} after this was written")))
 }
 
 pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
-}
-
-/// A path as a C string; cut short where it is too long, where nothing is found.
-pub(crate) struct Path([u8; MAX_PATH]);
-
-impl Path {
-    pub(crate) fn of(folder: &[u8], rest: impl Iterator<Item = u8>) -> Self {
-        let mut path = [0; MAX_PATH];
-        let bytes = folder.iter().copied().chain(rest);
-        path[..MAX_PATH - 1].iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
-        Self(path)
-    }
-
-    pub(crate) fn as_c(&self) -> CStr<'_> {
-        CStr::new(&self.0)
-    }
 }
 
 /// Reads a file into `space` as far as it fits: the bytes read.
@@ -221,15 +240,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_too_long_still_ends() {
-        let path = Path::of(b"/proc/sys/", core::iter::repeat_n(b'x', 1000));
-        assert_eq!(path.0[MAX_PATH - 1], 0);
-        assert_eq!(path.0[MAX_PATH - 2], b'x');
-    }
-
-    #[test]
     fn a_sysctl_that_is_not_there_is_unknown_and_one_that_can_be_read_is_compared() {
-        let (cause, what) = set(b"kernel.pathmeter_no_such", b"1").unwrap_err();
+        let (cause, what) = set(b"kernel.pathmeter_no_such", b"1").err().unwrap();
         assert_eq!(cause, UnmetCause::Unknown);
         assert_eq!(what.as_bytes(), b"this kernel has no such sysctl");
         assert!(words(b"4096\t87380\n").eq(words(b"4096 87380")));

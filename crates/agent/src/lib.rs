@@ -21,12 +21,14 @@ mod condition;
 mod facts;
 mod filter;
 mod guest;
+mod path;
 mod pause;
 mod plan;
 mod port;
 #[cfg(feature = "program")]
 mod program;
 mod shared;
+mod shown;
 mod spent;
 mod start;
 mod symbols;

@@ -93,6 +93,13 @@ impl Port {
         }
     }
 
+    /// Sends what a file shows of the condition's settings.
+    pub(crate) fn send_shown(&mut self, shown: &message::Shown<'_>) {
+        if let Some(frame) = message::shown(&mut self.frame, shown) {
+            put(self.way, frame);
+        }
+    }
+
     /// Announces a path.
     pub(crate) fn send_begin(&mut self, place: message::Place) {
         if let Some(frame) = message::begin(&mut self.frame, place) {

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use pathmeter_trace::MeasuredWith;
+use pathmeter_trace::{MeasuredWith, SettingProof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct Configuration {
     /// calls by the beginning of its program's SHA-256; empty, and left out, for the default.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub condition: String,
+    /// What became of each of these settings, as the guest's kernel shows it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<SettingProof>,
     /// The CPU model, as QEMU names it, with its flags.
     pub cpu: String,
     /// The machine type, as QEMU names it, with its options.
@@ -97,6 +100,12 @@ impl Configuration {
             .collect()
     }
 
+    /// The same without what is known only once it was measured: what became of the settings.
+    #[must_use]
+    pub fn as_asked(&self) -> Self {
+        Self { proofs: Vec::new(), ..self.clone() }
+    }
+
     /// What every reader of the numbers must know of it.
     pub fn measured_with(&self) -> MeasuredWith {
         MeasuredWith {
@@ -109,6 +118,7 @@ impl Configuration {
             runs: self.runs,
             command_line: self.command_line.clone(),
             condition: self.condition.clone(),
+            proofs: self.proofs.clone(),
         }
     }
 
@@ -136,6 +146,7 @@ impl Configuration {
             machine,
             qemu,
             firmware_sha256,
+            proofs: _,   // follow from the condition
             portable: _, // decides what a difference of QEMU's versions means
             agent_sha256,
             initramfs_sha256,
@@ -171,6 +182,7 @@ mod tests {
             release: Some("6.1.0".into()),
             command_line: "quiet".into(),
             condition: "boot:nopti".into(),
+            proofs: vec![],
             cpu: "max".into(),
             machine: "microvm".into(),
             qemu: "7.2.22".into(),
@@ -196,7 +208,7 @@ mod tests {
         let names: Vec<&str> = configuration().conditions().iter().map(|&(name, _)| name).collect();
         for field in fields.as_object().unwrap().keys() {
             // `portable` is no condition: it decides what a difference of QEMU's versions means.
-            let apart = ["image_sha256", "release", "portable"].contains(&field.as_str());
+            let apart = ["image_sha256", "release", "proofs", "portable"].contains(&field.as_str());
             assert_eq!(names.contains(&field.as_str()), !apart, "{field}");
         }
     }

@@ -11,6 +11,7 @@ pub fn configuration(release: &str, runs: u32) -> Configuration {
         release: Some(release.into()),
         command_line: "quiet".into(),
         condition: String::new(),
+        proofs: Vec::new(),
         cpu: "max".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),

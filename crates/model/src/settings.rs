@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use pathmeter_trace::{Event, Role};
+use pathmeter_trace::{Event, Role, SettingProof, SettingState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,8 +87,10 @@ pub struct SettingsSet {
 pub enum SettingOutcome {
     /// Paths changed.
     Changed,
-    /// Nothing that was counted changed, layout apart.
+    /// It took effect, and nothing that was counted changed, layout apart.
     NoEffect,
+    /// Nothing that was counted changed, and nothing shows whether it took effect.
+    Unproved,
     /// The kernel does not know it.
     Unknown,
     /// A guest can't show what it costs; it was not measured.
@@ -110,8 +112,11 @@ pub struct SettingRow {
     pub source: String,
     /// What became of it.
     pub outcome: SettingOutcome,
-    /// Why there are no numbers.
+    /// Why there are no numbers, or why it is not proved that it took effect.
     pub reason: Option<String>,
+    /// What the kernel shows of its settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<SettingProof>,
     /// Paths that were compared.
     pub compared: usize,
     /// Those that changed, the largest change in percent first.
@@ -371,6 +376,7 @@ impl SettingRow {
             source,
             outcome,
             reason,
+            proofs: Vec::new(),
             compared: 0,
             changed: Vec::new(),
             median_percent: None,
@@ -390,11 +396,34 @@ impl SettingRow {
             && self.changed.iter().all(is_small)
     }
 
+    /// The row with what the kernel shows of its settings. One that changed nothing had no effect
+    /// only if it was in force.
+    #[must_use]
+    pub fn with_proofs(self, proofs: Vec<SettingProof>) -> Self {
+        let unproved = proofs.iter().find(|it| it.state == SettingState::Unproved);
+        let idle =
+            proofs.first().filter(|_| proofs.iter().all(|it| it.state == SettingState::Moot));
+        let (outcome, reason) = match (self.outcome, unproved, idle) {
+            (SettingOutcome::NoEffect, Some(one), _) => {
+                (SettingOutcome::Unproved, Some(one.shown.clone()))
+            }
+            (SettingOutcome::NoEffect, None, Some(one)) => {
+                (SettingOutcome::Unseen, Some(format!("{}: another --cpu", one.shown)))
+            }
+            (outcome, ..) => (outcome, self.reason),
+        };
+        Self { outcome, reason, proofs, ..self }
+    }
+
     /// The row with what the setting costs a program. It has an effect if it changes that.
     #[must_use]
     pub fn with_program(self, cost: SettingCost) -> Self {
         let outcome = match self.outcome {
-            SettingOutcome::NoEffect if cost.verdict != Verdict::Same => SettingOutcome::Changed,
+            SettingOutcome::NoEffect | SettingOutcome::Unproved
+                if cost.verdict != Verdict::Same =>
+            {
+                SettingOutcome::Changed
+            }
             outcome => outcome,
         };
         Self { outcome, program: Some(cost), ..self }

@@ -10,6 +10,7 @@ use pathmeter_model::{
     Baseline, Measurement, PathEvents, PathResult, PathSum, SettingOutcome, SettingRow,
     SettingsSet, Verdict,
 };
+use pathmeter_trace::{SettingProof, SettingState};
 
 fn measured(name: &str, values: [u64; 3]) -> Measurement {
     let names = ["a.a", "b.b", "c.c"];
@@ -139,4 +140,24 @@ fn a_slow_instruction_in_one_path_is_in_doubt_until_it_differs_again() {
     assert_eq!(confirmed.events.len(), 1);
     let layout = baseline.confirmed(row, &moving(96, 2));
     assert_eq!((layout.outcome, layout.events.len()), (SettingOutcome::NoEffect, 0));
+}
+
+#[test]
+fn what_changed_nothing_had_no_effect_only_if_it_was_in_force() {
+    let proof = |state| {
+        let (setting, shown) = ("boot:a".to_owned(), "a file reads 1".to_owned());
+        SettingProof { setting, state, shown }
+    };
+    let outcome = |costs, states: &[SettingState]| {
+        row(costs).with_proofs(states.iter().copied().map(proof).collect()).outcome
+    };
+    let (same, changed) = (BASE, [90, 900, 45]);
+    let (moot, proved, unproved) =
+        (SettingState::Moot, SettingState::Proved, SettingState::Unproved);
+    assert_eq!(outcome(same, &[proved, moot]), SettingOutcome::NoEffect);
+    assert_eq!(outcome(same, &[proved, unproved]), SettingOutcome::Unproved);
+    assert_eq!(outcome(same, &[moot]), SettingOutcome::Unseen);
+    assert_eq!(outcome(changed, &[unproved]), SettingOutcome::Changed);
+    let reason = row(same).with_proofs(vec![proof(unproved)]).reason;
+    assert_eq!(reason.as_deref(), Some("a file reads 1"));
 }

@@ -17,8 +17,7 @@ use pathmeter_trace::{
     Accounts, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
 };
 use pathmeter_vm::{
-    Accounting, Condition, Firmware, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded,
-    RanProgram,
+    Accounting, Condition, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
 };
 
 use rustix::io::Errno;
@@ -310,14 +309,14 @@ fn document(
         failed_program(image, what + &failed, help, &output.stderr)
     })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
+    let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
+    let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
-    let own = ran.firmware == Firmware::Own;
-    let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
     Ok(ProgramResult {
         schema: ProgramSchema::V1,
         subject: image.subject(),
-        configuration: session.program_configuration(image, ran.release, own, agent),
+        configuration,
         program,
         ended,
         output,

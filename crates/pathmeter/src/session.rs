@@ -13,12 +13,12 @@ use pathmeter_model::{
     Check, Configuration, GuestReport, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult,
     ResultSchema, UnexpectedState, Unit,
 };
-use pathmeter_trace::{Counting, PointTable};
+use pathmeter_trace::{Counting, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
     Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
-    PathStatus, Plan, Progress, Qemu, RanProgram, Recorded, RecordingLimits, Request, Settings,
-    Sought, Stop, TracedWindow, VmError,
+    PathStatus, Plan, Progress, Proof, ProofState, Qemu, RanProgram, Recorded, RecordingLimits,
+    Request, Settings, Sought, Stop, TracedWindow, VmError,
 };
 use serde::Serialize;
 
@@ -278,13 +278,13 @@ impl Session {
     pub(crate) fn program_configuration(
         &self,
         image: &Image,
-        release: Option<String>,
-        own_firmware: bool,
+        ran: &RanProgram<impl Sized>,
         (agent_sha256, initramfs_sha256): (String, String),
     ) -> Configuration {
-        let release = image.release(release);
-        let usual = self.configuration(image, release, own_firmware);
-        Configuration { agent_sha256, initramfs_sha256, ..usual }
+        let release = image.release(ran.release.clone());
+        let usual = self.configuration(image, release, ran.firmware == Firmware::Own);
+        let proofs = ran.proofs.iter().cloned().map(setting_proof).collect();
+        Configuration { agent_sha256, initramfs_sha256, proofs, ..usual }
     }
 
     /// The guest's settings for `image`.
@@ -302,7 +302,7 @@ impl Session {
     /// before it is loaded.
     fn is_of(&self, image: &Image, found: &Configuration) -> bool {
         let own = found.firmware_sha256.is_some();
-        *found == self.configuration(image, found.release.clone(), own)
+        found.as_asked() == self.configuration(image, found.release.clone(), own)
     }
 
     fn result_key(&self, image: &Image) -> Key {
@@ -436,6 +436,7 @@ impl Session {
         let counted = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         let paths = Suite::Exact.paths().iter().zip(measured.paths).enumerate();
         let configuration = self.configuration(image, image.release(measured.release), own);
+        let proofs = measured.proofs.into_iter().map(setting_proof).collect();
         let unit = if counted.is_some() { Unit::Instructions } else { Unit::Clock };
         let guest = guest_report(&measured.facts, &cpu, configuration.release.as_deref());
         let result = |(index, (path, outcome))| {
@@ -445,7 +446,7 @@ impl Session {
         Measurement {
             schema: ResultSchema::V1,
             subject: image.subject(),
-            configuration: Configuration { clock: unit, ..configuration },
+            configuration: Configuration { clock: unit, proofs, ..configuration },
             guest: Some(guest),
             paths: paths.map(result).collect(),
             notes: measured.notes,
@@ -462,6 +463,7 @@ impl Session {
             release,
             command_line: conditions.command_line_without_condition(),
             condition: conditions.condition.fingerprint(),
+            proofs: Vec::new(),
             machine: conditions.machine().to_owned(),
             qemu: self.qemu.version.clone(),
             firmware_sha256: own.then(|| sha256(FIRMWARE)),
@@ -474,6 +476,16 @@ impl Session {
             cpu: conditions.cpu.description(),
         }
     }
+}
+
+/// What became of a setting, as documents have it.
+fn setting_proof(Proof { setting, state, shown }: Proof) -> SettingProof {
+    let state = match state {
+        ProofState::Proved => SettingState::Proved,
+        ProofState::Unproved => SettingState::Unproved,
+        ProofState::Moot => SettingState::Moot,
+    };
+    SettingProof { setting, state, shown }
 }
 
 /// What the guest printed about its CPU, held against what is known of this CPU and release.

@@ -36,7 +36,7 @@ use crate::threads::at_once;
 
 /// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
 /// nothing of unknown parameters of their modules, and do not hand them to the agent.
-const WITHOUT_MEANING: &str = "boot:printk.pathmeter=1";
+const NEUTRAL: &str = "boot:printk.pathmeter=1";
 /// Another one, with which a setting is measured again whose changes may be layout. It makes the
 /// command line longer by more than the kernel aligns what it copies of it.
 const ANOTHER_LAYOUT: &str =
@@ -142,7 +142,7 @@ impl Under<'_> {
 
     /// The kernel under the default, and with parameters without meaning.
     fn against(&self, board: &Board) -> Result<Against, Failure> {
-        let neutral = self.image_with(&without_meaning(WITHOUT_MEANING)?)?;
+        let neutral = self.image_with(&without_meaning(NEUTRAL)?)?;
         let (base, again) =
             at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
         let paths = Baseline::new(base?, vec![again?]);
@@ -170,6 +170,7 @@ impl Under<'_> {
         };
         let row = against.paths.row(about(), &new);
         let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
+        let row = row.with_proofs(new.configuration.proofs.clone());
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
         let function = if self.explain { self.function(&image, &row, board)? } else { None };
@@ -281,7 +282,14 @@ fn obstacle(error: &VmError) -> (SettingOutcome, String) {
         VmError::Unmet(Unmet { cause: UnmetCause::Unknown, what, .. }) => {
             (SettingOutcome::Unknown, what.clone())
         }
-        VmError::Unmet(Unmet { what, .. }) => (SettingOutcome::Refused, what.clone()),
+        VmError::Unmet(Unmet { cause, what, help, .. }) => {
+            let outcome = match cause {
+                UnmetCause::Unseen => SettingOutcome::Unseen,
+                _ => SettingOutcome::Refused,
+            };
+            let help = help.map_or_else(String::new, |help| format!("; {help}"));
+            (outcome, what.clone() + &help)
+        }
         error => (SettingOutcome::Failed, error.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use pathmeter_model::{
 };
 
 use crate::budget::budget_table;
-use crate::measured_with;
+use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table, clean};
@@ -91,7 +91,11 @@ pub(crate) fn paths(
 pub(crate) fn sides(base: &SideInfo, new: &SideInfo, width: usize, style: Style) -> String {
     let side = |heading: &str, side: &SideInfo| {
         let release = side.release.as_deref().unwrap_or("release unknown");
-        fact(&format!("{heading:width$}"), &format!("{}, {release}", side.name), PLAIN, style)
+        let named = format!("{}, {release}", side.name);
+        let named = fact(&format!("{heading:width$}"), &named, PLAIN, style);
+        let doubt = side.measured_with.as_ref().and_then(doubt);
+        let note = format!("{:width$}", "");
+        named + &doubt.map_or_else(String::new, |it| fact(&note, &it, PLAIN, style))
     };
     side("base", base) + &side("new", new)
 }

@@ -2,7 +2,7 @@
 //! every format that people read.
 
 use pathmeter_model::SideInfo;
-use pathmeter_trace::MeasuredWith;
+use pathmeter_trace::{MeasuredWith, SettingProof, SettingState};
 
 use crate::style::{QUIET, Style};
 use crate::table::clean;
@@ -20,11 +20,31 @@ pub(crate) fn measured_with(with: &MeasuredWith) -> String {
     let s = if *runs == 1 { "" } else { "s" };
     let usual =
         format!("QEMU {qemu}, {}, {memory_mib} MiB, {runs} perturbed run{s}", machine(with));
-    let under = Some(format!("under {condition}")).filter(|_| !condition.is_empty());
+    let proofs: Vec<String> = with.proofs.iter().map(proof).collect();
+    let settings = if proofs.is_empty() { condition.clone() } else { proofs.join(", ") };
+    let under = Some(format!("under {settings}")).filter(|_| !condition.is_empty());
     let words = with.command_line.strip_prefix(USUAL_COMMAND_LINE);
     let words = words.unwrap_or(&with.command_line).trim();
     let words = Some(format!("command line {words}")).filter(|_| !words.is_empty());
     [Some(usual), under, words].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// `boot:audit=1 (proved: the kernel's log reads …)`.
+pub(crate) fn proof(proof: &SettingProof) -> String {
+    let SettingProof { setting, state, shown } = proof;
+    let state = match state {
+        SettingState::Proved => "proved",
+        SettingState::Unproved => "unproved",
+        SettingState::Moot => "no difference on this CPU",
+    };
+    format!("{setting} ({state}: {shown})")
+}
+
+/// What stands above the numbers of a side whose settings are not all proved.
+pub(crate) fn doubt(with: &MeasuredWith) -> Option<String> {
+    let not_proved = with.proofs.iter().filter(|it| it.state != SettingState::Proved);
+    let not_proved: Vec<String> = not_proved.map(proof).collect();
+    (!not_proved.is_empty()).then(|| not_proved.join(", "))
 }
 
 /// The fixed machine is known by that name; any other one is spelled out, as far as that is short.
@@ -87,6 +107,7 @@ mod tests {
             runs: 6,
             command_line: command_line.into(),
             condition: condition.into(),
+            proofs: vec![],
         }
     }
 
@@ -97,6 +118,23 @@ mod tests {
         let words = format!("{USUAL_COMMAND_LINE} nopti");
         let text = measured_with(&with("sysctl:vm.swappiness=1", &words));
         assert_eq!(text, format!("{usual}, under sysctl:vm.swappiness=1, command line nopti"));
+    }
+
+    #[test]
+    fn what_proves_a_setting_stands_beside_it_and_what_does_not_is_told_twice() {
+        let proof = |setting: &str, state| SettingProof {
+            setting: setting.into(),
+            state,
+            shown: "a file reads \"1\"".into(),
+        };
+        let one = proof("boot:a", SettingState::Proved);
+        let sure = MeasuredWith { proofs: vec![one.clone()], ..with("boot:a", "") };
+        let text = measured_with(&sure);
+        assert!(text.contains("under boot:a (proved: a file reads \"1\")"), "{text}");
+        assert_eq!(doubt(&sure), None);
+        let proofs = vec![one, proof("boot:b", SettingState::Unproved)];
+        let unsure = MeasuredWith { proofs, ..with("boot:a boot:b", "") };
+        assert_eq!(doubt(&unsure).as_deref(), Some("boot:b (unproved: a file reads \"1\")"));
     }
 
     #[test]

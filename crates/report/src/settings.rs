@@ -16,8 +16,9 @@ use crate::table::{Align, Table, clean};
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
 /// What becomes of settings without numbers, in words.
-pub(crate) const FOLDED: [(SettingOutcome, &str); 5] = [
+pub(crate) const FOLDED: [(SettingOutcome, &str); 6] = [
     (SettingOutcome::NoEffect, "no effect here"),
+    (SettingOutcome::Unproved, "unproved, and nothing changed"),
     (SettingOutcome::Unknown, "not known to this kernel"),
     (SettingOutcome::Unseen, "this guest can't show"),
     (SettingOutcome::Refused, "refused by this kernel"),
@@ -174,7 +175,10 @@ fn folded(set: &SettingsSet, style: Style) -> String {
 pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
     let reasoned = matches!(
         outcome,
-        SettingOutcome::Unseen | SettingOutcome::Refused | SettingOutcome::Failed
+        SettingOutcome::Unproved
+            | SettingOutcome::Unseen
+            | SettingOutcome::Refused
+            | SettingOutcome::Failed
     );
     match (&row.reason, reasoned) {
         (Some(reason), true) => format!("{} ({reason})", row.setting),

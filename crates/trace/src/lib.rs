@@ -73,7 +73,7 @@ pub use event::{Event, Events, Role};
 pub use executed::{Executed, Faults, MOST_EXECUTIONS, NotExecuted, RecordedWindow, executed};
 pub use footprint::Footprint;
 pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
-pub use measured_with::MeasuredWith;
+pub use measured_with::{MeasuredWith, SettingProof, SettingState};
 pub use naming::folded;
 pub use point_window::{Origins, Place, Point, PointWindow};
 pub use points::{PointFinder, PointTable, PointsError};

@@ -26,4 +26,30 @@ pub struct MeasuredWith {
     pub command_line: String,
     /// The settings under which the kernel was measured; empty for the default.
     pub condition: String,
+    /// What became of each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<SettingProof>,
+}
+
+/// What the guest's kernel shows of a setting. Texts are the kernel's, without control characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingProof {
+    /// The setting.
+    pub setting: String,
+    /// Whether it took effect.
+    pub state: SettingState,
+    /// The file that shows it, and what that reads; or why nothing does.
+    pub shown: String,
+}
+
+/// Whether a setting took effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettingState {
+    /// The kernel shows that it did.
+    Proved,
+    /// Nothing shows whether it did.
+    Unproved,
+    /// The kernel shows that the setting makes no difference on this CPU.
+    Moot,
 }

@@ -263,7 +263,7 @@ impl BochsGuest {
         if self.begun {
             return Ok(true);
         }
-        let first = [Kind::Fact, Kind::Ready, Kind::Abort, Kind::Unmet];
+        let first = [Kind::Fact, Kind::Ready, Kind::Abort, Kind::Unmet, Kind::Shown];
         let first = first.map(|kind| [MAGIC[0], MAGIC[1], kind as u8, 0]);
         let place = self.frames.windows(4).position(|bytes| first.iter().any(|it| bytes == it));
         if let Some(place) = place {

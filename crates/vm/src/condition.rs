@@ -5,15 +5,19 @@
 use std::fmt;
 
 use pathmeter_wire::condition::{
-    self, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_FILTER, SettingKind,
+    self, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_FILTER, MAX_SHOWN, SettingKind,
 };
-use pathmeter_wire::message::UnmetCause;
+use pathmeter_wire::message::UnmetCause as Reported;
 
 use crate::console::Tail;
 use crate::entry::sha256;
+use crate::proof::{self, Ignored, Proof, ProofState, Question, Read};
 
 /// Longest words of a condition for the command line together, in bytes.
 const MAX_WORDS: usize = 1024;
+/// Begins words that a kernel takes and that mean nothing, on purpose: with them its data is laid
+/// out otherwise. Nothing is asked of them.
+pub const WITHOUT_MEANING: &str = "printk.pathmeter";
 /// Digits of a filter's hash that stand for it.
 const HASH_DIGITS: usize = 12;
 
@@ -139,7 +143,9 @@ impl Condition {
             }
         }
         let condition = Self(settings);
-        if condition.words().len() > MAX_WORDS || condition.file().len() > MAX_CONDITION {
+        let shown = condition.reads().len();
+        let long = condition.words().len() > MAX_WORDS || condition.file().len() > MAX_CONDITION;
+        if long || shown > MAX_SHOWN {
             return Err(ConditionError::Long);
         }
         Ok(condition)
@@ -192,8 +198,74 @@ impl Condition {
     /// The file by which the agent knows it.
     pub(crate) fn file(&self) -> Vec<u8> {
         let mut text = Vec::new();
-        condition::write(self.0.iter().map(Setting::as_read), |piece| text.extend(piece));
+        let reads = self.reads();
+        // The agent reads what it has written in any case.
+        let held = self.0.iter().filter(|setting| setting.is_written()).count();
+        let shown = reads[held..].iter().map(|(path, part)| condition::Setting {
+            kind: SettingKind::Show,
+            name: path.as_bytes(),
+            value: part.as_bytes(),
+        });
+        let settings = self.0.iter().map(Setting::as_read).chain(shown);
+        condition::write(settings, |piece| text.extend(piece));
         text
+    }
+
+    /// The files that show whether its settings took effect, and what of them is read; each once.
+    /// Those that the agent writes come first.
+    pub(crate) fn reads(&self) -> Vec<(String, &'static str)> {
+        let mut reads: Vec<(String, &'static str)> = Vec::new();
+        let (written, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|setting| setting.is_written());
+        for question in written.into_iter().chain(others).flat_map(Setting::questions) {
+            for (path, part) in question.reads() {
+                if !reads.iter().any(|read| read.0 == path && read.1 == part) {
+                    reads.push((path.to_owned(), part));
+                }
+            }
+        }
+        reads
+    }
+
+    /// What these files prove in a guest with so much memory, in MiB.
+    ///
+    /// # Errors
+    /// A setting that the kernel ignored.
+    pub(crate) fn proofs(&self, read: &[Read], memory_mib: u32) -> Result<Vec<Proof>, Unmet> {
+        let prove = |setting: &Setting| {
+            let name = setting.to_string();
+            if let Setting::Seccomp(_) = setting {
+                let shown = "a process took the filter by seccomp(2)".to_owned();
+                return Ok(Proof { setting: name, state: ProofState::Proved, shown });
+            }
+            let questions = setting.questions();
+            let proof = proof::prove(name, setting.value(), &questions, (read, memory_mib));
+            proof.map_err(|Ignored { what, help, unseen }| {
+                let cause = if unseen { UnmetCause::Unseen } else { UnmetCause::Refused };
+                Unmet { setting: setting.to_string(), cause, what, help }
+            })
+        };
+        self.0.iter().map(prove).collect()
+    }
+
+    /// A parameter of a module that is not built into this kernel, of which Linux reports nothing:
+    /// it compares words with the parameters' names, which are in its data.
+    pub(crate) fn missing_parameter(&self, vmlinux: &[u8]) -> Option<Unmet> {
+        let missing = self.0.iter().find(|setting| match setting {
+            Setting::Boot(word) => {
+                let name = parameter(word);
+                let of_module = name.contains('.') && !name.starts_with("sysctl.");
+                let meant = !name.starts_with(WITHOUT_MEANING);
+                of_module && meant && !names_parameter(vmlinux, name.as_bytes())
+            }
+            _ => false,
+        })?;
+        Some(Unmet {
+            setting: missing.to_string(),
+            cause: UnmetCause::Unknown,
+            what: "no module that is built into this kernel has such a parameter".to_owned(),
+            help: None,
+        })
     }
 
     /// The file of its filter.
@@ -212,6 +284,26 @@ impl Condition {
             printed.line(|line| complains(line, value)).map(|line| (setting, line))
         })
     }
+}
+
+/// Whether a kernel's data has the name of a parameter (Linux `include/linux/moduleparam.h`), by
+/// itself or before an equals sign (`__setup`). Dashes are underscores.
+fn names_parameter(vmlinux: &[u8], name: &[u8]) -> bool {
+    let dot = name.iter().position(|byte| *byte == b'.').unwrap_or(0);
+    let underscored = |byte: &u8| if *byte == b'-' { b'_' } else { *byte };
+    // There are few dots before which this letter stands.
+    let last = dot.checked_sub(1).and_then(|at| name.get(at));
+    let places = vmlinux.iter().enumerate().filter(|(_, byte)| **byte == b'.');
+    places.map(|(at, _)| at).any(|at| {
+        let Some(begin) = at.checked_sub(dot) else { return false };
+        let before = begin.checked_sub(1).and_then(|it| vmlinux.get(it));
+        let around = vmlinux.get(at.saturating_sub(1)).map(underscored) == last.copied();
+        let found = || vmlinux.get(begin..begin + name.len()).unwrap_or_default();
+        around
+            && before.is_none_or(|byte| *byte == 0)
+            && found().iter().map(underscored).eq(name.iter().copied())
+            && matches!(vmlinux.get(begin + name.len()), Some(0 | b'='))
+    })
 }
 
 /// Whether a line of Linux's is about a value that it does not take, and about this one
@@ -246,7 +338,7 @@ impl Setting {
         word: &str,
         filter: &impl Fn(&str) -> Result<Filter, String>,
     ) -> Result<Self, ConditionError> {
-        let kinds = SettingKind::ALL.into_iter();
+        let kinds = SettingKind::SET.into_iter();
         let found = word.split_once(':').and_then(|(name, rest)| {
             kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
         });
@@ -258,6 +350,7 @@ impl Setting {
             SettingKind::Boot => boot(rest),
             SettingKind::Sysctl => sysctl(rest),
             SettingKind::Cgroup => cgroup(rest),
+            SettingKind::Show => Err(ConditionError::Unknown(word.to_owned())),
             SettingKind::Seccomp => {
                 let filter = filter(rest).map_err(ConditionError::Profile)?;
                 let count = filter.program.len() / FILTER_INSTRUCTION;
@@ -270,12 +363,40 @@ impl Setting {
         }
     }
 
+    /// The files that show whether it took effect.
+    fn questions(&self) -> Vec<Question> {
+        match self {
+            Self::Boot(word) if word.starts_with(WITHOUT_MEANING) => Vec::new(),
+            Self::Boot(word) => Question::of_word(word),
+            Self::Sysctl { name, .. } => {
+                vec![Question::held(sysctl_path(name))]
+            }
+            Self::Cgroup { name, .. } => vec![Question::held(format!("/cgroup/measured/{name}"))],
+            Self::Seccomp(_) => Vec::new(),
+        }
+    }
+
+    /// Whether the agent writes it, to a file of its own.
+    fn is_written(&self) -> bool {
+        matches!(self, Self::Sysctl { .. } | Self::Cgroup { .. })
+    }
+
+    fn value(&self) -> &str {
+        match self {
+            Self::Boot(word) => word.split_once('=').map_or("", |(_, value)| value),
+            Self::Sysctl { value, .. } | Self::Cgroup { value, .. } => value,
+            Self::Seccomp(_) => "",
+        }
+    }
+
     /// Whether the other one would undo it, or be undone.
     fn sets_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Boot(one), Self::Boot(other)) => parameter(one) == parameter(other),
-            (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. })
-            | (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
+            (Self::Sysctl { name, .. }, Self::Sysctl { name: other, .. }) => {
+                sysctl_path(name) == sysctl_path(other)
+            }
+            (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
             (Self::Seccomp(_), Self::Seccomp(_)) => true,
             _ => false,
         }
@@ -302,6 +423,12 @@ impl fmt::Display for Setting {
             Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
         }
     }
+}
+
+/// The file of a sysctl, as the agent has it: dots separate, unless there are slashes.
+fn sysctl_path(name: &str) -> String {
+    let path = if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
+    format!("/proc/sys/{path}")
 }
 
 /// The parameter of a word.
@@ -364,6 +491,28 @@ pub struct Unmet {
     pub cause: UnmetCause,
     /// What the kernel did.
     pub what: String,
+    /// What the user can do about it.
+    pub help: Option<&'static str>,
+}
+
+/// Why a setting can't be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnmetCause {
+    /// The kernel does not know it.
+    Unknown,
+    /// The kernel knows it and refuses the value, or has another one.
+    Refused,
+    /// In a guest like this one no kernel has it.
+    Unseen,
+}
+
+impl From<Reported> for UnmetCause {
+    fn from(cause: Reported) -> Self {
+        match cause {
+            Reported::Unknown => Self::Unknown,
+            Reported::Refused => Self::Refused,
+        }
+    }
 }
 
 impl fmt::Display for Unmet {
@@ -397,7 +546,8 @@ mod tests {
         assert_eq!(condition.words(), "mitigations=off nopti");
         assert_eq!(condition.settings().len(), 3);
         let read: Vec<u8> = condition.file();
-        assert_eq!(condition::read(&read).unwrap().count(), 3);
+        let set = condition::read(&read).unwrap().filter(|it| it.kind != SettingKind::Show);
+        assert_eq!(set.count(), 3);
         assert!(parse("default").unwrap().is_default() && parse("").unwrap().is_default());
         assert_eq!(parse("default").unwrap().to_string(), "default");
         assert!(condition.is_of_boot() && !parse("sysctl:a.b=1").unwrap().is_of_boot());
@@ -451,11 +601,42 @@ mod tests {
     }
 
     #[test]
+    fn a_modules_parameter_is_one_that_the_kernels_data_names() {
+        let missing = |word: &str, vmlinux: &[u8]| {
+            parse(word).unwrap().missing_parameter(vmlinux).map(|unmet| unmet.setting)
+        };
+        let data = b"x\0printk.time\0\0a_b.c-d\0cgroup.memory=\0xprintk.no\0printk.timex\0";
+        for word in ["boot:printk.time=1", "boot:a-b.c_d=1", "boot:cgroup.memory=x", "boot:plain=1"]
+        {
+            assert_eq!(missing(word, data), None, "{word}");
+        }
+        for word in ["boot:printk.no=1", "boot:printk.tim=1", "boot:x.y"] {
+            assert_eq!(missing(word, data).as_deref(), Some(word));
+        }
+        assert_eq!(missing("boot:sysctl.vm.x=1 boot:printk.pathmeter=1 sysctl:a.b=1", data), None);
+    }
+
+    #[test]
+    fn what_shows_a_setting_is_read_once_and_asked_of_the_agent() {
+        let condition = parse("boot:nopti boot:mitigations=off sysctl:vm.x=1 seccomp:a").unwrap();
+        let reads = condition.reads();
+        let meltdown = reads.iter().filter(|(path, _)| path.ends_with("/meltdown"));
+        assert_eq!(meltdown.count(), 1);
+        assert_eq!(reads[0].0, "/proc/sys/vm/x");
+        let file = condition.file();
+        let settings: Vec<_> = condition::read(&file).unwrap().collect();
+        assert_eq!(settings.len(), 4 + reads.len() - 1);
+        assert!(settings[4..].iter().all(|it| it.kind == SettingKind::Show));
+        assert_eq!(parse("boot:printk.pathmeter=1").unwrap().reads(), []);
+    }
+
+    #[test]
     fn doubles_contradictions_and_too_much_are_refused() {
         for text in [
             "boot:a=1 boot:a=2",
             "boot:a-b boot:a_b",
             "sysctl:a.b=1 sysctl:a.b=1",
+            "sysctl:a.b=1 sysctl:a/b=2",
             "seccomp:a seccomp:b",
             "cgroup:pids.max=1 cgroup:pids.max=2",
         ] {

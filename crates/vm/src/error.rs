@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use pathmeter_wire::message::UnmetCause;
-
-use crate::{QemuError, Unmet, Unplaceable, console::Tail, doubt::Doubt};
+use crate::{QemuError, Unmet, UnmetCause, Unplaceable, console::Tail, doubt::Doubt};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -260,6 +258,7 @@ impl VmError {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/cpu.md explains them"
             }
+            Self::Unmet(Unmet { help: Some(help), .. }) => help,
             Self::Unmet(Unmet { cause: UnmetCause::Unknown, .. }) => {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"

@@ -47,6 +47,8 @@ pub(crate) enum Fault {
 #[derive(Default)]
 pub(crate) struct FakeHost {
     pub(crate) faults: Vec<(At, Fault)>,
+    /// The guest that is asked for.
+    pub(crate) settings: Settings,
     /// So many restored guests end before they are.
     pub(crate) unrestorable: Cell<u32>,
     /// There is no room for a guest's state.
@@ -89,7 +91,7 @@ pub(crate) fn with_request<R>(
         points: &[],
         qemu: &qemu,
         kernel: Kernel { sha256: "0".repeat(64), load: &load },
-        settings: &Settings::default(),
+        settings: &host.settings,
         runs: 2,
         cache,
         limit: Duration::from_secs(60),

@@ -43,6 +43,7 @@ mod outcome;
 mod plugin;
 mod process;
 mod program;
+mod proof;
 mod qemu;
 mod qemu_guest;
 mod qmp;
@@ -57,7 +58,9 @@ pub use bochs::{
     Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
 };
 pub use cache::{Cache, CacheError, Caller, Slot, Sought};
-pub use condition::{Condition, ConditionError, Filter, Setting, Unmet};
+pub use condition::{
+    Condition, ConditionError, Filter, Setting, Unmet, UnmetCause, WITHOUT_MEANING,
+};
 pub use cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
     Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced, ValueFrom,
@@ -71,11 +74,11 @@ pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
 pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
 pub use outcome::{PathOutcome, PathStatus};
 pub use pathmeter_wire::condition::FilterFlags;
-pub use pathmeter_wire::message::UnmetCause;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use process::Interrupt;
 pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witness_program};
+pub use proof::{Proof, ProofState};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
 pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};
 pub use request::{Kernel, Progress, Request};

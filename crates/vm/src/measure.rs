@@ -6,14 +6,11 @@ use std::os::fd::OwnedFd;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_image::Boot;
-use pathmeter_wire::{
-    Kind, RawFrame,
-    message::{self, UnmetCause},
-    plan::Execution,
-};
+use pathmeter_wire::{Kind, RawFrame, message, plan::Execution};
 
 use crate::{
-    Condition, Facts, Initramfs, PathOutcome, Plan, Progress, Request, Settings, Unmet, VmError,
+    Condition, Facts, Initramfs, PathOutcome, Plan, Progress, Proof, Request, Settings, Unmet,
+    UnmetCause, VmError,
     agent_run::{AgentEvent, AgentRun},
     arch_capabilities::{self, Supply},
     cache::Sought,
@@ -26,13 +23,14 @@ use crate::{
     machine::{Clock, Firmware, Origin, fd},
     memory_file::memory_file,
     outcome::{Gathered, printable},
+    proof::Read,
     qemu_guest::QemuGuest,
     request::path_name,
     snapshot::{Description, Snapshot},
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "4";
+const SNAPSHOT_FORMAT: &str = "5";
 
 /// A measured kernel.
 #[derive(Debug)]
@@ -43,6 +41,8 @@ pub struct MeasuredKernel<C> {
     pub firmware: Firmware,
     /// What it printed about its CPU.
     pub facts: Facts,
+    /// What became of the settings of its condition.
+    pub proofs: Vec<Proof>,
     /// What came of each path, in the request's order.
     pub paths: Vec<PathOutcome>,
     /// The executions of paths in their order, and what was made of the counter's stream; None if
@@ -124,6 +124,7 @@ fn conclude<C>(
         release: about.release,
         firmware: about.firmware,
         facts: about.facts,
+        proofs: about.proofs,
         paths: gathered.finish(),
         counts,
         notes,
@@ -286,17 +287,28 @@ pub(crate) fn boot_guest<G: Guest>(
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ]);
     let release = image.release.clone();
+    let missing = settings.condition.missing_parameter(vmlinux(&image.boot));
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    let facts = await_ready(&mut guest, &settings.condition)?;
-    Ok((guest, Description { release, firmware, facts }))
+    let (facts, read) = await_ready(&mut guest, &settings.condition)?;
+    let proofs = match missing {
+        Some(missing) => Err(missing),
+        None => settings.condition.proofs(&read, settings.memory_mib),
+    };
+    let proofs = proofs.map_err(VmError::Unmet)?;
+    Ok((guest, Description { release, firmware, facts, proofs }))
+}
+
+/// The kernel, unpacked.
+fn vmlinux(boot: &Boot) -> &[u8] {
+    let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = boot;
+    vmlinux
 }
 
 /// Has the kernel read this value from the MSR, if it reads it at all.
 fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Result<(), VmError> {
-    let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = boot;
-    let places = arch_capabilities::places(vmlinux).ok_or(VmError::ArchCapabilityPlaces)?;
+    let places = arch_capabilities::places(vmlinux(boot)).ok_or(VmError::ArchCapabilityPlaces)?;
     if places.is_empty() {
         return Ok(());
     }
@@ -312,6 +324,7 @@ fn supply_arch_capabilities(value: u64, boot: &Boot, extra: &mut Extra) -> Resul
 /// What a frame before READY means.
 enum BeforeReady {
     Fact { one_too_many: bool },
+    Shown,
     Ready,
     Unmet(Unmet),
     Fails(GuestCause),
@@ -319,12 +332,16 @@ enum BeforeReady {
 
 /// The agent tells what the kernel prints about its CPU, says READY and pauses the guest, which is
 /// under its condition.
-fn await_ready(guest: &mut impl Guest, condition: &Condition) -> Result<Facts, VmError> {
-    let mut facts = Facts::default();
+fn await_ready(
+    guest: &mut impl Guest,
+    condition: &Condition,
+) -> Result<(Facts, Vec<Read>), VmError> {
+    let mut told =
+        Told { condition, asked: condition.reads(), facts: Facts::default(), read: vec![] };
     loop {
-        let heard = guest.next_frame(|frame| before_ready(frame, condition, &mut facts))?;
+        let heard = guest.next_frame(|frame| told.before_ready(frame))?;
         let cause = match heard {
-            BeforeReady::Fact { one_too_many: false } => continue,
+            BeforeReady::Fact { one_too_many: false } | BeforeReady::Shown => continue,
             BeforeReady::Fact { one_too_many: true } => {
                 let what = "more files about the CPU than there are".to_owned();
                 GuestCause::Protocol { what }
@@ -332,7 +349,7 @@ fn await_ready(guest: &mut impl Guest, condition: &Condition) -> Result<Facts, V
             BeforeReady::Ready => {
                 guest.await_pause()?;
                 taken(&guest.printed(), condition)?;
-                return Ok(facts);
+                return Ok((told.facts, told.read));
             }
             BeforeReady::Unmet(unmet) => return Err(VmError::Unmet(unmet)),
             BeforeReady::Fails(cause) => cause,
@@ -341,23 +358,56 @@ fn await_ready(guest: &mut impl Guest, condition: &Condition) -> Result<Facts, V
     }
 }
 
-/// Reads a frame that comes before READY, and keeps the fact in it.
-fn before_ready(frame: &RawFrame<'_>, condition: &Condition, facts: &mut Facts) -> BeforeReady {
-    let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
-    match frame.kind {
-        Kind::Fact => match message::read_fact(frame) {
-            Ok((name, text)) => BeforeReady::Fact { one_too_many: !facts.take(name, text) },
-            Err(error) => protocol(error.to_string()),
-        },
-        Kind::Unmet => unmet(frame, condition),
-        kind => match (kind, message::read_plain(frame)) {
-            (Kind::Ready, Ok(_)) => BeforeReady::Ready,
-            (Kind::Abort, Ok(reason)) => {
-                BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
+/// What the agent has told before READY.
+struct Told<'a> {
+    condition: &'a Condition,
+    /// Which files it shall show, and what of them.
+    asked: Vec<(String, &'static str)>,
+    facts: Facts,
+    /// What it has shown, in that order.
+    read: Vec<Read>,
+}
+
+impl Told<'_> {
+    /// Reads a frame that comes before READY, and keeps what it tells.
+    fn before_ready(&mut self, frame: &RawFrame<'_>) -> BeforeReady {
+        let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
+        match frame.kind {
+            Kind::Fact => match message::read_fact(frame) {
+                Ok((name, text)) => {
+                    BeforeReady::Fact { one_too_many: !self.facts.take(name, text) }
+                }
+                Err(error) => protocol(error.to_string()),
+            },
+            Kind::Shown => match message::read_shown(frame) {
+                Ok(shown) => self.shown(&shown),
+                Err(error) => protocol(error.to_string()),
+            },
+            Kind::Unmet => unmet(frame, self.condition),
+            kind => match (kind, message::read_plain(frame)) {
+                (Kind::Ready, Ok(_)) if self.read.len() == self.asked.len() => BeforeReady::Ready,
+                (Kind::Ready, Ok(_)) => protocol("READY before what was to be shown".to_owned()),
+                (Kind::Abort, Ok(reason)) => {
+                    BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
+                }
+                (_, Ok(_)) => protocol(format!("a frame {kind:?} before READY")),
+                (_, Err(error)) => protocol(error.to_string()),
+            },
+        }
+    }
+
+    /// Keeps what a file shows: each once, in their order.
+    fn shown(&mut self, shown: &message::Shown<'_>) -> BeforeReady {
+        let next = self.read.len();
+        match self.asked.get(next) {
+            Some((path, part)) if shown.file == next as u64 => {
+                self.read.push(Read::new((path, part), shown.error, shown.text));
+                BeforeReady::Shown
             }
-            (_, Ok(_)) => protocol(format!("a frame {kind:?} before READY")),
-            (_, Err(error)) => protocol(error.to_string()),
-        },
+            _ => BeforeReady::Fails(GuestCause::Protocol {
+                what: "a file that was not asked for".to_owned(),
+            }),
+        }
     }
 }
 
@@ -372,7 +422,10 @@ fn unmet(frame: &RawFrame<'_>, condition: &Condition) -> BeforeReady {
     let what = printable(&String::from_utf8_lossy(what));
     named.map_or_else(
         || protocol("a setting that was not asked for".to_owned()),
-        |setting| BeforeReady::Unmet(Unmet { setting: setting.to_string(), cause, what }),
+        |setting| {
+            let (setting, cause) = (setting.to_string(), cause.into());
+            BeforeReady::Unmet(Unmet { setting, cause, what, help: None })
+        },
     )
 }
 
@@ -380,7 +433,8 @@ fn unmet(frame: &RawFrame<'_>, condition: &Condition) -> BeforeReady {
 fn taken(printed: &Tail, condition: &Condition) -> Result<(), VmError> {
     let Some((setting, line)) = condition.complaint(printed) else { return Ok(()) };
     let (setting, cause) = (setting.to_string(), UnmetCause::Refused);
-    Err(VmError::Unmet(Unmet { setting, cause, what: format!("the kernel printed: {line}") }))
+    let what = format!("the kernel printed: {line}");
+    Err(VmError::Unmet(Unmet { setting, cause, what, help: None }))
 }
 
 /// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.
@@ -409,7 +463,7 @@ mod tests {
 
     use super::*;
     use crate::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
-    use crate::{Cache, Caller, Interrupt, PathStatus};
+    use crate::{Cache, Caller, Interrupt, PathStatus, ProofState};
 
     fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
         let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
@@ -423,6 +477,69 @@ mod tests {
     fn panicked() -> GuestCause {
         let message = "Kernel panic - not syncing: oops".to_owned();
         GuestCause::Panicked { message, doubt: crate::doubt::Doubt::None }
+    }
+
+    /// What is known of a setting in a guest that shows this of its files.
+    fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
+        let condition = Condition::parse(under, |_| Err(String::new())).unwrap();
+        let shows = |(file, &(error, text)): (usize, &(u64, &[u8]))| {
+            let shown = message::Shown { file: file as u64, error, text };
+            (At::Boot, Fault::Sends(frame(|buffer| message::shown(buffer, &shown))))
+        };
+        let faults = texts.iter().enumerate().map(shows).collect();
+        let settings = Settings { condition, ..Settings::default() };
+        let host = Rc::new(FakeHost { faults, settings, ..FakeHost::default() });
+        let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
+        with_request(&host, None, |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            measure_in::<FakeGuest, ()>(&host, request, &plan, &counter)
+        })
+        .map(|kernel| kernel.proofs)
+    }
+
+    #[test]
+    fn a_setting_is_proved_by_what_the_guest_shows_or_is_not() {
+        let state = |under: &str, text: &[u8]| proved(under, &[(0, text)]).unwrap()[0].state;
+        assert_eq!(state("boot:mds=off", b"Vulnerable\n"), ProofState::Proved);
+        assert_eq!(state("boot:mds=off", b"Not affected\n"), ProofState::Moot);
+        assert_eq!(state("sysctl:vm.swappiness=1", b"1\n"), ProofState::Proved);
+        assert_eq!(state("cgroup:memory.max=max", b"max\n"), ProofState::Proved);
+        let missing = proved("boot:mds=off", &[(2, b"")]).unwrap();
+        assert_eq!(missing[0].state, ProofState::Unproved);
+        assert_eq!(proved("boot:threadirqs", &[]).unwrap()[0].state, ProofState::Unproved);
+        assert_eq!(proved("default", &[]).unwrap(), []);
+    }
+
+    #[test]
+    fn a_setting_that_the_kernel_ignored_is_an_error_with_what_it_has() {
+        let error = |under: &str, texts: &[(u64, &[u8])]| match proved(under, texts) {
+            Err(VmError::Unmet(unmet)) => unmet,
+            other => panic!("{other:?}"),
+        };
+        let shows: [(u64, &[u8]); 2] = [(0, b"tsc\n"), (0, b"tsc jiffies\n")];
+        let clock = error("boot:clocksource=hpet", &shows);
+        assert_eq!(clock.cause, UnmetCause::Refused);
+        assert!(clock.to_string().ends_with("reads \"tsc jiffies\""), "{clock}");
+        let pages = error("boot:transparent_hugepage=always", &[(0, b"always [never]\n")]);
+        assert_eq!(pages.cause, UnmetCause::Unseen);
+        assert!(pages.help.unwrap().contains("--memory 1024"));
+        let parameter = error("boot:printk.nosuch=1", &[(2, b"")]);
+        assert_eq!(parameter.cause, UnmetCause::Unknown);
+    }
+
+    #[test]
+    fn a_guest_shows_what_it_was_asked_for_and_nothing_else() {
+        for (under, texts) in [
+            ("default", &[(0, &b"x"[..])][..]),
+            ("boot:mds=off", &[]),
+            ("boot:mds=off", &[(0, b"Vulnerable"), (0, b"Vulnerable")]),
+        ] {
+            let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) =
+                proved(under, texts)
+            else {
+                panic!("{under} {texts:?} was taken");
+            };
+        }
     }
 
     /// Whether the path was measured in full, in two runs.

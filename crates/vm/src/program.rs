@@ -12,7 +12,7 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Bochs, Firmware, Initramfs, Landmarks, Progress, Request, Stop, VmError,
+    Bochs, Firmware, Initramfs, Landmarks, Progress, Proof, Request, Stop, VmError,
     bochs::BochsGuest,
     error::{GuestCause, Step},
     guest::{Extra, Guest},
@@ -21,6 +21,7 @@ use crate::{
     memory_file::memory_file,
     plugin::Plugin,
     qemu_guest::QemuGuest,
+    snapshot::Description,
 };
 
 /// Bytes of each output of the program that are kept.
@@ -50,6 +51,8 @@ pub struct RanProgram<C> {
     pub release: Option<String>,
     /// What started the kernel.
     pub firmware: Firmware,
+    /// What became of the settings of its condition.
+    pub proofs: Vec<Proof>,
     /// The runs, in order.
     pub runs: Vec<ProgramEnd>,
     /// What it wrote to its standard output and standard error in the first run.
@@ -102,8 +105,15 @@ pub fn run_program<C: Send>(
         let ran = run_in::<QemuGuest>(request.qemu, request, initramfs, asked.runs, extra);
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
-        let (release, firmware) = (about.release, about.firmware);
-        Ok(RanProgram { release, firmware, runs: heard.runs, outputs: heard.outputs, counts })
+        let Description { release, firmware, proofs, .. } = about;
+        Ok(RanProgram {
+            release,
+            firmware,
+            proofs,
+            runs: heard.runs,
+            outputs: heard.outputs,
+            counts,
+        })
     })
 }
 
@@ -124,7 +134,7 @@ fn run_in<G: Guest>(
     initramfs: &Initramfs,
     runs: u32,
     mut extra: Extra,
-) -> Result<(crate::snapshot::Description, Heard), VmError> {
+) -> Result<(Description, Heard), VmError> {
     let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
         AtReady::Booted(guest, about) => (guest, about),
         AtReady::Saved(snapshot) => {
@@ -159,8 +169,8 @@ pub fn witness_program(
     let mut stops = Vec::new();
     let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
     let Heard { runs, outputs, .. } = all_runs(request, &mut guest, runs, ended)?;
-    let (release, firmware) = (about.release, about.firmware);
-    Ok(RanProgram { release, firmware, runs, outputs, counts: stops })
+    let Description { release, firmware, proofs, .. } = about;
+    Ok(RanProgram { release, firmware, proofs, runs, outputs, counts: stops })
 }
 
 /// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.

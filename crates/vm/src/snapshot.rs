@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use serde_json::{Value, json};
 
 use crate::{
-    Facts, Request, VmError,
+    Facts, Proof, Request, VmError,
     entry::{Entry, Key, for_each_block},
     error::Step,
     guest::{Extra, Guest},
@@ -39,13 +39,17 @@ pub(crate) struct Description {
     pub(crate) firmware: Firmware,
     /// What it printed about its CPU.
     pub(crate) facts: Facts,
+    /// What became of the settings of its condition.
+    pub(crate) proofs: Vec<Proof>,
 }
 
 impl Description {
     fn to_json(&self) -> String {
         let own = self.firmware == Firmware::Own;
         let facts = self.facts.to_json();
-        json!({ "release": self.release, "own_firmware": own, "facts": facts }).to_string()
+        let (release, proofs) = (&self.release, &self.proofs);
+        json!({ "release": release, "own_firmware": own, "facts": facts, "proofs": proofs })
+            .to_string()
     }
 
     fn from_json(bytes: &[u8]) -> Option<Self> {
@@ -53,7 +57,9 @@ impl Description {
         let firmware =
             if value.get("own_firmware")?.as_bool()? { Firmware::Own } else { Firmware::Qemu };
         let release = value.get("release")?.as_str().map(str::to_owned);
-        Some(Self { release, firmware, facts: Facts::from_json(value.get("facts")?)? })
+        let facts = Facts::from_json(value.get("facts")?)?;
+        let proofs = serde_json::from_value(value.get("proofs")?.clone()).ok()?;
+        Some(Self { release, firmware, facts, proofs })
     }
 }
 
@@ -141,12 +147,19 @@ mod tests {
     use std::io::Read;
 
     use super::*;
+    use crate::ProofState;
     use crate::entry::EntryKind;
 
     fn about() -> Description {
         let mut facts = Facts::default();
         facts.take("meltdown", b"Mitigation: PTI\n");
-        Description { release: Some("6.1.0".to_owned()), firmware: Firmware::Own, facts }
+        let proof = Proof {
+            setting: "boot:nopti".to_owned(),
+            state: ProofState::Proved,
+            shown: "a file".to_owned(),
+        };
+        let (release, proofs) = (Some("6.1.0".to_owned()), vec![proof]);
+        Description { release, firmware: Firmware::Own, facts, proofs }
     }
 
     /// An entry of the cache with this content.

@@ -7,12 +7,20 @@
 //! pathmeter condition 1␀ boot␀ mitigations=off␀ ␀ sysctl␀ kernel.randomize_va_space␀ 0␀
 //! ```
 //!
+//! After the settings come the files that show whether they took effect, which the agent sends
+//! parts of: of each its path, and what a line must hold to be sent. What a sysctl or a limit holds
+//! once it was written is shown before them, in the order of the settings.
+//!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. A system-call filter is in the file `/filter`: [`FilterFlags`], then its
 //! program as the kernel takes it, up to [`MAX_FILTER`] instructions of eight bytes.
 
-/// Longest file, in bytes: a page of the guest's, with or without settings.
-pub const MAX_CONDITION: usize = 4096;
+/// Longest file, in bytes.
+pub const MAX_CONDITION: usize = 8192;
+/// Most files that are shown.
+pub const MAX_SHOWN: usize = 64;
+/// Most bytes of one that are sent.
+pub const MAX_SHOWN_TEXT: usize = 512;
 /// Most instructions of a filter; Linux takes no more (`BPF_MAXINSNS`).
 pub const MAX_FILTER: usize = 4096;
 /// Bytes of an instruction of a filter.
@@ -33,14 +41,14 @@ impl FilterFlags {
 
     /// As it stands in the file.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
-        (u64::from(self.may_lack) << 32 | u64::from(self.flags)).to_le_bytes()
+        let [a, b, c, d] = self.flags.to_le_bytes();
+        [a, b, c, d, u8::from(self.may_lack), 0, 0, 0]
     }
 
     /// As it was written.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        let both = u64::from_le_bytes(bytes);
-        let [a, b, c, d, ..] = bytes;
-        Self { flags: u32::from_le_bytes([a, b, c, d]), may_lack: both >> 32 != 0 }
+        let [a, b, c, d, may_lack, ..] = bytes;
+        Self { flags: u32::from_le_bytes([a, b, c, d]), may_lack: may_lack != 0 }
     }
 }
 
@@ -58,11 +66,15 @@ pub enum SettingKind {
     Seccomp,
     /// A file of the control group that what is measured is in.
     Cgroup,
+    /// Nothing is set: lines of a file are shown.
+    Show,
 }
 
 impl SettingKind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup];
+    const ALL: [Self; 5] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup, Self::Show];
+    /// Those that a user sets.
+    pub const SET: [Self; 4] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup];
 
     /// Its name, which stands before the colon of a setting.
     pub const fn name(self) -> &'static str {
@@ -71,6 +83,7 @@ impl SettingKind {
             Self::Sysctl => "sysctl",
             Self::Seccomp => "seccomp",
             Self::Cgroup => "cgroup",
+            Self::Show => "show",
         }
     }
 }

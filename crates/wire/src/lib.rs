@@ -61,12 +61,14 @@ pub enum Kind {
     Fact = 10,
     /// The guest can't be put under its condition: which setting, and why.
     Unmet = 11,
+    /// What a file shows of the condition's settings; before Ready.
+    Shown = 12,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 11] = [
+        const KINDS: [Kind; 12] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -78,6 +80,7 @@ impl Kind {
             Kind::ProgramOutput,
             Kind::Fact,
             Kind::Unmet,
+            Kind::Shown,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

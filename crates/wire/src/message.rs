@@ -1,5 +1,6 @@
 //! The messages: what stands in the payload of each [`Kind`], written and read in one place.
 
+use crate::condition::{MAX_SHOWN, MAX_SHOWN_TEXT};
 use crate::{HEADER, Kind, PayloadError, RawFrame, Reader, Writer, seal};
 
 /// Most paths a plan may have, and so the bound on a path's index.
@@ -156,6 +157,40 @@ pub fn read_unmet<'a>(frame: &RawFrame<'a>) -> Result<Unmet<'a>, PayloadError> {
     let what = reader.text()?.as_bytes();
     reader.end()?;
     Ok(Unmet { setting, cause, what })
+}
+
+/// What a file shows of the condition's settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// Its place among the files that are shown, from 0.
+    pub file: u64,
+    /// Why it can't be read, as the kernel has it; 0 if it can.
+    pub error: u64,
+    /// The lines that were asked for, each with its end, as far as they fit.
+    pub text: &'a [u8],
+}
+
+/// A [`Kind::Shown`] frame.
+pub fn shown<'a>(buffer: &'a mut [u8], shown: &Shown<'_>) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(shown.file);
+    writer.integer(shown.error);
+    writer.text(shown.text);
+    let length = writer.finish()?;
+    seal(buffer, Kind::Shown, length)
+}
+
+/// Decodes a Shown frame: bytes of any kind.
+pub fn read_shown<'a>(frame: &RawFrame<'a>) -> Result<Shown<'a>, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let file = reader.integer(MAX_SHOWN as u64 - 1)?;
+    let error = reader.integer(u64::from(u16::MAX))?;
+    let text = reader.bytes()?;
+    reader.end()?;
+    if text.len() > MAX_SHOWN_TEXT {
+        return Err(PayloadError::Range);
+    }
+    Ok(Shown { file, error, text })
 }
 
 /// What [`outcome`] sends, as the agent has it.

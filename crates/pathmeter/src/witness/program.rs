@@ -180,6 +180,7 @@ mod tests {
             Account { idled: 0, rows, regions, misuses, cells, windows }
         });
         RanProgram {
+            proofs: vec![],
             release: None,
             firmware: Firmware::Own,
             runs: vec![end(150, ProgramEnded::Exit(0))],

@@ -8,7 +8,7 @@ use super::html::Html;
 use super::severity::{rank, shade, word, worst_first};
 use super::window::{direction, explanation, places, places_of};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
-use crate::measured_with::of_sides;
+use crate::measured_with::{doubt, of_sides};
 use crate::number::{at_least, percent, signed};
 
 const HEADINGS: [(&str, &str); 8] = [
@@ -56,7 +56,11 @@ fn sides(comparison: &Comparison) -> Html {
         let SideInfo { name, release, .. } = side;
         html.raw("<div><dt>").text(heading).raw("</dt><dd>");
         html.raw("<b>").text(release.as_deref().unwrap_or(name)).raw("</b> ");
-        html.raw("<span class=\"file\">").text(name).raw("</span></dd></div>");
+        html.raw("<span class=\"file\">").text(name).raw("</span>");
+        if let Some(doubt) = side.measured_with.as_ref().and_then(doubt) {
+            html.raw(" ").text(&doubt);
+        }
+        html.raw("</dd></div>");
     }
     html.raw("</dl>");
     html

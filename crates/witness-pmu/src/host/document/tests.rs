@@ -24,6 +24,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         release: Some("6.1.0-18-amd64".into()),
         command_line: "quiet".into(),
         condition: String::new(),
+        proofs: Vec::new(),
         cpu: "zen2".into(),
         machine: "microvm".into(),
         qemu: "7.2.22".into(),
