@@ -78,6 +78,22 @@ static int unmounts(void)
 	return 0;
 }
 
+/* What no run gets back: a number of the kernel's. */
+static int remembers(void)
+{
+	FILE *file = fopen("/proc/sys/vm/overcommit_ratio", "r+");
+	int ratio = 0;
+
+	if (!file || fscanf(file, "%d", &ratio) != 1)
+		return 1;
+	if (ratio == 51) {
+		fputs("found 51\n", stderr);
+		return 7;
+	}
+	rewind(file);
+	return fputs("51", file) < 0 || fclose(file);
+}
+
 /* What may not matter: all processes and process 1 are sent every signal, and marks are forged. */
 static int survives(void)
 {
@@ -104,7 +120,7 @@ int main(int count, char **words)
 		{ "loops", loops }, { "sleeps", sleeps }, { "crashes", crashes },
 		{ "illegal", illegal }, { "floods", floods }, { "complains", complains },
 		{ "reboots", reboots }, { "port", writes_to_port }, { "unmounts", unmounts },
-		{ "survives", survives },
+		{ "remembers", remembers }, { "survives", survives },
 	};
 
 	for (size_t i = 0; count == 2 && i < sizeof(acts) / sizeof(*acts); i++)

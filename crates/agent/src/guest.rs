@@ -39,6 +39,15 @@ pub(crate) fn mount_all() {
     }
 }
 
+/// Mounts those of them by which the kernel tells of itself, which are all but the first.
+#[cfg(feature = "program")]
+pub(crate) fn mount_kernels_own() {
+    for (kind, place) in &MOUNTS[1..] {
+        let _ = sys::mkdir(CStr::new(place), 0o755);
+        let _ = sys::mount(CStr::new(kind), CStr::new(place), CStr::new(kind));
+    }
+}
+
 /// Real-time tasks may use all of the CPU: throttling one for 50 ms in each second would cut into
 /// windows (Linux `Documentation/scheduler/sched-rt-group.rst`).
 pub(crate) fn allow_busy_real_time() {

@@ -18,6 +18,8 @@ mod agent;
 mod cgroup;
 mod command;
 mod condition;
+#[cfg(feature = "program")]
+mod devices;
 mod facts;
 mod filter;
 mod guest;
@@ -27,6 +29,8 @@ mod plan;
 mod port;
 #[cfg(feature = "program")]
 mod program;
+#[cfg(feature = "program")]
+mod root;
 mod shared;
 mod shown;
 mod spent;

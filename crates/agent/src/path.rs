@@ -19,6 +19,12 @@ impl Path {
     pub(crate) fn as_c(&self) -> CStr<'_> {
         CStr::new(&self.0)
     }
+
+    /// Its bytes, with NULs after them.
+    #[cfg(feature = "program")]
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What the agent does for a program of the user's: executes it in perturbed runs, each from a
-//! clean state, between two readings of the clock.
+//! What the agent does for a program of the user's: executes it in perturbed runs, each in a root
+//! file system that is built anew, between two readings of the clock.
 //!
 //! The first reading is taken by the child that becomes the program, just before execve(2); the
 //! second by the agent, once wait4(2) has told it that the program ended. What other processes the
@@ -15,11 +15,13 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::{
     Kind,
-    job::{Job, MAX_JOB, MAX_WORDS, Words},
+    job::{Job, MAX_WORDS, Words},
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
-use crate::{condition, filter::Filter, guest, pause, port::Port, start, trouble::Trouble};
+use crate::{
+    condition, filter::Filter, guest, pause, port::Port, root::Roots, start, trouble::Trouble,
+};
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
 const NOT_EXECUTED: usize = 127;
@@ -39,17 +41,21 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
         return Ok(());
     }
     let mut launch = Launch::new(&job)?;
+    let roots = Roots::new(job.archive)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
     pause::forget_signal();
+    let mut told = Told::default();
     for number in 0..job.runs {
-        run(port, &job, number, &mut launch)?;
+        roots.enter()?;
+        run(port, &job, number, &mut launch, &mut told)?;
+        roots.leave()?;
     }
     port.send_plain(Kind::Done, b"");
     Ok(())
 }
 
-/// Reads `/program` into memory that stays.
+/// Reads `/program`, which stays in memory.
 fn read() -> Result<Job<'static>, Trouble> {
     let failed = |error: i32| -> Trouble {
         Text::format(format_args!(
@@ -58,31 +64,15 @@ fn read() -> Result<Job<'static>, Trouble> {
         ))
     };
     let fd = sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0).map_err(failed)?;
-    let address = sys::map(MAX_JOB, flag::MAP_PRIVATE | flag::MAP_NORESERVE).map_err(failed)?;
-    // SAFETY: mapped just now, for good, and known to nobody else.
-    let space = unsafe { core::slice::from_raw_parts_mut(address as *mut u8, MAX_JOB) };
-    let mut length = 0;
-    loop {
-        match sys::read(fd, &mut space[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) => return Err(failed(error)),
-        }
-    }
+    let job = sys::map_file(fd).map_err(failed)?;
     let _ = sys::close(fd);
-    let job: &'static [u8] = &space[..length];
     Job::read(job).map_err(|error| Text::format(format_args!("/program: {error}")))
 }
 
 /// What programs expect of a system beside its files.
 fn prepare() {
-    const NAME: &[u8] = b"pathmeter";
-    for (place, kind) in [(&b"/dev/pts\0"[..], &b"devpts\0"[..]), (b"/dev/shm\0", b"tmpfs\0")] {
-        let _ = sys::mkdir(CStr::new(place), 0o755);
-        let _ = sys::mount(CStr::new(kind), CStr::new(place), CStr::new(kind));
-    }
     // A program that does not need them must not fail for what a kernel lacks.
-    let _ = sys::set_host_name(NAME);
+    let _ = sys::set_host_name(b"pathmeter");
     let _ = socket::bring_loopback_up();
 }
 
@@ -177,8 +167,36 @@ fn pointers(words: Words<'_>) -> Result<usize, Trouble> {
     Ok(address)
 }
 
-/// One run: the program from a clean state, its end, what it wrote.
-fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Result<(), Trouble> {
+/// Of which runs the host was told what they wrote.
+#[derive(Default)]
+struct Told {
+    /// How the first run ended.
+    first: Option<ProgramEnded>,
+    /// Whether it was told of one that ended in another way.
+    other: bool,
+}
+
+impl Told {
+    /// Whether it is to be told of one that ended so: the first run, and the first that is unlike.
+    fn wants(&mut self, how: ProgramEnded) -> bool {
+        match self.first {
+            None => {
+                self.first = Some(how);
+                true
+            }
+            Some(first) => first != how && !core::mem::replace(&mut self.other, true),
+        }
+    }
+}
+
+/// One run: the program, its end, what it wrote.
+fn run(
+    port: &mut Port,
+    job: &Job<'_>,
+    number: u32,
+    launch: &mut Launch,
+    told: &mut Told,
+) -> Result<(), Trouble> {
     let run = u64::from(number);
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
@@ -187,10 +205,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
     disturb_memory(run);
     let kept = sys::mapped();
     shift_memory(number);
-    if job.fresh_tmp {
-        refresh_tmp();
-    }
-    let files = Files::open(job, number)?;
+    let files = Files::open(job)?;
     launch.error = 0;
     let ended = task::in_child(|| {
         files.take();
@@ -209,7 +224,7 @@ fn run(port: &mut Port, job: &Job<'_>, number: u32, launch: &mut Launch) -> Resu
         (0, Ended::Signal(signal)) => ProgramEnded::Signal(signal as u8),
         (error, _) => ProgramEnded::NotExecuted(u8::try_from(error).unwrap_or(u8::MAX)),
     };
-    if number == 0 {
+    if told.wants(how) {
         files.send(port, run);
     }
     files.close();
@@ -318,13 +333,6 @@ fn end_all_processes() {
     }
 }
 
-/// Mounts an empty file system on `/tmp`, in place of the last run's.
-fn refresh_tmp() {
-    let (place, kind) = (CStr::new(b"/tmp\0"), CStr::new(b"tmpfs\0"));
-    let _ = sys::unmount(place, flag::MNT_DETACH);
-    let _ = sys::mount(kind, place, kind);
-}
-
 /// A program's standard files.
 struct Files {
     stdin: usize,
@@ -333,17 +341,14 @@ struct Files {
 }
 
 impl Files {
-    fn open(job: &Job<'_>, number: u32) -> Result<Self, Trouble> {
+    fn open(job: &Job<'_>) -> Result<Self, Trouble> {
         let stdin = match job.stdin {
             [0] => CStr::new(b"/dev/null\0"),
             path => CStr::new(path),
         };
         let opened = sys::open(stdin, flag::O_RDONLY, 0);
         let failed = |what: &str, error: i32| -> Trouble {
-            let earlier = if number > 0 { ": an earlier run of it removed or hid it" } else { "" };
-            Text::format(format_args!(
-                "the program's {what} can't be opened (error {error}){earlier}"
-            ))
+            Text::format(format_args!("the program's {what} can't be opened (error {error})"))
         };
         let file = |name: &'static [u8], what| {
             sys::memory_file(CStr::new(name)).map_err(|error| failed(what, error))

@@ -32,9 +32,9 @@ use crate::session::{Report, Session};
 
 /// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
 const BASE_MIB: u64 = 256;
-/// How many times the archive a guest needs: as it is handed to it, unpacked, and as much again,
-/// since the unpacked files may take half of its memory (Linux `init/do_mounts.c`: rootfs is a
-/// tmpfs).
+/// How many times the archive a guest needs: in the agent's root, unpacked in the run's, and as much
+/// again of each, since either may take half of its memory (Linux `mm/shmem.c`). While it boots, it
+/// needs it twice: as it is handed to it, and in the agent's root.
 const TIMES_ARCHIVE: u64 = 4;
 /// Memory comes in steps of this, so that a small change of the program does not change it.
 const STEP_MIB: u64 = 128;
@@ -158,19 +158,14 @@ impl PackedProgram {
         let files = modules.iter().zip(&paths);
         let files =
             files.map(|(module, name)| Entry::File { name, mode: 0o644, data: &module.bytes });
-        let mut entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
-        let fresh_tmp = !entries.iter().any(|entry| entry.name().starts_with("tmp/"));
-        if !modules.is_empty() {
-            entries.push(folder);
-            entries.extend(files);
-        }
+        let loaded: Vec<Entry<'_>> = std::iter::once(folder).chain(files).collect();
+        let entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
         let words = modules.iter().zip(&paths).map(|(module, path)| {
             format!("{}/{path}", if module.optional { "?" } else { "" }).into_bytes()
         });
         let words: Vec<Vec<u8>> = words.collect();
         let job = Job {
             runs: self.runs,
-            fresh_tmp,
             file_limit: self.file_limit,
             executable: &self.packed.executable,
             stdin: self.packed.stdin.as_deref(),
@@ -178,7 +173,7 @@ impl PackedProgram {
             environment: &self.packed.environment,
             modules: &words,
         };
-        Initramfs::for_program(&entries, &job, condition)
+        Initramfs::for_program(&entries, &loaded, &job, condition)
     }
 }
 
@@ -303,10 +298,11 @@ fn document(
     (kernel, lines): (&KernelNames, bool),
     ran: RanProgram<Accounts>,
 ) -> Result<ProgramResult, Failure> {
-    let output = output(&ran);
-    let ended = ended(&ran.runs, packed.expected, &output.stderr).map_err(|(what, help)| {
+    let output = output(&ran.outputs);
+    let last = ran.unlike.as_ref().map_or_else(|| output.clone(), |run| self::output(&run.outputs));
+    let ended = ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
         let failed = failed_expectation(&ran.counts).unwrap_or_default();
-        failed_program(image, what + &failed, help, &output.stderr)
+        failed_program(image, what + &failed, help, &last.stderr)
     })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
@@ -336,8 +332,8 @@ fn failed_expectation(accounts: &Accounts) -> Option<String> {
     Some(format!("; its region {name} did not hold what it expects: {text}"))
 }
 
-fn output<C>(ran: &RanProgram<C>) -> Output {
-    let [stdout, stderr] = ran.outputs.each_ref().map(|written| Written {
+fn output(outputs: &[pathmeter_vm::Written; 2]) -> Output {
+    let [stdout, stderr] = outputs.each_ref().map(|written| Written {
         text: String::from_utf8_lossy(&written.bytes).into_owned(),
         bytes: written.total,
         truncated: written.total > written.bytes.len() as u64,
@@ -364,11 +360,10 @@ fn ended(runs: &[ProgramEnd], expected: u8, stderr: &Written) -> Result<Ended, (
         }
     };
     let help = match run.how {
-        _ if number > 1 => {
-            "run 1 of it ended well, and all runs are in one guest: it should leave \
-                            nothing outside of /tmp that the next run finds"
-                .to_owned()
-        }
+        _ if number > 1 => "run 1 of it ended well, and each run has the files as they were \
+                            packed: it depends on addresses, on the clock, or on what an earlier \
+                            run left in the kernel (docs/own-programs.md, What a run finds)"
+            .to_owned(),
         ProgramEnded::Exit(code) => after_exit(code, stderr),
         ProgramEnded::Signal(signal) => after_signal(signal).to_owned(),
         ProgramEnded::NotExecuted(error) => not_executed(error).to_owned(),

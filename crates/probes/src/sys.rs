@@ -18,6 +18,7 @@ pub mod nr {
     pub const OPEN: usize = 2;
     pub const CLOSE: usize = 3;
     pub const STAT: usize = 4;
+    pub const LSTAT: usize = 6;
     pub const LSEEK: usize = 8;
     pub const MMAP: usize = 9;
     pub const MPROTECT: usize = 10;
@@ -52,6 +53,9 @@ pub mod nr {
     pub const KILL: usize = 62;
     pub const CHDIR: usize = 80;
     pub const MKDIR: usize = 83;
+    pub const SYMLINK: usize = 88;
+    pub const CHMOD: usize = 90;
+    pub const UMASK: usize = 95;
     pub const GETRUSAGE: usize = 98;
     pub const SETPGID: usize = 109;
     pub const GETPPID: usize = 110;
@@ -61,6 +65,7 @@ pub mod nr {
     pub const SCHED_SETSCHEDULER: usize = 144;
     pub const PRCTL: usize = 157;
     pub const SETRLIMIT: usize = 160;
+    pub const CHROOT: usize = 161;
     pub const MOUNT: usize = 165;
     pub const UMOUNT2: usize = 166;
     pub const REBOOT: usize = 169;
@@ -73,6 +78,9 @@ pub mod nr {
     pub const CLOCK_GETTIME: usize = 228;
     pub const CLOCK_GETRES: usize = 229;
     pub const EXIT_GROUP: usize = 231;
+    pub const UNSHARE: usize = 272;
+    pub const UTIMENSAT: usize = 280;
+    pub const SETNS: usize = 308;
     pub const GETCPU: usize = 309;
     pub const FINIT_MODULE: usize = 313;
     pub const SECCOMP: usize = 317;
@@ -184,13 +192,16 @@ pub mod flag {
     pub const O_WRONLY: usize = 1;
     pub const O_RDWR: usize = 2;
     pub const O_CREAT: usize = 0o100;
+    pub const O_EXCL: usize = 0o200;
     pub const O_TRUNC: usize = 0o1000;
+    pub const PROT_READ: usize = 1;
     pub const PROT_READ_WRITE: usize = 3;
     pub const PROT_ALL: usize = 7;
     pub const MAP_SHARED: usize = 1;
     pub const MAP_PRIVATE: usize = 2;
     pub const MAP_32BIT: usize = 0x40;
     pub const MAP_NORESERVE: usize = 0x4000;
+    pub const MAP_POPULATE: usize = 0x8000;
     pub const MAP_ANONYMOUS: usize = 0x20;
     pub const MADV_NOHUGEPAGE: usize = 15;
     pub const SCHED_OTHER: usize = 0;
@@ -200,6 +211,9 @@ pub mod flag {
     pub const SIGCHLD: usize = 17;
     pub const SIGSYS: usize = 31;
     pub const CLONE_VM: usize = 0x100;
+    pub const CLONE_NEWNS: usize = 0x2_0000;
+    pub const CLONE_NEWUTS: usize = 0x400_0000;
+    pub const CLONE_NEWIPC: usize = 0x800_0000;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const PR_SET_DUMPABLE: usize = 4;
     pub const RUSAGE_SELF: usize = 0;
@@ -246,6 +260,19 @@ wrapper! {
     unmount(place: CStr<'_> => place.address(), flags: usize => flags) = nr::UMOUNT2;
     /// chdir(2).
     change_folder(path: CStr<'_> => path.address()) = nr::CHDIR;
+    /// chroot(2).
+    change_root(path: CStr<'_> => path.address()) = nr::CHROOT;
+    /// chmod(2).
+    change_mode(path: CStr<'_> => path.address(), mode: usize => mode) = nr::CHMOD;
+    /// umask(2).
+    mask(mode: usize => mode) = nr::UMASK;
+    /// symlink(2).
+    link_symbolically(target: CStr<'_> => target.address(), place: CStr<'_> => place.address())
+        = nr::SYMLINK;
+    /// unshare(2).
+    unshare(namespaces: usize => namespaces) = nr::UNSHARE;
+    /// setns(2), into a namespace of any kind.
+    enter_namespace(fd: usize => fd) = nr::SETNS;
     /// setsid(2).
     new_session() = nr::SETSID;
     /// dup2(2).
@@ -292,6 +319,46 @@ pub fn entries(fd: usize, buffer: &mut [u8]) -> Ret {
 pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
     // SAFETY: as `read`.
     unsafe { checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0]) }
+}
+
+/// mount(2) that moves what is mounted at one place to another.
+pub fn move_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
+    const MS_MOVE: usize = 0x2000;
+    // SAFETY: the kernel reads both strings.
+    unsafe { checked(nr::MOUNT, [from.address(), to.address(), 0, MS_MOVE, 0, 0]) }
+}
+
+/// utimensat(2) of a file, or of a link itself: both times, in whole seconds.
+pub fn set_times(path: CStr<'_>, seconds: i64) -> Ret {
+    const AT_FDCWD: isize = -100;
+    const AT_SYMLINK_NOFOLLOW: usize = 0x100;
+    let times = [Timespec { seconds, nanoseconds: 0 }; 2];
+    let args =
+        [AT_FDCWD.cast_unsigned(), path.address(), times.as_ptr() as usize, AT_SYMLINK_NOFOLLOW];
+    // SAFETY: the kernel reads a string and two Timespecs.
+    unsafe { checked(nr::UTIMENSAT, [args[0], args[1], args[2], args[3], 0, 0]) }
+}
+
+/// lstat(2): a file's mode, and the number of the device that it is.
+pub fn node(path: CStr<'_>) -> Result<(usize, usize), i32> {
+    /// `struct stat`, in words of 64 bits.
+    const WORDS: usize = 18;
+    const MODE: usize = 3;
+    const DEVICE: usize = 5;
+    let mut stat = [0_usize; WORDS];
+    // SAFETY: the kernel writes one `struct stat`, of 144 bytes.
+    unsafe { checked(nr::LSTAT, [path.address(), stat.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
+    Ok((stat[MODE] & 0xffff_ffff, stat[DEVICE]))
+}
+
+/// A file's bytes, mapped for good and read ahead.
+pub fn map_file(fd: usize) -> Result<&'static [u8], i32> {
+    let length = seek(fd, 0, flag::SEEK_END)?;
+    let flags = flag::MAP_PRIVATE | flag::MAP_POPULATE;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs nothing.
+    let address = unsafe { checked(nr::MMAP, [0, length, flag::PROT_READ, flags, fd, 0]) }?;
+    // SAFETY: mapped just now, for good, and only to be read; nobody writes to the file.
+    Ok(unsafe { core::slice::from_raw_parts(address as *const u8, length) })
 }
 
 /// sethostname(2).

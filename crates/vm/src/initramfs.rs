@@ -27,8 +27,6 @@ pub(crate) fn may_lose(plan: &Plan, index: usize) -> bool {
 pub struct Job<'a> {
     /// Perturbed runs.
     pub runs: u32,
-    /// Whether each run begins with an empty `/tmp`.
-    pub fresh_tmp: bool,
     /// Bytes that a file may grow to.
     pub file_limit: u64,
     /// The guest's path of what is executed.
@@ -50,6 +48,23 @@ impl Job<'_> {
         let bytes: usize = arguments.iter().chain(environment).map(|word| word.len() + 1).sum();
         let most = arguments.len().max(environment.len());
         most <= job::MAX_WORDS && bytes <= MAX_WORD_BYTES
+    }
+
+    /// The job with the program's files, as the agent is handed it.
+    fn bytes(&self, files: &[Entry<'_>]) -> Vec<u8> {
+        let given: HashSet<&str> = files.iter().map(Entry::name).collect();
+        let folders = [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777)];
+        let folders = folders.into_iter().filter(|(name, _)| !given.contains(name));
+        let folders = folders.map(|(name, mode)| Entry::Directory { name, mode });
+        let mut bytes = Vec::new();
+        job::write(
+            (self.runs, self.file_limit),
+            (self.executable.as_bytes(), self.stdin.unwrap_or_default().as_bytes()),
+            [self.arguments, self.environment, self.modules],
+            |piece| bytes.extend_from_slice(piece),
+        );
+        bytes.append(&mut cpio::archive(&folders.chain(files.iter().copied()).collect::<Vec<_>>()));
+        bytes
     }
 }
 
@@ -76,26 +91,24 @@ impl Initramfs {
         Self(cpio::archive(&entries))
     }
 
-    /// Packs the agent that executes a program, the program's own files, and the job.
+    /// Packs the agent that executes a program, the kernel's modules for it, and the job, in which
+    /// the program's own files are: the agent unpacks them before each run.
     ///
-    /// The files come before the job, so that where that is, all have arrived.
-    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
+    /// The job comes last, so that where it is, all has arrived.
+    pub fn for_program(
+        files: &[Entry<'_>],
+        modules: &[Entry<'_>],
+        job: &Job<'_>,
+        condition: &Condition,
+    ) -> Self {
         let (settings, filter) = (condition.file(), condition.filter());
-        let mut text = Vec::new();
-        job::write(
-            (job.runs, job.fresh_tmp, job.file_limit),
-            (job.executable.as_bytes(), job.stdin.unwrap_or_default().as_bytes()),
-            [job.arguments, job.environment, job.modules],
-            |piece| text.extend_from_slice(piece),
-        );
-        let given: HashSet<&str> = files.iter().map(Entry::name).collect();
-        let folders = ["dev", "proc", "sys", "tmp"];
-        let folders = folders.into_iter().filter(|name| !given.contains(name));
-        let folders = folders.map(|path| Entry::Directory { name: path, mode: 0o755 });
+        let job = job.bytes(files);
+        let folders =
+            ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
         let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
-        let job = Entry::File { name: "program", mode: 0o644, data: &text };
-        let entries = folders.chain(files.iter().copied()).chain([console, agent]);
+        let job = Entry::File { name: "program", mode: 0o644, data: &job };
+        let entries = folders.into_iter().chain([console, agent]).chain(modules.iter().copied());
         let entries = entries.chain(under(&settings, filter.as_deref())).chain([job]);
         Self(cpio::archive(&entries.collect::<Vec<_>>()))
     }
@@ -135,7 +148,7 @@ mod tests {
         let read = |arguments: &[Vec<u8>]| {
             let mut text = Vec::new();
             let strings = (&b"/bin/a"[..], &b""[..]);
-            job::write((1, true, 1), strings, [arguments, &[], &[]], |piece| {
+            job::write((1, 1), strings, [arguments, &[], &[]], |piece| {
                 text.extend_from_slice(piece);
             });
             text.len() <= job::MAX_JOB && job::Job::read(&text).is_ok()

@@ -77,7 +77,9 @@ pub use pathmeter_wire::condition::FilterFlags;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use process::Interrupt;
-pub use program::{Accounting, MAX_KEPT, RanProgram, Written, run_program, witness_program};
+pub use program::{
+    Accounting, MAX_KEPT, RanProgram, Unlike, Written, run_program, witness_program,
+};
 pub use proof::{Proof, ProofState};
 pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
 pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};

@@ -57,8 +57,19 @@ pub struct RanProgram<C> {
     pub runs: Vec<ProgramEnd>,
     /// What it wrote to its standard output and standard error in the first run.
     pub outputs: [Written; 2],
+    /// The same of the first run that ended in another way, if there is one.
+    pub unlike: Option<Unlike>,
     /// What was made of the plugin's stream.
     pub counts: C,
+}
+
+/// What a run wrote that ended in another way than the first one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unlike {
+    /// The run, from 0.
+    pub run: u64,
+    /// Its standard output and standard error.
+    pub outputs: [Written; 2],
 }
 
 /// What was written to one of the program's outputs.
@@ -106,14 +117,8 @@ pub fn run_program<C: Send>(
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
         let Description { release, firmware, proofs, .. } = about;
-        Ok(RanProgram {
-            release,
-            firmware,
-            proofs,
-            runs: heard.runs,
-            outputs: heard.outputs,
-            counts,
-        })
+        let Heard { runs, outputs, unlike, .. } = heard;
+        Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, counts })
     })
 }
 
@@ -168,9 +173,9 @@ pub fn witness_program(
         boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, extra)?;
     let mut stops = Vec::new();
     let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
-    let Heard { runs, outputs, .. } = all_runs(request, &mut guest, runs, ended)?;
+    let Heard { runs, outputs, unlike, .. } = all_runs(request, &mut guest, runs, ended)?;
     let Description { release, firmware, proofs, .. } = about;
-    Ok(RanProgram { release, firmware, proofs, runs, outputs, counts: stops })
+    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, counts: stops })
 }
 
 /// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.
@@ -193,7 +198,7 @@ fn all_runs<G: Guest>(
             Event::More => {}
             Event::End => {
                 ended(guest);
-                guest.proceed(Step::Run);
+                guest.begin(Step::Run);
             }
             Event::Done => return Ok(heard),
             Event::Abort(reason) => return Err(guest.failure(GuestCause::Abort { reason })),
@@ -210,6 +215,7 @@ struct Heard {
     /// with it the time limit.
     begun: bool,
     outputs: [Written; 2],
+    unlike: Option<Unlike>,
 }
 
 /// What one frame means.
@@ -252,10 +258,20 @@ impl Heard {
     }
 
     fn keep(&mut self, output: &ProgramOutput<'_>) -> Event {
-        let written = &mut self.outputs[usize::from(output.is_error)];
-        let first = output.run == 0 && self.runs.is_empty() && self.begun;
-        if !first || written.bytes.len() + output.bytes.len() > MAX_KEPT {
-            return Event::Wrong("more output than was asked for".to_owned());
+        let more = || Event::Wrong("more output than was asked for".to_owned());
+        let run = self.runs.len() as u64;
+        let of_other = self.unlike.as_ref().is_some_and(|unlike| unlike.run != run);
+        if output.run != run || !self.begun || of_other {
+            return more();
+        }
+        let outputs = if run == 0 {
+            &mut self.outputs
+        } else {
+            &mut self.unlike.get_or_insert_with(|| Unlike { run, ..Unlike::default() }).outputs
+        };
+        let written = &mut outputs[usize::from(output.is_error)];
+        if written.bytes.len() + output.bytes.len() > MAX_KEPT {
+            return more();
         }
         written.bytes.extend_from_slice(output.bytes);
         written.total = output.total;
@@ -357,12 +373,22 @@ mod tests {
     }
 
     #[test]
-    fn output_is_the_first_runs_and_has_bounds() {
+    fn output_is_the_first_runs_and_one_other_s_and_has_bounds() {
         let more = "more output than was asked for";
         refused(&[output(0, false, b"early")], more);
         refused(&[begin(0), output(1, false, b"")], more);
         refused(&[begin(0), end(0), output(0, false, b"late")], more);
         refused(&[begin(0), end(0), begin(1), output(0, false, b"late")], more);
+        let two = [begin(0), output(0, true, b"a"), end(0), begin(1), output(1, true, b"b")];
+        let (told, _) = heard(&two);
+        let unlike = told.unlike.unwrap();
+        assert_eq!((&told.outputs[1].bytes[..], unlike.run), (&b"a"[..], 1));
+        assert_eq!(unlike.outputs[1].bytes, b"b");
+        let mut third = Heard { unlike: Some(Unlike { run: 1, ..Unlike::default() }), ..told };
+        third.runs.push(third.runs[0]);
+        let late = output(2, true, b"c");
+        let late = third.hear(&next_frame(&late).unwrap().unwrap(), 3);
+        assert_eq!(late, Event::Wrong(more.to_owned()));
         let piece = output(0, true, &[b'x'; program::MAX_OUTPUT]);
         let mut frames = vec![begin(0)];
         frames.extend(std::iter::repeat_n(piece, MAX_KEPT / program::MAX_OUTPUT));

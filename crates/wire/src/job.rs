@@ -3,37 +3,33 @@
 //! Fields one after the other, each ended by a NUL byte:
 //!
 //! ```text
-//! pathmeter program 1␀ RUNS␀ FLAGS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀
-//!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀…
+//! pathmeter program 2␀ RUNS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀
+//!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀… ARCHIVE
 //! ```
 //!
-//! RUNS, FILE-LIMIT (bytes) and each N are decimal. FLAGS has a letter for each thing that the
-//! agent shall do: `t` gives each run a fresh `/tmp`. STDIN is empty for `/dev/null`. A module is a
-//! file of the kernel's to be loaded before, with a `?` before its path if it may refuse. The file
-//! is the last of the initramfs, so where it is, all of it has arrived.
+//! RUNS, FILE-LIMIT (bytes) and each N are decimal. STDIN is empty for `/dev/null`. A module is a
+//! file of the kernel's to be loaded before, with a `?` before its path if it may refuse. ARCHIVE
+//! has the program's files ([`crate::archive`]), to the end. The file is the last of the initramfs,
+//! so where it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 
 use crate::message::MAX_RUNS;
 
-/// Longest job, in bytes: Linux takes no more arguments and variables than this by default (a
+/// Longest job without its archive, in bytes: Linux takes no more arguments and variables than this by default (a
 /// quarter of 8 MiB of stack).
 pub const MAX_JOB: usize = 2 << 20;
 /// Most arguments, and most variables.
 pub const MAX_WORDS: usize = 16_384;
 
 /// First field.
-const MAGIC: &[u8] = b"pathmeter program 1";
-/// The flag for a fresh `/tmp` in each run.
-const FRESH_TMP: u8 = b't';
+const MAGIC: &[u8] = b"pathmeter program 2";
 
 /// A job that was read; all byte strings end in NUL.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
     /// Perturbed runs.
     pub runs: u32,
-    /// Whether each run gets a fresh `/tmp`.
-    pub fresh_tmp: bool,
     /// Bytes that a file may grow to.
     pub file_limit: u64,
     /// What is executed.
@@ -46,6 +42,8 @@ pub struct Job<'a> {
     pub environment: Words<'a>,
     /// The kernel modules to be loaded before it, in this order.
     pub modules: Words<'a>,
+    /// The program's files.
+    pub archive: &'a [u8],
 }
 
 /// A list of byte strings that each end in NUL.
@@ -139,25 +137,23 @@ impl<'a> Job<'a> {
             return Err(NoJob { field: 0 });
         }
         let runs = fields.number(MAX_RUNS)?;
-        let flags = fields.take()?;
-        let job = Self {
+        Ok(Self {
             runs: u32::try_from(runs).unwrap_or(0),
-            fresh_tmp: flags.contains(&FRESH_TMP),
             file_limit: fields.number(u64::MAX)?,
             executable: fields.take()?,
             stdin: fields.take()?,
             arguments: fields.words()?,
             environment: fields.words()?,
             modules: fields.words()?,
-        };
-        if fields.rest.is_empty() { Ok(job) } else { Err(fields.wrong()) }
+            archive: fields.rest,
+        })
     }
 }
 
 /// Hands a job's text, piece by piece, to `put`: arguments, environment and modules are `words`,
-/// which must have no NUL in them.
+/// which must have no NUL in them. The archive is to follow.
 pub fn write<W: AsRef<[u8]>>(
-    (runs, fresh_tmp, file_limit): (u32, bool, u64),
+    (runs, file_limit): (u32, u64),
     (executable, stdin): (&[u8], &[u8]),
     words: [&[W]; 3],
     mut put: impl FnMut(&[u8]),
@@ -168,7 +164,6 @@ pub fn write<W: AsRef<[u8]>>(
     };
     field(MAGIC);
     decimal(u64::from(runs), &mut field);
-    field(if fresh_tmp { &[FRESH_TMP] } else { b"" });
     decimal(file_limit, &mut field);
     field(executable);
     field(stdin);
@@ -200,10 +195,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn written(runs: u32, tmp: bool, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
+    fn written(runs: u32, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
         write(
-            (runs, tmp, 1 << 26),
+            (runs, 1 << 26),
             (b"/bin/ls", b""),
             [words, variables, &[b"?/m.ko".to_vec()]],
             |piece| {
@@ -214,15 +209,15 @@ mod tests {
     }
 
     #[test]
-    fn a_job_without_its_end_or_with_more_is_refused() {
-        let whole = written(3, true, &[b"ls".to_vec()], &[b"A=b".to_vec()]);
+    fn a_job_without_its_end_is_refused_and_what_follows_is_the_archive() {
+        let whole = written(3, &[b"ls".to_vec()], &[b"A=b".to_vec()]);
         assert!(Job::read(&whole).is_ok());
         for length in 0..whole.len() {
             assert!(Job::read(&whole[..length]).is_err(), "{length}");
         }
         let more = [&whole[..], b"x"].concat();
-        assert_eq!(Job::read(&more).unwrap_err(), NoJob { field: 12 });
-        let other = [b"pathmeter program 2", &whole[19..]].concat();
+        assert_eq!(Job::read(&more).unwrap().archive, b"x");
+        let other = [b"pathmeter program 1", &whole[19..]].concat();
         assert_eq!(Job::read(&other).unwrap_err(), NoJob { field: 0 });
     }
 
@@ -233,11 +228,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_job_is_read_back(
-            runs in 0..1024_u32, tmp: bool, arguments in words(), environment in words(),
+            runs in 0..1024_u32, arguments in words(), environment in words(),
         ) {
-            let bytes = written(runs, tmp, &arguments, &environment);
+            let bytes = written(runs, &arguments, &environment);
             let job = Job::read(&bytes).unwrap();
-            prop_assert_eq!((job.runs, job.fresh_tmp, job.file_limit), (runs, tmp, 1 << 26));
+            prop_assert_eq!((job.runs, job.file_limit), (runs, 1 << 26));
             prop_assert_eq!((job.executable, job.stdin), (&b"/bin/ls\0"[..], &b"\0"[..]));
             let of = |words: Words<'_>| -> Vec<Vec<u8>> {
                 words.iter().map(|word| word[..word.len() - 1].to_vec()).collect()

@@ -20,6 +20,7 @@
 //! it decodes as hostile: every length is checked against the bytes that are there.
 #![cfg_attr(not(test), no_std)]
 
+pub mod archive;
 pub mod condition;
 mod crc32;
 mod frame;

@@ -27,7 +27,8 @@ pub enum ProgramEnded {
     NotExecuted(u8),
 }
 
-/// A piece of what the program wrote.
+/// A piece of what the program wrote: in its first run, and in the first run that ended in another
+/// way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramOutput<'a> {
     /// The perturbed run, from 0.

@@ -60,11 +60,14 @@ fn one_that_writes_to_the_protocol_port() {
 }
 
 #[test]
-fn one_that_takes_the_next_runs_input_away() {
-    let scene = Scene::warm();
-    let command = [&*program("hostile"), "unmounts"];
-    let run = run(&scene, &[&built("base")], &[], &command);
-    run.assert_unmeasured(&["run 2 of the program", "an earlier run of it removed or hid it"]);
+fn one_that_takes_its_own_input_away_leaves_the_next_run_its_own() {
+    assert_adds_up(&measured(&built("base"), &[&program("hostile"), "unmounts"]));
+}
+
+#[test]
+fn a_later_run_that_fails_is_told_with_its_own_words() {
+    let words = ["exit code 7 in run 2", "stderr: found 51", "left in the kernel"];
+    unmeasured("remembers", &words);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! The programs are in `tests/programs`, compiled here by `cc`.
 
+mod clean;
 mod events;
 mod hostile;
 mod kernels;
@@ -34,7 +35,9 @@ fn build() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).unwrap();
-    for name in ["compat32", "faults", "hostile", "patched", "processes", "regions", "threads"] {
+    for name in
+        ["clean", "compat32", "faults", "hostile", "patched", "processes", "regions", "threads"]
+    {
         let flags: &[&str] = match name {
             "compat32" => &["-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie"],
             _ => &["-static", "-pthread"],

@@ -185,6 +185,7 @@ mod tests {
             firmware: Firmware::Own,
             runs: vec![end(150, ProgramEnded::Exit(0))],
             outputs: Default::default(),
+            unlike: None,
             counts: Accounts { runs: vec![run], ..Accounts::default() },
         }
     }

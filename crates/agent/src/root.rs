@@ -1,0 +1,192 @@
+//! The root file system of a run: built anew before each out of the files as they were packed, in
+//! namespaces of the run's own.
+//!
+//! So whatever a run writes, mounts or shares by System V's or POSIX's names is gone with it. What
+//! is the whole kernel's stays: `/sys`, most of `/proc/sys`, modules, the network.
+
+use pathmeter_probes::{
+    sys::{self, CStr, flag},
+    text::Text,
+};
+use pathmeter_wire::archive::{Record, RecordKind, Records};
+
+use crate::{condition::contents, devices, guest, trouble::Trouble};
+
+/// Where a run's root is mounted, before it takes the place of the agent's.
+const PLACE: &[u8] = b"/run\0";
+/// The time of all packed files, in seconds: that of the guest's clock when it boots.
+const TIME: i64 = 1_577_836_800;
+/// Longest target of a symbolic link, with its NUL.
+const MAX_TARGET: usize = 4096;
+/// The mode of files that nobody gave another one by which to mask, and that of programs.
+const NO_MASK: usize = 0;
+const USUAL_MASK: usize = 0o022;
+
+/// The namespaces that a run has of its own, by the flag and the agent's own one.
+const NAMESPACES: [(usize, &[u8]); 3] = [
+    (flag::CLONE_NEWNS, b"/proc/self/ns/mnt\0"),
+    (flag::CLONE_NEWUTS, b"/proc/self/ns/uts\0"),
+    (flag::CLONE_NEWIPC, b"/proc/self/ns/ipc\0"),
+];
+
+/// Settings of a namespace. A new one does not take most of them from the one before, and they may
+/// be part of the condition; and a kernel may have no such namespace.
+const SETTINGS: [&[u8]; 16] = [
+    b"/proc/sys/kernel/hostname\0",
+    b"/proc/sys/kernel/domainname\0",
+    b"/proc/sys/kernel/shmmax\0",
+    b"/proc/sys/kernel/shmall\0",
+    b"/proc/sys/kernel/shmmni\0",
+    b"/proc/sys/kernel/shm_rmid_forced\0",
+    b"/proc/sys/kernel/msgmax\0",
+    b"/proc/sys/kernel/msgmnb\0",
+    b"/proc/sys/kernel/msgmni\0",
+    b"/proc/sys/kernel/sem\0",
+    b"/proc/sys/kernel/auto_msgmni\0",
+    b"/proc/sys/fs/mqueue/queues_max\0",
+    b"/proc/sys/fs/mqueue/msg_max\0",
+    b"/proc/sys/fs/mqueue/msgsize_max\0",
+    b"/proc/sys/fs/mqueue/msg_default\0",
+    b"/proc/sys/fs/mqueue/msgsize_default\0",
+];
+
+/// Longest value of one of [`SETTINGS`].
+const MAX_SETTING: usize = 80;
+
+/// What the roots of all runs are made of.
+pub(crate) struct Roots {
+    archive: &'static [u8],
+    /// The agent's own namespaces, as far as the kernel has them.
+    own: [Option<usize>; NAMESPACES.len()],
+    settings: [[u8; MAX_SETTING]; SETTINGS.len()],
+}
+
+impl Roots {
+    /// For runs with these files; the archive must be whole.
+    pub(crate) fn new(archive: &'static [u8]) -> Result<Self, Trouble> {
+        for record in Records::of(archive) {
+            record.map_err(|error| Text::format(format_args!("/program: {error}")))?;
+        }
+        let own = NAMESPACES.map(|(_, path)| sys::open(CStr::new(path), flag::O_RDONLY, 0).ok());
+        if own[0].is_none() {
+            return Err(Text::format(format_args!(
+                "this kernel has no /proc/self/ns/mnt, by which each run has files of its own: \
+                 set CONFIG_PROC_FS"
+            )));
+        }
+        let _ = sys::mkdir(CStr::new(PLACE), 0o755);
+        Ok(Self { archive, own, settings: SETTINGS.map(setting) })
+    }
+
+    /// Makes a fresh root, and this process one that lives there.
+    pub(crate) fn enter(&self) -> Result<(), Trouble> {
+        for ((namespace, _), own) in NAMESPACES.iter().zip(&self.own) {
+            if own.is_some() {
+                sys::unshare(*namespace).map_err(|error| failed("namespace", error))?;
+            }
+        }
+        self.keep_settings();
+        mount(b"tmpfs\0", PLACE)?;
+        sys::change_folder(CStr::new(PLACE)).map_err(|error| failed("folder", error))?;
+        sys::change_mode(HERE, 0o755).map_err(|error| failed("mode", error))?;
+        let _ = sys::mask(NO_MASK);
+        self.unpack().map_err(|error| {
+            Text::format(format_args!(
+                "the program's files can't be unpacked (error {error}): give the guest more \
+                 --memory"
+            ))
+        })?;
+        devices::copy();
+        let _ = sys::mask(USUAL_MASK);
+        sys::move_mount(HERE, TOP).map_err(|error| failed("root", error))?;
+        sys::change_root(HERE).map_err(|error| failed("root", error))?;
+        guest::mount_kernels_own();
+        for (place, kind) in [(&b"/dev/pts\0"[..], &b"devpts\0"[..]), (b"/dev/shm\0", b"tmpfs\0")] {
+            let _ = sys::mkdir(CStr::new(place), 0o755);
+            // A program that does not need them must not fail for what a kernel lacks.
+            let _ = mount(kind, place);
+        }
+        Ok(())
+    }
+
+    /// Makes this process one that lives in the agent's own root again. With the last process of a
+    /// namespace all is gone that was in it.
+    pub(crate) fn leave(&self) -> Result<(), Trouble> {
+        for own in self.own.iter().flatten() {
+            sys::enter_namespace(*own).map_err(|error| failed("namespace", error))?;
+        }
+        Ok(())
+    }
+
+    /// Unpacks all files, and gives them their time, folders after what is in them.
+    fn unpack(&self) -> Result<(), i32> {
+        for record in Records::of(self.archive).flatten() {
+            create(&record)?;
+        }
+        for record in Records::of(self.archive).flatten() {
+            sys::set_times(CStr::new(record.name), TIME)?;
+        }
+        Ok(())
+    }
+
+    /// Gives the new namespace the settings that the agent's own one had.
+    fn keep_settings(&self) {
+        for (path, kept) in SETTINGS.iter().zip(&self.settings) {
+            if setting(path) == *kept {
+                continue;
+            }
+            if let Ok(fd) = sys::open(CStr::new(path), flag::O_WRONLY, 0) {
+                let length = kept.iter().position(|byte| *byte == 0).unwrap_or(kept.len());
+                let _ = sys::write(fd, &kept[..length]);
+                let _ = sys::close(fd);
+            }
+        }
+    }
+}
+
+const HERE: CStr<'static> = CStr::new(b".\0");
+const TOP: CStr<'static> = CStr::new(b"/\0");
+
+fn failed(what: &str, error: i32) -> Trouble {
+    Text::format(format_args!("a run's own {what} can't be had (error {error})"))
+}
+
+fn mount(kind: &[u8], place: &[u8]) -> Result<(), Trouble> {
+    let (kind, place) = (CStr::new(kind), CStr::new(place));
+    sys::mount(kind, place, kind).map(drop).map_err(|error| failed("file system", error))
+}
+
+/// What a setting holds; nothing if there is none.
+fn setting(path: &[u8]) -> [u8; MAX_SETTING] {
+    let mut value = [0; MAX_SETTING];
+    if contents(CStr::new(path), &mut value).is_err() {
+        value = [0; MAX_SETTING];
+    }
+    value
+}
+
+/// Makes one file, in the folder that this process is in.
+fn create(record: &Record<'_>) -> Result<(), i32> {
+    let (name, mode) = (CStr::new(record.name), record.mode as usize);
+    match record.kind {
+        RecordKind::Directory => {
+            sys::mkdir(name, mode)?;
+            // mkdir(2) leaves setuid and setgid out.
+            sys::change_mode(name, mode)?;
+        }
+        RecordKind::Symlink(target) => {
+            let mut text = [0; MAX_TARGET];
+            let length = target.len().min(MAX_TARGET - 1);
+            text[..length].copy_from_slice(&target[..length]);
+            sys::link_symbolically(CStr::new(&text), name)?;
+        }
+        RecordKind::File(mut bytes) => {
+            let fd = sys::open(name, flag::O_WRONLY | flag::O_CREAT | flag::O_EXCL, mode)?;
+            while !bytes.is_empty() {
+                bytes = &bytes[sys::write(fd, bytes)?..];
+            }
+            sys::close(fd)?;
+        }
+    }
+    Ok(())
+}
