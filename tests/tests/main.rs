@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
 mod against;
+mod agreement;
 mod bisect;
 mod cache;
 mod chaos;

@@ -107,7 +107,8 @@ pub(crate) fn differences(
     };
     let (base, new) = (side("base", base), side("new", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    let windows = at_once(|| base.windows(session, paths), || new.windows(session, paths));
+    let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
+    let windows = at_once(|| base.windows(session, paths), || new.windows(session, &of_new));
     let [base, new] = match windows {
         (Ok(base), Ok(new)) => [base, new],
         (base, new) => {

@@ -1,7 +1,8 @@
 //! `compare --explain`: each path that changed, explained, and the document of both,
 //! `pathmeter.explained-comparison/1`.
 
-use pathmeter_model::{Comparison, Verdict};
+use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
+use pathmeter_report::beside_row;
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,11 @@ pub(crate) fn deliver(
             Ok(explain) => {
                 if put.shows_tables() {
                     let tables = explain::tables(&output, &explain, screen);
-                    output::print(format!("\n{tables}").as_bytes())?;
+                    let mut rows = comparison.paths.iter();
+                    let row = rows.find(|row| row.path == explain.path);
+                    let beside = row.map(|row| beside_row(&explain, row)).unwrap_or_default();
+                    let beside: Vec<String> = beside.into_iter().map(|it| it + "\n").collect();
+                    output::print(format!("\n{tables}{}", beside.concat()).as_bytes())?;
                 }
                 explanations.push(explain);
             }
@@ -123,12 +128,16 @@ pub(crate) fn changed<'a>(
     comparison: &'a Comparison,
     windows: &'a [PointWindow],
 ) -> impl Iterator<Item = RecordablePath<'a>> {
-    all_changed(comparison).filter_map(|path| RecordablePath::or_window(path, windows).ok())
+    all_changed(comparison).filter_map(|row| {
+        let path = RecordablePath::or_window(&row.path, windows).ok()?;
+        let instructions = row.unit == Unit::Instructions;
+        let wanted = |value: Option<u64>| value.filter(|_| instructions);
+        Some(path.wanting([wanted(row.base), wanted(row.new)]))
+    })
 }
 
-fn all_changed(comparison: &Comparison) -> impl Iterator<Item = &str> {
-    let changed = comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict));
-    changed.map(|path| path.path.as_str())
+fn all_changed(comparison: &Comparison) -> impl Iterator<Item = &PathComparison> {
+    comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict))
 }
 
 /// The others that changed.
@@ -136,7 +145,7 @@ fn unexplained<'a>(
     comparison: &'a Comparison,
     windows: &'a [PointWindow],
 ) -> impl Iterator<Item = Unexplained> {
-    all_changed(comparison).filter_map(|path| {
+    all_changed(comparison).map(|row| &*row.path).filter_map(|path| {
         let failure = RecordablePath::or_window(path, windows).err()?;
         let reason = match path.strip_prefix(REGIONS) {
             Some(_) => OF_A_PROGRAM.to_owned(),

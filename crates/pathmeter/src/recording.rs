@@ -8,7 +8,8 @@ use std::sync::{Mutex, PoisonError};
 use pathmeter_catalogue::{WARMUP, Wait};
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
-    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
+    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols,
+    decode_wanting,
 };
 use pathmeter_vm::{PathStatus, Progress, Recorded};
 
@@ -26,13 +27,16 @@ pub(crate) struct RecordablePath<'a> {
     index: usize,
     /// Of the path, instead of its own.
     window: Option<&'a PointWindow>,
+    /// The numbers of instructions that the windows of base and new should have, so that they are
+    /// those of a comparison's row.
+    wanted: [Option<u64>; 2],
 }
 
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
     pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
-        Ok(Self { name, index: selection::one_path(name)?, window: None })
+        Ok(Self { name, index: selection::one_path(name)?, window: None, wanted: [None; 2] })
     }
 
     /// The same, or one of these windows of a path: `PATH/NAME`.
@@ -46,7 +50,19 @@ impl<'a> RecordablePath<'a> {
             message: format!("{name}: there is no window {of_path}"),
             help: format!("say what it is: --window {of_path}=FROM..TO"),
         })?;
-        Ok(Self { name, index: selection::one_path(path)?, window: Some(window) })
+        let index = selection::one_path(path)?;
+        Ok(Self { name, index, window: Some(window), wanted: [None; 2] })
+    }
+
+    /// The same, with windows of so many instructions in base and new, if there are such.
+    pub(crate) fn wanting(self, wanted: [Option<u64>; 2]) -> Self {
+        Self { wanted, ..self }
+    }
+
+    /// What is wanted on new's side, for base's.
+    pub(crate) fn of_new(self) -> Self {
+        let [_, new] = self.wanted;
+        self.wanting([new; 2])
     }
 
     /// As `pathmeter paths` lists it.
@@ -112,8 +128,10 @@ fn recorded_in_one(
         None => (waits.table.clone(), 0),
     };
     let points = (&table, warm);
-    let recorded =
-        session.record(image, &indexes, points, progress, |_, trace| decode(trace, names))?;
+    let recorded = session.record(image, &indexes, points, progress, |index, trace| {
+        let of_path = paths.iter().find(|path| path.index == index);
+        decode_wanting(trace, names, of_path.and_then(|path| path.wanted[0]))
+    })?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
         if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
             return Err(Failure::unexplained(image.name(), path.name, why));
@@ -121,6 +139,10 @@ fn recorded_in_one(
         let recorded = recorded?;
         let (name, sha256) = (image.subject().name, image.sha256().to_owned());
         let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
+        let window = window.map(|window| SubjectWindow {
+            measured_with: Some(session.measured_with(image)),
+            ..window
+        });
         // A window between two points has no stamps, and so no sample of the guest's own clock.
         let clock = path.window.is_none().then_some(&recorded.outcome.runs);
         let waits = Wait::of(path.name).is_some();

@@ -13,7 +13,7 @@ use pathmeter_model::{
     Check, Configuration, GuestReport, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult,
     ResultSchema, UnexpectedState, Unit,
 };
-use pathmeter_trace::{Counting, PointTable, SettingProof, SettingState};
+use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
     Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
@@ -451,6 +451,11 @@ impl Session {
             paths: paths.map(result).collect(),
             notes: measured.notes,
         }
+    }
+
+    /// What `image` is measured with.
+    pub(crate) fn measured_with(&self, image: &Image) -> MeasuredWith {
+        self.configuration(image, None, true).measured_with()
     }
 
     /// The configuration of a result of `image`, of this release, started by our own firmware or

@@ -4,6 +4,7 @@
 //! Contract: what a limit cuts is summed in a line of its own, so that the numbers shown always add
 //! up to the window's total. The same input gives the same bytes.
 
+mod beside;
 mod callgrind;
 mod census;
 mod difference;
@@ -18,6 +19,7 @@ mod tree;
 
 use pathmeter_trace::{Explain, Function, NodeKind, WindowTree};
 
+pub use beside::beside_row;
 pub use callgrind::callgrind;
 use difference::Compared;
 pub use flame::{FlameError, flame_graph};

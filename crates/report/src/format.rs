@@ -222,6 +222,9 @@ impl Line<'_> {
         if more > 0 {
             texts.push(format!("and {more} more"));
         }
+        if !texts.is_empty() && Some(difference.total) != self.row.difference {
+            texts.push(format!("in windows with {}", signed(difference.total)));
+        }
         texts
     }
 

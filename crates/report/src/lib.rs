@@ -30,7 +30,8 @@ pub use budget::{budget_table, sentence as budget_sentence};
 pub use comparison::{Placement, comparison_table};
 pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
-    FlameError, Least, LeastError, Limits, callgrind, explanation, flame_graph, folded_stacks,
+    FlameError, Least, LeastError, Limits, beside_row, callgrind, explanation, flame_graph,
+    folded_stacks,
 };
 pub use format::{Format, Judged, Outcome};
 pub use heat::{HeatBase, heat_map_svg};

@@ -79,7 +79,7 @@ pub use point_window::{Origins, Place, Point, PointWindow};
 pub use points::{PointFinder, PointTable, PointsError};
 pub use reader::{Stop, TraceError};
 pub use reconciled::{Claims, Reconciled, reconciled};
-pub use recording::{Recording, WindowCounts, decode};
+pub use recording::{Recording, WindowCounts, decode, decode_wanting};
 pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};
 pub use traced::{TracedLine, traced};
 pub use tree::{

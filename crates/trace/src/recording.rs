@@ -57,11 +57,16 @@ pub struct Recording {
 /// Never fails as a whole: what was good before a fault is there beside it. Memory is bounded by
 /// the reader's limits and the bounds on one window's tree, whatever the trace's length.
 pub fn decode(input: impl Read, resolver: &dyn Resolve) -> Recording {
+    decode_wanting(input, resolver, None)
+}
+
+/// The same, in which a window of `wanted` instructions stands for all if there is one.
+pub fn decode_wanting(input: impl Read, resolver: &dyn Resolve, wanted: Option<u64>) -> Recording {
     let mut decoder = Decoder {
         program: Program::new(resolver),
         window: Window::new(),
         windows: WindowCounts::default(),
-        clean: Tallied::default(),
+        clean: Tallied { wanted, ..Tallied::default() },
         interrupted: Tallied::default(),
     };
     let mut reader = Reader::new(input);
@@ -139,6 +144,8 @@ impl Decoder<'_> {
 /// How often each total occurred, and a tree for the most frequent ones.
 #[derive(Default)]
 struct Tallied {
+    /// The total that stands for all, if it occurs.
+    wanted: Option<u64>,
     totals: BTreeMap<u64, u64>,
     trees: BTreeMap<u64, WindowTree>,
     /// Of each window its total and what it touched: 40 bytes, for at most `MAX_WINDOWS`.
@@ -159,7 +166,10 @@ impl Tallied {
         if self.trees.len() < MAX_TREES {
             return true;
         }
-        let rank = |total: &u64| (self.totals.get(total).copied(), std::cmp::Reverse(*total));
+        let rank = |total: &u64| {
+            let wanted = self.wanted == Some(*total);
+            (wanted, self.totals.get(total).copied(), std::cmp::Reverse(*total))
+        };
         let least = self.trees.keys().min_by_key(|held| rank(held)).copied();
         let Some(least) = least.filter(|least| rank(least) < rank(&total)) else { return false };
         self.trees.remove(&least);
@@ -167,7 +177,9 @@ impl Tallied {
     }
 
     fn representative(&mut self) -> Option<WindowTree> {
-        let rank = |(total, count): &(&u64, &u64)| (**count, std::cmp::Reverse(**total));
+        let rank = |(total, count): &(&u64, &u64)| {
+            (self.wanted == Some(**total), **count, std::cmp::Reverse(**total))
+        };
         let (&total, _) = self.totals.iter().max_by_key(rank)?;
         let alike = self.footprints.iter().filter(|(of, _)| *of == total);
         let touched: Vec<Footprint> = alike.map(|(_, touched)| *touched).collect();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Event, SlowInstruction, WindowTree, difference};
+use pathmeter_trace::{Event, SlowInstruction, WindowTree, decode_wanting, difference};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -628,6 +628,23 @@ fn a_difference_is_that_of_the_medians_whichever_window_is_shown() {
     let lines = |tree: &WindowTree| (tree.events[&Event::DataLines], tree.footprint.data_lines);
     assert_eq!((lines(&base), lines(&new)), ((9, 3), (3, 3)));
     assert!(difference(&base, &new).events.is_empty());
+}
+
+#[test]
+fn the_window_that_is_wanted_stands_for_all_if_there_is_one() {
+    let mut writer = Writer::new();
+    for nops in [3, 3, 3, 5] {
+        writer.window(|w| {
+            w.nops(USER, nops).jmp(USER + nops, USER + 0x1000);
+        });
+    }
+    let bytes = writer.stop();
+    let of = |wanted| {
+        let recording = decode_wanting(&bytes[..], &names(), wanted);
+        recording.representative.unwrap().total
+    };
+    let usual = of(None);
+    assert_eq!([of(Some(usual)), of(Some(usual + 2)), of(Some(1))], [usual, usual + 2, usual]);
 }
 
 #[test]

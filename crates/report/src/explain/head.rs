@@ -2,6 +2,7 @@
 
 use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
 
+use crate::comparison::MANY_VALUES;
 use crate::measured_with::of_two;
 use crate::number::grouped;
 use crate::style::{QUIET, Style};
@@ -63,9 +64,13 @@ fn windows(windows: &RecordedWindows) -> String {
     )
 }
 
-/// The total, and how much of it has no place in the tree.
-fn executes(SubjectWindow { window, idle, .. }: &SubjectWindow) -> String {
-    let total = format!("{} instructions", grouped(window.total));
+/// The total, marked if other windows have another one, and how much of it has no place in the
+/// tree.
+fn executes(SubjectWindow { window, idle, windows, .. }: &SubjectWindow) -> String {
+    let RecordedWindows { recorded, interrupted, unstamped, alike } = *windows;
+    let is_only = alike.saturating_add(interrupted).saturating_add(unstamped) >= recorded;
+    let marker = if is_only { String::new() } else { MANY_VALUES.to_string() };
+    let total = format!("{}{marker} instructions", grouped(window.total));
     let total = match window.unattributed {
         0 => total,
         lost => format!("{total}, {} of them unattributed", grouped(lost)),

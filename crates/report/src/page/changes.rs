@@ -8,6 +8,7 @@ use super::html::Html;
 use super::severity::{rank, shade, word, worst_first};
 use super::window::{direction, explanation, places, places_of};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
+use crate::explain::beside_row;
 use crate::measured_with::{doubt, of_sides};
 use crate::number::{at_least, percent, signed};
 
@@ -228,6 +229,9 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
     let mut html = Html::default();
     if let Some(explain) = explain {
         html.add(&explanation(explain, data));
+        for sentence in beside_row(explain, path) {
+            html.raw("<p class=\"note\">").text(&sentence).raw(".</p>");
+        }
     }
     if !path.events.is_empty() {
         html.add(&events_table(&path.events, explain));

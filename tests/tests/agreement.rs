@@ -1,0 +1,97 @@
+//! One pair of kernels: the table, the JSON document, the formats, the page and the explanations
+//! have each number from one source, so that they agree in every cell.
+
+use pathmeter_e2e::{Scene, debian};
+use serde_json::Value;
+
+/// `111632` as `111,632`.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().unwrap()
+}
+
+/// The cells of the line of a path, in the first table that has it.
+fn line<'a>(text: &'a str, path: &str) -> Vec<&'a str> {
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|words| words.first() == Some(&path)).unwrap_or_default()
+}
+
+/// Of a page, the cells' numbers in the row of a path: base, new, difference.
+fn cells(page: &str, path: &str) -> Vec<String> {
+    let Some((_, row)) = page.split_once(&format!(">{path}</")) else { return Vec::new() };
+    let values = row.split("data-value=\"").skip(1).take(3);
+    values.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn two_kernels_are_the_same_numbers_wherever_they_are_shown() {
+    let scene = Scene::warm();
+    let (cloud, rt) = (debian("cloud"), debian("rt"));
+    let formats = ["--write", "csv=change.csv", "-o", "change.json"];
+    let line_of = [&["compare", &cloud, &rt, "--explain"][..], &formats].concat();
+    let run = scene.run(&line_of);
+    let text = &run.succeeded().stdout;
+    let read = |name: &str| std::fs::read_to_string(scene.path(name)).unwrap();
+    let document: Value = serde_json::from_str(&read("change.json")).unwrap();
+    scene.run(&["report", "change.json", "-o", "page.html"]).succeeded();
+    let (csv, page) = (read("change.csv"), read("page.html"));
+    let mut seen = 0;
+    for row in array(&document["comparison"]["paths"]) {
+        let path = row["path"].as_str().unwrap();
+        let (Some(base), Some(new)) = (row["base"].as_u64(), row["new"].as_u64()) else { continue };
+        let difference = row["difference"].as_i64().unwrap_or_default();
+        let bare = |word: &&str| word.trim_end_matches('~').to_owned();
+        let shown: Vec<String> = line(text, path).iter().skip(1).take(2).map(bare).collect();
+        assert_eq!(shown, [grouped(base), grouped(new)], "{path} in the table");
+        let unit = row["unit"].as_str().unwrap();
+        let in_csv = format!("{path},{unit},{base},{new},{difference},");
+        assert!(csv.contains(&in_csv), "{in_csv} is not in the CSV");
+        let numbers = [base.to_string(), new.to_string(), difference.to_string()];
+        assert_eq!(cells(&page, path), numbers, "{path} on the page");
+        for event in array(&row["events"]) {
+            let name = event["event"].as_str().unwrap();
+            let (base, new) = (event["base"].as_u64().unwrap(), event["new"].as_u64().unwrap());
+            let in_csv = format!("{path},{name},{base},{new},{},", event["difference"]);
+            assert!(csv.contains(&in_csv), "{in_csv} is not in the CSV");
+        }
+        seen += 1;
+    }
+    assert!(seen > 20, "{seen}");
+    assert_explained(&document, text, &page);
+}
+
+/// Every explanation is of the row's pair, or says on the spot which windows it shows.
+fn assert_explained(document: &Value, text: &str, page: &str) {
+    let rows = array(&document["comparison"]["paths"]);
+    let explanations = array(&document["explanations"]);
+    assert!(explanations.len() > 5, "{}", explanations.len());
+    for explain in explanations {
+        let row = rows.iter().find(|row| row["path"] == explain["path"]).unwrap();
+        let totals = [&explain["base"], &explain["new"]].map(|side| &side["window"]["total"]);
+        if row["unit"] == "instructions" && totals != [&row["base"], &row["new"]] {
+            let of = |value: &Value| grouped(value.as_u64().unwrap());
+            let said = format!("instructions: {} → {} (", of(&row["base"]), of(&row["new"]));
+            let path = &explain["path"];
+            assert!(text.contains(&said) && page.contains(&said), "{path}: {said}");
+        }
+        let lines =
+            |side: &str| explain[side]["window"]["footprint"]["data_lines"].as_i64().unwrap();
+        let shown = lines("new") - lines("base");
+        let events = array(&row["events"]);
+        let of_row = events.iter().find(|event| event["event"] == "data-lines");
+        let of_row = of_row.map_or(0, |event| event["difference"].as_i64().unwrap());
+        let said = text.contains("data-lines: ");
+        assert!(shown == of_row || said, "{}: {shown} and {of_row}", explain["path"]);
+    }
+}
