@@ -98,10 +98,7 @@ fn a_result_is_no_kernel_to_explain() {
     let refused = |arguments: &[&str]| {
         let run = scene.run(arguments);
         assert_eq!(run.code, 2, "{}", run.stderr);
-        run.assert_printed(&[
-            "base.json: a result does not hold a kernel",
-            "name the kernel image",
-        ]);
+        run.assert_printed(&["base.json", "does not hold a kernel", "name the kernel"]);
     };
     refused(&["explain", "file.stat", "base.json"]);
     refused(&["explain", "file.stat", &base, "base.json"]);

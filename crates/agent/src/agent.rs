@@ -2,7 +2,7 @@
 
 use pathmeter_catalogue::Round;
 use pathmeter_probes::sys;
-use pathmeter_wire::Kind;
+use pathmeter_wire::{Kind, plan::Plan};
 
 use crate::{
     command::Command,
@@ -56,14 +56,21 @@ fn run_init(port: &mut Port) -> Result<(), Trouble> {
     }
     port.send_plain(Kind::Ready, b"");
     port.pause(plan.suite());
+    if !port.asks_symbols() {
+        run_plan(&plan)?;
+    }
+    port.send_plain(Kind::Done, b"");
+    // A host that only measures has ended the guest by now.
+    symbols::offer(port);
+    Ok(())
+}
+
+fn run_plan(plan: &Plan) -> Result<(), Trouble> {
     for round in plan.suite().rounds() {
         for number in 0..plan.runs() {
             start::run(number, round)?;
         }
     }
-    port.send_plain(Kind::Done, b"");
-    // A host that only measures has ended the guest by now.
-    symbols::offer(port);
     Ok(())
 }
 

@@ -226,6 +226,18 @@ impl VmError {
         }
     }
 
+    /// How the guest ended, if it did before anything of it ran: its snapshot is no use then.
+    pub(crate) fn unrestored(&self) -> Option<&str> {
+        match self {
+            Self::Guest {
+                step: Step::Start | Step::Restore,
+                cause: GuestCause::Ended { how, .. },
+                ..
+            } => Some(how),
+            _ => None,
+        }
+    }
+
     /// The end of the guest's console, if the guest is what went wrong.
     pub fn console(&self) -> Option<&Tail> {
         if let Self::Guest { console, .. } = self { Some(console) } else { None }

@@ -17,7 +17,7 @@ use crate::{
     console::Tail,
     counter::Counter,
     entry::{EntryKind, Key, sha256},
-    error::{GuestCause, Step},
+    error::GuestCause,
     guest::{Extra, Guest},
     initramfs::may_lose,
     machine::{Clock, Firmware, Origin, fd},
@@ -87,11 +87,11 @@ fn measure_in<G: Guest, C: Send>(
                 let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
                 return Ok(conclude(about, gathered, counts, lost));
             }
-            Err(VmError::Guest {
-                step: Step::Start | Step::Restore,
-                cause: GuestCause::Ended { how, .. },
-                ..
-            }) if snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) => {
+            Err(error)
+                if error.unrestored().is_some()
+                    && snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) =>
+            {
+                let how = error.unrestored().unwrap_or_default();
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
             }
@@ -462,6 +462,7 @@ mod tests {
     use pathmeter_wire::message::Place;
 
     use super::*;
+    use crate::error::Step;
     use crate::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
     use crate::{Cache, Caller, Interrupt, PathStatus, ProofState};
 

@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
 use pathmeter_catalogue::{Suite, WARMUP};
-use pathmeter_wire::{Kind, message, plan::Plan};
+use pathmeter_wire::{Kind, message, message::SYMBOLS_ASKED, plan::Plan};
 
 use crate::{
     Initramfs, PathOutcome, Progress, Request, VmError,
@@ -21,7 +21,7 @@ use crate::{
     guest::{Extra, Guest},
     initramfs::{AGENT, may_lose},
     machine::fd,
-    measure::{boot, snapshot},
+    measure::{AtReady, at_ready, snapshot},
     memory_file::memory_file,
     outcome::Gathered,
     plugin::Plugin,
@@ -278,23 +278,45 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
     Ok(bytes)
 }
 
-/// Boots a guest that runs no path: the kernel need not survive them all to have symbols.
+/// Lets a guest go on from READY that is told to run no path: the kernel need not survive them all
+/// to have symbols. It is the guest that will be measured, so that one boot serves both.
 fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
-    let nothing = Plan::new(Suite::Exact, 0);
-    let snapshot =
-        boot::<G>(host, request, &Initramfs::new(&nothing, &request.settings.condition))?;
+    let plan = Plan::new(Suite::Exact, request.runs);
     let mut file = memory_file("pathmeter-symbols", &[])?;
-    let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
-    let extra = Extra { files, ..Extra::default() };
-    let guest: G = snapshot.restore(host, request, extra)?;
-    let mut run = AgentRun::resume(request, guest, &nothing)?;
+    let asking = || {
+        let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
+        let readback = format!("isa-debugcon.readback={SYMBOLS_ASKED}");
+        let arguments = vec!["-global".to_owned(), readback];
+        Ok(Extra { files, arguments, ..Extra::default() })
+    };
+    let guest = guest_at_ready::<G>(host, request, &plan, &asking)?;
+    let mut run = AgentRun::resume(request, guest, &plan)?;
     while run.hear()? != AgentEvent::Done {}
     copy_symbols(&mut run.guest)?;
     drop(run);
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)
+}
+
+/// A guest at READY, restored if it can be; each one that is started is given `extra`.
+fn guest_at_ready<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    plan: &Plan,
+    extra: &dyn Fn() -> Result<Extra, VmError>,
+) -> Result<G, VmError> {
+    let initramfs = Initramfs::new(plan, &request.settings.condition);
+    match at_ready::<G>(host, request, &initramfs, &mut extra()?)? {
+        AtReady::Booted(guest, _) => Ok(guest),
+        AtReady::Saved(snapshot) => match snapshot.restore(host, request, extra()?) {
+            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {
+                guest_at_ready(host, request, plan, extra)
+            }
+            restored => restored,
+        },
+    }
 }
 
 /// Waits for the agent to say where the symbols are and to pause, and has QEMU copy them to
@@ -317,7 +339,9 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::fake::{At, FakeGuest, FakeHost, Fault, sample, with_request};
+    use crate::Cache;
+    use crate::fake::{At, FakeGuest, FakeHost, Fault, SYMBOLS, sample, with_request};
+    use crate::machine::Origin;
 
     type Traces = Vec<Result<Recorded<String>, VmError>>;
 
@@ -401,6 +425,40 @@ mod tests {
         assert!(matches!(error, VmError::Guest { step: Step::Run, .. }), "{error}");
         let host = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
         assert_eq!(recorded(&host, &[7]).unwrap_err().in_path(), Some(4));
+    }
+
+    #[test]
+    fn symbols_come_from_the_guest_that_will_be_measured_so_a_kernel_boots_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        let host = FakeHost::dying_in(&[0, 1, 2], &panicked());
+        let symbols = || {
+            with_request(&host, Some(&cache), |request| symbols_in::<FakeGuest>(&host, request))
+                .unwrap()
+        };
+        assert_eq!((symbols(), symbols()), (SYMBOLS.to_vec(), SYMBOLS.to_vec()));
+        assert_eq!(host.origins(), [Origin::Boot]);
+        with_request(&host, Some(&cache), |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            let initramfs = Initramfs::new(&plan, &request.settings.condition);
+            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+        });
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+
+    #[test]
+    fn symbols_come_from_a_boot_if_the_snapshot_cant_be_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        let host = Rc::new(FakeHost::default());
+        with_request(&host, Some(&cache), |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            let initramfs = Initramfs::new(&plan, &request.settings.condition);
+            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+            host.unrestorable.set(1);
+            assert_eq!(symbols_in::<FakeGuest>(&host, request).unwrap(), SYMBOLS);
+        });
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot, Origin::Boot]);
     }
 
     #[test]

@@ -76,6 +76,9 @@ pub struct Memory {
 
 /// Most bytes of symbols that the host fetches: five times those of a distribution's kernel.
 pub const MAX_SYMBOLS: u64 = 48 << 20;
+/// What the agent's port reads, once the guest goes on from READY, if the symbols are all that is
+/// asked for: the plan is not run. Else it reads 0xe9, as a debugging port does.
+pub const SYMBOLS_ASKED: u8 = 0x53;
 
 /// A [`Kind::Symbols`] frame.
 pub fn symbols(buffer: &mut [u8], memory: Memory) -> Option<&[u8]> {
