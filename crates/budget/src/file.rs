@@ -43,7 +43,7 @@ struct File {
     #[serde(default)]
     paths: BTreeMap<Spanned<String>, PathRules>,
     #[serde(default)]
-    rows: BTreeMap<Spanned<String>, OneRule>,
+    rows: BTreeMap<Spanned<String>, PathRules>,
     #[serde(default)]
     accept: Vec<Spanned<Accept>>,
 }
@@ -129,10 +129,7 @@ impl Reader {
             paths.rules.extend(self.path_rules(name, stated)?);
         }
         for (name, stated) in &file.rows {
-            let line = self.line(name);
-            let limits = limits(stated.max, stated.max_increase)
-                .ok_or_else(|| BudgetError::new(line, states_nothing(name.get_ref())))?;
-            rows.rules.push(self.rule(name, line, None, limits)?);
+            rows.rules.extend(self.path_rules(name, stated)?);
         }
         for accept in &file.accept {
             let (section, name) = match (&accept.get_ref().path, &accept.get_ref().row) {
@@ -331,7 +328,7 @@ mod tests {
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\n", 1, "missing field `expires`"),
             ("[[accept]]\nreason = \"x\"\nexpires = 2027-01-01\n", 1, "either `path` or `row`"),
             ("[rows.mmap]\n", 1, "mmap: neither `max` nor"),
-            ("[rows.mmap.events]\nlfence = { max = 1 }\n", 1, "unknown field `events`"),
+            ("[rows.mmap.events]\nlfense = { max = 1 }\n", 2, "lfense is no event"),
         ];
         for (text, line, words) in cases {
             let (found, what) = wrong(text);

@@ -1,8 +1,7 @@
 //! What a budget makes of one path.
 
 use pathmeter_model::{
-    BudgetOutcome, BudgetRow, Measurement, PathComparison, PathResult, ProgramResult, Status, Unit,
-    Verdict,
+    BudgetOutcome, BudgetRow, Measurement, PathComparison, PathResult, Status, Unit, Verdict,
 };
 use pathmeter_trace::Event;
 
@@ -41,24 +40,19 @@ impl<'a> Sides<'a> {
         let one_qemu = base.configuration.qemu == new.configuration.qemu;
         Self { paths: [&base.paths, &new.paths], one_qemu }
     }
-
-    /// The regions of a program.
-    pub fn of_program([base, new]: [&'a ProgramResult; 2]) -> Self {
-        let one_qemu = base.configuration.qemu == new.configuration.qemu;
-        Self { paths: [&base.regions, &new.regions], one_qemu }
-    }
 }
 
 impl Budget {
     /// The rules' outcomes for the path of this row, of which the sides are these.
     pub fn judge(&self, row: &PathComparison, sides: Sides<'_>, today: Date) -> Vec<BudgetRow> {
         let events = std::iter::once(None).chain(Event::all().map(Some));
-        let rules = events.filter_map(|event| self.paths.rule(&row.path, event));
+        let rules = events.filter_map(|event| self.section(row).rule(&row.path, event));
         let one_qemu = sides.one_qemu;
         let sides = sides.paths.map(|paths| paths.iter().find(|path| path.path == row.path));
         let judged = rules.filter_map(|rule| judged(rule, row, sides, one_qemu));
+        let section = self.section(row);
         let over = |row: BudgetRow| match row.outcome {
-            BudgetOutcome::Over => self.paths.accept(row, today),
+            BudgetOutcome::Over => section.accept(row, today),
             _ => row,
         };
         judged.map(over).collect()
@@ -67,7 +61,7 @@ impl Budget {
     /// What became of a path that is worse in something that no rule is about: accepted, or no
     /// longer. None if nothing accepts it.
     pub fn accepted(&self, row: &PathComparison, today: Date) -> Option<BudgetRow> {
-        let acceptance = self.paths.acceptance(&row.path)?;
+        let acceptance = self.section(row).acceptance(&row.path)?;
         let judged = BudgetRow {
             path: row.path.clone(),
             event: row.unit.to_string(),
@@ -81,17 +75,17 @@ impl Budget {
             reason: None,
             expires: None,
         };
-        Some(self.paths.accept(judged, today))
+        Some(self.section(row).accept(judged, today))
     }
 
     /// `row` without what rules are about: what the gate judges without a budget.
     pub fn uncovered(&self, row: &PathComparison) -> PathComparison {
-        let mut rest = row.clone();
+        let (mut rest, section) = (row.clone(), self.section(row));
         rest.events.retain(|event| {
             let event = Event::named(&event.event);
-            event.is_none_or(|event| self.paths.rule(&row.path, Some(event)).is_none())
+            event.is_none_or(|event| section.rule(&row.path, Some(event)).is_none())
         });
-        if self.paths.rule(&row.path, None).is_some() && rest.verdict != Verdict::Broken {
+        if section.rule(&row.path, None).is_some() && rest.verdict != Verdict::Broken {
             rest.verdict = Verdict::Same;
             rest.difference = None;
         }
@@ -174,7 +168,11 @@ fn own_numbers(row: &PathComparison, new: Option<&PathResult>) -> Numbers {
     let compared = match (row.verdict, row.base, row.new) {
         (Verdict::Unsupported | Verdict::Broken, ..) | (_, None, _) | (_, _, None) => None,
         (verdict, Some(base), Some(new)) => {
-            let increase = increase(verdict, row.difference);
+            let increase = match verdict {
+                // Rows that are the same may still differ by a few instructions, of layout.
+                Verdict::Same if row.work.is_some() => Some(0),
+                verdict => increase(verdict, row.difference),
+            };
             Some(Compared { base, new, increase, open: row.new_at_least })
         }
     };

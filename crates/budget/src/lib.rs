@@ -9,13 +9,12 @@
 mod date;
 mod file;
 mod judge;
-mod row;
 
 pub use date::{Date, today};
 pub use file::{BudgetError, MAX_BYTES, parse_budget};
 pub use judge::Sides;
-pub use row::CostOfRow;
 
+use pathmeter_model::{Measurement, PathComparison};
 use pathmeter_trace::Event;
 use wildmatch::WildMatch;
 
@@ -91,14 +90,37 @@ fn is_name(pattern: &WildMatch) -> bool {
 const WILDCARDS: [char; 2] = ['*', '?'];
 
 impl Budget {
-    /// Refuses what holds for none of these paths, rules of which neither is more specific, and
-    /// rules for rows.
+    /// Refuses what holds for none of the sides' paths or rows, and rules of which neither is more
+    /// specific.
     ///
     /// # Errors
     /// The first of these.
-    pub fn check(&self, names: &[&str]) -> Result<(), BudgetError> {
-        self.check_matches(names, |_| false)?;
-        self.paths.check_ties(names)
+    pub fn check(&self, sides: &[Measurement; 2]) -> Result<(), BudgetError> {
+        let all = || sides.iter().flat_map(|side| &side.paths);
+        let names = |rows: bool| {
+            let those = all().filter(|path| path.work.is_some() == rows);
+            those.map(|path| &*path.path).collect::<Vec<&str>>()
+        };
+        let (rows, paths) = (names(true), names(false));
+        if rows.is_empty() {
+            self.refuse_rows()?;
+        }
+        for (section, names) in [(&self.rows, rows), (&self.paths, paths)] {
+            section.check_matches(&names, |_| false)?;
+            section.check_ties(&names)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_rows(&self) -> Result<(), BudgetError> {
+        let Some((_, line)) = self.rows.patterns().next() else { return Ok(()) };
+        let what = "rows are those of a program: keep their budget in a file of its own";
+        Err(BudgetError::new(line, what.to_owned()))
+    }
+
+    /// The rules that are for rows like this one.
+    fn section(&self, row: &PathComparison) -> &Section {
+        if row.work.is_some() { &self.rows } else { &self.paths }
     }
 
     /// Refuses rules for rows, and what holds for none of these paths, unless `later` says that it
@@ -111,24 +133,8 @@ impl Budget {
         names: &[&str],
         later: impl Fn(&str) -> bool,
     ) -> Result<(), BudgetError> {
-        if let Some((_, line)) = self.rows.patterns().next() {
-            let what = "rows are those of `pathmeter run`: keep their budget in a file of its own";
-            return Err(BudgetError::new(line, what.to_owned()));
-        }
+        self.refuse_rows()?;
         self.paths.check_matches(names, later)
-    }
-
-    /// Refuses what holds for none of a program's rows or regions, and rules of which neither is
-    /// more specific.
-    ///
-    /// # Errors
-    /// The first of either.
-    pub fn check_program(&self, rows: &[&str], regions: &[&str]) -> Result<(), BudgetError> {
-        for (section, names) in [(&self.rows, rows), (&self.paths, regions)] {
-            section.check_matches(names, |_| false)?;
-            section.check_ties(names)?;
-        }
-        Ok(())
     }
 
     /// The line and the pattern of the first rule that needs something to compare with.
@@ -205,7 +211,7 @@ impl Section {
         self.rules.iter().filter(move |rule| rule.names.matches(name))
     }
 
-    /// The rule that decides about an event of a path; for rows there are rules about no event.
+    /// The rule that decides about an event of a path or row.
     fn rule(&self, name: &str, event: Option<Event>) -> Option<&Rule> {
         let stated = self.matching(name).filter(|rule| rule.event == event);
         stated.max_by_key(|rule| specificity(&rule.names))

@@ -113,7 +113,7 @@ impl Database {
         // Everything is read of one state.
         let begun = database.connection.execute_batch("BEGIN");
         begun.map_err(|error| HistoryError::sqlite(path, &error))?;
-        match database.version()? {
+        match version(&database.connection, path)? {
             // Its maker was killed before there was anything in it.
             None => return Err(HistoryError::Missing { path: path.to_owned() }),
             Some(version) => database.check_tables(version)?,
@@ -146,9 +146,12 @@ impl Database {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// The version of the tables; None of a file in which there is nothing yet.
+    /// The version of the tables; None of a file in which there is nothing yet. All that tells it is
+    /// read of one state: another process may make the tables meanwhile.
     fn version(&self) -> Result<Option<i64>, HistoryError> {
-        version(&self.connection, &self.path)
+        let state = self.connection.unchecked_transaction();
+        let state = state.map_err(|error| HistoryError::sqlite(&self.path, &error))?;
+        version(&state, &self.path)
     }
 
     /// Makes the tables that are missing.

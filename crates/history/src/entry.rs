@@ -117,6 +117,7 @@ fn expanded(form: &[u8]) -> Option<PathResult> {
         estimate,
         events,
         checks,
+        work: None,
     })
 }
 
@@ -287,6 +288,8 @@ mod tests {
                 estimate,
                 events,
                 checks,
+                // A row of a program is kept as it stands.
+                work: None,
             }
         })
     }

@@ -15,7 +15,8 @@ use crate::{
     Comparison, ComparisonSchema, Configuration, ConfigurationDifference, DifferenceRange,
     EventComparison, Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary,
     Unit, Verdict,
-    events::{differing, moved},
+    events::{differing, differing_in_pairs, moved},
+    program::measured::with_absent_rows,
     tail::TailVerdict,
 };
 
@@ -32,7 +33,8 @@ pub struct Threshold {
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
     let judges = Judges::Sets;
-    let paths = compare_paths((&base.paths, &new.paths), judges, one_qemu, threshold);
+    let (of_base, of_new) = (with_absent_rows(base, new), with_absent_rows(new, base));
+    let paths = compare_paths((&of_base, &of_new), judges, one_qemu, threshold);
     Comparison {
         schema: ComparisonSchema::V1,
         base: SideInfo::from(base),
@@ -136,6 +138,7 @@ impl Row<'_> {
             events: Vec::new(),
             moved: None,
             pairs: None,
+            work: base.or(new)?.work,
         };
         if let Some((verdict, reason)) = self.obstacle() {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
@@ -169,7 +172,7 @@ impl Row<'_> {
         let enough = base.len().min(new.len()) >= stats::LEAST_PAIRS;
         let in_pairs = match self.judges {
             Judges::Pairs => true,
-            Judges::Sets => enough && self.base?.is_region(),
+            Judges::Sets => enough && (self.base?.is_region() || self.base?.work.is_some()),
         };
         in_pairs.then(|| stats::judge_pairs(&base, &new))?
     }
@@ -221,8 +224,14 @@ fn with_events(
     new: &PathResult,
     one_qemu: bool,
 ) -> PathComparison {
-    let (Some(base), Some(new)) = (&base.events, &new.events) else { return blank };
-    PathComparison { events: differing(base, new, one_qemu), moved: moved(base, new), ..blank }
+    let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
+    if blank.work.is_some() {
+        let sides = ((of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..]));
+        let events = differing_in_pairs(sides.0, sides.1, one_qemu);
+        return PathComparison { events, ..blank };
+    }
+    let (events, moved) = (differing(of_base, of_new, one_qemu), moved(of_base, of_new));
+    PathComparison { events, moved, ..blank }
 }
 
 fn judged(
@@ -236,7 +245,11 @@ fn judged(
     let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
     let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { verdict };
-    let costly = blank.events.iter().any(EventComparison::counts);
+    let costly = |event: &EventComparison| match blank.work {
+        Some(_) => event.moves_cost(),
+        None => event.counts(),
+    };
+    let costly = blank.events.iter().any(costly);
     PathComparison {
         base: Some(judgement.base),
         new: Some(judgement.new),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BudgetReport, Configuration, ConfigurationDifference, EventComparison, Measurement, Moved,
-    OptionDifference, Subject, SubjectKind, Unit,
+    OptionDifference, RowKind, Subject, SubjectKind, Unit,
 };
 
 /// The name and version of the comparison document.
@@ -121,6 +121,9 @@ pub struct PathComparison {
     /// null for what is judged as sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<DifferenceRange>,
+    /// The kind of work, if this is a row of a program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<RowKind>,
 }
 
 /// What pairs of runs differ by that were disturbed alike.
@@ -169,6 +172,12 @@ impl PathComparison {
         let as_many = self.unit == Unit::Instructions && self.difference == Some(0);
         let told = move |event: &&EventComparison| as_many && event.role() == Role::Detail;
         self.events.iter().filter(move |event| event.is_shown() || told(event))
+    }
+
+    /// Whether it is the program's own work, or no row of a program: the other rows depend on when
+    /// the timer ticks.
+    pub fn is_own_work(&self) -> bool {
+        self.work.is_none_or(RowKind::is_own_work)
     }
 
     /// Whether either side showed several typical values.

@@ -9,7 +9,7 @@ use pathmeter_trace::{MeasuredWith, SettingProof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Unit;
+use crate::{Program, Unit, program_conditions};
 
 /// Everything that the samples depend on. Hashes are SHA-256 in lower-case hexadecimal.
 ///
@@ -58,6 +58,9 @@ pub struct Configuration {
     /// The guest's CPUs; results without this field were measured with one.
     #[serde(default = "one")]
     pub cpus: u32,
+    /// The program that was executed, if the rows are those of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
 }
 
 fn one() -> u32 {
@@ -89,7 +92,11 @@ impl Configuration {
     /// compared.
     pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
         let sides = self.conditions().into_iter().zip(new.conditions());
-        sides
+        let of_program = [&self.program, &new.program].map(|it| program_conditions(it.as_ref()));
+        let [base, other] = of_program;
+        base.into_iter()
+            .zip(other)
+            .chain(sides)
             .filter(|((_, base), (_, new))| base != new)
             .filter(|((field, _), _)| !self.may_differ(new, field))
             .map(|((field, base), (_, new))| ConfigurationDifference {
@@ -153,6 +160,7 @@ impl Configuration {
             runs,
             memory_mib,
             cpus,
+            program: _, // has conditions of its own
         } = self;
         [
             ("clock", clock.to_string()),
@@ -193,6 +201,7 @@ mod tests {
             runs: 8,
             memory_mib: 256,
             cpus: 1,
+            program: None,
         }
     }
 

@@ -56,6 +56,25 @@ impl PathEvents {
         Self { names, distinct, of_samples, placement }
     }
 
+    /// Of samples with these numbers, each those of all of `events` in their order.
+    pub(crate) fn of_numbers(
+        events: impl Iterator<Item = Event>,
+        numbers: impl Iterator<Item = Vec<u64>>,
+    ) -> Self {
+        let mut distinct: Vec<Vec<u64>> = Vec::new();
+        let place = |row: Vec<u64>| {
+            let known = distinct.iter().position(|other| *other == row);
+            let place = known.unwrap_or(distinct.len());
+            if known.is_none() {
+                distinct.push(row);
+            }
+            u32::try_from(place).unwrap_or(u32::MAX)
+        };
+        let of_samples = numbers.map(place).collect();
+        let names = events.map(|event| event.word().to_owned()).collect();
+        Self { names, distinct, of_samples, placement: Vec::new() }
+    }
+
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
         self.of_column(self.column(event), &self.counted())
@@ -81,6 +100,14 @@ impl PathEvents {
     fn numbers(&self, column: Option<usize>) -> impl Iterator<Item = u64> + '_ {
         let number = move |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
         self.distinct.iter().map(move |row| number(row).unwrap_or(0))
+    }
+
+    /// The numbers in this column, run by run, each of which had so many samples.
+    fn by_run(&self, column: usize, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
+        let number = |row: &u32| self.distinct.get(*row as usize)?.get(column).copied();
+        let mut numbers = self.of_samples.iter().map(|row| number(row).unwrap_or(0));
+        let run = |samples: &u32| numbers.by_ref().take(*samples as usize).collect();
+        samples_per_run.iter().map(run).collect()
     }
 
     /// Whether this column is that of `other`, number by number.
@@ -185,6 +212,25 @@ pub(crate) fn differing(
     columns.into_iter().filter_map(|(event, [base, new])| judged(event, base, new)).collect()
 }
 
+/// The events that both sides name and in which they differ, judged run by run.
+pub(crate) fn differing_in_pairs(
+    (base, base_runs): (&PathEvents, &[u32]),
+    (new, new_runs): (&PathEvents, &[u32]),
+    one_qemu: bool,
+) -> Vec<EventComparison> {
+    let common = |event: &Event| {
+        let retired = matches!(event, Event::User | Event::Kernel | Event::Clock);
+        !retired && (one_qemu || !event.depends_on_qemu())
+    };
+    let judged = |event: Event| {
+        let (of_base, of_new) = (base.column(event)?, new.column(event)?);
+        let (of_base, of_new) = (base.by_run(of_base, base_runs), new.by_run(of_new, new_runs));
+        let judged = pathmeter_stats::judge_pairs(&of_base, &of_new)?;
+        EventComparison::of(event, judged.judgement)
+    };
+    Event::all().filter(common).filter_map(judged).collect()
+}
+
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.
 fn differing_event(event: Event, base: &Histogram, new: &Histogram) -> Option<EventComparison> {
     EventComparison::of(event, pathmeter_stats::judge(base, new)?)
@@ -226,6 +272,12 @@ impl EventComparison {
             Role::Footprint => self.has_moved() && self.difference.unsigned_abs() > self.slack(),
             Role::Placement | Role::Detail => false,
         }
+    }
+
+    /// Whether it makes rows differ that are judged in pairs. A mode that appears does not: of a few
+    /// slow instructions, one more in some of the runs is one.
+    pub(crate) fn moves_cost(&self) -> bool {
+        self.counts() && self.has_moved()
     }
 
     /// Whether it is worth showing where the instructions are the same: what counts, and a page

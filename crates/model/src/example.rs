@@ -22,6 +22,7 @@ pub fn configuration(release: &str, runs: u32) -> Configuration {
         runs,
         memory_mib: 128,
         cpus: 1,
+        program: None,
     }
 }
 

@@ -32,6 +32,8 @@ mod schema;
 mod settings;
 mod tail;
 
+use program::compare::program_conditions;
+
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
@@ -60,11 +62,13 @@ pub use program::{
     command_line,
     compare::{compare_programs, program_differences},
     comparison::{
-        CostChange, CostComparison, ProgramComparison, ProgramComparisonSchema, ProgramSummary,
-        RowComparison, RowSummary, SumParts,
+        CostChange, CostComparison, IdleSteps, ProgramComparison, ProgramComparisonSchema,
+        ProgramSummary, RowComparison, RowSummary, SumParts,
     },
     cost::{Calls, RowCost, RowCosts},
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
+    measured::{OWN_WORK, SUM, parse_result},
+    name::row_name,
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
 };
 pub use schema::{

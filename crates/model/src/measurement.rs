@@ -9,7 +9,7 @@ use pathmeter_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, GuestReport, PathEvents};
+use crate::{Configuration, GuestReport, PathEvents, RowKind};
 
 /// Before the name of each region of a user's program.
 pub(crate) const REGION_PREFIX: &str = "user.";
@@ -159,6 +159,9 @@ pub struct PathResult {
     /// What the probe proved or noticed.
     #[serde(default)]
     pub checks: Vec<Check>,
+    /// The kind of work, if this is a row of a program; rows are judged in pairs of runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<RowKind>,
 }
 
 impl PathResult {
@@ -178,6 +181,7 @@ impl PathResult {
             events: None,
             samples,
             checks,
+            work: None,
         }
     }
 

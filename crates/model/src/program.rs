@@ -8,6 +8,8 @@ pub(crate) mod compare;
 pub(crate) mod comparison;
 pub(crate) mod cost;
 pub(crate) mod functions;
+pub(crate) mod measured;
+pub(crate) mod name;
 pub(crate) mod parse;
 
 use std::collections::BTreeMap;
@@ -65,7 +67,7 @@ pub struct ProgramResult {
 /// What was executed, and the files that it was given.
 ///
 /// Fields not known here are refused when reading: counts depend on all of them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// The program and its arguments.

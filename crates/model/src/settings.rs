@@ -1,7 +1,7 @@
 //! The document of a kernel's settings, `pathmeter.settings/1`: what each costs.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use pathmeter_trace::{Event, Role, SettingProof, SettingState};
 use schemars::JsonSchema;
@@ -158,6 +158,10 @@ pub struct SettingCost {
     pub percent: f64,
     /// The row that changes most, if one does.
     pub row: Option<RowShare>,
+    /// The events of all own work that cost by themselves and differ: slow instructions, bytes of
+    /// string instructions.
+    #[serde(default)]
+    pub events: Vec<EventChange>,
 }
 
 /// A row of a program that a difference is in.
@@ -208,8 +212,10 @@ pub struct EventSpread {
     pub event: String,
     /// In how many paths it differs.
     pub paths: usize,
-    /// By how much in most of them.
-    pub difference: i64,
+    /// The least of the differences.
+    pub least: i64,
+    /// The largest.
+    pub most: i64,
 }
 
 /// A function that a difference is in.
@@ -392,7 +398,7 @@ impl SettingRow {
     pub fn is_in_doubt(&self) -> bool {
         let is_small = |change: &SettingChange| change.percent.abs() < LAYOUT_PERCENT;
         self.outcome == SettingOutcome::Changed
-            && self.events.iter().all(|event| event.paths <= 1)
+            && self.events.iter().all(|event| event.paths <= 1 || !is_slow(&event.event))
             && self.changed.iter().all(is_small)
     }
 
@@ -452,19 +458,20 @@ impl SettingCost {
             difference: judged.difference,
             percent: judged.percent.unwrap_or(0.0),
             row,
+            events: own.events.iter().filter(|event| event.moves_cost()).map(change_of).collect(),
         }
     }
+}
+
+fn change_of(event: &EventComparison) -> EventChange {
+    EventChange { event: event.event.clone(), difference: event.difference }
 }
 
 impl SettingChange {
     /// The change of a path that is in the comparisons `again` as well.
     fn of(path: &PathComparison, again: &[Comparison]) -> Self {
-        let change = |event: &EventComparison| EventChange {
-            event: event.event.clone(),
-            difference: event.difference,
-        };
         Self {
-            events: cost_events(path, again).map(change).collect(),
+            events: cost_events(path, again).map(change_of).collect(),
             path: path.path.clone(),
             verdict: path.verdict,
             base: path.base,
@@ -492,18 +499,17 @@ fn median(mut percents: Vec<f64>) -> Option<f64> {
     percents.get(percents.len() / 2).copied()
 }
 
-/// The slow instructions that differ in the changed paths, those in most paths first.
+/// The events that cost by themselves and differ in the changed paths, those in most paths first.
 fn spreads(changed: &[SettingChange]) -> Vec<EventSpread> {
     let mut by_event: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
     for event in changed.iter().flat_map(|change| &change.events) {
-        if is_slow(&event.event) {
-            by_event.entry(&event.event).or_default().push(event.difference);
-        }
+        by_event.entry(&event.event).or_default().push(event.difference);
     }
     let spread = |(event, differences): (&str, Vec<i64>)| EventSpread {
         event: event.to_owned(),
         paths: differences.len(),
-        difference: most_frequent(&differences),
+        least: differences.iter().copied().min().unwrap_or(0),
+        most: differences.iter().copied().max().unwrap_or(0),
     };
     let mut spreads: Vec<EventSpread> = by_event.into_iter().map(spread).collect();
     spreads.sort_by_key(|spread| Reverse(spread.paths));
@@ -523,16 +529,6 @@ fn repeats(path: &PathComparison, event: &EventComparison, again: &[Comparison])
 
 fn is_slow(event: &str) -> bool {
     matches!(Event::named(event), Some(Event::Slow(_)))
-}
-
-/// The number that is there most often; of several the smallest.
-fn most_frequent(numbers: &[i64]) -> i64 {
-    let mut times: HashMap<i64, usize> = HashMap::new();
-    for number in numbers {
-        *times.entry(*number).or_default() += 1;
-    }
-    let most = times.into_iter().max_by_key(|&(number, times)| (times, -number.abs(), number));
-    most.map_or(0, |(number, _)| number)
 }
 
 impl SettingsSet {

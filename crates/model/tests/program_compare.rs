@@ -5,9 +5,9 @@ mod common;
 
 use common::{measurement, path, program::*};
 use pathmeter_model::{
-    CostChange, Ended, PathComparison, PathResult, ProgramComparison, ProgramResult, ProgramRow,
-    ProgramRun, RowComparison, RowKind, Threshold, Unit, Verdict, compare, compare_programs,
-    program_differences,
+    CostChange, Ended, PathResult, ProgramComparison, ProgramResult, ProgramRow, ProgramRun,
+    RowComparison, RowKind, Threshold, Unit, Verdict, compare, compare_programs,
+    program_differences, row_name,
 };
 use pathmeter_trace::Event;
 use proptest::prelude::*;
@@ -16,7 +16,12 @@ use RowKind::{Interrupt, PageFault, Syscall, User};
 use Verdict::{EventsDiffer, Higher, Lower, ModeAppeared, Same};
 
 const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
-const NO_REGION: fn(&PathComparison) -> bool = |_| false;
+
+/// Whether a row of the program's own work costs more, or shows a new mode.
+fn costs_more(comparison: &ProgramComparison) -> bool {
+    let worse = |row: &&RowComparison| matches!(row.cost.verdict, Higher | ModeAppeared);
+    comparison.rows.iter().filter(worse).any(|row| row.kind.is_own_work())
+}
 
 /// A result with these rows in the first run, and the others in each of six later ones.
 fn result(first: &[ProgramRow], later: &[ProgramRow]) -> ProgramResult {
@@ -65,7 +70,7 @@ fn a_program_is_the_same_as_itself() {
     assert_eq!(comparison.own_work.first.base.of_event(Event::StringBytes), 160);
     assert_eq!((comparison.summary.own_work.same, comparison.summary.others.same), (2, 1));
     assert_eq!(comparison.summary.regions.same, 1);
-    assert!(!comparison.is_worse(NO_REGION));
+    assert!(!costs_more(&comparison));
 }
 
 #[test]
@@ -81,10 +86,10 @@ fn one_added_instruction_a_call_is_found() {
     assert_eq!((later.per_call_difference, read.cost.calls_differ), (Some(1), false));
     assert_eq!(numbers(comparison.sum.later.as_ref().unwrap()), (9000, 9010, 10));
     assert_eq!(comparison.own_work.verdict, Higher);
-    assert!(comparison.is_worse(NO_REGION));
+    assert!(costs_more(&comparison));
     let back = compared(&new, &base);
     assert_eq!(back.rows[0].cost.verdict, Lower);
-    assert!(!back.is_worse(NO_REGION));
+    assert!(!costs_more(&back));
 }
 
 #[test]
@@ -148,7 +153,7 @@ fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
     assert_eq!(numbers(&execve.cost.first), (20_000, 25_000, 5000));
     assert_eq!(numbers(execve.cost.later.as_ref().unwrap()), (9000, 9000, 0));
     assert_eq!(execve.cost.verdict, Same);
-    assert!(!is_unchanged(execve) && !comparison.is_worse(NO_REGION));
+    assert!(!is_unchanged(execve) && !costs_more(&comparison));
 }
 
 #[test]
@@ -174,7 +179,7 @@ fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
     assert_eq!((comparison.sum.verdict, comparison.own_work.verdict), (Higher, Same));
     let summary = comparison.summary;
     assert_eq!((summary.own_work.higher, summary.others.higher), (0, 1));
-    assert!(!comparison.is_worse(NO_REGION));
+    assert!(!costs_more(&comparison));
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn a_mode_that_appears_in_own_work_is_worse_if_it_is_large() {
     let slow = with(700);
     assert_eq!(only(&slow).cost.verdict, ModeAppeared);
     assert_eq!(slow.summary.own_work.mode_appeared, 1);
-    assert!(slow.is_worse(NO_REGION));
+    assert!(costs_more(&slow));
     assert_eq!(only(&with(420)).cost.verdict, Same);
 }
 
@@ -204,16 +209,17 @@ fn runs_are_compared_with_those_that_were_disturbed_alike() {
 }
 
 #[test]
-fn another_end_is_worse_and_so_is_a_region() {
+fn another_end_is_told_and_a_region_judged() {
     let base = steady(&[row(User, "", 1, 5000)]);
     let died = ProgramResult { ended: Ended::Signal(11), ..base.clone() };
-    assert!(compared(&base, &died).is_worse(NO_REGION));
+    let ended = compared(&base, &died);
+    assert_ne!(ended.base_ended, ended.new_ended);
     let with =
         |cost: u64| ProgramResult { regions: vec![path("user.parse", &[cost; 4])], ..base.clone() };
     let comparison = compared(&with(70), &with(71));
     assert_eq!((comparison.regions[0].verdict, comparison.summary.regions.higher), (Higher, 1));
-    assert!(!comparison.is_worse(NO_REGION));
-    assert!(comparison.is_worse(|region| region.verdict == Higher));
+    assert!(!costs_more(&comparison));
+    assert!(comparison.regions.iter().any(|region| region.verdict == Higher));
 }
 
 #[test]
@@ -443,13 +449,27 @@ proptest! {
     }
 
     #[test]
+    fn rows_as_paths_are_judged_as_rows_are(base in any_result(), new in any_result()) {
+        let comparison = compared(&base, &new);
+        let as_paths = compare(&base.measured(), &new.measured(), EVERY_CHANGE);
+        for row in &comparison.rows {
+            let name = row_name(row.kind, &row.name);
+            let path = as_paths.paths.iter().find(|path| path.path == name).unwrap();
+            let change = row.cost.judged();
+                prop_assert_eq!((path.verdict, path.difference), (row.cost.verdict, Some(change.difference)));
+                prop_assert_eq!(&path.events, &row.cost.events);
+        }
+        prop_assert_eq!(comparison.configuration_differences, as_paths.configuration_differences);
+    }
+
+    #[test]
     fn a_result_compared_with_itself_is_unchanged(
         runs in proptest::collection::vec(any_run(), 1..6)
     ) {
         let result = program("vmlinuz", runs);
         let comparison = compared(&result, &result);
         prop_assert!(comparison.rows.iter().all(is_unchanged));
-        prop_assert!(!comparison.is_worse(NO_REGION));
+        prop_assert!(!costs_more(&comparison));
     }
 }
 
@@ -461,7 +481,7 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
     let munmap = |runs: &[u64]| moving(Syscall, "munmap", runs);
     let comparison = compared(&munmap(&base), &munmap(&new));
     assert_eq!(only(&comparison).cost.verdict, Same);
-    assert!(!comparison.is_worse(NO_REGION));
+    assert!(!costs_more(&comparison));
 
     // The same with 60 instructions more is a change, and so is a slow path in two of the runs.
     let worse = new.map(|instructions| instructions + 60);

@@ -163,7 +163,7 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
     let unproved: u64 = all.iter().map(|region| region.unproved).sum();
     let proved = match unproved {
         0 => "in every execution".to_owned(),
-        unproved if unproved == executions => "unproved: it expects nothing".to_owned(),
+        unproved if unproved == executions => "no: it expects nothing".to_owned(),
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
     let check = |name: &str, value: String| Check { name: name.to_owned(), value };

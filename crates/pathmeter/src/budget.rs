@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pathmeter_budget::{Budget, BudgetError, CostOfRow, Date, MAX_BYTES, Sides, parse_budget};
+use pathmeter_budget::{Budget, BudgetError, Date, MAX_BYTES, Sides, parse_budget};
 use pathmeter_model::{BudgetReport, BudgetRow, Measurement, PathComparison, Verdict};
 
 use crate::failure::Failure;
@@ -45,9 +45,7 @@ impl Limited {
     /// Refuses what holds for none of the sides' paths, and rules of which neither is more
     /// specific.
     pub(crate) fn check(&self, sides: &[Measurement; 2]) -> Result<(), Failure> {
-        let paths = sides.iter().flat_map(|side| &side.paths);
-        let names: Vec<&str> = paths.map(|path| path.path.as_str()).collect();
-        self.budget.check(&names).map_err(|error| refused(&self.path, &error))
+        self.budget.check(sides).map_err(|error| refused(&self.path, &error))
     }
 
     /// The outcomes for one path; `worse` is whether it fails the gate in something that no rule is
@@ -86,18 +84,6 @@ impl Limited {
             message: format!("{path}:{line}: {name} has a max-increase, and there is no NEW"),
             help: help.to_owned(),
         })
-    }
-
-    /// Refuses what holds for none of a program's rows and regions.
-    pub(crate) fn check_program(&self, rows: &[&str], regions: &[&str]) -> Result<(), Failure> {
-        self.budget.check_program(rows, regions).map_err(|error| refused(&self.path, &error))
-    }
-
-    /// The outcome of one row of a program; None if nothing in the budget is about it. `worse` is
-    /// whether it fails the gate without a rule.
-    pub(crate) fn judge_row(&self, row: CostOfRow<'_>, worse: bool) -> Option<BudgetRow> {
-        let judged = self.budget.judge_row(row, self.today);
-        judged.or_else(|| worse.then(|| self.budget.accepted_row(row, self.today)).flatten())
     }
 
     /// What the document has of these outcomes.

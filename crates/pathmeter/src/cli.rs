@@ -29,7 +29,7 @@ pub(crate) use self::history::{
     ShowArgs,
 };
 pub(crate) use self::needs::{Need, VerbNeeds};
-pub(crate) use self::own::{Checked, NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::own::{NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;

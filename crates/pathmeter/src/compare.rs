@@ -65,7 +65,8 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let [base, new] = sides.map(|side| selection.apply(side));
     let mut comparison = compare(&base, &new, Threshold { percent: args.threshold });
     let gated = args.check.clone().unwrap_or_else(GatedEvents::usual);
-    let wanted = Wanted { selection: &selection, gated: &gated, budget: budget.as_ref() };
+    let budget = budget.as_ref();
+    let wanted = Wanted { selection: &selection, gated: &gated, regions_only: false, budget };
     let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
     comparison.budget = gate.budget.take();
     if args.placement && comparison.paths.iter().all(|path| path.moved.is_none()) {
@@ -124,7 +125,11 @@ fn sides<'a>(args: &'a CompareArgs, pair: Option<Pair<'_>>) -> Result<[&'a PathB
 }
 
 /// What the gate says, even if not all could be put out; that counts unless NEW is worse.
-fn judged(gate: &Gate, delivered: Result<(), Failure>, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn judged(
+    gate: &Gate,
+    delivered: Result<(), Failure>,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let delivered = match delivered {
         Ok(()) => Exit::Done,
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),

@@ -4,7 +4,7 @@ use pathmeter_model::Comparison;
 use pathmeter_report::{Format, Judged, Outcome, comparison_table, options_table};
 use pathmeter_trace::Explain;
 
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, FormatArgs};
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::output::{self, Screen};
@@ -63,13 +63,21 @@ impl Formats<'_> {
         explanations: &[Explain],
     ) -> Vec<Failure> {
         let judged = Judged { comparison, outcomes: self.outcomes, explanations };
-        let text = |format: Format| format.render(judged).into_bytes();
-        let formats = &self.args.formats;
-        let printed = formats.format.map(|format| output::print(&text(format)));
-        let files = formats.write.iter().zip(self.written).map(|(wanted, file)| match file {
-            Some(file) => file.write(&text(wanted.format)),
-            None => Ok(()),
-        });
-        printed.into_iter().chain(files).filter_map(Result::err).collect()
+        put(&self.args.formats, judged, self.written)
     }
+}
+
+/// Puts a comparison out in the formats that the user named; what could not be written.
+pub(crate) fn put(
+    formats: &FormatArgs,
+    judged: Judged<'_>,
+    written: &[Option<Destination>],
+) -> Vec<Failure> {
+    let text = |format: Format| format.render(judged).into_bytes();
+    let printed = formats.format.map(|format| output::print(&text(format)));
+    let files = formats.write.iter().zip(written).map(|(wanted, file)| match file {
+        Some(file) => file.write(&text(wanted.format)),
+        None => Ok(()),
+    });
+    printed.into_iter().chain(files).filter_map(Result::err).collect()
 }

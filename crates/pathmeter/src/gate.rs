@@ -6,8 +6,8 @@
 
 use pathmeter_budget::Sides;
 use pathmeter_model::{
-    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Measurement, PathComparison, PathResult,
-    Status, Summary, Unit, Verdict,
+    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Ended, Measurement, PathComparison,
+    PathResult, Status, Summary, Unit, Verdict,
 };
 use pathmeter_report::{Outcome, budget_sentence};
 
@@ -21,6 +21,8 @@ use crate::selection::Selection;
 pub(crate) struct Wanted<'a> {
     pub(crate) selection: &'a Selection,
     pub(crate) gated: &'a GatedEvents,
+    /// Of a program, whether only its regions and windows are judged without a rule.
+    pub(crate) regions_only: bool,
     pub(crate) budget: Option<&'a Limited>,
 }
 
@@ -78,7 +80,8 @@ impl Gate {
         sides: [&Measurement; 2],
         wanted: &Wanted<'_>,
     ) -> (Vec<BudgetRow>, Outcome) {
-        let fails = |row: &PathComparison| wanted.gated.is_worse(row);
+        let judged = row.is_own_work() && !(wanted.regions_only && row.work.is_some());
+        let fails = |row: &PathComparison| judged && wanted.gated.is_worse(row);
         let (rules, worse) = match wanted.budget {
             Some(budget) => budget.judge(row, Sides::of_paths(sides), fails),
             None => (Vec::new(), fails(row)),
@@ -120,9 +123,17 @@ impl Gate {
         (rules, outcome)
     }
 
-    /// Whether a path is worse.
+    /// The same of a program, which ended so on the two sides.
+    pub(crate) fn ended(mut self, [base, new]: [Ended; 2]) -> Self {
+        if base != new {
+            self.worse.insert(0, format!("the program ended with {new}, and on BASE with {base}"));
+        }
+        self
+    }
+
+    /// Whether something is worse.
     fn is_worse(&self) -> bool {
-        self.outcomes.contains(&Outcome::Worse)
+        !self.worse.is_empty()
     }
 
     /// Tells what was not compared: the exit code.

@@ -87,11 +87,6 @@ impl GatedEvents {
         ])
     }
 
-    /// The instructions alone.
-    pub(crate) fn instructions() -> Self {
-        Self(vec![Gated { what: What::Instructions, passes: 0 }])
-    }
-
     /// In which of them NEW is worse than BASE, and by how much; none if it is not worse.
     pub(crate) fn why(&self, path: &PathComparison) -> Vec<String> {
         let mut why = Vec::new();
@@ -137,7 +132,7 @@ fn of_event(event: &EventComparison) -> String {
 }
 
 /// What went from one number to another.
-pub(crate) fn change(what: &str, sides: [u64; 2], difference: i64, verdict: Verdict) -> String {
+fn change(what: &str, sides: [u64; 2], difference: i64, verdict: Verdict) -> String {
     let [base, new] = sides.map(grouped);
     format!("{what} {base} → {new} ({}, {verdict})", signed(difference))
 }
@@ -183,6 +178,7 @@ mod tests {
             events,
             moved: None,
             pairs: None,
+            work: None,
             base_at_least: false,
             new_at_least: false,
         }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_history::{Added, Date, NewResult, Pruned, Store, blame};
-use pathmeter_model::{Document, KeptResult, parse_measurement};
+use pathmeter_model::{Document, KeptResult, parse_measurement, parse_result};
 use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
 
 use crate::cli::{
@@ -77,8 +77,13 @@ fn document(path: &Path) -> Result<Vec<u8>, Failure> {
             help: format!("give a file written by `{}`", Document::Result.writer()),
         });
     };
-    match parse_measurement(&bytes) {
-        Ok(_) => Ok(bytes),
+    // The rows of a program are kept as paths are.
+    let of_paths = match parse_measurement(&bytes) {
+        Ok(_) => return Ok(bytes),
+        Err(_) => parse_result(&bytes),
+    };
+    match of_paths {
+        Ok(rows) => output::json(&rows),
         Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
     }
 }

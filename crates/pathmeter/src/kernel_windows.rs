@@ -150,7 +150,7 @@ fn row(
         let ever = all.iter().any(|window| window.count > 0);
         let only_cold = "it began in the first run only, which is cold";
         let reason = if ever { only_cold } else { "it never began" };
-        return PathResult::failed(name, Unit::Instructions, reason).noticing(checks);
+        return PathResult::unsupported(name, Unit::Instructions, reason).noticing(checks);
     }
     let counts = |run: &Vec<KernelWindow>| run.iter().map(|one| one.counts.clone()).collect();
     let runs: Vec<Vec<RegionWindow>> = sampled.iter().map(counts).collect();
@@ -261,7 +261,7 @@ mod tests {
         seen[0].loose = LoosePoints { overlapping: 3, omitted: 2, ..LoosePoints::default() };
         seen[0].outside = 4;
         let row = row_of(&[seen.clone(), of_run(&[])]);
-        assert_eq!(row.status, Status::Failed);
+        assert_eq!(row.status, Status::Unsupported);
         assert_eq!(row.reason.as_deref(), Some("it began in the first run only, which is cold"));
         for (name, count) in [("overlapping", "3"), ("more windows", "2"), ("elsewhere", "")] {
             assert_eq!(check(&row, name).unwrap_or_default(), count, "{name}");

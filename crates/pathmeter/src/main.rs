@@ -34,10 +34,10 @@ mod manual;
 mod measure;
 mod new_probe;
 mod output;
+mod packing;
 mod paths;
 mod probes;
 mod program;
-mod program_gate;
 mod progress;
 #[cfg(test)]
 mod published;

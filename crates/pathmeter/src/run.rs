@@ -3,23 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    LEAST_LATER_RUNS, ProgramResult, Threshold, compare_programs, parse_program,
-    program_differences,
+    Comparison, Configuration, LEAST_LATER_RUNS, Measurement, ProgramResult, Threshold, compare,
+    compare_programs, parse_program, program_differences,
 };
-use pathmeter_pack::pack;
-use pathmeter_report::{budget_table, program_comparison_table, program_table};
+use pathmeter_report::{Judged, budget_table, program_comparison_table, program_table};
 use pathmeter_trace::Event;
 
 use crate::budget::Limited;
 use crate::cli::{GuestArgs, PackingArgs, RunArgs};
+use crate::compare::judged;
+use crate::destination::Destination;
 use crate::failure::{Exit, Failure};
+use crate::formats;
+use crate::gate::{Gate, Wanted};
+use crate::gated::GatedEvents;
 use crate::image::{Image, Pair};
 use crate::interrupt;
 use crate::kernel_windows;
 use crate::output::Screen;
+use crate::packing;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
-use crate::program_gate::ProgramGate;
 use crate::progress::Board;
+use crate::selection::Selection;
 use crate::session::Session;
 use crate::setup;
 use crate::subject;
@@ -27,8 +32,26 @@ use crate::threads::at_once;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let ended = ran(args, screen);
+    if !args.formats.bisect {
+        return ended;
+    }
+    let exit = ended.unwrap_or_else(|failure| screen.report(&failure));
+    Ok(exit.for_git_bisect())
+}
+
+/// Where all goes that is put out.
+struct Outputs {
+    /// The JSON document's file.
+    file: Option<Destination>,
+    /// Those of `--write`, in its order.
+    written: Vec<Option<Destination>>,
+}
+
+fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let pair = args.guest.pair()?;
-    let budget = args.budget.as_deref().map(|path| Limited::read(path, screen)).transpose()?;
+    let budget =
+        args.formats.budget.as_deref().map(|path| Limited::read(path, screen)).transpose()?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     if pair.is_some() {
         refuse_second(args)?;
@@ -41,12 +64,14 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if sides.len() > 1 || matches!(pair, Some(Pair::Cpus(_))) {
         enough_runs(&sides, args.guest.perturb)?;
     }
-    let inputs: Vec<&Path> = names.into_iter().chain(args.budget.as_deref()).collect();
-    let [file] = args.document.named(&inputs).open(screen)?;
+    let inputs: Vec<&Path> = names.into_iter().chain(args.formats.budget.as_deref()).collect();
+    let named = args.document.named(&inputs);
+    let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
+    let outputs = Outputs { file, written };
     let results = measured(args, sides, screen)?;
     match &results[..] {
-        [base, new] => compared(args, file.as_ref(), [base, new], budget.as_ref(), screen),
-        [result, ..] => alone(args, file.as_ref(), result, budget.as_ref(), screen),
+        [base, new] => compared(args, &outputs, [base, new], budget.as_ref(), screen),
+        [result, ..] => alone(args, &outputs, result, budget.as_ref(), screen),
         [] => Ok(Exit::Done),
     }
 }
@@ -66,21 +91,61 @@ fn checkable_alone(budget: Option<&Limited>) -> Result<(), Failure> {
 /// One kernel, held to the largest values that a budget states.
 fn alone(
     args: &RunArgs,
-    file: Option<&crate::destination::Destination>,
+    outputs: &Outputs,
     result: &ProgramResult,
     budget: Option<&Limited>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     // Beside itself nothing is more than before, and what remains are the largest values.
-    let mut itself = compare_programs(result, result, Threshold::default());
-    let checked = args.check.filter(|_| budget.is_some());
-    let gate =
-        checked.map(|it| ProgramGate::new(&mut itself, [result; 2], it, budget)).transpose()?;
-    screen.deliver(&args.document, file, result, |result, style| {
-        let budget = itself.budget.as_ref().map(|budget| budget_table(budget, style));
+    let itself = Rows::of(args, [result; 2], budget)?;
+    screen.deliver(&args.document, outputs.file.as_ref(), result, |result, style| {
+        if args.formats.format.is_some() {
+            return String::new();
+        }
+        let budget = itself.gate.budget.as_ref().map(|budget| budget_table(budget, style));
         program_table(result, args.rows(), style) + &budget.unwrap_or_default()
     })?;
-    Ok(gate.map_or(Exit::Done, |gate| gate.tell(screen)))
+    itself.put(args, outputs)?;
+    Ok(if args.check.is_some() { itself.gate.tell(screen) } else { Exit::Done })
+}
+
+/// The rows of both sides as paths, with what the gate makes of them.
+struct Rows {
+    comparison: Comparison,
+    gate: Gate,
+}
+
+impl Rows {
+    fn of(
+        args: &RunArgs,
+        sides: [&ProgramResult; 2],
+        budget: Option<&Limited>,
+    ) -> Result<Self, Failure> {
+        let measured: [Measurement; 2] = sides.map(ProgramResult::measured);
+        if let Some(budget) = budget {
+            budget.check(&measured)?;
+        }
+        let [base, new] = &measured;
+        let comparison = compare(base, new, Threshold { percent: args.threshold });
+        let check = args.check.as_ref();
+        let gated = check.map_or_else(GatedEvents::usual, |check| check.events.clone());
+        let regions_only = check.is_some_and(|check| check.regions_only);
+        let selection = Selection::all();
+        let wanted = Wanted { selection: &selection, gated: &gated, regions_only, budget };
+        let gate = Gate::new(&comparison, [base, new], &wanted);
+        let gate = if regions_only { gate } else { gate.ended(sides.map(|side| side.ended)) };
+        Ok(Self { comparison, gate })
+    }
+
+    /// Puts them out in the formats that the user named.
+    fn put(&self, args: &RunArgs, outputs: &Outputs) -> Result<(), Failure> {
+        let (comparison, outcomes) = (&self.comparison, &self.gate.outcomes[..]);
+        let judged = Judged { comparison, outcomes, explanations: &[] };
+        match formats::put(&args.formats, judged, &outputs.written) {
+            failures if failures.is_empty() => Ok(()),
+            failures => Err(Failure::all(failures)),
+        }
+    }
 }
 
 /// Refuses all but one kernel, where that is compared with itself.
@@ -234,8 +299,7 @@ pub(crate) fn packed(
     exit_code: u8,
     screen: &Screen,
 ) -> Result<(PackedProgram, u32), Failure> {
-    let packed = pack(&packing.packing()).map_err(Failure::Packing)?;
-    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
+    let packed = packing::pack(packing, screen)?;
     let memory = guest.memory.max(program::memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
     packed.check()?;
@@ -259,7 +323,11 @@ pub(crate) fn one_of(
 
 /// Whether these are two programs, or two versions of one, that were measured alike on one kernel.
 fn are_two_programs(base: &ProgramResult, new: &ProgramResult) -> bool {
-    let same_program = ProgramResult { program: base.program.clone(), ..new.clone() };
+    // What was packed is the initramfs, too.
+    let initramfs_sha256 = base.configuration.initramfs_sha256.clone();
+    let configuration = Configuration { initramfs_sha256, ..new.configuration.clone() };
+    let program = base.program.clone();
+    let same_program = ProgramResult { program, configuration, ..new.clone() };
     base.configuration.image_sha256 == new.configuration.image_sha256
         && base.subject == new.subject
         && base.program.windows == new.program.windows
@@ -269,7 +337,7 @@ fn are_two_programs(base: &ProgramResult, new: &ProgramResult) -> bool {
 
 fn compared(
     args: &RunArgs,
-    file: Option<&crate::destination::Destination>,
+    outputs: &Outputs,
     [base, new]: [&ProgramResult; 2],
     budget: Option<&Limited>,
     screen: &Screen,
@@ -280,12 +348,19 @@ fn compared(
         return Err(Failure::Incomparable(differences));
     }
     let mut comparison = compare_programs(base, new, Threshold { percent: args.threshold });
-    let gate = match args.check {
-        Some(checked) => Some(ProgramGate::new(&mut comparison, [base, new], checked, budget)?),
-        None => None,
-    };
-    screen.deliver(&args.document, file, &comparison, |comparison, style| {
-        program_comparison_table(comparison, args.rows(), style)
-    })?;
-    Ok(gate.map_or(Exit::Done, |gate| gate.tell(screen)))
+    let mut rows = Rows::of(args, [base, new], budget)?;
+    comparison.budget = rows.gate.budget.clone();
+    rows.comparison.budget = rows.gate.budget.take();
+    let delivered =
+        screen.deliver(&args.document, outputs.file.as_ref(), &comparison, |comparison, style| {
+            match args.formats.format {
+                Some(_) => String::new(),
+                None => program_comparison_table(comparison, args.rows(), style),
+            }
+        });
+    let delivered = delivered.and_then(|()| rows.put(args, outputs));
+    match args.check {
+        Some(_) => judged(&rows.gate, delivered, screen),
+        None => delivered.map(|()| Exit::Done),
+    }
 }

@@ -33,6 +33,11 @@ impl Selection {
         Ok(Self(matchers))
     }
 
+    /// All paths.
+    pub(crate) fn all() -> Self {
+        Self(Vec::new())
+    }
+
     /// `measurement` with only the selected paths.
     pub(crate) fn apply(&self, mut measurement: Measurement) -> Measurement {
         measurement.paths.retain(|path| self.holds(&path.path));

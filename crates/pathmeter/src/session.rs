@@ -478,6 +478,7 @@ impl Session {
             runs: self.runs,
             memory_mib: conditions.memory_mib,
             cpus: conditions.cpus,
+            program: None,
             cpu: conditions.cpu.description(),
         }
     }

@@ -58,6 +58,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         session: &session,
         guests: session.with_memory(*memory),
         board: &board,
+        gates: gates.as_ref(),
     });
     let under = |image| Under {
         session: &session,
@@ -146,11 +147,12 @@ impl Under<'_> {
         let (base, again) =
             at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
         let paths = Baseline::new(base?, vec![again?]);
+        let program = self.program.as_ref().map(|program| program.run(self.image)).transpose()?;
         if let Some(gates) = &self.gates {
-            gates.check(paths.base())?;
+            let rows = program.as_ref().map(ProgramResult::measured);
+            gates.check(paths.base(), rows.as_ref())?;
         }
-        let program = self.program.as_ref().map(|program| program.run(self.image));
-        Ok(Against { paths, program: program.transpose()? })
+        Ok(Against { paths, program })
     }
 
     fn row(&self, entry: &Entry, against: &Against, board: &Board) -> Result<SettingRow, Failure> {

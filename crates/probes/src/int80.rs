@@ -8,11 +8,17 @@ use crate::{
     task::{self, Ended},
 };
 
+/// What a system-call filter kills with (Linux `Documentation/userspace-api/seccomp_filter.rst`).
+const SIGSYS: u32 = 31;
+
 /// Whether int 0x80 is an entry of this kernel. A trial, since it kills the caller if it isn't.
 pub(crate) fn supported() -> Result<(), Failure> {
     // SAFETY: takes no pointer.
     match task::trial(|| usize::from(unsafe { int80(nr32::GETPPID, [0; 3]) } == 0)) {
         Ok(Ended::Exit(0)) => Ok(()),
+        Ok(Ended::Signal(SIGSYS)) => {
+            unsupported!("a filter of system calls kills who takes int 0x80 (SIGSYS)")
+        }
         Ok(Ended::Signal(signal)) => {
             unsupported!(
                 "int 0x80 is no entry of this kernel (signal {signal}; CONFIG_IA32_EMULATION)"

@@ -162,7 +162,8 @@ fn remark(path: &PathComparison) -> String {
 
 /// How far pairs of runs differ where that is no one change: `pairs -36,775…+200`.
 pub(crate) fn varying(pairs: Option<DifferenceRange>, verdict: Verdict) -> Option<String> {
-    let range = pairs.filter(|range| range.varies() && verdict == Verdict::Same)?;
+    let is_one_change = matches!(verdict, Verdict::Higher | Verdict::Lower);
+    let range = pairs.filter(|range| range.varies() && !is_one_change)?;
     Some(format!("pairs {}…{}", signed(range.least), signed(range.most)))
 }
 

@@ -41,8 +41,9 @@ pub use measurement::measurement_table;
 pub use number::{grouped, signed};
 pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
+pub use pathmeter_model::{OWN_WORK, SUM, row_name};
 pub use paths::{PathRow, paths_table};
-pub use program::{OWN_WORK, Rows, SUM, program_comparison_table, program_table, row_name};
+pub use program::{Rows, program_comparison_table, program_table};
 pub use settings::settings_tables;
 pub use style::Style;
 pub use witness::{

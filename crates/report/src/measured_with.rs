@@ -25,7 +25,10 @@ pub(crate) fn measured_with(with: &MeasuredWith) -> String {
     let under = Some(format!("under {settings}")).filter(|_| !condition.is_empty());
     let words = with.command_line.strip_prefix(USUAL_COMMAND_LINE);
     let words = words.unwrap_or(&with.command_line).trim();
-    let words = Some(format!("command line {words}")).filter(|_| !words.is_empty());
+    // What a kernel ignores of these is not looked for: --under boot:WORD does that.
+    let unproved =
+        if with.command_line.starts_with(USUAL_COMMAND_LINE) { " (unproved)" } else { "" };
+    let words = Some(format!("command line {words}{unproved}")).filter(|_| !words.is_empty());
     [Some(usual), under, words].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
@@ -117,7 +120,10 @@ mod tests {
         assert_eq!(measured_with(&with("", USUAL_COMMAND_LINE)), usual);
         let words = format!("{USUAL_COMMAND_LINE} nopti");
         let text = measured_with(&with("sysctl:vm.swappiness=1", &words));
-        assert_eq!(text, format!("{usual}, under sysctl:vm.swappiness=1, command line nopti"));
+        assert_eq!(
+            text,
+            format!("{usual}, under sysctl:vm.swappiness=1, command line nopti (unproved)")
+        );
     }
 
     #[test]

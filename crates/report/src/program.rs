@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 
 use pathmeter_model::{
     Calls, FunctionCost, ProgramResult, ProgramRun, RowCost, RowCosts, RowFunctions, RowKind,
-    Written, command_line,
+    Written, command_line, row_name,
 };
 
 pub use comparison::program_comparison_table;
@@ -15,7 +15,7 @@ use pathmeter_trace::Event;
 
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
-use crate::number::{grouped, share};
+use crate::number::{grouped, plural, share};
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
 
@@ -37,6 +37,8 @@ const MOST_FUNCTIONS: usize = 8;
 const HOW_TO_UNFOLD: &str = "--all shows them";
 /// Headings of one width.
 const PROGRAM: &str = "program";
+/// What names the steps in which the CPU idled.
+const IDLE: &str = "idle";
 const ENDED: &str = "ended  ";
 /// Stands between the calls of the first run and those of the later ones.
 const BEFORE: &str = " / ";
@@ -104,7 +106,7 @@ fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
     rows.sort_by_key(|row| (row.kind != RowKind::Region, Reverse(sum(row))));
     let table = |row: &RowFunctions| {
         let mut table = Table::new(&[
-            (&*label(row.kind, &row.name), Align::Left),
+            (&*row_name(row.kind, &row.name), Align::Left),
             ("instructions", Align::Right),
             ("calls", Align::Right),
             ("share", Align::Right),
@@ -121,7 +123,7 @@ fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
         }
         let more = match functions.len().saturating_sub(most_functions) {
             0 => String::new(),
-            more => quiet(&format!("{more} more functions: {HOW_TO_UNFOLD}"), style),
+            more => quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more function")), style),
         };
         "\n".to_owned() + &table.render(style) + &more
     };
@@ -159,7 +161,7 @@ fn costs(result: &ProgramResult, shown: Rows, style: Style) -> String {
     ])
     .sparing(&["lines", "string bytes", "slow"]);
     for row in &large {
-        let text = label(row.kind, row.name);
+        let text = row_name(row.kind, row.name);
         table.row(cells(&text, row, &sum, marked, [row_calls(row), per_call(row)]));
     }
     // Calls of different work don't add up to anything.
@@ -290,94 +292,4 @@ fn regions(result: &ProgramResult, style: Style) -> String {
 
 fn quiet(line: &str, style: Style) -> String {
     style.paint(&style.fill(line, 0), QUIET) + "\n"
-}
-
-/// The name of what a program does itself: all rows that do not depend on the timer.
-pub const OWN_WORK: &str = "own work";
-/// The name of all rows together.
-pub const SUM: &str = "sum";
-
-/// A row's name as the tables have it.
-pub fn row_name(kind: RowKind, name: &str) -> String {
-    label(kind, name)
-}
-
-/// A row's name as people read it. The document has the name as it was measured.
-pub(crate) fn label(kind: RowKind, name: &str) -> String {
-    match (kind, name) {
-        (RowKind::Syscall32, name) if !name.is_empty() => format!("{name} (32-bit)"),
-        (RowKind::Interrupt, name) if name.contains("timer") => {
-            format!("timer interrupt ({})", source(name))
-        }
-        (RowKind::Syscall | RowKind::Region, name) if !name.is_empty() => name.to_owned(),
-        (kind, "") => plural(kind).to_owned(),
-        (kind, name) => format!("{}: {}", singular(kind), source(name)),
-    }
-}
-
-/// What all work of a kind is called.
-fn plural(kind: RowKind) -> &'static str {
-    match kind {
-        RowKind::User => "user code",
-        RowKind::Syscall => "system calls",
-        RowKind::Syscall32 => "system calls (32-bit)",
-        RowKind::PageFault => "page faults",
-        RowKind::Exception => "exceptions",
-        RowKind::Interrupt => "interrupts",
-        RowKind::Softirq => "softirqs",
-        RowKind::NewTask => "new tasks",
-        RowKind::KernelThread => "kernel threads",
-        RowKind::Agent => "pathmeter's own",
-        RowKind::Other => "other",
-        RowKind::Region => "regions",
-    }
-}
-
-/// What stands before the name of some work of a kind.
-fn singular(kind: RowKind) -> &'static str {
-    match kind {
-        RowKind::PageFault => "page fault",
-        RowKind::Exception => "exception",
-        RowKind::Interrupt => "interrupt",
-        RowKind::Softirq => "softirq",
-        RowKind::NewTask => "new task",
-        RowKind::KernelThread => "kernel thread",
-        kind => plural(kind),
-    }
-}
-
-/// The source of an interrupt or exception without what Linux adds to the name of each entry.
-fn source(name: &str) -> &str {
-    let short = name.strip_prefix("asm_").unwrap_or(name);
-    let short = short.strip_prefix("sysvec_").or(short.strip_prefix("exc_")).unwrap_or(short);
-    let short = short.strip_suffix("_interrupt").unwrap_or(short);
-    if short.is_empty() { name } else { short }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_row_is_named_as_people_read_it() {
-        for (kind, name, expected) in [
-            (RowKind::User, "", "user code"),
-            (RowKind::Syscall, "openat", "openat"),
-            (RowKind::Syscall32, "openat", "openat (32-bit)"),
-            (RowKind::Syscall, "", "system calls"),
-            (RowKind::PageFault, "write, not present", "page fault: write, not present"),
-            (RowKind::Exception, "asm_exc_int3", "exception: int3"),
-            (RowKind::Interrupt, "sysvec_apic_timer_interrupt", "timer interrupt (apic_timer)"),
-            (RowKind::Interrupt, "asm_common_interrupt", "interrupt: common"),
-            (RowKind::Interrupt, "_interrupt", "interrupt: _interrupt"),
-            (RowKind::Softirq, "", "softirqs"),
-            (RowKind::Softirq, "NET_RX", "softirq: NET_RX"),
-            (RowKind::NewTask, "", "new tasks"),
-            (RowKind::KernelThread, "", "kernel threads"),
-            (RowKind::Agent, "", "pathmeter's own"),
-            (RowKind::Other, "", "other"),
-        ] {
-            assert_eq!(label(kind, name), expected);
-        }
-    }
 }

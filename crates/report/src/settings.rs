@@ -3,13 +3,12 @@
 
 use pathmeter_model::{
     Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Verdict, command_line,
+    SettingsResult, SettingsSet, Subject, Verdict, command_line, row_name,
 };
 
 use crate::budget::sentence;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
-use crate::program::label;
 use crate::style::Style;
 use crate::table::{Align, Table, clean};
 
@@ -54,7 +53,7 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String
         ("percent", Align::Right),
         ("median", Align::Right),
         ("function", Align::Left),
-        ("slow instructions", Align::Left),
+        ("events", Align::Left),
     ])
     .sparing(&["median"])
     .with_whole_remarks();
@@ -99,6 +98,7 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
         ("difference", Align::Right),
         ("percent", Align::Right),
         ("most in", Align::Left),
+        ("events", Align::Left),
     ])
     .with_whole_remarks();
     let costs = changed_rows(set).filter_map(|row| row.program.as_ref().map(|cost| (row, cost)));
@@ -111,6 +111,7 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
             signed(cost.difference).into(),
             percent(cost.percent).into(),
             cost.row.as_ref().map_or_else(String::new, share_of_row).into(),
+            changes(&cost.events).into(),
         ]);
     }
     let heading = format!("\nprogram: {}\n\n", clean(&command_line(command)));
@@ -126,14 +127,14 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
 }
 
 fn is_same(cost: &SettingCost) -> bool {
-    cost.verdict == Verdict::Same && cost.row.is_none()
+    cost.verdict == Verdict::Same && cost.row.is_none() && cost.events.is_empty()
 }
 
 /// `openat +1,234 (+12 a call)`.
 pub(crate) fn share_of_row(row: &RowShare) -> String {
     let a_call = row.per_call_difference.filter(|difference| *difference != 0);
     let a_call = a_call.map_or_else(String::new, |it| format!(" ({} a call)", signed(it)));
-    format!("{} {}{a_call}", label(row.kind, &row.name), signed(row.difference))
+    format!("{} {}{a_call}", row_name(row.kind, &row.name), signed(row.difference))
 }
 
 pub(crate) fn function(row: &SettingRow) -> String {
@@ -142,19 +143,28 @@ pub(crate) fn function(row: &SettingRow) -> String {
         .map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
 }
 
+/// `string-bytes -24, lfence +1`.
+pub(crate) fn changes(events: &[EventChange]) -> String {
+    let event = |it: &EventChange| format!("{} {}", it.event, signed(it.difference));
+    events.iter().map(event).collect::<Vec<_>>().join(", ")
+}
+
 /// The difference in instructions; where these are as many, what differs: `string-bytes -24`.
 pub(crate) fn by_how_much(change: &SettingChange) -> String {
     if change.difference != 0 || change.events.is_empty() {
         return signed(change.difference);
     }
-    let event = |it: &EventChange| format!("{} {}", it.event, signed(it.difference));
-    change.events.iter().map(event).collect::<Vec<_>>().join(", ")
+    changes(&change.events)
 }
 
-/// `verw -1 (23), mov-cr3 -2 (24)`: in most paths so many, in how many paths.
+/// `verw -1 (23), string-bytes +80…+4,776 (7)`: by how much, in how many paths.
 pub(crate) fn events(row: &SettingRow) -> String {
     let event = |it: &pathmeter_model::EventSpread| {
-        format!("{} {} ({})", it.event, signed(it.difference), it.paths)
+        let by = match (it.least, it.most) {
+            (least, most) if least == most => signed(least),
+            (least, most) => format!("{}…{}", signed(least), signed(most)),
+        };
+        format!("{} {by} ({})", it.event, it.paths)
     };
     row.events.iter().map(event).collect::<Vec<_>>().join(", ")
 }
@@ -230,7 +240,7 @@ fn legend(result: &SettingsResult, style: Style) -> String {
             plural(result.layout.len(), "path")
         ),
     };
-    let more = "slow instructions: by how much they differ in most paths, in how many paths";
+    let more = "events: by how much they differ, in how many of the changed paths";
     style.fill(&text, 0) + "\n" + &style.fill(more, 0) + "\n"
 }
 

@@ -3,11 +3,10 @@
 mod explained;
 
 use crate::number::{grouped, signed};
-use crate::program::label;
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 use explained::explanations;
-use pathmeter_model::{RowKind, Verdict};
+use pathmeter_model::{RowKind, Verdict, row_name};
 use pathmeter_trace::{FlowDifference, Reconciled};
 
 /// What two interpreters say of one path.
@@ -212,7 +211,7 @@ fn program_cells(row: &WitnessedProgramRow) -> [Cell; 6] {
     };
     let equal = row.runs.iter().filter(|run| run.is_equal()).count();
     [
-        label(row.kind, &row.name).into(),
+        row_name(row.kind, &row.name).into(),
         calls.into(),
         grouped(first.expected).into(),
         grouped(first.bochs).into(),

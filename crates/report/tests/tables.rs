@@ -332,7 +332,7 @@ fn what_a_witness_says() {
 
 fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {
     let verdict = if difference == 0 { Verdict::Same } else { Verdict::Higher };
-    SettingCost { verdict, base: 1_000_000, difference, percent, row }
+    SettingCost { verdict, base: 1_000_000, difference, percent, row, events: vec![] }
 }
 
 #[test]

@@ -7,8 +7,9 @@
 //! execution or several. The rules:
 //!
 //! 1. **One change.** What the executions of a pair of runs typically differ by (the median, each
-//!    execution against its counterpart) has the same sign in all pairs, and lies no farther apart
-//!    from pair to pair than its median from 0.
+//!    execution against its counterpart) has the same sign in all pairs; and lies no farther apart
+//!    from pair to pair than its median from 0, or is in no pair less than half of that: one pair
+//!    that differs by far more does not hide a change that all have.
 //! 2. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all executions, comes
 //!    in every pair of runs, and no difference, and the opposite one, come at most
 //!    1/[`SHIFT_GAIN`] as often.
@@ -159,7 +160,8 @@ fn range(differences: &[Difference]) -> Option<[i128; 2]> {
 fn one_change(differences: &[Difference]) -> Option<Difference> {
     let ([least, most], middle) = (range(differences)?, middle(differences.to_vec())?);
     let one_sign = least.signum() == most.signum() && least != 0;
-    (one_sign && most - least <= middle.by().abs()).then_some(middle)
+    let (smallest, usual) = (least.abs().min(most.abs()), middle.by().abs());
+    (one_sign && (most - least <= usual || 2 * smallest >= usual)).then_some(middle)
 }
 
 /// An execution with the difference that is common to the pairs, if one is.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pathmeter_stats::{self as stats, PairJudgement};
 use pathmeter_trace::Event;
 
-use super::comparison::{CostChange, CostComparison, ProgramComparisonSchema};
+use super::comparison::{CostChange, CostComparison, IdleSteps, ProgramComparisonSchema};
 use super::cost::{Counts, RowCost, split};
 use super::functions::explain;
 use crate::compare::{Judges, compare_paths, configuration_differences, percent_of};
@@ -40,7 +40,7 @@ pub fn compare_programs(
     let (sum, sum_parts) = total(|_| true);
     let (own_work, own_work_parts) = total(RowKind::is_own_work);
     let regions = (&base.regions[..], &new.regions[..]);
-    let regions = compare_paths(regions, Judges::Pairs, one_qemu, Threshold::default());
+    let regions = compare_paths(regions, Judges::Pairs, one_qemu, threshold);
     ProgramComparison {
         schema: ProgramComparisonSchema::V1,
         base: SideInfo::of(&base.subject, &base.configuration),
@@ -48,6 +48,8 @@ pub fn compare_programs(
         command: base.program.command.clone(),
         base_ended: base.ended,
         new_ended: new.ended,
+        base_idle: idle(base),
+        new_idle: idle(new),
         sum,
         own_work,
         sum_parts,
@@ -61,26 +63,26 @@ pub fn compare_programs(
     }
 }
 
+fn idle(result: &ProgramResult) -> IdleSteps {
+    let first = result.runs.len().saturating_sub(1).min(1);
+    let steps = || result.runs.iter().skip(first).map(|run| run.idle);
+    IdleSteps { least: steps().min().unwrap_or(0), most: steps().max().unwrap_or(0) }
+}
+
 /// In what else than the kernel the two were measured differently, the program first; empty means
 /// that they can be compared. Modules belong to the kernel.
 pub fn program_differences(
     base: &ProgramResult,
     new: &ProgramResult,
 ) -> Vec<ConfigurationDifference> {
-    let programs = conditions(&base.program).into_iter().zip(conditions(&new.program));
-    let mut differences: Vec<ConfigurationDifference> = programs
-        .filter(|(base, new)| base != new)
-        .map(|((field, base), (_, new))| ConfigurationDifference { field: field.into(), base, new })
-        .collect();
-    differences.extend(configuration_differences(
-        (&base.subject, &base.configuration),
-        (&new.subject, &new.configuration),
-    ));
-    differences
+    let [of_base, of_new] = [base, new].map(ProgramResult::whole_configuration);
+    configuration_differences((&base.subject, &of_base), (&new.subject, &of_new))
 }
 
 /// What makes two programs different. Taken apart whole, so that a field added can't be forgotten.
-fn conditions(program: &Program) -> [(&'static str, String); 4] {
+pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 4] {
+    let nothing = Program::default();
+    let program = program.unwrap_or(&nothing);
     let Program { command, environment, packed_sha256, files: _, bytes: _, modules: _, windows } =
         program;
     [
@@ -169,16 +171,10 @@ fn compare_costs(
         None => (None, None, first_verdict(&first, threshold), Some(0)),
     };
     let verdict = match verdict {
-        Verdict::Same if events.iter().any(is_moved_cost) => Verdict::EventsDiffer,
+        Verdict::Same if events.iter().any(EventComparison::moves_cost) => Verdict::EventsDiffer,
         verdict => verdict,
     };
     (CostComparison { first, later, pairs, verdict, calls_differ, events }, run)
-}
-
-/// Whether this difference makes rows of as many instructions differ. A mode that appears does not:
-/// of a few slow instructions, one more in some of the runs is one.
-fn is_moved_cost(event: &EventComparison) -> bool {
-    event.counts() && matches!(event.verdict, Verdict::Higher | Verdict::Lower)
 }
 
 /// The verdict on one run of each side.

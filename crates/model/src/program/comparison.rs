@@ -32,6 +32,13 @@ pub struct ProgramComparison {
     pub base_ended: Ended,
     /// How the program ended on new.
     pub new_ended: Ended,
+    /// The steps of the clock in which the CPU idled on base: what the program waits for is in no
+    /// row.
+    #[serde(default)]
+    pub base_idle: IdleSteps,
+    /// The same on new.
+    #[serde(default)]
+    pub new_idle: IdleSteps,
     /// All rows together: every step in which the CPU did not idle.
     pub sum: CostComparison,
     /// The rows of the program's own work together: those that do not depend on when the timer
@@ -61,6 +68,16 @@ pub struct ProgramComparison {
     /// What a budget made of it; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetReport>,
+}
+
+/// In how many steps of the clock the CPU idled in the later runs; in the first one, if that is the
+/// only one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleSteps {
+    /// In the run with the fewest.
+    pub least: u64,
+    /// In the run with the most.
+    pub most: u64,
 }
 
 /// The comparison of one row.
@@ -169,26 +186,6 @@ pub struct RowSummary {
     pub events_differ: usize,
     /// Of all of them, rows whose work was done more or less often.
     pub calls_differ: usize,
-}
-
-impl ProgramComparison {
-    /// Whether NEW fails a gate: the program ended differently, a row of its own work costs more
-    /// or shows a new mode, or `region` holds for one of its regions. Rows that depend on when the
-    /// timer ticks do not count.
-    pub fn is_worse(&self, region: impl Fn(&PathComparison) -> bool) -> bool {
-        self.base_ended != self.new_ended
-            || self.rows.iter().any(RowComparison::is_worse)
-            || self.regions.iter().any(region)
-    }
-}
-
-impl RowComparison {
-    /// Whether the program's own work costs more, or shows a new mode: how often that comes is not
-    /// known.
-    pub fn is_worse(&self) -> bool {
-        let worse = matches!(self.cost.verdict, Verdict::Higher | Verdict::ModeAppeared);
-        self.kind.is_own_work() && worse
-    }
 }
 
 impl CostComparison {

@@ -2,14 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Rows;
 use pathmeter_trace::PointWindow;
 
-use super::{DocumentArgs, GuestArgs, percent};
+use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
+use crate::gated::{GatedEvents, USUAL};
 use crate::kernel_windows::ProgramWindow;
 use crate::{new_probe, program};
 
@@ -59,7 +61,7 @@ pub(crate) struct PackingArgs {
         value_parser = OsStringValueParser::new().try_map(program::variable)
     )]
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// What the program reads from its standard input; nothing by default
+    /// What the program reads from its standard input, - for that of this command; nothing by default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
 }
@@ -123,20 +125,14 @@ pub(crate) struct RunArgs {
     pub(crate) lines: bool,
     /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
     /// system calls and faults); with =regions only in its regions
+    ///
+    /// =EVENTS chooses what fails, as for `compare` (docs/gates.md).
     #[arg(
-        long, value_name = "WHAT", num_args = 0..=1, require_equals = true,
-        default_missing_value = "all"
+        long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
+        default_missing_value = USUAL
     )]
     pub(crate) check: Option<Checked>,
-    /// Hold rows and regions to the limits of a TOML file, in place of --check's own
-    /// (docs/gates.md)
-    ///
-    /// What no rule of it is about is judged as --check judges it.
-    #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
-    pub(crate) budget: Option<PathBuf>,
-    /// Count changes of less than so many percent of a row as same
-    ///
-    /// Regions are judged as paths are, without it.
+    /// Count changes of less than so many percent of a row, region or window as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
     /// Compare even if more than the kernel differs; the differences are listed
@@ -145,18 +141,32 @@ pub(crate) struct RunArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Gates and other formats.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
 
 /// What `run --check` looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Checked {
-    /// The program's own work and its regions.
-    All,
-    /// Its regions only.
-    Regions,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// Whether only regions and windows are judged, and not the program's own work.
+    pub(crate) regions_only: bool,
+    pub(crate) events: GatedEvents,
+}
+
+impl FromStr for Checked {
+    type Err = String;
+
+    /// `regions`, or events of all rows.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "regions" => Ok(Self { regions_only: true, events: GatedEvents::usual() }),
+            events => Ok(Self { regions_only: false, events: events.parse()? }),
+        }
+    }
 }
 
 impl RunArgs {

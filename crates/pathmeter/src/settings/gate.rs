@@ -6,13 +6,16 @@
 
 use pathmeter_budget::Sides;
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{Measurement, SettingGate, SettingRow, Threshold, compare};
+use pathmeter_model::{Measurement, PathComparison, SettingGate, SettingRow, Threshold, compare};
 
 use crate::budget::Limited;
 use crate::cli::SettingsArgs;
 use crate::failure::Failure;
 use crate::gated::GatedEvents;
 use crate::output::Screen;
+
+/// Before the name of a program's row that fails the gate, so that it is told from a path.
+const PROGRAM: &str = "the program's ";
 
 /// What fails a setting.
 pub(super) struct SettingGates {
@@ -25,17 +28,25 @@ impl SettingGates {
     pub(super) fn of(args: &SettingsArgs, screen: &Screen) -> Result<Option<Self>, Failure> {
         let Some(gated) = args.check.clone() else { return Ok(None) };
         let budget = args.budget.as_deref().map(|path| Limited::read(path, screen)).transpose()?;
-        if let Some(budget) = &budget {
+        // Of a program the rows are known only once it was measured.
+        if let Some(budget) = budget.as_ref().filter(|_| args.packing.command.is_empty()) {
             let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
             budget.check_early(&names)?;
         }
         Ok(Some(Self { gated, budget }))
     }
 
-    /// Refuses rules that hold for none of the kernel's paths.
-    pub(super) fn check(&self, base: &Measurement) -> Result<(), Failure> {
-        let both = [base.clone(), base.clone()];
-        self.budget.as_ref().map_or(Ok(()), |budget| budget.check(&both))
+    /// Refuses rules that hold for none of the kernel's paths, nor of the program's rows if there is
+    /// one; `base` is the default.
+    pub(super) fn check(
+        &self,
+        base: &Measurement,
+        program: Option<&Measurement>,
+    ) -> Result<(), Failure> {
+        let Some(budget) = &self.budget else { return Ok(()) };
+        let mut all = base.clone();
+        all.paths.extend(program.into_iter().flat_map(|program| program.paths.clone()));
+        budget.check(&[all.clone(), all])
     }
 
     /// What it makes of a setting's row; `base` is the default, `new` the kernel under the setting.
@@ -45,23 +56,38 @@ impl SettingGates {
         base: &Measurement,
         new: &Measurement,
     ) -> SettingGate {
-        let comparison = compare(base, new, Threshold::default());
-        let changed = |name: &str| row.changed.iter().any(|change| change.path == name);
         let mut gate = SettingGate::default();
-        for path in comparison.paths.iter().filter(|path| changed(&path.path)) {
+        let changed = |name: &str| row.changed.iter().any(|change| change.path == name);
+        self.add(&mut gate, [base, new], "", |path| changed(&path.path));
+        gate
+    }
+
+    /// The same of the rows of a program, of which its own work is judged.
+    pub(super) fn judge_program(&self, gate: &mut SettingGate, sides: [&Measurement; 2]) {
+        self.add(gate, sides, PROGRAM, PathComparison::is_own_work);
+    }
+
+    fn add(
+        &self,
+        gate: &mut SettingGate,
+        [base, new]: [&Measurement; 2],
+        before: &str,
+        is_judged: impl Fn(&PathComparison) -> bool,
+    ) {
+        let comparison = compare(base, new, Threshold::default());
+        for path in &comparison.paths {
+            let fails = |path: &PathComparison| is_judged(path) && self.gated.is_worse(path);
             let (rules, worse) = match &self.budget {
-                Some(budget) => {
-                    let fails = |path: &_| self.gated.is_worse(path);
+                Some(budget) if is_judged(path) || path.work.is_some() => {
                     budget.judge(path, Sides::of_paths([base, new]), fails)
                 }
-                None => (Vec::new(), self.gated.is_worse(path)),
+                _ => (Vec::new(), fails(path)),
             };
             gate.rules.extend(rules);
             if worse {
-                gate.worse.push(path.path.clone());
+                gate.worse.push(format!("{before}{}", path.path));
             }
         }
-        gate
     }
 }
 

@@ -4,8 +4,7 @@ use pathmeter_model::{
     ProgramResult, SettingCost, SettingOutcome, SettingRow, Threshold, compare_programs,
 };
 
-use pathmeter_report::row_name;
-
+use super::gate::SettingGates;
 use super::obstacle;
 use crate::failure::Failure;
 use crate::image::Image;
@@ -14,9 +13,6 @@ use crate::progress::Board;
 use crate::run;
 use crate::session::Session;
 
-/// Before the name of a row that fails the gate, so that it is told from a path.
-const PROGRAM: &str = "the program's ";
-
 /// What runs the program.
 pub(super) struct SettingProgram<'a> {
     pub(super) packed: &'a PackedProgram,
@@ -24,6 +20,8 @@ pub(super) struct SettingProgram<'a> {
     /// The session with guests that have memory for it.
     pub(super) guests: Session,
     pub(super) board: &'a Board,
+    /// What settings may cost, with `--check`.
+    pub(super) gates: Option<&'a SettingGates>,
 }
 
 impl SettingProgram<'_> {
@@ -59,10 +57,8 @@ impl SettingProgram<'_> {
         };
         let comparison = compare_programs(base, &new, Threshold::default());
         let mut row = row.with_program(SettingCost::of(&comparison));
-        if let Some(gate) = &mut row.gate {
-            let worse = comparison.rows.iter().filter(|row| row.is_worse());
-            gate.worse
-                .extend(worse.map(|row| format!("{PROGRAM}{}", row_name(row.kind, &row.name))));
+        if let (Some(gate), Some(gates)) = (&mut row.gate, self.gates) {
+            gates.judge_program(gate, [&base.measured(), &new.measured()]);
         }
         Ok(row)
     }

@@ -3,7 +3,6 @@
 
 mod rows;
 
-use pathmeter_pack::pack;
 use pathmeter_report::{Style, WitnessedRun, witnessed_rows_table, witnessed_runs_table};
 use pathmeter_trace::{Account, Accounts, Event, class_table};
 use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
@@ -12,6 +11,7 @@ use crate::cli::{GuestArgs, PackingArgs};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::output::Screen;
+use crate::packing;
 use crate::program::{self, PackedProgram};
 use crate::progress::Board;
 use crate::session::Session;
@@ -32,8 +32,7 @@ impl Witnessing {
         if packing.command.is_empty() {
             return Ok(None);
         }
-        let packed = pack(&packing.packing()).map_err(Failure::Packing)?;
-        packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
+        let packed = packing::pack(packing, screen)?;
         let memory_mib = guest.memory.max(program::memory_for(packed.bytes));
         let packed = PackedProgram::new(packed, guest.perturb, memory_mib, 0);
         packed.check()?;

@@ -134,6 +134,7 @@ fn scene() -> Scene {
     write("base.json", result(&base()));
     write("new.json", result(&more_expensive()));
     write("program.json", serde_json::to_value(program(1000, 70)).unwrap());
+    write("dearer.json", serde_json::to_value(program(1010, 80)).unwrap());
     let explain = Explain::new(window(&base(), 3300), None);
     write("explain.json", serde_json::to_value(explain).unwrap());
     let comparison = compare(&base(), &more_expensive(), Threshold::default());
@@ -162,6 +163,7 @@ fn line<'a>(verb: &'a str, kind: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     let is_kernel = ["vmlinux.elf", "lab"].contains(&kind);
     let (given, after): (&[&str], &[&str]) = match verb {
         "compare" if kind == "base.json" => (&[kind, "new.json"], &[]),
+        "compare" if kind == "program.json" => (&[kind, "dearer.json"], &[]),
         "compare" => (&[kind, kind], &[]),
         "bisect" if kind == "base.json" => (&[kind, "new.json", "--path", "switch.yield"], &[]),
         "bisect" => (&[kind, kind, "--path", "switch.yield"], &[]),

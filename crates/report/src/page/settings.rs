@@ -8,7 +8,7 @@ use super::html::Html;
 use super::severity::shade;
 use super::window::direction;
 use crate::number::{grouped, percent, plural, signed};
-use crate::settings::{FOLDED, by_how_much, events, function, named, share_of_row};
+use crate::settings::{FOLDED, by_how_much, changes, events, function, named, share_of_row};
 
 const HEADINGS: [(&str, &str); 8] = [
     ("setting", "text"),
@@ -17,7 +17,7 @@ const HEADINGS: [(&str, &str); 8] = [
     ("difference", "number"),
     ("percent", "number"),
     ("function", "text"),
-    ("slow instructions", "text"),
+    ("events", "text"),
     ("set", "text"),
 ];
 const PROGRAM_HEADING: (&str, &str) = ("program", "number");
@@ -136,6 +136,9 @@ fn details(row: &SettingRow) -> Html {
         html.raw("<p><b>Program:</b> ").text(&signed(cost.difference)).raw(" instructions of ");
         html.text(&grouped(cost.base)).raw(", most in ");
         html.text(&cost.row.as_ref().map_or_else(|| "no single row".to_owned(), share_of_row));
+        if !cost.events.is_empty() {
+            html.raw("; events: ").text(&changes(&cost.events));
+        }
         html.raw("</p>");
     }
     html.raw("<p class=\"note\">Source: ").text(&row.source).raw("</p>");

@@ -4,21 +4,19 @@ use std::cmp::Reverse;
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    ConfigurationDifference, CostChange, CostComparison, EventComparison, PathComparison,
-    ProgramComparison, ProgramSummary, RowComparison, RowExplanation, RowSummary, SumParts,
-    Verdict, command_line,
+    ConfigurationDifference, CostChange, CostComparison, EventComparison, IdleSteps, OWN_WORK,
+    PathComparison, ProgramComparison, ProgramSummary, RowComparison, RowExplanation, RowSummary,
+    SUM, SumParts, Verdict, command_line, row_name,
 };
 use pathmeter_trace::{Event, Role};
 
-use super::{
-    ENDED, HOW_TO_UNFOLD, NONE, OWN_WORK, PROGRAM, Rows, SUM, calls, command, label, number, quiet,
-};
+use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, number, quiet};
 use crate::budget::budget_table;
 use crate::comparison::{
     Placement, VARYING, differences, fact, paths, sides, tally, varying, verdicts,
 };
 use crate::measured_with;
-use crate::number::{grouped, percent, share, signed};
+use crate::number::{grouped, percent, plural, share, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -51,6 +49,7 @@ pub fn program_comparison_table(
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
         programs(comparison, style),
         ended(comparison, style),
+        idle(comparison, style),
         judged(comparison, rows, style),
         first(comparison, rows, style),
         legend(comparison, rows, style),
@@ -94,6 +93,21 @@ fn ended(comparison: &ProgramComparison, style: Style) -> String {
     fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
 }
 
+/// How long the CPU idled, if it did: what the program waits for is in no row.
+fn idle(comparison: &ProgramComparison, style: Style) -> String {
+    let (base, new) = (&comparison.base_idle, &comparison.new_idle);
+    if base.most.max(new.most) == 0 {
+        return String::new();
+    }
+    let side = |idle: &IdleSteps| match (idle.least, idle.most) {
+        (least, most) if least == most => grouped(least),
+        (least, most) => format!("{}…{}", grouped(least), grouped(most)),
+    };
+    let text = format!("{} steps a run on base, {} on new", side(base), side(new));
+    let paint = if base == new { PLAIN } else { of_verdict(Verdict::ModeAppeared) };
+    fact(IDLE, &text, paint, style)
+}
+
 /// The runs that carry the verdict, what changed first; what is the same is folded.
 fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let heading = if comparison.sum.later.is_some() { "later runs" } else { FIRST_RUN };
@@ -103,7 +117,7 @@ fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let rest = rest(&mut changed, shown, MOST_CHANGED);
     let mut table = table(heading);
     for row in changed {
-        let text = label(row.kind, &row.name);
+        let text = row_name(row.kind, &row.name);
         let remark = joined([Some(remark(&row.cost)), range(&row.cost)]);
         table.row(judged_cells(&text, &row.cost, marked, paint_of(row), &remark));
     }
@@ -127,14 +141,14 @@ fn parts(comparison: &ProgramComparison, style: Style) -> String {
     let line = |(name, cost, parts): (&str, &CostComparison, Option<SumParts>)| {
         let SumParts { higher, lower, mode_appeared, same } = parts?;
         let parts = [
-            (Verdict::Higher, higher),
-            (Verdict::ModeAppeared, mode_appeared),
-            (Verdict::Lower, lower),
-            (Verdict::Same, same),
+            ("higher", higher),
+            ("mode-appeared", mode_appeared),
+            ("lower", lower),
+            ("other", same),
         ];
         let some = parts.into_iter().filter(|(_, part)| *part != 0);
         let some: Vec<String> =
-            some.map(|(verdict, part)| format!("{} in {verdict} rows", signed(part))).collect();
+            some.map(|(rows, part)| format!("{} in {rows} rows", signed(part))).collect();
         let difference = signed(cost.judged().difference);
         let text = format!("{name}: {difference} is {}", some.join(", "));
         (some.len() > 1).then(|| quiet(&text, style))
@@ -187,7 +201,7 @@ fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let mut table = table(FIRST_RUN);
     for row in changed {
         let change = &row.cost.first;
-        let text = label(row.kind, &row.name);
+        let text = row_name(row.kind, &row.name);
         table.row(cells(&text, change, false, PLAIN, "", &first_remark(change)));
     }
     for (text, cost) in sums(comparison) {
@@ -343,7 +357,7 @@ fn explanations(comparison: &ProgramComparison, shown: Rows, style: Style) -> St
 
 fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
     let mut table = Table::new(&[
-        (&*label(row.kind, &row.name), Align::Left),
+        (&*row_name(row.kind, &row.name), Align::Left),
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
@@ -367,10 +381,11 @@ fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
     let sum = rest.clone().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
     let more = match rest.count() {
         0 => String::new(),
-        more => quiet(
-            &format!("{more} more functions differ by {} in all: {HOW_TO_UNFOLD}", signed(sum)),
-            style,
-        ),
+        more => {
+            let (more, differ) =
+                (plural(more, "more function"), if more == 1 { "differs" } else { "differ" });
+            quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)), style)
+        }
     };
     "\n".to_owned() + &table.render(style) + &more
 }

@@ -35,6 +35,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         runs: 1,
         memory_mib: 128,
         cpus: 1,
+        program: None,
     };
     let unsupported = PathResult::unsupported("getcpu.rdpid", Unit::Instructions, "no rdpid");
     Measurement {

@@ -1,0 +1,83 @@
+//! The names of a program's rows as people read them. Documents have the names as measured.
+
+use pathmeter_trace::RowKind;
+
+/// A row's name as people read it. The document has the name as it was measured.
+pub fn row_name(kind: RowKind, name: &str) -> String {
+    match (kind, name) {
+        (RowKind::Syscall32, name) if !name.is_empty() => format!("{name} (32-bit)"),
+        (RowKind::Interrupt, name) if name.contains("timer") => {
+            format!("timer interrupt ({})", source(name))
+        }
+        (RowKind::Syscall | RowKind::Region, name) if !name.is_empty() => name.to_owned(),
+        (kind, "") => plural(kind).to_owned(),
+        (kind, name) => format!("{}: {}", singular(kind), source(name)),
+    }
+}
+
+/// What all work of a kind is called.
+fn plural(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::User => "user code",
+        RowKind::Syscall => "system calls",
+        RowKind::Syscall32 => "system calls (32-bit)",
+        RowKind::PageFault => "page faults",
+        RowKind::Exception => "exceptions",
+        RowKind::Interrupt => "interrupts",
+        RowKind::Softirq => "softirqs",
+        RowKind::NewTask => "new tasks",
+        RowKind::KernelThread => "kernel threads",
+        RowKind::Agent => "pathmeter's own",
+        RowKind::Other => "other",
+        RowKind::Region => "regions",
+    }
+}
+
+/// What stands before the name of some work of a kind.
+fn singular(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::PageFault => "page fault",
+        RowKind::Exception => "exception",
+        RowKind::Interrupt => "interrupt",
+        RowKind::Softirq => "softirq",
+        RowKind::NewTask => "new task",
+        RowKind::KernelThread => "kernel thread",
+        kind => plural(kind),
+    }
+}
+
+/// The source of an interrupt or exception without what Linux adds to the name of each entry.
+fn source(name: &str) -> &str {
+    let short = name.strip_prefix("asm_").unwrap_or(name);
+    let short = short.strip_prefix("sysvec_").or(short.strip_prefix("exc_")).unwrap_or(short);
+    let short = short.strip_suffix("_interrupt").unwrap_or(short);
+    if short.is_empty() { name } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_named_as_people_read_it() {
+        for (kind, name, expected) in [
+            (RowKind::User, "", "user code"),
+            (RowKind::Syscall, "openat", "openat"),
+            (RowKind::Syscall32, "openat", "openat (32-bit)"),
+            (RowKind::Syscall, "", "system calls"),
+            (RowKind::PageFault, "write, not present", "page fault: write, not present"),
+            (RowKind::Exception, "asm_exc_int3", "exception: int3"),
+            (RowKind::Interrupt, "sysvec_apic_timer_interrupt", "timer interrupt (apic_timer)"),
+            (RowKind::Interrupt, "asm_common_interrupt", "interrupt: common"),
+            (RowKind::Interrupt, "_interrupt", "interrupt: _interrupt"),
+            (RowKind::Softirq, "", "softirqs"),
+            (RowKind::Softirq, "NET_RX", "softirq: NET_RX"),
+            (RowKind::NewTask, "", "new tasks"),
+            (RowKind::KernelThread, "", "kernel threads"),
+            (RowKind::Agent, "", "pathmeter's own"),
+            (RowKind::Other, "", "other"),
+        ] {
+            assert_eq!(row_name(kind, name), expected);
+        }
+    }
+}

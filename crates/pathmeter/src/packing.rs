@@ -1,0 +1,56 @@
+//! Packs a program that was asked for, with the input that it is given; notes what it is not given.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
+
+use pathmeter_pack::{Packed, Packing};
+use rustix::io::ioctl_fionread;
+use tempfile::NamedTempFile;
+
+use crate::cli::PackingArgs;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::output::Screen;
+
+/// What names this command's own standard input.
+const OWN: &str = "-";
+/// Most bytes that are read of it: 64 MiB.
+const MAX_INPUT: u64 = 64 << 20;
+
+/// The program with its files.
+pub(crate) fn pack(args: &PackingArgs, screen: &Screen) -> Result<Packed, Failure> {
+    let own = args.stdin.as_deref().is_some_and(|stdin| stdin == Path::new(OWN));
+    let read = if own { Some(own_input()?) } else { None };
+    let stdin = read.as_ref().map(NamedTempFile::path).or(args.stdin.as_deref());
+    let packed = pathmeter_pack::pack(&Packing { stdin, ..args.packing() });
+    let packed = packed.map_err(Failure::Packing)?;
+    packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
+    if stdin.is_none() && input_waits() {
+        screen.note("standard input is not given to the program: --stdin - gives it");
+    }
+    Ok(packed)
+}
+
+/// All of this command's standard input, to its end, as a file.
+fn own_input() -> Result<NamedTempFile, Failure> {
+    let failed = |error| Failure::File { doing: "reading", path: "standard input".into(), error };
+    let mut bytes = Vec::new();
+    interrupt::blocking(|| io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes))?
+        .map_err(failed)?;
+    if bytes.len() as u64 > MAX_INPUT {
+        return Err(Failure::Usage {
+            message: format!("standard input has more than {} MiB", MAX_INPUT >> 20),
+            help: "give the program a file of its own: --stdin FILE".to_owned(),
+        });
+    }
+    let mut file = NamedTempFile::new().map_err(failed)?;
+    file.write_all(&bytes).map_err(failed)?;
+    Ok(file)
+}
+
+/// Whether somebody put something into this command's standard input: a file or a pipe with bytes
+/// that nobody has read. Nothing is read, since a pipe may never end.
+fn input_waits() -> bool {
+    let input = io::stdin();
+    !input.is_terminal() && ioctl_fionread(&input).is_ok_and(|bytes| bytes > 0)
+}
