@@ -47,9 +47,10 @@ fn as_many_instructions_of_another_kind_differ_in_their_events() {
     {
         let (code, comparison) =
             compared(&built("base"), &built(variant), options, &[&program("faults")]);
-        assert_eq!(code, 0, "the gate is about instructions");
         let differing = changed(&comparison);
         let unseen = variant == "four-lines" && options.is_empty();
+        // A locked instruction more fails the usual gate; a few lines of data more do not.
+        assert_eq!(code, i32::from(variant == "lock"), "{variant}");
         assert_eq!(differing.is_empty(), unseen, "{variant}: {differing:?}");
         for row in differing {
             let verdict = &row["cost"]["verdict"];
