@@ -43,6 +43,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         paths,
         configuration_differences: differences(base, new),
         budget: None,
+        gate: None,
         options: None,
     }
 }

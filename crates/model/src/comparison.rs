@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BudgetReport, Configuration, ConfigurationDifference, EventComparison, Measurement, Moved,
-    OptionDifference, RowKind, Subject, SubjectKind, Unit,
+    BudgetReport, Configuration, ConfigurationDifference, EventComparison, GateReport, Measurement,
+    Moved, OptionDifference, RowKind, Subject, SubjectKind, Unit,
 };
 
 /// The name and version of the comparison document.
@@ -40,6 +40,9 @@ pub struct Comparison {
     /// What a budget makes of it; absent if the user gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetReport>,
+    /// Why it fails `--check`, or could not be judged; absent unless that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
     /// The options in which the kernels' build configurations differ, those first that share a
     /// word with a function or path that changed; absent unless both configurations are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]

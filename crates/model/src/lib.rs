@@ -22,6 +22,7 @@ mod configuration;
 mod events;
 #[cfg(feature = "example")]
 pub mod example;
+mod gate;
 mod guest;
 mod history;
 mod measurement;
@@ -41,6 +42,7 @@ pub use comparison::{
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use gate::{GateReason, GateReport};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,

@@ -224,6 +224,12 @@ pub(crate) struct MeasureArgs {
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,
+    /// Exit with 1 if a path costs more than the largest value that --budget states
+    #[arg(long, requires = "budget")]
+    pub(crate) check: bool,
+    /// The TOML file with these values (docs/gates.md)
+    #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
+    pub(crate) budget: Option<PathBuf>,
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -69,6 +69,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let wanted = Wanted { selection: &selection, gated: &gated, regions_only: false, budget };
     let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
     comparison.budget = gate.budget.take();
+    comparison.gate = args.check.is_some().then(|| gate.report());
     if args.placement && comparison.paths.iter().all(|path| path.moved.is_none()) {
         screen.note("--placement: where functions stand was not recorded in these results");
     }

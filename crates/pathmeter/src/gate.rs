@@ -6,8 +6,8 @@
 
 use pathmeter_budget::Sides;
 use pathmeter_model::{
-    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Ended, Measurement, PathComparison,
-    PathResult, Status, Summary, Unit, Verdict,
+    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Ended, GateReason, GateReport, Measurement,
+    PathComparison, PathResult, Status, Summary, Unit, Verdict,
 };
 use pathmeter_report::{Outcome, budget_sentence};
 
@@ -33,7 +33,7 @@ pub(crate) struct Gate {
     /// What the budget's rules make of it, if there is one.
     pub(crate) budget: Option<BudgetReport>,
     /// Which paths are worse, in which event and by how much.
-    worse: Vec<String>,
+    worse: Vec<GateReason>,
     /// What had to be compared and was not, with the reason.
     missing: Vec<String>,
     /// Paths that only NEW can run.
@@ -88,7 +88,8 @@ impl Gate {
         };
         if worse {
             let own = wanted.budget.map_or_else(|| row.clone(), |budget| budget.uncovered(row));
-            self.worse.push(told(&row.path, wanted.gated.why(&own), &rules));
+            let why = told(wanted.gated.why(&own), &rules);
+            self.worse.push(GateReason { row: row.path.clone(), why });
         }
         let reason = row.reason.as_deref().unwrap_or_default();
         let could = |side: &Measurement| {
@@ -126,9 +127,16 @@ impl Gate {
     /// The same of a program, which ended so on the two sides.
     pub(crate) fn ended(mut self, [base, new]: [Ended; 2]) -> Self {
         if base != new {
-            self.worse.insert(0, format!("the program ended with {new}, and on BASE with {base}"));
+            let (row, why) =
+                ("program".to_owned(), format!("it ended with {new}, and on BASE with {base}"));
+            self.worse.insert(0, GateReason { row, why });
         }
         self
+    }
+
+    /// What the document has of it.
+    pub(crate) fn report(&self) -> GateReport {
+        GateReport { worse: self.worse.clone(), unjudged: self.missing.clone() }
     }
 
     /// Whether something is worse.
@@ -141,7 +149,7 @@ impl Gate {
         for path in &self.new {
             screen.note(&format!("{path} was not compared: BASE has no result for it"));
         }
-        output::fails(&self.worse);
+        output::fails(&self.worse.iter().map(ToString::to_string).collect::<Vec<_>>());
         let failure = self.failure().map(|failure| screen.report(&failure));
         match failure {
             Some(Exit::Interrupted) => Exit::Interrupted,
@@ -164,12 +172,12 @@ impl Gate {
 }
 
 /// Why something fails: by itself, and by the rules that are not kept.
-pub(crate) fn told(name: &str, why: Vec<String>, rules: &[BudgetRow]) -> String {
+fn told(why: Vec<String>, rules: &[BudgetRow]) -> String {
     let over = rules.iter().filter(|rule| rule.outcome.is_worse()).filter_map(budget_sentence);
     // What was accepted no longer is told by its rule.
     let rule: Vec<String> = over.collect();
     let why = if rules.iter().any(|it| it.rule.is_none()) { rule } else { [why, rule].concat() };
-    format!("{name}: {}", why.join("; "))
+    why.join("; ")
 }
 
 /// Those of the paths that have samples in instructions, and no events.

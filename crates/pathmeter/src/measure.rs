@@ -1,10 +1,15 @@
 //! `pathmeter measure`: all paths of one subject.
 
-use pathmeter_model::{Measurement, Status};
-use pathmeter_report::measurement_table;
+use std::path::Path;
 
+use pathmeter_model::{Measurement, Status, Threshold, compare};
+use pathmeter_report::{budget_table, measurement_table};
+
+use crate::budget::Limited;
 use crate::cli::MeasureArgs;
 use crate::failure::{Exit, Failure};
+use crate::gate::{Gate, Wanted};
+use crate::gated::GatedEvents;
 use crate::interrupt;
 use crate::output::Screen;
 use crate::probes::Probes;
@@ -22,11 +27,34 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let names: Vec<&str> =
         subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();
     let selection = Selection::new(&args.output.only, &names)?;
-    let [file] = args.output.document.named(&[&args.subject]).open(screen)?;
+    let budget = args.budget.as_deref().map(|path| Limited::read(path, screen)).transpose()?;
+    if let Some(budget) = &budget {
+        budget.refuse_increases("compare two subjects: pathmeter compare BASE NEW --check")?;
+    }
+    let inputs: Vec<&Path> = [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();
+    let [file] = args.output.document.named(&inputs).open(screen)?;
     let result = selection.apply(measured(subject, args, &probes, screen)?);
-    screen.deliver(&args.output.document, file.as_ref(), &result, measurement_table)?;
+    let gate = budget.as_ref().map(|budget| gate(&result, &selection, budget)).transpose()?;
+    screen.deliver(&args.output.document, file.as_ref(), &result, |result, style| {
+        let budget = gate.as_ref().and_then(|gate| gate.budget.as_ref());
+        let budget = budget.map(|budget| budget_table(budget, style));
+        measurement_table(result, style) + &budget.unwrap_or_default()
+    })?;
+    if let Some(gate) = gate {
+        return Ok(gate.tell(screen));
+    }
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// What a budget makes of the result. Beside itself nothing is more than before, and what remains
+/// are the largest values.
+fn gate(result: &Measurement, selection: &Selection, budget: &Limited) -> Result<Gate, Failure> {
+    budget.check(&[result.clone(), result.clone()])?;
+    let itself = compare(result, result, Threshold::default());
+    let (gated, budget) = (GatedEvents::usual(), Some(budget));
+    let wanted = Wanted { selection, gated: &gated, regions_only: false, budget };
+    Ok(Gate::new(&itself, [result; 2], &wanted))
 }
 
 fn measured(

@@ -60,6 +60,7 @@ pub fn compare_programs(
         regions,
         configuration_differences: program_differences(base, new),
         budget: None,
+        gate: None,
     }
 }
 

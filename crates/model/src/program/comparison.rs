@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BudgetReport, ConfigurationDifference, DifferenceRange, Ended, EventComparison, PathComparison,
-    RowCost, RowExplanation, RowKind, SideInfo, Summary, Verdict,
+    BudgetReport, ConfigurationDifference, DifferenceRange, Ended, EventComparison, GateReport,
+    PathComparison, RowCost, RowExplanation, RowKind, SideInfo, Summary, Verdict,
 };
 
 /// The name and version of the document.
@@ -68,6 +68,9 @@ pub struct ProgramComparison {
     /// What a budget made of it; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetReport>,
+    /// Why it fails `--check`, or could not be judged; absent unless that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateReport>,
 }
 
 /// In how many steps of the clock the CPU idled in the later runs; in the first one, if that is the

@@ -115,7 +115,13 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
     VerbNeeds {
         verb: "measure",
         subjects: &["subject"],
-        rows: &[LOOK, &[("subject", Nothing), ("only", Nothing)], PROBES, DOCUMENT, GUEST],
+        rows: &[
+            LOOK,
+            &[("subject", Nothing), ("only", Nothing), ("check", Nothing), ("budget", Nothing)],
+            PROBES,
+            DOCUMENT,
+            GUEST,
+        ],
     },
     VerbNeeds {
         verb: "compare",

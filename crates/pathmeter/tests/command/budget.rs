@@ -182,3 +182,20 @@ fn git_bisect_run_is_told_what_to_skip() {
     let broken = ["compare", "base.json", "no-such-file", "--check", "--bisect"];
     assert_eq!(scene.run(&broken).code, Some(125));
 }
+
+#[test]
+fn one_subject_is_held_to_the_largest_values_of_a_budget() {
+    let scene = Scene::with(&base(), &unchanged());
+    let ran = |budget: &str| {
+        scene.write("max.toml", budget);
+        scene.run(&["measure", "base.json", "--check", "--budget", "max.toml"])
+    };
+    let kept = ran("[paths.\"switch.yield\"]\nmax = 3300\n");
+    assert_eq!(kept.code, Some(0), "{}", kept.stderr);
+    assert!(kept.stdout.contains("1 of 1 limits are kept"), "{}", kept.stdout);
+    let over = ran("[paths.\"switch.yield\"]\nmax = 3299\n");
+    assert_eq!(over.code, Some(1), "{}", over.stderr);
+    assert!(over.stderr.contains("--check fails: switch.yield: budget"), "{}", over.stderr);
+    let increase = ran("[paths.\"switch.yield\"]\nmax-increase = 1\n");
+    assert_eq!(increase.code, Some(2), "{}", increase.stderr);
+}

@@ -126,6 +126,11 @@ fn a_check_that_fails_ends_with_which_path_in_what_and_by_how_much() {
         let ran = check(&base(), &more_expensive(), output);
         assert!(ran.code == Some(1) && ran.stderr.ends_with(why), "{}", ran.stderr);
     }
+    let document = check(&base(), &more_expensive(), &["--json"]).stdout;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let reason = &document["gate"]["worse"][0];
+    assert_eq!(reason["row"], "switch.yield");
+    assert_eq!(reason["why"], "instructions 3,300 → 3,333 (+33, higher)");
     let ran = check(&base(), &leaking(), &[]);
     assert!(ran.stderr.contains("--check fails: flags.isolation: broken: new: "), "{}", ran.stderr);
     assert_eq!(check(&base(), &cheaper(), &[]).stderr, "");
