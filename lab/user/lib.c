@@ -296,3 +296,35 @@ int real_time(int priority)
 {
 	return (int)sys(SYS_sched_setscheduler, 0, priority ? SCHED_FIFO : SCHED_OTHER, &priority);
 }
+
+static char words[2048];
+
+const char *command_line(void)
+{
+	return words;
+}
+
+void read_command_line(void)
+{
+	long fd = sys(SYS_open, "/proc/cmdline", O_RDONLY, 0);
+	long length = fd < 0 ? 0 : sys(SYS_read, fd, words, sizeof(words) - 1);
+
+	words[length > 0 ? length : 0] = 0;
+	sys(SYS_close, fd);
+}
+
+int variant_is(const char *word)
+{
+	const char *found = strstr(words, word);
+
+	return found && found[strlen(word)] <= ' ';
+}
+
+long option(const char *word, long fallback)
+{
+	const char *found = strstr(words, word);
+
+	if (!found || found[strlen(word)] != '=')
+		return fallback;
+	return parse_number(found + strlen(word) + 1);
+}

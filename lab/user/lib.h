@@ -34,6 +34,14 @@ _Noreturn void fail(const char *file, int line, const char *format, ...)
 			     (unsigned long)got_value, wanted_value);                              \
 	} while (0)
 
+/* The kernel's command line, with every boot's variants and `test.` words. */
+const char *command_line(void);
+void read_command_line(void); /* once, before the others */
+/* Whether this word is on it. */
+int variant_is(const char *word);
+/* The number after `word=` on it, or `fallback`. */
+long option(const char *word, long fallback);
+
 /* xorshift64*, seeded (Vigna 2016); never 0. */
 struct random { uint64_t state; };
 uint64_t random_next(struct random *random);

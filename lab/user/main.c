@@ -10,41 +10,9 @@
 #include "network.h"
 #include "tests.h"
 
-static char words[2048];
-
-const char *command_line(void)
-{
-	return words;
-}
-
-int variant_is(const char *word)
-{
-	const char *found = strstr(command_line(), word);
-
-	return found && found[strlen(word)] <= ' ';
-}
-
-static void read_command_line(void)
-{
-	long fd = sys(SYS_open, "/proc/cmdline", O_RDONLY, 0);
-	long length = fd < 0 ? 0 : sys(SYS_read, fd, words, sizeof(words) - 1);
-
-	words[length > 0 ? length : 0] = 0;
-	sys(SYS_close, fd);
-}
-
-long option(const char *word, long fallback)
-{
-	const char *found = strstr(words, word);
-
-	if (!found || found[strlen(word)] != '=')
-		return fallback;
-	return parse_number(found + strlen(word) + 1);
-}
-
 static int chosen(const char *name)
 {
-	const char *only = strstr(words, "test.only=");
+	const char *only = strstr(command_line(), "test.only=");
 	size_t length = strlen(name);
 
 	if (!only)

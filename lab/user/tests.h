@@ -14,13 +14,6 @@ extern const struct test port_tests[], flag_tests[], cpu_tests[], fpu_tests[], p
 	memory_tests[], signal_tests[], hostile_tests[], schedule_tests[], compat_tests[],
 	softirq_tests[], link_tests[], ioctl_tests[], ioctl_lock_tests[];
 
-/* The kernel's command line, with every boot's variants and `test.` words. */
-const char *command_line(void);
-/* Whether this word is on it. */
-int variant_is(const char *word);
-/* The number after `word=` on it, or `fallback`. */
-long option(const char *word, long fallback);
-
 /* Programs of the same executable: `/init NAME …`. */
 int port_worker(char **argv);
 int exec_probe(int argc, char **argv);

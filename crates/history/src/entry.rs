@@ -21,7 +21,6 @@ use serde::de::value::{Error, StrDeserializer};
 use serde::de::{Deserialize, IntoDeserializer};
 
 use crate::document::{push_varint, varint};
-use crate::store::word;
 
 /// The first byte of the compact form. A document's text can't have it here.
 const MARK: u8 = 1;
@@ -119,6 +118,14 @@ fn expanded(form: &[u8]) -> Option<PathResult> {
         checks,
         work: None,
     })
+}
+
+/// The word that documents have for a value without fields.
+pub(crate) fn word<T: serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
 }
 
 /// The value that documents call `word`.

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::database::Database;
 use crate::document::{Layout, Split, read_layout, split};
+use crate::entry::word;
 use crate::pack::{pack, unpack};
 use crate::{Date, HistoryError, entry};
 
@@ -525,14 +526,6 @@ pub(crate) fn point(row: &Row<'_>, at: usize) -> rusqlite::Result<Point> {
 fn natural(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
     let value: i64 = row.get(at)?;
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, value))
-}
-
-/// The word that documents have for a value without fields.
-pub(crate) fn word<T: serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 fn worded<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> {

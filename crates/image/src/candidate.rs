@@ -5,10 +5,22 @@
 
 use std::path::Path;
 
-use crate::error::ImageFault;
+use crate::error::{ImageError, ImageFault};
 use crate::file::Source;
 use crate::package::{self, Container};
-use crate::{bzimage, elf, foreign, uki};
+use crate::{bzimage, elf, foreign, tree, uki};
+
+/// SHA-256 of the kernel file at `path` as it is, in lower-case hexadecimal; of a build folder,
+/// that of the bzImage in it.
+///
+/// # Errors
+/// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage. A
+/// file that begins like no kernel and no package is refused before the rest of it is read.
+pub fn hash_file(path: &Path) -> Result<String, ImageError> {
+    let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
+    let hash = open(&file).and_then(|(source, _)| source.hash());
+    hash.map_err(|fault| fault.at(&file))
+}
 
 /// Opens the file at `path`; with it comes the container, if it begins like a package.
 pub(crate) fn open(path: &Path) -> Result<(Source, Option<Container>), ImageFault> {

@@ -10,25 +10,11 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::candidate;
-use crate::error::{ImageError, ImageFault};
+use crate::error::ImageFault;
 use crate::limits::MAX_FILE_BYTES;
-use crate::tree;
 
 /// Large enough that system calls don't show, small enough to stay in the L2 cache while hashed.
 const HASH_CHUNK_BYTES: usize = 256 << 10;
-
-/// SHA-256 of the kernel file at `path` as it is, in lower-case hexadecimal; of a build folder,
-/// that of the bzImage in it.
-///
-/// # Errors
-/// The file can't be opened or read, is no regular file, or is empty; the folder has no bzImage. A
-/// file that begins like no kernel and no package is refused before the rest of it is read.
-pub fn hash_file(path: &Path) -> Result<String, ImageError> {
-    let file = tree::kernel_file(path).map_err(|fault| fault.at(path))?;
-    let hash = candidate::open(&file).and_then(|(source, _)| source.hash());
-    hash.map_err(|fault| fault.at(&file))
-}
 
 /// An open regular file that is not empty.
 pub(crate) struct Source {
@@ -78,7 +64,8 @@ impl Source {
         BufReader::with_capacity(HASH_CHUNK_BYTES, self.file)
     }
 
-    fn hash(mut self) -> Result<String, ImageFault> {
+    /// Its SHA-256 in lower-case hexadecimal.
+    pub(crate) fn hash(mut self) -> Result<String, ImageFault> {
         let mut state = Sha256::new();
         let mut chunk = vec![0; HASH_CHUNK_BYTES];
         loop {

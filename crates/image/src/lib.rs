@@ -34,10 +34,10 @@ mod uki;
 use std::fmt;
 use std::path::Path;
 
+pub use candidate::hash_file;
 pub use codec::unpacked;
 pub use elf::{Loadable, LoadableSegment, executable_segments, loadable, machine_name};
 pub use error::{ImageError, ImageFault, LooksLike};
-pub use file::hash_file;
 pub use limits::{MAX_FILE_BYTES, MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 pub use package::{Choice, PackageFile, read_package};
 pub use tree::vmlinux_of;

@@ -14,6 +14,7 @@ mod holder;
 mod newc;
 mod rpm;
 mod tarball;
+mod visitor;
 
 pub(crate) use archive::HEAD_BYTES;
 pub(crate) use found::Package;
@@ -21,7 +22,7 @@ pub(crate) use found::Package;
 use std::io::Read;
 use std::path::Path;
 
-use archive::Visitor;
+use visitor::Visitor;
 
 use crate::error::{ImageError, ImageFault};
 use crate::file::{ReadFault, Source, read_exactly, too_large};

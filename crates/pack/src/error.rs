@@ -10,8 +10,7 @@ use std::path::Path;
 use pathmeter_image::ImageError;
 use thiserror::Error;
 
-use crate::limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
-use crate::modules::MAX_MODULES;
+use crate::limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_MODULES, MAX_TOTAL_BYTES};
 
 /// Why a program can't be packed. Paths are the guest's where the guest's files are concerned,
 /// and the host's where a file was to be read.

@@ -17,9 +17,8 @@ use std::path::Path;
 use source::Source;
 
 use crate::error::{PackError, host, printable};
+use crate::limits::MAX_MODULES;
 
-/// The most modules that are loaded.
-pub const MAX_MODULES: usize = 512;
 /// The largest module: 64 MiB.
 pub const MAX_MODULE_BYTES: u64 = 64 << 20;
 

@@ -10,15 +10,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 
-use crate::claim::{self, Claim, Outcome};
+use crate::claim::{self, Caller, Claim, Outcome};
 use crate::deadline::Deadline;
 use crate::entry::{Entry, Key, is_name};
-use crate::{Interrupt, Progress, VmError};
+use crate::{Progress, VmError};
 
 /// Folder in the user's cache folder.
 const NAME: &str = "pathmeter";
@@ -45,19 +45,6 @@ pub struct Cache {
 pub struct CacheError {
     path: PathBuf,
     source: io::Error,
-}
-
-/// For whom an entry is looked for.
-#[derive(Clone, Copy)]
-pub struct Caller<'a> {
-    /// The longest that another process is waited for.
-    pub limit: Duration,
-    /// Ends the waiting.
-    pub interrupt: &'a Interrupt,
-    /// Told of waiting, and of files that are no use.
-    pub progress: &'a dyn Fn(Progress<'_>),
-    /// What will be done if an entry is no use, as a note has it: `measuring again`.
-    pub again: &'a str,
 }
 
 /// What came of looking for an entry.

@@ -18,7 +18,6 @@ use std::time::Duration;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, open};
 use rustix::io::Errno;
 
-use crate::cache::Caller;
 use crate::deadline::Deadline;
 use crate::{Interrupt, Progress, VmError};
 
@@ -30,6 +29,19 @@ const OWNERS: Mode = Mode::RUSR.union(Mode::WUSR);
 /// and whatever lies there, opening it waits for nobody and leads nowhere else.
 const LOCKABLE: OFlags =
     OFlags::RDWR.union(OFlags::NONBLOCK).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// For whom an entry is looked for.
+#[derive(Clone, Copy)]
+pub struct Caller<'a> {
+    /// The longest that another process is waited for.
+    pub limit: Duration,
+    /// Ends the waiting.
+    pub interrupt: &'a Interrupt,
+    /// Told of waiting, and of files that are no use.
+    pub progress: &'a dyn Fn(Progress<'_>),
+    /// What will be done if an entry is no use, as a note has it: `measuring again`.
+    pub again: &'a str,
+}
 
 /// What came of waiting for the file of an entry.
 pub(crate) enum Outcome {

@@ -57,7 +57,8 @@ pub use ask::AskError;
 pub use bochs::{
     Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
 };
-pub use cache::{Cache, CacheError, Caller, Slot, Sought};
+pub use cache::{Cache, CacheError, Slot, Sought};
+pub use claim::Caller;
 pub use condition::{
     Condition, ConditionError, Filter, Setting, Unmet, UnmetCause, WITHOUT_MEANING,
 };

@@ -5,8 +5,10 @@
 
 use std::ffi::OsString;
 
-use crate::qemu::OLDEST;
 use crate::{Condition, Cpu};
+
+/// First version whose flags we use, and whose clock was checked.
+pub(crate) const OLDEST: (u32, u32) = (7, 2);
 
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]

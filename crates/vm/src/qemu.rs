@@ -6,13 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::ask::{Answer, AskError, ask};
 use crate::console::Tail;
 use crate::error::shortage_help;
-use crate::machine::SANDBOX;
+use crate::machine::{OLDEST, SANDBOX};
 use crate::{Cpu, Interrupt, PROFILES, Profile, VmError};
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
-/// First version whose flags we use, and whose clock was checked.
-pub(crate) const OLDEST: (u32, u32) = (7, 2);
 /// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass
 /// a self-test first.
 const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];

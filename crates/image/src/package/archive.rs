@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Cursor, Read};
 use tar::EntryType;
 
 use super::newc;
+use super::visitor::Visitor;
 use crate::codec;
 use crate::error::ImageFault;
 use crate::file::{ReadFault, too_large};
@@ -24,12 +25,6 @@ const USTAR_OFFSET: usize = 0x101;
 
 /// The longest path that is read: Linux's `PATH_MAX`.
 const MAX_PATH_BYTES: u64 = 4096;
-
-/// What is done with the files of an archive.
-pub(super) trait Visitor {
-    /// Takes in one regular file of `size` bytes; whether the search is over.
-    fn file(&mut self, path: &[u8], size: u64, data: &mut dyn Read) -> Result<bool, ReadFault>;
-}
 
 /// The formats of archives in packages.
 #[derive(Clone, Copy)]

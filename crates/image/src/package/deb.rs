@@ -8,9 +8,10 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE, Visitor};
+use super::archive::{self, Format, MAX_ARCHIVE_BYTES, TOO_LARGE_CURE};
 use super::found::{Found, Package};
 use super::holder;
+use super::visitor::Visitor;
 use crate::codec;
 use crate::error::ImageFault;
 use crate::file::{Source, too_large};

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::archive::Visitor;
+use super::visitor::Visitor;
 use crate::error::ImageFault;
 use crate::file::{ReadFault, read_exactly, too_large};
 use crate::limits::MAX_KERNEL_BYTES;

@@ -7,7 +7,7 @@
 
 use std::io::{self, Read};
 
-use super::archive::Visitor;
+use super::visitor::Visitor;
 use crate::error::invalid;
 use crate::file::ReadFault;
 

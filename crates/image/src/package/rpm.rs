@@ -19,9 +19,10 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 
-use super::archive::{self, Format, Visitor};
+use super::archive::{self, Format};
 use super::found::{Found, Package};
 use super::holder::{self, RpmNames};
+use super::visitor::Visitor;
 use crate::codec;
 use crate::error::ImageFault;
 use crate::file::Source;

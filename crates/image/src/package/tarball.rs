@@ -3,9 +3,10 @@
 //!
 //! Sources: pacman's `PKGINFO(5)`; Alpine's "Apk spec" for format 2.
 
-use super::archive::{self, Format, Visitor};
+use super::archive::{self, Format};
 use super::found::{Found, Package};
 use super::holder;
+use super::visitor::Visitor;
 use crate::codec;
 use crate::error::ImageFault;
 use crate::file::Source;

@@ -10,20 +10,10 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::lines::{Came, Pass};
 use crate::machine::Machine;
-use crate::program::Passes;
+use crate::program::{Counter, Passes};
 
 /// Nops of the longer windows written out by hand.
 const NOPS: u64 = 100;
-
-/// What the stamps read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Counter {
-    /// The processor's counter of retired instructions.
-    Processor,
-    /// The time-stamp counter: a test of the program.
-    Clock,
-}
 
 /// All of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

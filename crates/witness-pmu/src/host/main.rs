@@ -18,9 +18,9 @@ use std::process::ExitCode;
 use clap::{Parser, value_parser};
 use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
 
-use crate::document::{Counter, Witness};
+use crate::document::Witness;
 use crate::failure::Failure;
-use crate::program::Passes;
+use crate::program::{Counter, Passes};
 
 /// Holds pathmeter's exact counts against this processor's counter of retired instructions
 #[derive(Debug, Parser)]

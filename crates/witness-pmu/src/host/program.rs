@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{MemfdFlags, memfd_create};
+use serde::Serialize;
 
-use crate::document::Counter;
 use crate::failure::Failure;
 use crate::lines::{self, MAX_BYTES, Pass};
 
@@ -16,6 +16,16 @@ pub(crate) const COUNTING: &[u8] =
     include_bytes!(concat!(env!("OUT_DIR"), "/counter/pathmeter_count"));
 /// The same with the agent's stamps, which read the clock.
 const CLOCK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/clock/pathmeter_count"));
+
+/// What the stamps read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Counter {
+    /// The processor's counter of retired instructions.
+    Processor,
+    /// The time-stamp counter: a test of the program.
+    Clock,
+}
 
 /// All passes.
 #[derive(Debug)]

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use pathmeter_model::Estimate;
 
-use crate::document::{Counted, Counter, Exact, Row, Subtracted, Witness};
+use crate::document::{Counted, Exact, Row, Subtracted, Witness};
+use crate::program::Counter;
 
 /// The headings.
 const HEAD: [&str; 9] =
