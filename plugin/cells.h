@@ -1,12 +1,15 @@
 /*
  * Cells: what each row executed in each block of the kernel's code. From the blocks' addresses the
- * host makes functions. Part of account.h, and counted only if the host asks for it.
+ * host makes functions. Counted only if the host asks for it.
  *
  * The cells of a row add up to it. So what has no row yet keeps its cells to itself until that is
  * known: a frame without a name, and the code of a task.
  */
 #ifndef PLUGIN_CELLS_H
 #define PLUGIN_CELLS_H
+
+#include "kernel_windows.h"
+#include "task.h"
 
 enum { MOST_CELLS = 1 << 21, MOST_OPEN = 64 };
 #define USER_CODE 1		/* a cell's address for all code of programs */

@@ -1,7 +1,6 @@
 /*
  * Windows between two points of the kernel (points.h), while a program runs: kernel-wide, so that
- * all that is executed from the one point to the other belongs to them, interrupts too. Part of
- * account.h.
+ * all that is executed from the one point to the other belongs to them, interrupts too.
  *
  * An instruction that faults is taken back once the kernel has read the fault's error code. A
  * window that began or ended since the fault's entry is corrected then: so one that has ended is
@@ -11,6 +10,7 @@
 #define PLUGIN_KERNEL_WINDOWS_H
 
 #include "points.h"
+#include "task.h"
 
 enum { LONGEST_REGION = 127 };
 enum { FIRST_WINDOW_NAME = 1 << 16 };	/* a window's number as a region of cells, less its own */

@@ -5,8 +5,9 @@
 
 use pathmeter_probes::sys::{self, CStr, errno, flag};
 
-use crate::condition::{Held, Refusal, contents, holds, not_taken, refused, unknown, words};
+use crate::file::{Held, contents, holds, words};
 use crate::path::Path;
+use crate::refusal::{Refusal, not_taken, refused, unknown};
 
 /// Where groups are mounted, and the group.
 const PLACE: &[u8] = b"/cgroup\0";

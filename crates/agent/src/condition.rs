@@ -10,16 +10,16 @@ use pathmeter_probes::{
     text::Text,
 };
 use pathmeter_wire::{
-    condition::{self, MAX_CONDITION, MAX_SHOWN_TEXT, Setting, SettingKind},
+    condition::{self, MAX_CONDITION, Setting, SettingKind},
     message::{Shown, Unmet, UnmetCause},
 };
 
+use crate::file::{Held, contents, holds, words};
+use crate::refusal::{Refusal, not_taken, refused, unknown};
 use crate::{cgroup, filter::Filter, path::Path, port::Port, shown, trouble::Trouble};
 
 /// Longest command line that Linux takes on x86, and so all that it may hand to pid 1.
 const MAX_WORDS: usize = 2048;
-/// Longest value of a sysctl that is read back.
-const MAX_VALUE: usize = MAX_SHOWN_TEXT;
 /// Parameters with a dot that belong to no module (Linux `kernel/cgroup/cgroup.c`,
 /// `security/security.c`, `fs/proc/proc_sysctl.c`).
 const NO_MODULES: [&[u8]; 3] = [b"cgroup", b"lsm", b"sysctl"];
@@ -46,9 +46,6 @@ const LOOKED_FOR: [&[u8]; 16] = [
     b"nokaslr",
     b"no5lvl",
 ];
-
-/// Why a setting can't be had.
-pub(crate) type Refusal = (UnmetCause, Text<200>);
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
 pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
@@ -91,14 +88,6 @@ fn apply(setting: Setting<'_>) -> Result<Option<Held>, Refusal> {
         SettingKind::Cgroup => cgroup::limit(setting.name, setting.value).map(Some),
         SettingKind::Show => Ok(None),
     }
-}
-
-pub(crate) fn unknown(what: &str) -> Refusal {
-    (UnmetCause::Unknown, Text::format(format_args!("{what}")))
-}
-
-pub(crate) fn refused(what: core::fmt::Arguments<'_>) -> Refusal {
-    (UnmetCause::Refused, Text::format(what))
 }
 
 /// Whether the kernel knows a word that it was given. Those that it does not know are arguments and
@@ -152,62 +141,6 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     let _ = sys::close(fd);
     written.map_err(not_taken)?;
     holds(&path, |held| words(held).eq(words(value)))
-}
-
-pub(crate) fn not_taken(error: i32) -> Refusal {
-    refused(format_args!("the kernel does not take this value (error {error})"))
-}
-
-/// What a file holds after it was written.
-pub(crate) struct Held {
-    text: [u8; MAX_VALUE],
-    length: usize,
-    /// Why it can't be read; 0 if it can.
-    error: u64,
-}
-
-impl Held {
-    fn text(&self) -> &[u8] {
-        &self.text[..self.length]
-    }
-}
-
-/// Whether what a file reads after it was written is what it should be.
-pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Held, Refusal> {
-    let mut held = Held { text: [0; MAX_VALUE], length: 0, error: 0 };
-    match contents(path.as_c(), &mut held.text) {
-        Ok(length) => held.length = length,
-        // Some can only be written.
-        Err(error) => {
-            held.error = u64::from(error.unsigned_abs());
-            return Ok(held);
-        }
-    }
-    if is_right(held.text()) {
-        return Ok(held);
-    }
-    let held = held.text();
-    let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
-    Err(refused(format_args!("the kernel holds {held} after this was written")))
-}
-
-pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
-}
-
-/// Reads a file into `space` as far as it fits: the bytes read.
-pub(crate) fn contents(path: CStr<'_>, space: &mut [u8]) -> sys::Ret {
-    let fd = sys::open(path, flag::O_RDONLY, 0)?;
-    let mut length = 0;
-    let read = loop {
-        match sys::read(fd, &mut space[length..]) {
-            Ok(0) => break Ok(length),
-            Ok(count) => length += count,
-            Err(error) => break Err(error),
-        }
-    };
-    let _ = sys::close(fd);
-    read
 }
 
 /// Whether a process can be filtered, and lives long enough to end.

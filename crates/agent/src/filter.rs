@@ -6,7 +6,7 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::condition::{FILTER_INSTRUCTION, FilterFlags, MAX_FILTER};
 
-use crate::{condition::contents, trouble::Trouble};
+use crate::{file::contents, trouble::Trouble};
 
 /// A system-call filter, in memory that stays.
 #[derive(Clone, Copy)]

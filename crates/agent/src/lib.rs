@@ -21,6 +21,7 @@ mod condition;
 #[cfg(feature = "program")]
 mod devices;
 mod facts;
+mod file;
 mod filter;
 mod guest;
 mod path;
@@ -29,6 +30,7 @@ mod plan;
 mod port;
 #[cfg(feature = "program")]
 mod program;
+mod refusal;
 #[cfg(feature = "program")]
 mod root;
 mod shared;

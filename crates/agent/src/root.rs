@@ -10,7 +10,7 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::archive::{Record, RecordKind, Records};
 
-use crate::{condition::contents, devices, guest, trouble::Trouble};
+use crate::{devices, file::contents, guest, trouble::Trouble};
 
 /// Where a run's root is mounted, before it takes the place of the agent's.
 const PLACE: &[u8] = b"/run\0";

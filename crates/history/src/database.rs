@@ -16,12 +16,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::HistoryError;
-
-/// The version of the tables that this code makes and knows.
-pub const SCHEMA_VERSION: i64 = 2;
-
-/// How long another writer is waited for, in seconds.
-pub(crate) const BUSY_SECONDS: u64 = 60;
+use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
 
 /// "pmhi", by which `file` and this code know a history (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x706d_6869;

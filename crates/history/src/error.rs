@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_READONLY_RECOVERY, SQLITE_READONLY_ROLLBACK};
 use thiserror::Error;
 
-use crate::database::{BUSY_SECONDS, SCHEMA_VERSION};
+use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
 
 /// Why a history can't be used.
 #[derive(Debug, Error)]

@@ -19,11 +19,12 @@ mod date;
 mod document;
 mod entry;
 mod error;
+mod limits;
 mod pack;
 mod store;
 
 pub use blame::blame;
-pub use database::SCHEMA_VERSION;
 pub use date::{Date, DateError};
 pub use error::HistoryError;
+pub use limits::SCHEMA_VERSION;
 pub use store::{Added, MAX_LABEL_CHARS, NewResult, Pruned, Store};

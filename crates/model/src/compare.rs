@@ -287,17 +287,6 @@ pub(crate) fn percent_of(difference: i128, base: u64) -> Option<f64> {
     (base != 0).then(|| difference as f64 * 100.0 / base as f64)
 }
 
-impl From<stats::Verdict> for Verdict {
-    fn from(verdict: stats::Verdict) -> Self {
-        match verdict {
-            stats::Verdict::Same => Self::Same,
-            stats::Verdict::Lower => Self::Lower,
-            stats::Verdict::Higher => Self::Higher,
-            stats::Verdict::ModeAppeared => Self::ModeAppeared,
-        }
-    }
-}
-
 fn value(path: Option<&PathResult>) -> Option<u64> {
     path?.estimate.as_ref().map(|estimate| estimate.value)
 }

@@ -9,7 +9,8 @@ use pathmeter_trace::{MeasuredWith, SettingProof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Program, Unit, program_conditions};
+use crate::program::command::program_conditions;
+use crate::{Program, Unit};
 
 /// Everything that the samples depend on. Hashes are SHA-256 in lower-case hexadecimal.
 ///

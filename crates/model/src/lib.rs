@@ -25,20 +25,22 @@ pub mod example;
 mod gate;
 mod guest;
 mod history;
+mod limits;
 mod measurement;
 mod options;
 mod parse;
+mod parse_error;
 mod program;
 mod schema;
 mod settings;
 mod tail;
-
-use program::compare::program_conditions;
+mod unit;
+mod verdict;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
-    Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary, Verdict,
+    Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
@@ -47,21 +49,21 @@ pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
 };
+pub use limits::{
+    MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
+};
 pub use measurement::{
-    Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind, Unit,
+    Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind,
     ValueCount,
 };
 pub use options::{OptionDifference, option_differences};
-pub use parse::{
-    Document, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE,
-    MAX_SAMPLES, MAX_SAMPLES_PER_PATH, ParseError, check_comparison, check_path, is_document,
-    parse_measurement, parse_path,
-};
+pub use parse::{check_comparison, check_path, is_document, parse_measurement, parse_path};
+pub use parse_error::{Document, Inconsistency, ParseError, RunInconsistency};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use program::{
-    Ended, Output, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
-    command_line,
+    Ended, Output, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
+    command::{Program, command_line},
     compare::{compare_programs, program_differences},
     comparison::{
         CostChange, CostComparison, IdleSteps, ProgramComparison, ProgramComparisonSchema,
@@ -71,7 +73,7 @@ pub use program::{
     functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
     measured::{OWN_WORK, SUM, parse_result},
     name::row_name,
-    parse::{MAX_PROGRAM_RUNS, MAX_ROWS, RunInconsistency, parse_program},
+    parse::{MAX_PROGRAM_RUNS, MAX_ROWS, parse_program},
 };
 pub use schema::{
     blame_schema, comparison_schema, history_schema, program_comparison_schema, program_schema,
@@ -82,3 +84,5 @@ pub use settings::{
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet,
 };
+pub use unit::Unit;
+pub use verdict::Verdict;

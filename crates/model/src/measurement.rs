@@ -9,7 +9,7 @@ use pathmeter_stats::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Configuration, GuestReport, PathEvents, RowKind};
+use crate::{Configuration, GuestReport, PathEvents, RowKind, Unit};
 
 /// Before the name of each region of a user's program.
 pub(crate) const REGION_PREFIX: &str = "user.";
@@ -79,35 +79,6 @@ pub enum SubjectKind {
     KernelImage,
     /// The lab kernel that comes with pathmeter.
     Lab,
-}
-
-/// What a path's samples count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Retired instructions: exact, and not a time. A repeated string instruction is one.
-    Instructions,
-    /// Steps of the guest's clock: instructions, iterations of string instructions, and the time
-    /// in which the CPU idles.
-    Clock,
-    /// Cycles of the time stamp counter.
-    Cycles,
-    /// Nanoseconds.
-    Ns,
-    /// Nothing: the path is a check that passes or fails, and has no cost.
-    Check,
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Instructions => "instructions",
-            Self::Clock => "clock",
-            Self::Cycles => "cycles",
-            Self::Ns => "ns",
-            Self::Check => "check",
-        })
-    }
 }
 
 /// Whether a path ran and was proven.

@@ -4,9 +4,11 @@
 //! read before and after it, and every step between the two readings is in a row, or is idle: the
 //! rows of a run add up. Counts are kept whole and as integers.
 
+pub(crate) mod command;
 pub(crate) mod compare;
 pub(crate) mod comparison;
 pub(crate) mod cost;
+mod explain;
 pub(crate) mod functions;
 pub(crate) mod measured;
 pub(crate) mod name;
@@ -20,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use pathmeter_trace::{Event, RowKind};
 
-use crate::{Configuration, PathResult, RowFunctions, Subject};
+use crate::{Configuration, PathResult, Program, RowFunctions, Subject};
 
 /// The name and version of the program document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -62,42 +64,6 @@ pub struct ProgramResult {
     /// What a reader must know to judge the counts.
     #[serde(default)]
     pub notes: Vec<String>,
-}
-
-/// What was executed, and the files that it was given.
-///
-/// Fields not known here are refused when reading: counts depend on all of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Program {
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// Its environment, as `NAME=value`.
-    #[serde(default)]
-    pub environment: Vec<String>,
-    /// Hash of all files that were packed for it: SHA-256 in lower-case hexadecimal.
-    pub packed_sha256: String,
-    /// Number of files packed.
-    pub files: u64,
-    /// Their size, in bytes.
-    pub bytes: u64,
-    /// The kernel modules loaded before it, in this order.
-    #[serde(default)]
-    pub modules: Vec<String>,
-    /// The windows between two points of the kernel that were measured in it, as `NAME=FROM..TO`
-    /// and conditions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub windows: Vec<String>,
-}
-
-/// Words as one would type them in a shell: in single quotes where they would be read differently.
-pub fn command_line(words: &[String]) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "%+,-./:=@^_".contains(c);
-    let quoted = |word: &String| match word {
-        word if !word.is_empty() && word.chars().all(is_plain) => word.clone(),
-        word => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// How a program ended.

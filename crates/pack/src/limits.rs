@@ -9,4 +9,4 @@ pub const MAX_ENTRIES: usize = 1 << 19;
 /// The longest path, with its final NUL: the kernel leaves out what has a longer one.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 /// The most modules that are loaded.
-pub const MAX_MODULES: usize = 512;
+pub(crate) const MAX_MODULES: usize = 512;

@@ -8,10 +8,10 @@ mod guest;
 mod history;
 mod needs;
 mod own;
+mod probe_name;
 mod report;
 mod settings;
 mod symbols;
-mod under;
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,6 @@ pub(crate) use self::own::{NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, Window
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;
-pub(crate) use self::under::Under;
 use crate::destination::Named;
 use crate::gated::{GatedEvents, USUAL};
 

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::output::Screen;
+use crate::screen::Screen;
 use crate::subject::lab_words;
 
 /// Beginning of a temporary file's name.
@@ -273,10 +273,9 @@ fn writing(path: &Path, error: io::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Look;
 
     fn open(path: &Path) -> Result<Destination, Failure> {
-        Destination::open(path, &Screen::new(&Look { color: clap::ColorChoice::Auto, quiet: true }))
+        Destination::open(path, &Screen::new(clap::ColorChoice::Auto, true))
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub(crate) fn deliver(
     failures.extend(put.formats(&comparison, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
-    failures.extend(output::document(&args.output.document, put.file, &document).err());
+    failures.extend(output::document(args.output.document.json, put.file, &document).err());
     if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }
 

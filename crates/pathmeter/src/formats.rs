@@ -47,7 +47,7 @@ impl Formats<'_> {
     /// Everything that is wanted of a comparison without explanations. What can't be written costs
     /// nothing of the rest.
     pub(crate) fn deliver(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
-        let document = output::document(&self.args.output.document, self.file, comparison);
+        let document = output::document(self.args.output.document.json, self.file, comparison);
         let table = self.table(comparison, screen);
         let failures = [document.err(), table.err()].into_iter().flatten();
         match failures.chain(self.formats(comparison, &[])).collect::<Vec<_>>() {

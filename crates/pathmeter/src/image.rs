@@ -10,10 +10,10 @@ use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
 use pathmeter_vm::{Condition, Cpu, Settings, VmError};
 
-use crate::cli::Under;
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::results::sha256;
+use crate::under::Under;
 
 /// A kernel, named by its hash, and the CPU that it runs on.
 #[derive(Clone)]

@@ -45,6 +45,7 @@ mod recording;
 mod report;
 mod results;
 mod run;
+mod screen;
 mod seccomp;
 mod selection;
 mod selftest;
@@ -54,6 +55,7 @@ mod setup;
 mod subject;
 mod symbols;
 mod threads;
+mod under;
 mod waits;
 mod windows;
 mod witness;
@@ -74,7 +76,7 @@ fn main() -> ExitCode {
         Ok(parsed) => parsed,
         Err(answer) => return answered(&answer).into(),
     };
-    let screen = Screen::new(&cli.look);
+    let screen = Screen::new(cli.look.color, cli.look.quiet);
     if let Err(failure) = interrupt::register() {
         return screen.report(&failure).into();
     }

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [file] = args.output.document.named(&inputs).open(screen)?;
     let result = selection.apply(measured(subject, args, &probes, screen)?);
     let gate = budget.as_ref().map(|budget| gate(&result, &selection, budget)).transpose()?;
-    screen.deliver(&args.output.document, file.as_ref(), &result, |result, style| {
+    screen.deliver(args.output.document.json, file.as_ref(), &result, |result, style| {
         let budget = gate.as_ref().and_then(|gate| gate.budget.as_ref());
         let budget = budget.map(|budget| budget_table(budget, style));
         measurement_table(result, style) + &budget.unwrap_or_default()

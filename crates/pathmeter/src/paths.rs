@@ -1,6 +1,6 @@
 //! `pathmeter paths`: what can be measured.
 
-use pathmeter_catalogue::{self as catalogue, Kind, Suite};
+use pathmeter_catalogue::{self as catalogue, Suite};
 use pathmeter_model::Unit;
 use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::PathsArgs;
 use crate::failure::{Exit, Failure};
 use crate::output::{self, Screen};
+use crate::session::unit;
 
 /// The document of `--json`, `pathmeter.paths/1`.
 #[derive(Serialize)]
@@ -43,14 +44,4 @@ pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
 fn describe(path: &catalogue::Path) -> Path {
     let (unit, windows) = (unit(path.kind), path.kind.samples());
     Path { name: path.name, unit, about: path.about, windows }
-}
-
-/// What the samples of a path of this kind count.
-pub(crate) fn unit(kind: Kind) -> Unit {
-    match kind {
-        Kind::Check => Unit::Check,
-        Kind::Windows(_) => Unit::Instructions,
-        Kind::Wait(_) | Kind::TwoCpus(_) => Unit::Clock,
-        Kind::Batches(_) => Unit::Ns,
-    }
 }

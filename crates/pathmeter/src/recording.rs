@@ -119,11 +119,12 @@ fn recorded_in_one(
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
-    let waits = waits::points(session, image, progress)?;
+    let kallsyms = session.symbols(image, progress)?;
+    let waits = waits::points(image, &kallsyms);
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
             let paths = indexes.iter().copied();
-            (waits::table_of(session, image, window, paths, progress)?, u64::from(WARMUP))
+            (waits::table_of(image, &kallsyms, window, paths)?, u64::from(WARMUP))
         }
         None => (waits.table.clone(), 0),
     };

@@ -98,7 +98,7 @@ fn alone(
 ) -> Result<Exit, Failure> {
     // Beside itself nothing is more than before, and what remains are the largest values.
     let itself = Rows::of(args, [result; 2], budget)?;
-    screen.deliver(&args.document, outputs.file.as_ref(), result, |result, style| {
+    screen.deliver(args.document.json, outputs.file.as_ref(), result, |result, style| {
         if args.formats.format.is_some() {
             return String::new();
         }
@@ -352,13 +352,15 @@ fn compared(
     comparison.budget = rows.gate.budget.clone();
     comparison.gate = args.check.is_some().then(|| rows.gate.report());
     rows.comparison.budget = rows.gate.budget.take();
-    let delivered =
-        screen.deliver(&args.document, outputs.file.as_ref(), &comparison, |comparison, style| {
-            match args.formats.format {
-                Some(_) => String::new(),
-                None => program_comparison_table(comparison, args.rows(), style),
-            }
-        });
+    let delivered = screen.deliver(
+        args.document.json,
+        outputs.file.as_ref(),
+        &comparison,
+        |comparison, style| match args.formats.format {
+            Some(_) => String::new(),
+            None => program_comparison_table(comparison, args.rows(), style),
+        },
+    );
     let delivered = delivered.and_then(|()| rows.put(args, outputs));
     match args.check {
         Some(_) => judged(&rows.gate, delivered, screen),

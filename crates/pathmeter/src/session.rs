@@ -27,7 +27,6 @@ use crate::cli::GuestArgs;
 use crate::counted::{Counted, PathCounts};
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::paths::unit;
 use crate::results::{self, Dependencies, sha256};
 use crate::waits::{self, Points};
 
@@ -124,7 +123,7 @@ impl Session {
     }
 
     fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let points = waits::points(self, image, progress)?;
+        let points = waits::points(image, &self.symbols(image, progress)?);
         let measured = self.with_points(image, &points.table, progress, |request| {
             pathmeter_vm::measure(request, &pathmeter_trace::count)
         })?;
@@ -590,6 +589,16 @@ fn unit_of(kind: Kind, counted: Option<&Counted>) -> Unit {
     match unit(kind) {
         Unit::Instructions if counted.is_none() => Unit::Clock,
         unit => unit,
+    }
+}
+
+/// What the samples of a path of this kind count.
+pub(crate) fn unit(kind: Kind) -> Unit {
+    match kind {
+        Kind::Check => Unit::Check,
+        Kind::Windows(_) => Unit::Instructions,
+        Kind::Wait(_) | Kind::TwoCpus(_) => Unit::Clock,
+        Kind::Batches(_) => Unit::Ns,
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
     let results = images.iter().map(|image| under(image).all(sets.clone(), &board));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
-    screen.deliver(&args.document, file.as_ref(), &results, Results::tables)?;
+    screen.deliver(args.document.json, file.as_ref(), &results, Results::tables)?;
     if args.document.json {
         // The tables have it.
         output::fails(&results.failing());

@@ -12,7 +12,6 @@ use pathmeter_vm::{PathOutcome, PathStatus};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::selection::close_to;
-use crate::session::{Report, Session};
 
 /// The points of one kernel's waits.
 pub(crate) struct Points {
@@ -22,19 +21,11 @@ pub(crate) struct Points {
     missing: HashMap<usize, String>,
 }
 
-/// The points of the kernel in `image`.
-///
-/// # Errors
-/// Its symbols can't be had.
-pub(crate) fn points(
-    session: &Session,
-    image: &Image,
-    progress: Report<'_>,
-) -> Result<Points, Failure> {
-    let text = session.symbols(image, progress)?;
+/// The points of the kernel in `image`, whose `/proc/kallsyms` has this text.
+pub(crate) fn points(image: &Image, kallsyms: &[u8]) -> Points {
     let mut missing = HashMap::new();
     let mut table = PointTable::default();
-    let finder = PointFinder::new(&text);
+    let finder = PointFinder::new(kallsyms);
     if let Ok(finder) = &finder {
         table = finder.table();
     }
@@ -48,22 +39,21 @@ pub(crate) fn points(
             missing.insert(index, error.to_string());
         }
     }
-    Ok(Points { table, missing })
+    Points { table, missing }
 }
 
-/// A table with this window alone, for the paths with these indices.
+/// A table with this window alone, for the paths with these indices of the kernel in `image`, whose
+/// `/proc/kallsyms` has this text.
 ///
 /// # Errors
 /// A point of it is not in the kernel.
 pub(crate) fn table_of(
-    session: &Session,
     image: &Image,
+    kallsyms: &[u8],
     window: &PointWindow,
     paths: impl Iterator<Item = usize>,
-    progress: Report<'_>,
 ) -> Result<PointTable, Failure> {
-    let text = session.symbols(image, progress)?;
-    let finder = finder(image, &text)?;
+    let finder = finder(image, kallsyms)?;
     let mut table = finder.table();
     match finder.add(&mut table, window, paths) {
         Ok(()) => Ok(table),

@@ -30,7 +30,8 @@ pub(crate) fn measure(
     window: &PointWindow,
     progress: Report<'_>,
 ) -> Result<Vec<PathResult>, Failure> {
-    let table = waits::table_of(session, image, window, windows_of_paths(), progress)?;
+    let kallsyms = session.symbols(image, progress)?;
+    let table = waits::table_of(image, &kallsyms, window, windows_of_paths())?;
     let (executions, counting) = session.count_window(image, &table, progress)?;
     let counted = Counted::new(&executions, counting);
     if let Some(fault) = counted.fault() {

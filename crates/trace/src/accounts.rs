@@ -35,7 +35,7 @@ pub const USER_CODE: u64 = 1;
 const MAX_CELLS: usize = 1 << 21;
 /// Most wrong marks of a run that are kept.
 const MAX_MISUSES: usize = 16;
-/// Most rows of a run; `plugin/account.h` has fewer.
+/// Most rows of a run; `plugin/task.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
 /// In the id of a region's cell: the rest is the number of a window between two points.
@@ -188,7 +188,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// By the numbers of `plugin/account.h`.
+    /// By the numbers of `plugin/task.h`.
     fn of(number: u64) -> Self {
         match number {
             1 => Self::Track("user code in the kernel"),

@@ -7,7 +7,6 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,10 +14,9 @@ use rustix::io::Errno;
 
 use crate::deadline::Deadline;
 use crate::process::{Process, null, read_available};
-use crate::{Interrupt, QemuError, VmError};
+use crate::qemu_error::PATIENCE;
+use crate::{AskError, Interrupt, QemuError, VmError};
 
-/// QEMU prints its version in some 20 ms; a busy machine is given much longer.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of an answer that are kept; QEMU's lists of CPUs and machines are shorter.
 const LONGEST: usize = 256 << 10;
 /// How often a program that has closed its outputs is looked at again.
@@ -33,17 +31,6 @@ pub(crate) struct Answer {
     pub(crate) errors: String,
     /// How it ended.
     pub(crate) status: ExitStatus,
-}
-
-/// Why there is no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    /// It can't be run.
-    #[error("can't be run: {0}")]
-    Run(#[from] std::io::Error),
-    /// It did not end in time.
-    #[error("did not answer within {} s", PATIENCE.as_secs())]
-    Silent,
 }
 
 /// Runs `program` with `arguments`, each descriptor under the number beside it, and waits for its
@@ -169,7 +156,7 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
 

@@ -287,10 +287,12 @@ mod tests {
     use std::cell::RefCell;
     use std::os::unix::fs::MetadataExt;
     use std::thread;
+    use std::time::Duration;
 
     use rustix::fs::{FlockOperation, flock};
 
     use super::*;
+    use crate::Interrupt;
     use crate::entry::EntryKind;
 
     /// The longest that one waits here for another.

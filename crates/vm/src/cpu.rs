@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::machine::CPU;
+use self::table::PLAIN;
 
 mod features;
 mod file;
@@ -204,12 +204,12 @@ impl Cpu {
     pub(crate) fn is_portable(&self) -> bool {
         match self {
             Self::Profile(profile) => match &profile.definition {
-                Definition::Text(text) => *text == CPU,
+                Definition::Text(text) => *text == PLAIN,
                 Definition::Machine(_) => true,
             },
             // What it has was never tried with every one.
             Self::File(_) => false,
-            Self::Qemu(text) => text == CPU,
+            Self::Qemu(text) => text == PLAIN,
         }
     }
 
@@ -275,7 +275,7 @@ impl Profile {
 
     /// Whether QEMU itself defines it, so that it is another CPU in another version.
     pub fn is_qemus_own(&self) -> bool {
-        matches!(self.definition, Definition::Text(text) if text != CPU)
+        matches!(self.definition, Definition::Text(text) if text != PLAIN)
     }
 
     /// What QEMU of this version needs a name for; nothing if the text is not ours.
@@ -414,8 +414,8 @@ mod tests {
 
     #[test]
     fn a_profile_goes_by_its_name_and_anything_else_is_qemus() {
-        assert_eq!(Cpu::named("plain").text(), CPU);
-        assert_eq!(Cpu::named("plain").description(), CPU);
+        assert_eq!(Cpu::named("plain").text(), PLAIN);
+        assert_eq!(Cpu::named("plain").description(), PLAIN);
         assert_eq!(Cpu::named("qemu64"), Cpu::Qemu("qemu64".to_owned()));
         assert_eq!(Cpu::named("skylake-server"), Cpu::named("skylake"));
         assert_eq!(Cpu::named("icelake-server-guest"), Cpu::named("icelake-guest"));

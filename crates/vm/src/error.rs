@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rustix::io::Errno;
-
-use crate::{QemuError, Unmet, UnmetCause, Unplaceable, console::Tail, doubt::Doubt};
+use crate::{
+    QemuError, Unmet, UnmetCause, Unplaceable, console::Tail, doubt::Doubt,
+    qemu_error::shortage_help,
+};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -154,22 +155,6 @@ const OUT_OF_MEMORY: &str = "deadlocked on memory";
 const QEMUS_PANIC: &str = "QEMU before 8.0 may set a guest's flags wrongly, by which a kernel dies \
     by chance, the same each time. If it lives with --append printk.any=1, on both sides of a \
     comparison, or with a newer QEMU (--qemu FILE), it was that";
-
-/// What to do about an error that means that the host lacks something, and not the program.
-pub(crate) fn shortage_help(error: &std::io::Error) -> Option<&'static str> {
-    Some(match Errno::from_io_error(error)? {
-        Errno::AGAIN => {
-            "the limit on processes and threads is reached: raise it (`ulimit -u`, or the \
-             container's pids limit), or end other programs"
-        }
-        Errno::FBIG => "the limit on the size of files is reached: raise it with `ulimit -f`",
-        Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
-            "this machine has run out of something that starting a program takes: end other \
-             programs, or raise the limits (`ulimit -a`)"
-        }
-        _ => return None,
-    })
-}
 
 /// What a guest was doing when something went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]

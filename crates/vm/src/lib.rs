@@ -43,17 +43,19 @@ mod outcome;
 mod plugin;
 mod process;
 mod program;
+mod progress;
 mod proof;
 mod qemu;
+mod qemu_error;
 mod qemu_guest;
 mod qmp;
 mod record;
+mod recording_limits;
 mod request;
 mod snapshot;
 mod stream;
 mod witness;
 
-pub use ask::AskError;
 pub use bochs::{
     Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
 };
@@ -81,8 +83,11 @@ pub use process::Interrupt;
 pub use program::{
     Accounting, MAX_KEPT, RanProgram, Unlike, Written, run_program, witness_program,
 };
+pub use progress::Progress;
 pub use proof::{Proof, ProofState};
-pub use qemu::{Feature, LACKS_HELP, Qemu, QemuError};
-pub use record::{Recorded, RecordingLimits, cached_symbols, record, symbols};
-pub use request::{Kernel, Progress, Request};
+pub use qemu::{Feature, Qemu};
+pub use qemu_error::{AskError, LACKS_HELP, QemuError};
+pub use record::{Recorded, cached_symbols, record, symbols};
+pub use recording_limits::RecordingLimits;
+pub use request::{Kernel, Request};
 pub use witness::{witness, witness_plan, witness_traced};

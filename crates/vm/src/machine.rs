@@ -50,20 +50,6 @@ pub enum BaseWords {
 /// The guest's CPU unless the user names another one. `docs/cpu.md` has why it is this one.
 const DEFAULT_CPU: &str = "skylake";
 
-/// The text of the profile `plain`: the CPU that QEMU 7.2 calls `max`, less its random number
-/// instructions (what they return must not decide a measurement), spelled out feature by feature.
-/// `max` itself is another CPU in each version of QEMU. `enforce`: a QEMU that lacks a feature says
-/// so instead of dropping it.
-pub(crate) const CPU: &str = "base,enforce=on,vendor=AuthenticAMD,family=15,model=107,stepping=1,\
-    model-id=QEMU TCG CPU version 2.5+,level=13,xlevel=0x8000000a,phys-bits=40,\
-    3dnow=on,3dnowext=on,abm=on,acpi=on,adx=on,aes=on,apic=on,arat=on,avx=on,avx2=on,bmi1=on,\
-    bmi2=on,clflush=on,clflushopt=on,clwb=on,cmov=on,cr8legacy=on,cx16=on,cx8=on,de=on,erms=on,\
-    f16c=on,fma=on,fpu=on,fsgsbase=on,fxsr=on,hypervisor=on,la57=on,lahf-lm=on,lm=on,mca=on,mce=on,\
-    mmx=on,mmxext=on,monitor=on,movbe=on,mpx=on,msr=on,mtrr=on,npt=on,nx=on,pae=on,pat=on,\
-    pclmulqdq=on,pdpe1gb=on,pge=on,pks=on,pku=on,pni=on,popcnt=on,pse=on,pse36=on,rdtscp=on,sep=on,\
-    smap=on,smep=on,ss=on,sse=on,sse2=on,sse4.1=on,sse4.2=on,sse4a=on,ssse3=on,svm=on,\
-    svme-addr-chk=on,syscall=on,tsc=on,umip=on,vaes=on,vgif=on,xgetbv1=on,xsave=on,xsaveopt=on";
-
 /// What starts the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {

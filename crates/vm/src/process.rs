@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::{
-    Qemu, VmError,
+    VmError,
     host_cpu::{Place, stay_on},
     machine::Clock,
 };
@@ -46,10 +47,10 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Runs QEMU with `arguments`, on one CPU if `clock` is the exact one; each descriptor becomes
-    /// the number beside it.
+    /// Runs the QEMU in the file `qemu` with `arguments`, on one CPU if `clock` is the exact one;
+    /// each descriptor becomes the number beside it.
     pub(crate) fn spawn(
-        qemu: &Qemu,
+        qemu: &Path,
         arguments: &[OsString],
         clock: Clock,
         descriptors: Vec<(i32, OwnedFd)>,
@@ -60,7 +61,7 @@ impl Process {
             .into_iter()
             .map(|(child_fd, parent_fd)| FdMapping { parent_fd, child_fd })
             .collect();
-        let mut command = Command::new(&qemu.path);
+        let mut command = Command::new(qemu);
         command.args(arguments).stdin(null()?).stdout(null()?).stderr(Stdio::piped());
         command.fd_mappings(mappings).map_err(|error| host(std::io::Error::other(error)))?;
         let place = if clock == Clock::Exact { Place::take() } else { None };

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::ask::{Answer, AskError, ask};
+use crate::ask::{Answer, ask};
 use crate::console::Tail;
-use crate::error::shortage_help;
 use crate::machine::{OLDEST, SANDBOX};
-use crate::{Cpu, Interrupt, PROFILES, Profile, VmError};
+use crate::qemu_error::has_folder;
+use crate::{Cpu, Interrupt, PROFILES, Profile, QemuError, VmError};
 
 /// The program that is looked for on PATH.
 const PROGRAM: &str = "qemu-system-x86_64";
@@ -62,110 +62,6 @@ const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
         ["works (seccomp)", "this QEMU can't enter its sandbox: no seccomp, or not allowed to"],
     ),
 ];
-
-/// Why there is no QEMU to run.
-#[derive(Debug, thiserror::Error)]
-pub enum QemuError {
-    /// Not on PATH, or not where the user said.
-    #[error("{} was not found{}", .path.display(), if has_folder(.path) { "" } else { " on PATH" })]
-    Missing {
-        /// What was looked for.
-        path: PathBuf,
-    },
-    /// It can't be executed, or doesn't answer.
-    #[error("{} {error}", .path.display())]
-    Ask {
-        /// What was run.
-        path: PathBuf,
-        /// Why there was no answer.
-        error: AskError,
-    },
-    /// It ran, but could not say its version.
-    #[error("{} could not say its version ({how}){errors}", .path.display())]
-    Mute {
-        /// What was run.
-        path: PathBuf,
-        /// How it ended.
-        how: String,
-        /// The end of what it complained about.
-        errors: Tail,
-    },
-    /// It ran, but said nothing that is a QEMU's version.
-    #[error("{} is not QEMU: asked for its version it said {said:?}", .path.display())]
-    Foreign {
-        /// What was run.
-        path: PathBuf,
-        /// The beginning of its answer.
-        said: String,
-    },
-    /// It was built without something, or may not use it here.
-    #[error("{}: {means}{errors}", .path.display())]
-    Lacks {
-        /// What was run.
-        path: PathBuf,
-        /// What it lacks.
-        means: &'static str,
-        /// The end of what it complained about.
-        errors: Tail,
-    },
-    /// It has no name for something that a CPU profile has.
-    #[error(
-        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}",
-        .path.display()
-    )]
-    Cpu {
-        /// What was run.
-        path: PathBuf,
-        /// Its version.
-        version: String,
-        /// The profile.
-        profile: Box<str>,
-        /// What it has no name for.
-        missing: String,
-    },
-    /// Its version lacks what we need.
-    #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
-    Old {
-        /// What was run.
-        path: PathBuf,
-        /// Its version.
-        version: String,
-    },
-}
-
-/// What to do about a QEMU that lacks a feature.
-pub const LACKS_HELP: &str = "install your distribution's full qemu-system-x86, or name another \
-                              QEMU with --qemu FILE";
-
-impl QemuError {
-    /// What the user can do about it.
-    pub fn help(&self) -> &'static str {
-        if let Self::Ask { error: AskError::Run(error), .. } = self
-            && let Some(help) = shortage_help(error)
-        {
-            return help;
-        }
-        match self {
-            Self::Old { .. } => {
-                "install a newer qemu-system-x86, or name another one with --qemu FILE"
-            }
-            Self::Lacks { .. } => LACKS_HELP,
-            Self::Cpu { .. } => {
-                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
-                 those that a QEMU can have. In a profile of your own, take them out of `features`"
-            }
-            Self::Ask { .. } | Self::Mute { .. } => {
-                "run it by hand with --version: it must print its version, as the \
-                 qemu-system-x86_64 of your distribution does; or name another one with --qemu FILE"
-            }
-            Self::Missing { .. } | Self::Foreign { .. } => {
-                "install it (Debian, Ubuntu: apt-get install qemu-system-x86; Fedora: dnf install \
-                 qemu-system-x86-core; Arch: pacman -S qemu-system-x86), or name it with \
-                 --qemu FILE"
-            }
-        }
-    }
-}
 
 impl Qemu {
     /// The QEMU at `chosen`, or else the first on PATH.
@@ -280,10 +176,6 @@ fn not_a_version(path: PathBuf, answer: &Answer) -> QemuError {
 }
 
 /// Whether it names a file by its place, not only by its name.
-fn has_folder(path: &Path) -> bool {
-    path.components().count() > 1
-}
-
 fn on_path(name: &Path) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).find_map(|folder| existing(&folder.join(name)))

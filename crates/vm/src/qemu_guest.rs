@@ -219,7 +219,7 @@ impl QemuGuest {
         }
         let mut arguments = settings.arguments(qemu.number, origin, firmware);
         arguments.extend(extra.arguments.into_iter().map(OsString::from));
-        let mut process = Process::spawn(qemu, &arguments, settings.clock, descriptors)?;
+        let mut process = Process::spawn(&qemu.path, &arguments, settings.clock, descriptors)?;
         let stderr = process.take_stderr();
         if let Some(stderr) = &stderr {
             let unblocked = rustix::io::ioctl_fionbio(stderr, true);

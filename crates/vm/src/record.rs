@@ -12,7 +12,7 @@ use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_wire::{Kind, message, message::SYMBOLS_ASKED, plan::Plan};
 
 use crate::{
-    Initramfs, PathOutcome, Progress, Request, VmError,
+    Initramfs, PathOutcome, Progress, RecordingLimits, Request, VmError,
     agent_run::{AgentEvent, AgentRun},
     alarm::Alarm,
     cache::Sought,
@@ -29,19 +29,6 @@ use crate::{
     request::path_name,
     snapshot::Snapshot,
 };
-
-/// Bounds on what is recorded of each path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RecordingLimits {
-    /// Windows that the probe runs before the first that it samples.
-    pub skip: u64,
-    /// Begin markers after which windows count that lie between two points of the kernel.
-    pub warm: u64,
-    /// Bytes after which recording stops.
-    pub bytes: u64,
-    /// Instructions after which a window counts as one that never ends.
-    pub most: u64,
-}
 
 /// A recorded path.
 #[derive(Debug)]

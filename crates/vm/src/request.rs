@@ -6,7 +6,7 @@ use std::time::Duration;
 use pathmeter_catalogue::Suite;
 use pathmeter_image::{ImageError, KernelImage};
 
-use crate::{Cache, Caller, Interrupt, Qemu, Settings};
+use crate::{Cache, Caller, Interrupt, Progress, Qemu, Settings};
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
 pub struct Kernel<'a> {
@@ -45,35 +45,6 @@ impl Request<'_> {
         let (limit, interrupt, progress) = (self.limit, self.interrupt, self.progress);
         Caller { limit, interrupt, progress, again }
     }
-}
-
-/// How far a measurement is.
-#[derive(Clone, Copy, Debug)]
-pub enum Progress<'a> {
-    /// The image is read and unpacked.
-    Loading,
-    /// Another process is making what is wanted.
-    Waiting,
-    /// The kernel boots.
-    Booting,
-    /// A path is being run.
-    Running {
-        /// The path's name.
-        path: &'a str,
-        /// Runs done, over all paths and runs.
-        done: u64,
-        /// Runs to do.
-        of: u64,
-    },
-    /// The user's program is being run.
-    Program {
-        /// Runs done.
-        done: u64,
-        /// Runs to do.
-        of: u64,
-    },
-    /// Something the user should know.
-    Note(&'a str),
 }
 
 /// The name of the path with this index in the suite.

@@ -12,13 +12,12 @@ use pathmeter_trace::Event;
 
 use super::comparison::{CostChange, CostComparison, IdleSteps, ProgramComparisonSchema};
 use super::cost::{Counts, RowCost, split};
-use super::functions::explain;
+use super::explain::explain;
 use crate::compare::{Judges, compare_paths, configuration_differences, percent_of};
 use crate::comparison::saturated;
 use crate::{
-    ConfigurationDifference, DifferenceRange, EventComparison, Program, ProgramComparison,
-    ProgramResult, ProgramSummary, RowComparison, RowKind, SideInfo, SumParts, Threshold, Verdict,
-    command_line,
+    ConfigurationDifference, DifferenceRange, EventComparison, ProgramComparison, ProgramResult,
+    ProgramSummary, RowComparison, RowKind, SideInfo, SumParts, Threshold, Verdict,
 };
 
 /// Compares `new` against `base`, row by row. Which verdicts can be believed, with fewer than
@@ -78,20 +77,6 @@ pub fn program_differences(
 ) -> Vec<ConfigurationDifference> {
     let [of_base, of_new] = [base, new].map(ProgramResult::whole_configuration);
     configuration_differences((&base.subject, &of_base), (&new.subject, &of_new))
-}
-
-/// What makes two programs different. Taken apart whole, so that a field added can't be forgotten.
-pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 4] {
-    let nothing = Program::default();
-    let program = program.unwrap_or(&nothing);
-    let Program { command, environment, packed_sha256, files: _, bytes: _, modules: _, windows } =
-        program;
-    [
-        ("program.command", command_line(command)),
-        ("program.environment", command_line(environment)),
-        ("program.packed_sha256", packed_sha256.clone()),
-        ("program.windows", windows.join(" ")),
-    ]
 }
 
 /// The rows of either side: those that changed, then those that are the same; the largest

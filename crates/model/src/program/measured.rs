@@ -11,10 +11,10 @@ use pathmeter_trace::{Event, RowKind};
 use super::cost::Counts;
 use super::name::row_name;
 use super::parse::parse_program;
-use crate::parse::{Document, MAX_DOCUMENT_BYTES, parse_measurement, schema_of};
+use crate::parse::{parse_measurement, schema_of};
 use crate::{
-    Check, Configuration, Measurement, ParseError, PathEvents, PathResult, ProgramResult,
-    ResultSchema, Unit,
+    Check, Configuration, Document, MAX_DOCUMENT_BYTES, Measurement, ParseError, PathEvents,
+    PathResult, ProgramResult, ResultSchema, Unit,
 };
 
 /// The name of what a program does itself: all rows that do not depend on the timer.

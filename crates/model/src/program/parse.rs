@@ -3,13 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 
 use pathmeter_trace::Event;
-use thiserror::Error;
 
 use crate::measurement::REGION_PREFIX;
-use crate::parse::{Document, bounded, check_paths, quoted, read};
+use crate::parse::{bounded, check_paths, quoted, read};
 use crate::{
-    MAX_NAME_BYTES, MAX_SAMPLE, Output, ParseError, PathResult, ProgramResult, ProgramRow,
-    ProgramRun,
+    Document, MAX_NAME_BYTES, MAX_SAMPLE, Output, ParseError, PathResult, ProgramResult,
+    ProgramRow, ProgramRun, RunInconsistency,
 };
 
 /// Most runs in a program's result.
@@ -20,37 +19,6 @@ pub const MAX_ROWS: usize = 1 << 10;
 const MAX_FUNCTIONS: usize = 1 << 18;
 /// Longest name of a function, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
 const MAX_FUNCTION_BYTES: usize = 512;
-
-/// How a run of a program contradicts itself.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RunInconsistency {
-    /// Steps are lost, or in two rows.
-    #[error("rows: their steps and idle add up to {sum}, but the clock is {clock}")]
-    Sum {
-        /// Steps of all rows, and idle ones.
-        sum: u128,
-        /// Steps of the guest's clock.
-        clock: u64,
-    },
-    /// A row does not come after the one before it, in the order of kind and name.
-    #[error("rows: {name} is there twice, or not in order of kind and name")]
-    Order {
-        /// The row's name, quoted.
-        name: String,
-    },
-    /// Instructions are steps of the clock too.
-    #[error("rows: {name} has more instructions than steps")]
-    Instructions {
-        /// The row's name, quoted.
-        name: String,
-    },
-    /// Numbers that are too large to be compared.
-    #[error("rows: the {what} of all rows exceed {MAX_SAMPLE}")]
-    TooMany {
-        /// The field of the rows.
-        what: &'static str,
-    },
-}
 
 /// Reads a program's result from the bytes of a file.
 ///

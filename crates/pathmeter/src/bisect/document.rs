@@ -109,7 +109,7 @@ impl<'a> Put<'a> {
             comparison: difference.comparison,
             explanation: difference.explanation,
         };
-        output::document(&self.args.document, self.file.as_ref(), &document)
+        output::document(self.args.document.json, self.file.as_ref(), &document)
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use pathmeter_vm::{Cpu, NAMES, Settings};
+use pathmeter_vm::{Cpu, Settings};
 
-use super::Under;
 use crate::failure::Failure;
 use crate::image::Pair;
+use crate::under::{Under, cpu_model};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -83,18 +83,6 @@ pub(crate) struct GuestArgs {
 /// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
 /// `arch/x86/include/asm/setup.h`).
 pub(crate) const LONGEST: usize = 2047;
-
-/// A profile or a CPU model, not QEMU's request for a list of them.
-pub(super) fn cpu_model(text: &str) -> Result<Cpu, String> {
-    match text {
-        "" => Err(format!("give the name of a profile ({NAMES}) or of a model")),
-        "help" | "?" => Err(format!(
-            "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
-             lists those"
-        )),
-        text => Cpu::read(text).map_err(|error| error.to_string()),
-    }
-}
 
 /// Words for the kernel's command line: one line that the kernel will not cut short.
 fn kernel_words(words: &str) -> Result<String, String> {
@@ -223,12 +211,5 @@ mod tests {
         assert_eq!(kernel_words(" nopti quiet ").as_deref(), Ok("nopti quiet"));
         assert!(kernel_words(&"a".repeat(2000)).unwrap_err().contains("2047"));
         assert!(kernel_words("nopti\nquiet").is_err());
-    }
-
-    #[test]
-    fn a_list_of_models_is_no_model() {
-        assert!(cpu_model("help").unwrap_err().contains(NAMES));
-        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
-        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 }

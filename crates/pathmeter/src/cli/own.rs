@@ -10,10 +10,11 @@ use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Rows;
 use pathmeter_trace::PointWindow;
 
+use super::probe_name::probe_name;
 use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
 use crate::gated::{GatedEvents, USUAL};
 use crate::kernel_windows::ProgramWindow;
-use crate::{new_probe, program};
+use crate::program;
 
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
@@ -183,7 +184,7 @@ pub(crate) struct NewProbeArgs {
     /// The probe's name: of its folder, which must be new, its program and its region
     ///
     /// Up to 63 of the characters A-Z a-z 0-9 . _ + -, beginning with a letter or a digit.
-    #[arg(value_parser = new_probe::name)]
+    #[arg(value_parser = probe_name)]
     pub(crate) name: String,
 }
 

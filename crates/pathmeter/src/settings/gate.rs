@@ -96,7 +96,6 @@ mod tests {
     use pathmeter_model::{Baseline, PathResult, ResultSchema, Subject, Unit, example};
 
     use super::*;
-    use crate::cli::Look;
 
     fn result(costs: [u64; 2]) -> Measurement {
         let paths = ["file.stat", "switch.yield"].into_iter().zip(costs);
@@ -121,8 +120,7 @@ mod tests {
         let budget = budget.map(|text| {
             let file = folder.path().join("budget.toml");
             std::fs::write(&file, text).unwrap();
-            let look = Look { color: clap::ColorChoice::Never, quiet: true };
-            Limited::read(&file, &Screen::new(&look)).unwrap()
+            Limited::read(&file, &Screen::new(clap::ColorChoice::Never, true)).unwrap()
         });
         SettingGates { gated: GatedEvents::usual(), budget }.judge(&row, &base, &new)
     }

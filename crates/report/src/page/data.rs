@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use pathmeter_trace::{Difference, WindowTree};
 use serde::Serialize;
 
-use super::history::History;
 use crate::table::clean;
 
 /// What is narrower in a flame graph is one box with its neighbours: this part of the whole.
@@ -22,6 +21,31 @@ pub(super) struct Data {
     places: HashMap<String, usize>,
     flames: Vec<Flame>,
     pub(super) histories: Vec<History>,
+}
+
+/// What the script needs of many results.
+#[derive(Debug, Serialize)]
+pub(super) struct History {
+    pub(super) kernels: Vec<String>,
+    pub(super) paths: Vec<String>,
+    /// By path, then by kernel: the most frequent value.
+    pub(super) values: Vec<Vec<Option<u64>>>,
+    /// By path, then by kernel: pairs of the place of an event's name and its number.
+    pub(super) events: Vec<Vec<Vec<u64>>>,
+    /// By path, then by kernel: pairs of the place of a function's name and the instructions that
+    /// it executes itself; null where no window was recorded.
+    pub(super) functions: Vec<Vec<Option<Vec<u64>>>>,
+    /// By base, then by new.
+    pub(super) pairs: Vec<Vec<Pair>>,
+}
+
+/// Two kernels, path by path.
+#[derive(Debug, Serialize)]
+pub(super) struct Pair {
+    /// A letter for each path: its verdict.
+    pub(super) verdicts: String,
+    /// Base and new of each path that is neither same nor without numbers, in order.
+    pub(super) numbers: Vec<u64>,
 }
 
 /// A call tree, or two laid over each other.

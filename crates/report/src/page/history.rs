@@ -9,10 +9,9 @@ use pathmeter_model::{
     Comparison, Measurement, PathComparison, PathResult, Status, Threshold, Unit, Verdict, compare,
 };
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
-use serde::Serialize;
 
 use super::changes::warning;
-use super::data::Data;
+use super::data::{Data, History, Pair};
 use super::headline::{counted, step};
 use super::html::Html;
 use super::severity::shade;
@@ -22,31 +21,6 @@ use crate::number::{grouped, percent, unit_word};
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 56.0;
 const MARGIN: f64 = 6.0;
-
-/// What the script needs of many results.
-#[derive(Debug, Serialize)]
-pub(super) struct History {
-    kernels: Vec<String>,
-    paths: Vec<String>,
-    /// By path, then by kernel: the most frequent value.
-    values: Vec<Vec<Option<u64>>>,
-    /// By path, then by kernel: pairs of the place of an event's name and its number.
-    events: Vec<Vec<Vec<u64>>>,
-    /// By path, then by kernel: pairs of the place of a function's name and the instructions that
-    /// it executes itself; null where no window was recorded.
-    functions: Vec<Vec<Option<Vec<u64>>>>,
-    /// By base, then by new.
-    pairs: Vec<Vec<Pair>>,
-}
-
-/// Two kernels, path by path.
-#[derive(Debug, Serialize)]
-struct Pair {
-    /// A letter for each path: its verdict.
-    verdicts: String,
-    /// Base and new of each path that is neither same nor without numbers, in order.
-    numbers: Vec<u64>,
-}
 
 /// Results in the order of the page, with what was recorded of each.
 pub(super) struct Results<'a> {

@@ -327,7 +327,7 @@ proptest! {
 
 #[test]
 fn rows_have_the_plugins_numbers() {
-    let plugin = constants("account.h");
+    let plugin = constants("task.h");
     for (kind, name) in [
         (RowKind::User, "USER"),
         (RowKind::Syscall, "SYSCALL"),
@@ -350,7 +350,7 @@ fn rows_have_the_plugins_numbers() {
 
 #[test]
 fn reasons_have_the_plugins_numbers() {
-    let plugin = constants("account.h");
+    let plugin = constants("task.h");
     let last = plugin["UNSEEN_CODE"];
     for (name, words) in [
         ("USER_CODE_IN_KERNEL", "user code in the kernel"),
@@ -395,7 +395,7 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
 #[test]
 fn what_the_plugin_may_write_is_read() {
     let (account, regions, cells) =
-        (constants("account.h"), constants("regions.h"), constants("cells.h"));
+        (constants("task.h"), constants("regions.h"), constants("cells.h"));
     assert_eq!((MAX_NAME, MAX_NAMES as u64), (regions["LONGEST_NAME"], regions["MOST_NAMES"]));
     let windows = constants("kernel_windows.h");
     assert_eq!(windows["FIRST_WINDOW_NAME"], u64::from(FIRST_WINDOW));
@@ -406,6 +406,6 @@ fn what_the_plugin_may_write_is_read() {
     // The numbers in the texts.
     assert_eq!((account["MOST_FRAMES"], regions["MOST_REGIONS"]), (16, 16));
     assert_eq!((account["MOST_TASKS"] / 2, account["MOST_ROWS"] - 1), (16_384, 4095));
-    assert!(header("account.h").contains("#define UNNAMED UINT32_MAX"));
+    assert!(header("task.h").contains("#define UNNAMED UINT32_MAX"));
     assert!(header("places.h").contains(&format!("#define VECTOR {VECTOR:#x}")));
 }

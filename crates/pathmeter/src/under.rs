@@ -1,8 +1,7 @@
 //! What `--under` names: a kernel's condition, and the CPU of its guest if that is part of it.
 
-use pathmeter_vm::{Condition, Cpu, Settings};
+use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
-use super::guest::cpu_model;
 use crate::seccomp;
 
 /// What comes before a CPU among settings.
@@ -41,6 +40,18 @@ impl Under {
     }
 }
 
+/// A profile or a CPU model, not QEMU's request for a list of them.
+pub(crate) fn cpu_model(text: &str) -> Result<Cpu, String> {
+    match text {
+        "" => Err(format!("give the name of a profile ({NAMES}) or of a model")),
+        "help" | "?" => Err(format!(
+            "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
+             lists those"
+        )),
+        text => Cpu::read(text).map_err(|error| error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +73,12 @@ mod tests {
         let twice = Under::parse("cpu:skylake cpu:icelake").unwrap_err();
         assert_eq!(twice, "cpu:skylake and cpu:icelake set the same");
         assert!(Under::parse("default boot:x").is_err());
+    }
+
+    #[test]
+    fn a_list_of_models_is_no_model() {
+        assert!(cpu_model("help").unwrap_err().contains(NAMES));
+        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 }

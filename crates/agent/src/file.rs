@@ -1,0 +1,63 @@
+//! Files of the kernel and of the initramfs, read as far as there is room for them.
+
+use pathmeter_probes::sys::{self, CStr, flag};
+use pathmeter_wire::condition::MAX_SHOWN_TEXT;
+
+use crate::path::Path;
+use crate::refusal::{Refusal, refused};
+
+/// Longest value that is read back.
+const MAX_VALUE: usize = MAX_SHOWN_TEXT;
+
+/// What a file holds after it was written.
+pub(crate) struct Held {
+    text: [u8; MAX_VALUE],
+    length: usize,
+    /// Why it can't be read; 0 if it can.
+    pub(crate) error: u64,
+}
+
+impl Held {
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text[..self.length]
+    }
+}
+
+/// Whether what a file reads after it was written is what it should be.
+pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Held, Refusal> {
+    let mut held = Held { text: [0; MAX_VALUE], length: 0, error: 0 };
+    match contents(path.as_c(), &mut held.text) {
+        Ok(length) => held.length = length,
+        // Some can only be written.
+        Err(error) => {
+            held.error = u64::from(error.unsigned_abs());
+            return Ok(held);
+        }
+    }
+    if is_right(held.text()) {
+        return Ok(held);
+    }
+    let held = held.text();
+    let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
+    Err(refused(format_args!("the kernel holds {held} after this was written")))
+}
+
+/// The words of a text, without the white space between them.
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// Reads a file into `space` as far as it fits: the bytes read.
+pub(crate) fn contents(path: CStr<'_>, space: &mut [u8]) -> sys::Ret {
+    let fd = sys::open(path, flag::O_RDONLY, 0)?;
+    let mut length = 0;
+    let read = loop {
+        match sys::read(fd, &mut space[length..]) {
+            Ok(0) => break Ok(length),
+            Ok(count) => length += count,
+            Err(error) => break Err(error),
+        }
+    };
+    let _ = sys::close(fd);
+    read
+}

@@ -1,0 +1,171 @@
+//! Why a document can't be used: each error says what to do.
+
+use thiserror::Error;
+
+use crate::MAX_SAMPLE;
+
+/// Why a result file can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ParseError {
+    /// Something exceeds its bound.
+    #[error("{what}: {found}, more than the {limit} allowed; is this a pathmeter result?")]
+    TooLarge {
+        /// What is too large, with its unit.
+        what: String,
+        /// Its size.
+        found: u64,
+        /// Its bound.
+        limit: u64,
+    },
+    /// The bytes are not a JSON document.
+    #[error("not JSON: {detail}; if the file was cut short, measure again")]
+    NotJson {
+        /// What the reader stumbled on, with line and column.
+        detail: String,
+    },
+    /// The bytes are UTF-16, as some Windows programs write.
+    #[error("UTF-16, which JSON is not; convert it: iconv -f UTF-16 -t UTF-8")]
+    Utf16,
+    /// A JSON document of another kind or version.
+    #[error(
+        "the schema is {found}, not \"{}\"; give a file written by `{}`",
+        wanted.schema(),
+        wanted.writer()
+    )]
+    OtherSchema {
+        /// The schema that the document names, quoted.
+        found: String,
+        /// The document that was to be read.
+        wanted: Document,
+    },
+    /// Its schema is the right one, but a field is missing or of another type.
+    #[error("not a whole {}: {detail}; measure again", wanted.schema())]
+    Malformed {
+        /// The document that was to be read.
+        wanted: Document,
+        /// What is wrong and where.
+        detail: String,
+    },
+    /// A path is there twice.
+    #[error("path {path} is there twice; measure again")]
+    DuplicatePath {
+        /// The path's name, quoted.
+        path: String,
+    },
+    /// A path contradicts itself.
+    #[error("path {path}: {what}; the file was changed after it was written, measure again")]
+    Inconsistent {
+        /// The path's name, quoted.
+        path: String,
+        /// What contradicts what.
+        what: Inconsistency,
+    },
+    /// A field can't be what a measurement gave.
+    #[error("{field}: {what}; the file was changed after it was written, measure again")]
+    Field {
+        /// The field, as a path from the document's root.
+        field: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A run of a program contradicts itself.
+    #[error("runs[{run}].{what}; the file was changed after it was written, measure again")]
+    Run {
+        /// The run's position, from 0.
+        run: usize,
+        /// What contradicts what.
+        what: RunInconsistency,
+    },
+}
+
+/// The documents that are read back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// What the paths of a subject cost.
+    Result,
+    /// What a program cost on a subject.
+    Program,
+}
+
+impl Document {
+    /// The schema that the document names.
+    pub fn schema(self) -> &'static str {
+        match self {
+            Self::Result => "pathmeter.result/1",
+            Self::Program => "pathmeter.program/1",
+        }
+    }
+
+    /// The command that writes it.
+    pub fn writer(self) -> &'static str {
+        match self {
+            Self::Result => "pathmeter measure --json",
+            Self::Program => "pathmeter run --json",
+        }
+    }
+}
+
+/// How a path contradicts itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum Inconsistency {
+    /// `samples_per_run` does not add up.
+    #[error("samples_per_run adds up to {sum}, but there are {samples} samples")]
+    Runs {
+        /// Sum over the runs.
+        sum: u64,
+        /// Number of samples.
+        samples: usize,
+    },
+    /// `lower_bounds` are not ascending positions of samples.
+    #[error("lower_bounds are not ascending positions in samples")]
+    LowerBounds,
+    /// The estimate is not that of the samples.
+    #[error("the estimate does not follow from the samples")]
+    Estimate,
+    /// Status ok, a unit, and nothing measured.
+    #[error("the status is ok, but there are no samples")]
+    NoSamples,
+    /// A check that has samples.
+    #[error("a check has no cost, but there are samples")]
+    SampledCheck,
+    /// Measured in something else than the result's clock.
+    #[error("the unit is not the clock of the result")]
+    Unit,
+    /// Events that are not those of the samples.
+    #[error("the events are not those of the samples")]
+    Events,
+    /// Not ok, and no reason given.
+    #[error("the status is not ok, but there is no reason")]
+    NoReason,
+}
+
+/// How a run of a program contradicts itself.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RunInconsistency {
+    /// Steps are lost, or in two rows.
+    #[error("rows: their steps and idle add up to {sum}, but the clock is {clock}")]
+    Sum {
+        /// Steps of all rows, and idle ones.
+        sum: u128,
+        /// Steps of the guest's clock.
+        clock: u64,
+    },
+    /// A row does not come after the one before it, in the order of kind and name.
+    #[error("rows: {name} is there twice, or not in order of kind and name")]
+    Order {
+        /// The row's name, quoted.
+        name: String,
+    },
+    /// Instructions are steps of the clock too.
+    #[error("rows: {name} has more instructions than steps")]
+    Instructions {
+        /// The row's name, quoted.
+        name: String,
+    },
+    /// Numbers that are too large to be compared.
+    #[error("rows: the {what} of all rows exceed {MAX_SAMPLE}")]
+    TooMany {
+        /// The field of the rows.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,64 @@
+//! In which of the kernel's functions the rows of a program differ.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::{
+    FunctionChange, FunctionCost, PathComparison, ProgramResult, RowComparison, RowExplanation,
+    RowFunctions, RowKind,
+};
+
+/// The functions in which these rows differ. None if a side was measured without functions.
+pub(crate) fn explain(
+    base: &ProgramResult,
+    new: &ProgramResult,
+    rows: &[RowComparison],
+    regions: &[PathComparison],
+) -> Option<Vec<RowExplanation>> {
+    let (base, new) = (base.functions.as_ref()?, new.functions.as_ref()?);
+    let of =
+        |side: &'_ [RowFunctions], kind: RowKind, name: &str| -> BTreeMap<String, (u64, u64)> {
+            let found = side.iter().find(|one| (one.kind, &*one.name) == (kind, name));
+            let functions = found.map(|row| row.functions.as_slice()).unwrap_or_default();
+            let cost = |one: &FunctionCost| (one.function.clone(), (one.calls, one.instructions));
+            functions.iter().map(cost).collect()
+        };
+    let explanation = |(kind, name): (RowKind, &str)| {
+        let (base, new) = (of(base, kind, name), of(new, kind, name));
+        let mut functions: Vec<FunctionChange> = base
+            .keys()
+            .chain(new.keys().filter(|name| !base.contains_key(*name)))
+            .map(|name| {
+                let of = |side: &BTreeMap<String, (u64, u64)>| {
+                    side.get(name).copied().unwrap_or_default()
+                };
+                change(name, of(&base), of(&new))
+            })
+            .filter(|change| change.difference != 0 || change.base_calls != change.new_calls)
+            .collect();
+        functions.sort_by_key(|one| (Reverse(one.difference.unsigned_abs()), one.function.clone()));
+        RowExplanation { kind, name: name.to_owned(), functions }
+    };
+    let regions = regions.iter().filter(|region| region.difference.is_some_and(|more| more != 0));
+    let regions = regions.map(|region| (RowKind::Region, &*region.path));
+    let rows = rows.iter().filter(|row| row.cost.judged().difference != 0);
+    let rows = rows.map(|row| (row.kind, &*row.name));
+    let explained = regions.chain(rows).map(explanation);
+    Some(explained.filter(|row| !row.functions.is_empty()).collect())
+}
+
+fn change(name: &str, base: (u64, u64), new: (u64, u64)) -> FunctionChange {
+    let difference = i128::from(new.1) - i128::from(base.1);
+    FunctionChange {
+        function: name.to_owned(),
+        base_calls: base.0,
+        new_calls: new.0,
+        base: base.1,
+        new: new.1,
+        difference: i64::try_from(difference).unwrap_or(if difference < 0 {
+            i64::MIN
+        } else {
+            i64::MAX
+        }),
+    }
+}

@@ -1,0 +1,30 @@
+//! What whoever waits for a measurement is told.
+
+/// How far a measurement is.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The image is read and unpacked.
+    Loading,
+    /// Another process is making what is wanted.
+    Waiting,
+    /// The kernel boots.
+    Booting,
+    /// A path is being run.
+    Running {
+        /// The path's name.
+        path: &'a str,
+        /// Runs done, over all paths and runs.
+        done: u64,
+        /// Runs to do.
+        of: u64,
+    },
+    /// The user's program is being run.
+    Program {
+        /// Runs done.
+        done: u64,
+        /// Runs to do.
+        of: u64,
+    },
+    /// Something the user should know.
+    Note(&'a str),
+}
