@@ -9,7 +9,7 @@
 //! 1. **One change.** What the executions of a pair of runs typically differ by (the median, each
 //!    execution against its counterpart) has the same sign in all pairs; and lies no farther apart
 //!    from pair to pair than its median from 0; or it is in no pair less than half of that, and
-//!    in no pair less than one part in [`CHANGE_PART`] of it: one pair that differs by far more
+//!    in no pair less than one part in `CHANGE_PART` of it: one pair that differs by far more
 //!    does not hide a change that all have.
 //! 2. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all executions, comes
 //!    in every pair of runs, and no difference, and the opposite one, come at most
@@ -45,7 +45,7 @@ pub const MODE_PART: u64 = 20;
 /// A change that pairs have unevenly is one if it is larger in each than one part in this many of
 /// what is executed: layout alone moved `exit_group` of a shell by 20 to 946 of 230,000 instructions, always
 /// in one direction.
-pub const CHANGE_PART: u64 = 50;
+pub(crate) const CHANGE_PART: u64 = 50;
 
 const GAIN: usize = SHIFT_GAIN as usize;
 
