@@ -5,8 +5,8 @@ mod common;
 
 use common::{path, program::*, whole};
 use pathmeter_model::{
-    Document, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, ParseError, ProgramResult, RowKind,
-    RunInconsistency, command_line, parse_measurement, parse_program,
+    Document, FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, ParseError, ProgramResult,
+    RowFunctions, RowKind, RunInconsistency, command_line, parse_measurement, parse_program,
 };
 use serde_json::{Value, json};
 
@@ -116,6 +116,33 @@ fn the_rows_and_idle_add_up_to_the_clock() {
     assert_eq!(contradiction("/runs/0/idle", json!(u64::MAX)), wraps);
     let text = text_of("/runs/0/clock", json!(7219));
     assert!(text.starts_with("runs[0].rows: their steps and idle add up to 7220"), "{text}");
+}
+
+/// What is wrong with a result that has these functions of `write`'s 800 instructions, in `run`.
+fn functions_refused(run: usize, instructions: &[u64]) -> Option<String> {
+    let cost = |(at, instructions): (usize, &u64)| FunctionCost {
+        function: format!("f{at}"),
+        calls: 1,
+        instructions: *instructions,
+    };
+    let functions = instructions.iter().enumerate().map(cost).collect();
+    let row = RowFunctions { kind: RowKind::Syscall, name: "write".into(), run, functions };
+    let result = ProgramResult { functions: Some(vec![row]), ..whole_program() };
+    parse_program(&bytes(&result)).err().map(|error| error.to_string())
+}
+
+#[test]
+fn the_functions_of_a_row_add_up_to_it_in_their_run() {
+    assert_eq!(functions_refused(1, &[300, 500]), None);
+    for (run, instructions, begins) in [
+        (1, &[300, 499][..], "they add up to 799, but the row has 800 in runs[1]"),
+        (0, &[300, 500], "they add up to 800, but the row has 1000 in runs[0]"),
+        (1, &[u64::MAX, 801], "they add up to 18446744073709552416, but the row has 800"),
+        (2, &[300, 500], "there is no run 2"),
+    ] {
+        let text = functions_refused(run, instructions).unwrap();
+        assert!(text.starts_with(&format!("functions of syscall \"write\": {begins}")), "{text}");
+    }
 }
 
 #[test]

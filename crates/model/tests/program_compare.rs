@@ -5,9 +5,9 @@ mod common;
 
 use common::{measurement, path, program::*};
 use pathmeter_model::{
-    CostChange, Ended, PathResult, ProgramComparison, ProgramResult, ProgramRow, ProgramRun,
-    RowComparison, RowKind, Threshold, Unit, Verdict, compare, compare_programs,
-    program_differences, row_name,
+    CostChange, Ended, FunctionCost, PathResult, ProgramComparison, ProgramResult, ProgramRow,
+    ProgramRun, RowComparison, RowFunctions, RowKind, Threshold, Unit, Verdict, compare,
+    compare_programs, program_differences, row_name,
 };
 use pathmeter_trace::Event;
 use proptest::prelude::*;
@@ -490,4 +490,29 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
     slow[2] += 20_000;
     slow[5] += 20_000;
     assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).cost.verdict, ModeAppeared);
+}
+
+/// This result, with all instructions that the row has in this run in one function.
+fn explained(result: ProgramResult, run: usize) -> ProgramResult {
+    let ProgramRow { kind, name, instructions, .. } = result.runs[run].rows[0].clone();
+    let function = FunctionCost { function: "f".into(), calls: 1, instructions };
+    let functions = Some(vec![RowFunctions { kind, name, run, functions: vec![function] }]);
+    ProgramResult { functions, ..result }
+}
+
+#[test]
+fn functions_and_their_rest_add_up_to_the_difference_that_the_row_shows() {
+    let base = moving(Syscall, "read", &[900, 100, 104, 102]);
+    let new = moving(Syscall, "read", &[950, 140, 150, 145]);
+    for (base_run, new_run) in [(1, 1), (1, 2), (3, 1), (2, 3)] {
+        let sides = [explained(base.clone(), base_run), explained(new.clone(), new_run)];
+        let comparison = compared(&sides[0], &sides[1]);
+        let shown = only(&comparison).cost.judged().difference;
+        let [row] = &comparison.explanations.as_ref().unwrap()[..] else { panic!() };
+        let sum: i64 = row.functions.iter().map(|one| one.difference).sum();
+        let of_functions =
+            new.runs[new_run].rows[0].instructions - base.runs[base_run].rows[0].instructions;
+        assert_eq!(sum, i64::try_from(of_functions).unwrap());
+        assert_eq!(sum + row.rest.unwrap(), shown, "runs {base_run} and {new_run}");
+    }
 }

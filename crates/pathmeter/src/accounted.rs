@@ -75,11 +75,11 @@ pub(crate) struct KernelNames {
     pub(crate) windows: KernelWindows,
 }
 
-/// By function, for each run: calls and instructions.
-type FunctionRuns = BTreeMap<String, Vec<(u64, u64)>>;
+/// By function: calls and instructions.
+type Functions = BTreeMap<String, (u64, u64)>;
 
-/// The functions of each row: in each the median of the runs after the first, or the first itself
-/// if there is no other. None if no run has any.
+/// The functions of each row, all of one run, so that they add up: the run after the first that has
+/// the row's median, or the first itself if there is no other. None if no run has any.
 fn functions(
     runs: &[Vec<AccountCell>],
     names: &[String],
@@ -88,34 +88,46 @@ fn functions(
     if runs.iter().all(Vec::is_empty) {
         return None;
     }
-    let shown = if runs.len() > 1 { &runs[1..] } else { runs };
-    let mut costs: BTreeMap<(RowKind, String), FunctionRuns> = BTreeMap::new();
+    let first = usize::from(runs.len() > 1);
+    let shown = runs.get(first..).unwrap_or_default();
+    let mut costs: BTreeMap<(RowKind, String), Vec<Functions>> = BTreeMap::new();
     for (at, cells) in shown.iter().enumerate() {
         for cell in cells {
-            let row = costs.entry(row_of(cell, names, kernel)).or_default();
-            let (function, begins) = match kernel.symbols.resolve(cell.address) {
-                Some(found) => (folded(found.name).to_owned(), found.offset == 0),
-                None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
-                None => ("(no symbol)".to_owned(), false),
-            };
-            let runs = row.entry(function).or_insert_with(|| vec![(0, 0); shown.len()]);
-            if let Some((calls, instructions)) = runs.get_mut(at) {
-                *calls += if begins { cell.times } else { 0 };
-                *instructions += cell.instructions;
+            let nothing = || vec![Functions::new(); shown.len()];
+            let runs = costs.entry(row_of(cell, names, kernel)).or_insert_with(nothing);
+            if let Some(functions) = runs.get_mut(at) {
+                count(cell, functions, &kernel.symbols);
             }
         }
     }
-    let cost = |(function, runs): (String, Vec<(u64, u64)>)| FunctionCost {
-        function,
-        calls: median(runs.iter().map(|run| run.0)),
-        instructions: median(runs.iter().map(|run| run.1)),
+    let row = |((kind, name), runs): ((RowKind, String), Vec<Functions>)| {
+        let (at, functions) = typical(runs)?;
+        Some(RowFunctions { kind, name, run: first + at, functions })
     };
-    let row = |((kind, name), functions): ((RowKind, String), BTreeMap<_, _>)| RowFunctions {
-        kind,
-        name,
-        functions: functions.into_iter().map(cost).collect(),
+    Some(costs.into_iter().filter_map(row).collect())
+}
+
+/// Adds a cell to its function.
+fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
+    let (function, begins) = match symbols.resolve(cell.address) {
+        Some(found) => (folded(found.name).to_owned(), found.offset == 0),
+        None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
+        None => ("(no symbol)".to_owned(), false),
     };
-    Some(costs.into_iter().map(row).collect())
+    let (calls, instructions) = functions.entry(function).or_default();
+    *calls += if begins { cell.times } else { 0 };
+    *instructions += cell.instructions;
+}
+
+/// The first of these runs that has the median of their instructions, with its functions. None if
+/// that run has none, because the row is absent there.
+fn typical(runs: Vec<Functions>) -> Option<(usize, Vec<FunctionCost>)> {
+    let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
+    let median = median(runs.iter().map(sum));
+    let (at, run) = runs.into_iter().enumerate().find(|(_, run)| sum(run) == median)?;
+    let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
+    let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
+    (!functions.is_empty()).then_some((at, functions))
 }
 
 /// The row, or region, that a cell belongs to.

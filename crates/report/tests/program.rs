@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use common::configuration;
 use pathmeter_model::{
-    Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema,
-    RowKind, Subject, Threshold, Unit, Written, compare_programs,
+    Ended, FunctionChange, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun,
+    ProgramSchema, RowExplanation, RowKind, Subject, Threshold, Unit, Written, compare_programs,
 };
 use pathmeter_report::{Rows, Style, program_comparison_table, program_table};
 use pathmeter_trace::Event;
@@ -222,4 +222,32 @@ fn a_terminal_obeys_nothing_of_a_guest() {
     for text in [program_table(&result, All, NARROW), compared(&result, &other, All, NARROW)] {
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
+}
+
+#[test]
+fn functions_of_other_runs_than_the_row_shows_have_a_line_for_the_rest() {
+    let table = |rest| {
+        let mut comparison = compare_programs(&cloud(), &rt(), Threshold::default());
+        let change = FunctionChange {
+            function: "do_sys_openat2".into(),
+            base_calls: 2,
+            new_calls: 4,
+            base: 100,
+            new: 160,
+            difference: 60,
+        };
+        comparison.explanations = Some(vec![RowExplanation {
+            kind: RowKind::Syscall,
+            name: "openat".into(),
+            functions: vec![change],
+            rest,
+        }]);
+        program_comparison_table(&comparison, Folded, PLAIN)
+    };
+    let line = |rest| {
+        let table = table(rest);
+        table.lines().find(|line| line.contains("of other runs")).map(str::to_owned)
+    };
+    assert!(line(Some(-7)).unwrap().contains("-7"), "{}", table(Some(-7)));
+    assert_eq!([line(Some(0)), line(None)], [None, None]);
 }

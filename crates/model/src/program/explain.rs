@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::comparison::saturated;
 use crate::{
     FunctionChange, FunctionCost, PathComparison, ProgramResult, RowComparison, RowExplanation,
     RowFunctions, RowKind,
@@ -23,7 +24,7 @@ pub(crate) fn explain(
             let cost = |one: &FunctionCost| (one.function.clone(), (one.calls, one.instructions));
             functions.iter().map(cost).collect()
         };
-    let explanation = |(kind, name): (RowKind, &str)| {
+    let explanation = |(kind, name, whole): (RowKind, &str, Option<i64>)| {
         let (base, new) = (of(base, kind, name), of(new, kind, name));
         let mut functions: Vec<FunctionChange> = base
             .keys()
@@ -37,14 +38,21 @@ pub(crate) fn explain(
             .filter(|change| change.difference != 0 || change.base_calls != change.new_calls)
             .collect();
         functions.sort_by_key(|one| (Reverse(one.difference.unsigned_abs()), one.function.clone()));
-        RowExplanation { kind, name: name.to_owned(), functions }
+        let rest = whole.map(|whole| rest(whole, &functions));
+        RowExplanation { kind, name: name.to_owned(), functions, rest }
     };
     let regions = regions.iter().filter(|region| region.difference.is_some_and(|more| more != 0));
-    let regions = regions.map(|region| (RowKind::Region, &*region.path));
-    let rows = rows.iter().filter(|row| row.cost.judged().difference != 0);
-    let rows = rows.map(|row| (row.kind, &*row.name));
+    let regions = regions.map(|region| (RowKind::Region, &*region.path, None));
+    let rows = rows.iter().map(|row| (row.kind, &*row.name, row.cost.judged().difference));
+    let rows = rows.filter(|row| row.2 != 0).map(|(kind, name, all)| (kind, name, Some(all)));
     let explained = regions.chain(rows).map(explanation);
     Some(explained.filter(|row| !row.functions.is_empty()).collect())
+}
+
+/// What these functions lack of the whole difference.
+fn rest(whole: i64, functions: &[FunctionChange]) -> i64 {
+    let sum: i128 = functions.iter().map(|one| i128::from(one.difference)).sum();
+    saturated(i128::from(whole) - sum)
 }
 
 fn change(name: &str, base: (u64, u64), new: (u64, u64)) -> FunctionChange {
@@ -55,10 +63,6 @@ fn change(name: &str, base: (u64, u64), new: (u64, u64)) -> FunctionChange {
         new_calls: new.0,
         base: base.1,
         new: new.1,
-        difference: i64::try_from(difference).unwrap_or(if difference < 0 {
-            i64::MIN
-        } else {
-            i64::MAX
-        }),
+        difference: saturated(difference),
     }
 }

@@ -38,6 +38,13 @@ pub fn parse_program(bytes: &[u8]) -> Result<ProgramResult, ParseError> {
         check_events(counts, &result.events)
             .map_err(|what| field(&format!("runs[{run}].rows"), &what))?;
     }
+    for row in result.functions.iter().flatten() {
+        let of_row = || {
+            let kind = serde_json::to_string(&row.kind).unwrap_or_default();
+            format!("functions of {} {}", kind.trim_matches('"'), quoted(&row.name))
+        };
+        row.check(&result.runs).map_err(|what| field(&of_row(), &what))?;
+    }
     check_regions(&result.regions, &result.program.windows)?;
     check_paths(&result.regions, result.configuration.clock)?;
     Ok(result)

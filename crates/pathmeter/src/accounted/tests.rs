@@ -205,7 +205,7 @@ fn the_functions_of_a_row_have_all_its_instructions() {
 }
 
 #[test]
-fn functions_have_the_median_of_the_later_runs() {
+fn functions_are_of_the_later_run_that_has_the_rows_median() {
     let cell = |offset: u64, times, instructions| AccountCell {
         kind: RowKind::Softirq,
         id: 0,
@@ -224,7 +224,30 @@ fn functions_have_the_median_of_the_later_runs() {
     let [function] = &row.functions[..] else { panic!("{row:?}") };
     // Only its first block is a call of it.
     let found = (&*function.function, function.calls, function.instructions);
-    assert_eq!(found, ("helper", 2, 120));
+    assert_eq!((row.run, found), (3, ("helper", 2, 120)));
+}
+
+#[test]
+fn functions_that_trade_instructions_add_up_to_their_row() {
+    let cell = |address, instructions| AccountCell {
+        kind: RowKind::Softirq,
+        id: 0,
+        address,
+        times: 1,
+        instructions,
+    };
+    // Medians of each function would be 20 and 20, of rows of 110, 40 and 110.
+    let costs = [[1, 1], [100, 10], [20, 20], [10, 100]];
+    let runs = costs.map(|[one, other]| Account {
+        cells: vec![cell(0xffff_ffff_8100_0080, one), cell(0xffff_ffff_8100_00c0, other)],
+        ..account(vec![row(RowKind::Softirq, 0, one + other + 1)])
+    });
+    let clocks = costs.map(|[one, other]| one + other + 1);
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
+    let [functions] = &read.functions.unwrap()[..] else { panic!() };
+    let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
+    assert_eq!((functions.run, sum), (1, 110));
+    assert_eq!(read.runs[functions.run].rows[0].instructions, sum);
 }
 
 #[test]

@@ -355,6 +355,9 @@ fn explanations(comparison: &ProgramComparison, shown: Rows, style: Style) -> St
     explained.map(|row| explanation(row, shown, style)).collect()
 }
 
+/// Names what the functions of a row lack of its difference.
+const OTHER_RUNS: &str = "(the row's numbers are of other runs)";
+
 fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
     let mut table = Table::new(&[
         (&*row_name(row.kind, &row.name), Align::Left),
@@ -376,6 +379,9 @@ fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
             signed(one.difference).into(),
             calls.into(),
         ]);
+    }
+    if let Some(rest) = row.rest.filter(|rest| *rest != 0) {
+        table.row([OTHER_RUNS.into(), "".into(), "".into(), signed(rest).into(), "".into()]);
     }
     let rest = row.functions.iter().skip(most);
     let sum = rest.clone().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
