@@ -7,7 +7,7 @@ use pathmeter_trace::Event;
 
 use crate::{Budget, Date, Increase, Limits, Rule, Section, is_name};
 
-/// The numbers of one event that limits are held against.
+/// The numbers of one event that limits are compared with.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Numbers {
     /// Base's value, and by how much new's is higher; 0 if it is not. None if they were not

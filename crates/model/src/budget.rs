@@ -30,7 +30,7 @@ pub struct BudgetRow {
     pub line: usize,
     /// The value of `base`; null if it has none.
     pub base: Option<u64>,
-    /// The value of `new`: the highest typical one if `max` is what it is held against, else the
+    /// The value of `new`: the highest typical one if it is compared with `max`, else the
     /// one that carries the verdict. Null if it has none.
     pub new: Option<u64>,
     /// The largest value that `new` may have, if there is such a limit.

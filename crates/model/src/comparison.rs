@@ -154,7 +154,7 @@ pub(crate) fn saturated(difference: i128) -> i64 {
 }
 
 impl Comparison {
-    /// Whether a kernel is held against the lab kernel, which has the bare mechanisms.
+    /// Whether a kernel is compared with the lab kernel, which has the bare mechanisms.
     pub fn is_against_floor(&self) -> bool {
         self.base.kind == SubjectKind::KernelImage && self.new.kind == SubjectKind::Lab
     }

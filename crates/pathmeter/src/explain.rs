@@ -66,7 +66,7 @@ fn refuse_unused_windows(args: &ExplainArgs) -> Result<(), Failure> {
     match args.windows.window.iter().find(|window| !is_named(&window.name)) {
         None => Ok(()),
         Some(PointWindow { name, .. }) => Err(Failure::Usage {
-            message: format!("--window would change nothing: no path here is of the window {name}"),
+            message: format!("--window would change nothing: no path here has the window {name}"),
             help: format!("name it with its path: {}/{name}", args.path),
         }),
     }

@@ -143,7 +143,8 @@ impl Session {
         })?;
         measured.counts.ok_or_else(|| Failure::Usage {
             message: "this QEMU can't see windows between two points of the kernel".to_owned(),
-            help: "it takes one that takes plugins: `pathmeter doctor` tells".to_owned(),
+            help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
+                .to_owned(),
         })
     }
 
@@ -493,7 +494,7 @@ fn setting_proof(Proof { setting, state, shown }: Proof) -> SettingProof {
     SettingProof { setting, state, shown }
 }
 
-/// What the guest printed about its CPU, held against what is known of this CPU and release.
+/// What the guest printed about its CPU, compared with what is known of this CPU and release.
 fn guest_report(facts: &Facts, cpu: &Cpu, release: Option<&str>) -> GuestReport {
     let report = GuestReport::new(&facts.cpuinfo, &facts.vulnerabilities);
     let known = release.and_then(|release| cpu.states(release));
@@ -564,7 +565,7 @@ fn path_result(
                 && counted.is_none()
                 && runs.concat().is_empty() =>
         {
-            PathResult::unsupported(name, unit, "it takes a QEMU that takes plugins")
+            PathResult::unsupported(name, unit, "this path needs a QEMU with plugins")
         }
         PathStatus::Ok if unit != Unit::Check && samples().next().is_none() && counts.is_none() => {
             PathResult::failed(name, unit, "the agent reported ok and sent no samples")

@@ -1,4 +1,4 @@
-//! Constants of the plugins' headers, for tests that hold them against ours.
+//! Constants of the plugins' headers, for tests that compare them with ours.
 
 use std::collections::HashMap;
 

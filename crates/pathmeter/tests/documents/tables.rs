@@ -73,6 +73,26 @@ fn the_map_has_every_crate_and_what_it_depends_on() {
     }
 }
 
+/// Files whose name says nothing of their subject, because the folder's name or the crate's does.
+const NAMED_BY_FOLDER: [&str; 3] = ["lib.rs", "main.rs", "tests.rs"];
+
+#[test]
+fn the_map_has_every_file_of_the_guests_side_the_traces_and_the_plugins() {
+    let text = read("ARCHITECTURE.md");
+    for folder in
+        ["crates/agent/src", "crates/trace/src", "crates/vm/src", "crates/wire/src", "plugin"]
+    {
+        let files = root().join(folder).read_dir().unwrap();
+        let files = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut files: Vec<_> = files
+            .filter(|name| [".rs", ".c", ".h"].iter().any(|end| name.ends_with(end)))
+            .filter(|name| !NAMED_BY_FOLDER.contains(&&**name))
+            .collect();
+        files.retain(|name| !text.contains(&format!("`{name}`")));
+        assert!(files.is_empty(), "the map lacks these files of {folder}: {files:?}");
+    }
+}
+
 /// The numbers in `lines` that `number` finds, each once.
 fn numbers<'a>(
     lines: impl Iterator<Item = &'a str>,
