@@ -125,7 +125,8 @@ static void change(void)
 	add("/dev/new", "new");
 	add("/dev/shm/new", "new");
 	if (truncate("/etc/group", 1) || unlink("/etc/hosts") || unlink("/dev/zero") ||
-	    chmod("/etc/nsswitch.conf", 0600) || chown("/var", 1, 1) || mkdir("/new-folder", 0755) ||
+	    chmod("/etc/nsswitch.conf", 0600) || chown("/var", 1, 1) ||
+	    mkdir("/new-folder", 0755) ||
 	    symlink("/etc", "/new-link") || rename("/home", "/moved") ||
 	    mount("tmpfs", "/root", "tmpfs", 0, NULL) || umount2("/proc", MNT_DETACH) ||
 	    gethostname(name, sizeof(name)) || sethostname("other", 5)) {

@@ -150,8 +150,8 @@ impl Port {
         let _ = self.send_outcome(outcome);
     }
 
-    /// Whether the host wants nothing but the kernel's symbols: it says so when it lets the guest go
-    /// on, so that one boot serves both.
+    /// Whether the host wants nothing but the kernel's symbols: it says so when it lets the guest
+    /// go on, so that one boot serves both.
     pub(crate) fn asks_symbols(&self) -> bool {
         let mut byte = [0];
         match self.way {

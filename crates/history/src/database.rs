@@ -141,8 +141,8 @@ impl Database {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// The version of the tables; None of a file in which there is nothing yet. All that tells it is
-    /// read of one state: another process may make the tables meanwhile.
+    /// The version of the tables; None of a file in which there is nothing yet. All that tells it
+    /// is read of one state: another process may make the tables meanwhile.
     fn version(&self) -> Result<Option<i64>, HistoryError> {
         let state = self.connection.unchecked_transaction();
         let state = state.map_err(|error| HistoryError::sqlite(&self.path, &error))?;

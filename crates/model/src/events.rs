@@ -274,8 +274,8 @@ impl EventComparison {
         }
     }
 
-    /// Whether it makes rows differ that are judged in pairs. A mode that appears does not: of a few
-    /// slow instructions, one more in some of the runs is one.
+    /// Whether it makes rows differ that are judged in pairs. A mode that appears does not: of a
+    /// few slow instructions, one more in some of the runs is one.
     pub(crate) fn moves_cost(&self) -> bool {
         self.counts() && self.has_moved()
     }

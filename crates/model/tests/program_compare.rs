@@ -456,7 +456,8 @@ proptest! {
             let name = row_name(row.kind, &row.name);
             let path = as_paths.paths.iter().find(|path| path.path == name).unwrap();
             let change = row.cost.judged();
-                prop_assert_eq!((path.verdict, path.difference), (row.cost.verdict, Some(change.difference)));
+                let judged = (row.cost.verdict, Some(change.difference));
+                prop_assert_eq!((path.verdict, path.difference), judged);
                 prop_assert_eq!(&path.events, &row.cost.events);
         }
         prop_assert_eq!(comparison.configuration_differences, as_paths.configuration_differences);

@@ -349,7 +349,7 @@ fn compared(
     }
     let mut comparison = compare_programs(base, new, Threshold { percent: args.threshold });
     let mut rows = Rows::of(args, [base, new], budget)?;
-    comparison.budget = rows.gate.budget.clone();
+    comparison.budget.clone_from(&rows.gate.budget);
     comparison.gate = args.check.is_some().then(|| rows.gate.report());
     rows.comparison.budget = rows.gate.budget.take();
     let delivered = screen.deliver(

@@ -43,8 +43,8 @@ pub const COMMON_PERCENT: usize = 25;
 pub const MODE_PART: u64 = 20;
 
 /// A change that pairs have unevenly is one if it is larger in each than one part in this many of
-/// what is executed: layout alone moved `exit_group` of a shell by 20 to 946 of 230,000 instructions, always
-/// in one direction.
+/// what is executed: layout alone moved `exit_group` of a shell by 20 to 946 of 230,000
+/// instructions, always in one direction.
 pub(crate) const CHANGE_PART: u64 = 50;
 
 const GAIN: usize = SHIFT_GAIN as usize;

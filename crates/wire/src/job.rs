@@ -16,8 +16,8 @@
 
 use crate::message::MAX_RUNS;
 
-/// Longest job without its archive, in bytes: Linux takes no more arguments and variables than this by default (a
-/// quarter of 8 MiB of stack).
+/// Longest job without its archive, in bytes: Linux takes no more arguments and variables than this
+/// by default (a quarter of 8 MiB of stack).
 pub const MAX_JOB: usize = 2 << 20;
 /// Most arguments, and most variables.
 pub const MAX_WORDS: usize = 16_384;

@@ -1,8 +1,8 @@
 //! A program's result as any other: its rows and regions as paths, so that whatever is done with
 //! the results of kernels can be done with those of programs.
 //!
-//! The samples of a row are the instructions of the later runs, one each; the first run is cold, and
-//! counts only if it is the only one. A run in which a row's work was not done cost nothing.
+//! The samples of a row are the instructions of the later runs, one each; the first run is cold,
+//! and counts only if it is the only one. A run in which a row's work was not done cost nothing.
 
 use std::collections::HashSet;
 
@@ -23,8 +23,8 @@ pub const OWN_WORK: &str = "own work";
 pub const SUM: &str = "sum";
 
 impl ProgramResult {
-    /// The result as one of paths: the rows, all of own work and all rows together, then the regions
-    /// and windows. How the program ended is a note.
+    /// The result as one of paths: the rows, all of own work and all rows together, then the
+    /// regions and windows. How the program ended is a note.
     pub fn measured(&self) -> Measurement {
         let mut notes = self.notes.clone();
         notes.push(format!("the program ended with {}", self.ended));
@@ -53,29 +53,28 @@ impl ProgramResult {
         };
         let rows = self.series().into_iter();
         let rows = rows.map(|((kind, name), runs)| {
-            self.row_as_path(unique(row_name(kind, name), name), kind, &runs)
+            self.row_as_path(&unique(row_name(kind, name), name), kind, &runs)
         });
         let mut paths: Vec<PathResult> = rows.collect();
-        let totals: [(&str, fn(RowKind) -> bool); 2] =
-            [(OWN_WORK, RowKind::is_own_work), (SUM, |_| true)];
-        for (name, wanted) in totals {
+        for (name, own_only) in [(OWN_WORK, true), (SUM, false)] {
             let name = unique(name.to_owned(), "all rows");
-            paths.push(self.row_as_path(name, RowKind::Other, &self.total(wanted)));
+            let total = self.total(|kind| !own_only || kind.is_own_work());
+            paths.push(self.row_as_path(&name, RowKind::Other, &total));
         }
         paths.extend(self.regions.iter().cloned());
         paths
     }
 
-    fn row_as_path(&self, name: String, kind: RowKind, runs: &[Counts]) -> PathResult {
+    fn row_as_path(&self, name: &str, kind: RowKind, runs: &[Counts]) -> PathResult {
         let runs = if runs.len() > 1 { &runs[1..] } else { runs };
         let samples: Vec<Vec<u64>> = runs.iter().map(|run| vec![run.instructions]).collect();
-        let row = PathResult::ok(&name, Unit::Instructions, &samples, vec![calls(runs)]);
+        let row = PathResult::ok(name, Unit::Instructions, &samples, vec![calls(runs)]);
         let row = row.counting(self.events_of(kind, runs));
         PathResult { work: Some(kind), ..row }
     }
 
-    /// The events of these runs. Which of the instructions are the program's own is known of its own
-    /// code alone, so those of other rows are all the kernel's.
+    /// The events of these runs. Which of the instructions are the program's own is known of its
+    /// own code alone, so those of other rows are all the kernel's.
     fn events_of(&self, kind: RowKind, runs: &[Counts]) -> PathEvents {
         let retired = if kind == RowKind::User { Event::User } else { Event::Kernel };
         let counted: Vec<Event> =

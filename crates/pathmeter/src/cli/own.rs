@@ -62,7 +62,8 @@ pub(crate) struct PackingArgs {
         value_parser = OsStringValueParser::new().try_map(program::variable)
     )]
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// What the program reads from its standard input, - for that of this command; nothing by default
+    /// What the program reads from its standard input, - for that of this command; nothing by
+    /// default
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
 }

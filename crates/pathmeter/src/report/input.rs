@@ -129,8 +129,8 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
         Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if ![RESULT, PROGRAM].contains(&other) => Err(Fault::Document(format!(
-            "the schema is {other:?}; a report shows {RESULT}, {PROGRAM}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
+            "the schema is {other:?}; a report shows {RESULT}, {PROGRAM}, {COMPARISON}, \
+             {EXPLAINED}, {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_result(bytes)?))),
     }

@@ -36,8 +36,8 @@ impl SettingGates {
         Ok(Some(Self { gated, budget }))
     }
 
-    /// Refuses rules that hold for none of the kernel's paths, nor of the program's rows if there is
-    /// one; `base` is the default.
+    /// Refuses rules that hold for none of the kernel's paths, nor of the program's rows if there
+    /// is one; `base` is the default.
     pub(super) fn check(
         &self,
         base: &Measurement,
