@@ -1,5 +1,6 @@
 //! Explanations as printed and drawn. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes
 //! them anew.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 

@@ -129,8 +129,9 @@ mod tests {
 
     /// A record as the format has it, of this mode.
     fn written(name: &str, mode: u32, data: &[u8]) -> Vec<u8> {
-        let numbers =
-            [1, mode, 0, 0, 1, 0, data.len() as u32, 0, 0, 0, 0, name.len() as u32 + 1, 0];
+        let [data_length, name_length] =
+            [data.len(), name.len() + 1].map(|length| u32::try_from(length).unwrap());
+        let numbers = [1, mode, 0, 0, 1, 0, data_length, 0, 0, 0, 0, name_length, 0];
         let mut bytes = MAGIC.to_vec();
         bytes.extend(numbers.iter().flat_map(|number| format!("{number:08x}").into_bytes()));
         for part in [[name.as_bytes(), &[0]].concat(), data.to_vec()] {

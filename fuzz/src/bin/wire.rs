@@ -6,7 +6,7 @@ use pathmeter_wire::{
     HEADER, Kind, MAX_PAYLOAD, RawFrame, TRAILER,
     message::{
         MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_fact,
-        read_outcome, read_plain, read_symbols, read_unmet,
+        read_outcome, read_plain, read_shown, read_symbols, read_unmet,
     },
     next_frame, program, seal,
 };
@@ -44,6 +44,7 @@ fn read(frame: &RawFrame<'_>) {
         Kind::ProgramOutput => drop(program::read_output(frame)),
         Kind::Fact => drop(read_fact(frame)),
         Kind::Unmet => drop(read_unmet(frame)),
+        Kind::Shown => drop(read_shown(frame)),
     }
 }
 
