@@ -1,7 +1,7 @@
 //! Kernel modules for a guest: those that were asked for, and those that they need, in the order
 //! in which they must be loaded.
 //!
-//! Contract: at most [`MAX_MODULES`], each of at most [`MAX_MODULE_BYTES`]. A module that was made
+//! Contract: at most 512, each of at most [`MAX_MODULE_BYTES`]. A module that was made
 //! for another kernel's release is an error. What a module wants to be loaded before it
 //! (`softdep`) is loaded if it is there, found by its name or an alias: without `modprobe` in the
 //! guest nobody else would load it.
