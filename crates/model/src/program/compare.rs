@@ -178,7 +178,7 @@ struct Later {
     change: CostChange,
     verdict: Verdict,
     pairs: DifferenceRange,
-    /// Which of the later runs the change is of, if it is of one.
+    /// The later run in which the change was counted; none if it comes from sets of runs.
     run: Option<usize>,
 }
 

@@ -44,8 +44,8 @@ pub struct ProgramComparison {
     /// The rows of the program's own work together: those that do not depend on when the timer
     /// ticks.
     pub own_work: CostComparison,
-    /// What the difference of the sum is in, by the rows' verdicts; null if it is of no one pair of
-    /// runs.
+    /// The parts of the sum's difference, by the rows' verdicts; null if the difference was not
+    /// counted in one pair of runs.
     pub sum_parts: Option<SumParts>,
     /// The same of own work.
     pub own_work_parts: Option<SumParts>,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::ProgramRun;
 use crate::RowKind;
 
-/// The functions of one row in one run: the later run that the row's typical number is of; the
-/// first one, if that is the only one. They add up to the row's instructions in that run.
+/// The functions of one row in one run: the first later run in which the row has its median; the
+/// first run, if that is the only one. They add up to the row's instructions in that run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RowFunctions {

@@ -193,7 +193,7 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
     new.program.command = vec!["/bin/false".into()];
     let ran = compared(&base, &new, &[]);
     assert!(ran.stdout.contains("program  /bin/true → /bin/false\n"), "{}", ran.stdout);
-    // Not if anything else differs as well: then a difference is of neither.
+    // Two programs on two kernels are refused: a difference could come from either.
     let elsewhere = ProgramResult { program: new.program.clone(), ..program(1010, 70) };
     assert_eq!(compared(&base, &elsewhere, &[]).code, Some(2));
     assert_eq!(compared(&base, &elsewhere, &["--across"]).code, Some(0));

@@ -199,7 +199,7 @@ impl<'a> Compared<'a> {
 
     fn history(&self, data: &mut Data) -> History {
         let results = self.given.results;
-        // What the script shows relative to another kernel is of one unit.
+        // The script compares kernels with each other, so a path has one unit.
         let of_path = |path: &&str| {
             let unit = units(results, path).first().copied().unwrap_or(Unit::Instructions);
             results.iter().map(|result| value(result, path, unit)).collect()
