@@ -136,6 +136,8 @@ impl Configuration {
             "qemu" => self.portable && new.portable,
             // What a kernel is measured under is part of its name, as the kernel is.
             "condition" => self.image_sha256 == new.image_sha256,
+            // The initramfs of a program is what was packed for it, which has a field of its own.
+            "initramfs_sha256" => self.program.is_some() && new.program.is_some(),
             "firmware_sha256" => self.firmware_sha256.is_none() || new.firmware_sha256.is_none(),
             _ => false,
         }

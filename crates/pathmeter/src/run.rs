@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    Comparison, Configuration, LEAST_LATER_RUNS, Measurement, ProgramResult, Threshold, compare,
-    compare_programs, parse_program, program_differences,
+    Comparison, LEAST_LATER_RUNS, Measurement, ProgramResult, Threshold, compare, compare_programs,
+    parse_program, program_differences,
 };
 use pathmeter_report::{Judged, budget_table, program_comparison_table, program_table};
 use pathmeter_trace::Event;
@@ -323,11 +323,7 @@ pub(crate) fn one_of(
 
 /// Whether these are two programs, or two versions of one, that were measured alike on one kernel.
 fn are_two_programs(base: &ProgramResult, new: &ProgramResult) -> bool {
-    // What was packed is the initramfs, too.
-    let initramfs_sha256 = base.configuration.initramfs_sha256.clone();
-    let configuration = Configuration { initramfs_sha256, ..new.configuration.clone() };
-    let program = base.program.clone();
-    let same_program = ProgramResult { program, configuration, ..new.clone() };
+    let same_program = ProgramResult { program: base.program.clone(), ..new.clone() };
     base.configuration.image_sha256 == new.configuration.image_sha256
         && base.subject == new.subject
         && base.program.windows == new.program.windows

@@ -5,6 +5,7 @@
 mod clean;
 mod events;
 mod hostile;
+mod input;
 mod kernels;
 mod regions;
 mod repeats;

@@ -186,6 +186,8 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
     let base = program(1000, 70);
     let mut new = base.clone();
     new.program.packed_sha256 = "ee".repeat(32);
+    // What was packed is the initramfs.
+    new.configuration.initramfs_sha256 = new.program.packed_sha256.clone();
     let ran = compared(&base, &new, &["--check"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let head = "program  /bin/true, files d3d3d3d3d3d3 → eeeeeeeeeeee";
