@@ -3,6 +3,8 @@
 use pathmeter_e2e::{Scene, debian};
 use serde_json::Value;
 
+use crate::programs::program;
+
 const SET: &str = r#"
 title = "one of each kind"
 [[setting]]
@@ -61,7 +63,8 @@ fn each_setting_has_a_row_and_a_gate_fails_for_what_one_costs() {
     let paid = of("syscall.getppid")["difference"].as_i64().unwrap();
     assert!(paid > 100 && of("getcpu.syscall")["difference"] == paid, "{paid}");
     let worse = rows[0]["gate"]["worse"].as_array().unwrap();
-    assert!(worse.iter().any(|path| path == "getcpu.syscall"), "{worse:?}");
+    let failing = worse.iter().find(|reason| reason["row"] == "getcpu.syscall").unwrap();
+    assert_eq!((&failing["difference"], &failing["line"]), (&paid.into(), &1.into()), "{failing}");
 
     let document = scene.write("settings.json", &run.stdout);
     let page = scene.path("settings.html");
@@ -81,4 +84,54 @@ fn each_setting_has_a_row_and_a_gate_fails_for_what_one_costs() {
     let gate = ["--check=instructions", "--budget", budget.to_str().unwrap()];
     let run = scene.run(&[&arguments[..], &gate].concat());
     assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+}
+
+/// Settings of which one makes a program execute more, and one makes it execute other things.
+const PROGRAM_SET: &str = r#"
+title = "of a program"
+[[setting]]
+condition = "boot:audit=1"
+source = "kernel-parameters.txt, audit="
+[[setting]]
+condition = "boot:nopti"
+source = "kernel-parameters.txt, nopti"
+"#;
+
+/// The row of a setting, and the program's row of that name among the reasons why it fails.
+fn reason<'a>(document: &'a Value, setting: usize, row: &str) -> Option<&'a Value> {
+    let worse = document["sets"][0]["rows"][setting]["gate"]["worse"].as_array().unwrap();
+    worse.iter().find(|reason| reason["row"] == format!("the program's {row}"))
+}
+
+#[test]
+fn a_program_under_each_setting_shows_its_events_and_is_gated() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let set = scene.write("set.toml", PROGRAM_SET);
+    let kernel = ["settings", &cloud, "--cpu", "skylake", "--set", set.to_str().unwrap()];
+    let program = ["--", &program("processes")];
+    let gated = |gate: &[&str]| {
+        let run = scene.run(&[&kernel[..], &["--json"], gate, &program].concat());
+        (run.code, serde_json::from_str::<Value>(&run.stdout).expect(&run.stderr))
+    };
+    let (code, document) = gated(&["--check=instructions"]);
+    assert_eq!(code, 1);
+    let calls = reason(&document, 0, "getppid").unwrap();
+    let (base, more) = (&calls["base"], calls["difference"].as_u64().unwrap());
+    assert!(base.as_u64().unwrap() > 0 && more > 28 * 100, "{calls}");
+    assert_eq!(reason(&document, 1, "getppid"), None, "it saves");
+    // Without page table isolation nothing switches the page tables of a system call.
+    let events = document["sets"][0]["rows"][1]["program"]["events"].as_array().unwrap();
+    let switches = events.iter().find(|event| event["event"] == "mov-cr3").unwrap();
+    assert!(switches["difference"].as_i64().unwrap() <= -28 * 2, "{events:?}");
+
+    let limit = |more: u64| format!("[rows.getppid]\nmax-increase = {more}\n");
+    let rest = "[rows.\"*\"]\nmax-increase = 1000000\n[paths.\"*\"]\nmax-increase = \"100%\"\n";
+    for (limit, code) in [(limit(more), 0), (limit(more - 1), 1)] {
+        let budget = scene.write("budget.toml", limit + rest);
+        let gate = ["--check=instructions", "--budget", budget.to_str().unwrap()];
+        let (found, document) = gated(&gate);
+        assert_eq!(found, code, "{}", document["sets"][0]["rows"][0]["gate"]["worse"]);
+        let line = reason(&document, 0, "getppid").map(|reason| &reason["line"]);
+        assert_eq!(line, (code == 1).then_some(&1.into()));
+    }
 }

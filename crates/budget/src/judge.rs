@@ -27,18 +27,29 @@ pub(crate) struct Compared {
     pub(crate) open: bool,
 }
 
-/// The paths of both sides of a comparison.
+/// Both sides of a comparison.
 #[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
-    paths: [&'a [PathResult]; 2],
-    one_qemu: bool,
-}
+pub struct Sides<'a>([&'a Measurement; 2]);
+
+/// A path on both sides, and its side's result.
+type Paths<'a> = [Option<(&'a Measurement, &'a PathResult)>; 2];
 
 impl<'a> Sides<'a> {
     /// Those of two results.
-    pub fn of_paths([base, new]: [&'a Measurement; 2]) -> Self {
-        let one_qemu = base.configuration.qemu == new.configuration.qemu;
-        Self { paths: [&base.paths, &new.paths], one_qemu }
+    pub fn of_paths(sides: [&'a Measurement; 2]) -> Self {
+        Self(sides)
+    }
+
+    fn are_of_one_qemu(self) -> bool {
+        let [base, new] = self.0.map(|side| &side.configuration.qemu);
+        base == new
+    }
+
+    fn find(self, name: &str) -> Paths<'a> {
+        self.0.map(|side| {
+            let path = side.paths.iter().find(|path| path.path == name)?;
+            Some((side, path))
+        })
     }
 }
 
@@ -47,9 +58,8 @@ impl Budget {
     pub fn judge(&self, row: &PathComparison, sides: Sides<'_>, today: Date) -> Vec<BudgetRow> {
         let events = std::iter::once(None).chain(Event::all().map(Some));
         let rules = events.filter_map(|event| self.section(row).rule(&row.path, event));
-        let one_qemu = sides.one_qemu;
-        let sides = sides.paths.map(|paths| paths.iter().find(|path| path.path == row.path));
-        let judged = rules.filter_map(|rule| judged(rule, row, sides, one_qemu));
+        let (paths, one_qemu) = (sides.find(&row.path), sides.are_of_one_qemu());
+        let judged = rules.filter_map(|rule| judged(rule, row, paths, one_qemu));
         let section = self.section(row);
         let over = |row: BudgetRow| match row.outcome {
             BudgetOutcome::Over => section.accept(row, today),
@@ -111,11 +121,11 @@ impl Section {
 fn judged(
     rule: &Rule,
     row: &PathComparison,
-    sides: [Option<&PathResult>; 2],
+    sides: Paths<'_>,
     one_qemu: bool,
 ) -> Option<BudgetRow> {
     let numbers = match rule.event {
-        None => own_numbers(row, sides[1]),
+        None => own_numbers(row, sides[1].map(|(_, path)| path)),
         // What two versions of QEMU count differently is not compared.
         Some(event) if event.depends_on_qemu() && !one_qemu => {
             Numbers { compared: None, ..event_numbers(event, row, sides) }
@@ -144,8 +154,9 @@ fn judged(
 }
 
 /// A path that a rule names in full, or that either side could run.
-fn must_be_judged(rule: &Rule, sides: [Option<&PathResult>; 2]) -> bool {
-    let has_numbers = |path: &PathResult| path.status == Status::Ok && path.unit != Unit::Check;
+fn must_be_judged(rule: &Rule, sides: Paths<'_>) -> bool {
+    let has_numbers =
+        |(_, path): (_, &PathResult)| path.status == Status::Ok && path.unit != Unit::Check;
     is_name(&rule.names) || sides.into_iter().flatten().any(has_numbers)
 }
 
@@ -180,9 +191,10 @@ fn own_numbers(row: &PathComparison, new: Option<&PathResult>) -> Numbers {
 }
 
 /// Of an event. One that is not among those that differ has the same numbers on both sides.
-fn event_numbers(event: Event, row: &PathComparison, sides: [Option<&PathResult>; 2]) -> Numbers {
+fn event_numbers(event: Event, row: &PathComparison, sides: Paths<'_>) -> Numbers {
     let [base, new] = sides.map(|side| {
-        let path = side.filter(|path| path.status == Status::Ok)?;
+        let counts = |it: &(&Measurement, &PathResult)| it.0.has_counted(it.1, event);
+        let (_, path) = side.filter(|(_, path)| path.status == Status::Ok).filter(counts)?;
         let typical = path.events.as_ref()?.histogram(event).typical();
         typical.last().copied()
     });

@@ -44,7 +44,7 @@ pub use comparison::{
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
-pub use gate::{GateReason, GateReport};
+pub use gate::{Checked, GateReason, GateReport, gate_lines};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use pathmeter_stats::Histogram;
+use pathmeter_trace::{Event, counted_events};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,28 @@ impl Measurement {
     /// The unit of all measured paths.
     pub fn unit(&self) -> Unit {
         self.configuration.clock
+    }
+
+    /// Whether `event` was counted of `path`, one of these. Of programs' rows, regions and windows
+    /// fewer are than of paths, and what was not counted is not none.
+    pub fn has_counted(&self, path: &PathResult, event: Event) -> bool {
+        let names = |path: &PathResult, event: Event| {
+            let events = path.events.as_ref();
+            events.is_some_and(|events| events.names.iter().any(|name| name == event.word()))
+        };
+        let retired = matches!(event, Event::User | Event::Kernel | Event::Clock);
+        let row = self.paths.iter().find(|path| path.work.is_some());
+        match (&path.events, row) {
+            (None, _) => false,
+            // A row names all that were counted of it, also those that there were none of.
+            (Some(_), _) if path.work.is_some() => names(path, event),
+            // Of regions and windows more was: whose the instructions were, and the steps.
+            (Some(_), Some(row)) => retired || names(row, event),
+            (Some(_), None) if path.path.starts_with(REGION_PREFIX) => {
+                retired || counted_events(false).any(|counted| counted == event)
+            }
+            (Some(_), None) => true,
+        }
     }
 }
 

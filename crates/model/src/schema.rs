@@ -5,12 +5,13 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Comparison, History, Measurement, ProgramComparison, ProgramResult, SettingsResult,
+    Blame, Checked, Comparison, History, Measurement, ProgramComparison, ProgramResult,
+    SettingsResult,
 };
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
-    schema_of::<Measurement>()
+    schema_of::<Checked<Measurement>>()
 }
 
 /// The schema of a comparison, published as `docs/schemas/pathmeter.comparison-1.json`.
@@ -20,7 +21,7 @@ pub fn comparison_schema() -> Schema {
 
 /// The schema of a program's result, published as `docs/schemas/pathmeter.program-1.json`.
 pub fn program_schema() -> Schema {
-    schema_of::<ProgramResult>()
+    schema_of::<Checked<ProgramResult>>()
 }
 
 /// The schema of a program's comparison, published as

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BudgetRow, Comparison, Configuration, EventComparison, Measurement, PathComparison,
+    BudgetRow, Comparison, Configuration, EventComparison, GateReason, Measurement, PathComparison,
     ProgramComparison, RowComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
@@ -139,8 +139,8 @@ pub struct SettingRow {
 /// What a gate makes of the paths that a setting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SettingGate {
-    /// Those that fail it; and rows of the program that do, each as `the program's ROW`.
-    pub worse: Vec<String>,
+    /// Why it fails, if it does; rows of the program are named `the program's ROW`.
+    pub worse: Vec<GateReason>,
     /// What the budget's rules make of them; empty without a budget.
     pub rules: Vec<BudgetRow>,
 }

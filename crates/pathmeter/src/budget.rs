@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use pathmeter_budget::{Budget, BudgetError, Date, MAX_BYTES, Sides, parse_budget};
-use pathmeter_model::{BudgetReport, BudgetRow, Measurement, PathComparison, Verdict};
+use pathmeter_model::{BudgetReport, BudgetRow, GateReason, Measurement, PathComparison, Verdict};
 
 use crate::failure::Failure;
 use crate::output::Screen;
@@ -48,31 +48,25 @@ impl Limited {
         self.budget.check(sides).map_err(|error| refused(&self.path, &error))
     }
 
-    /// The outcomes for one path; `worse` is whether it fails the gate in something that no rule is
-    /// about, which may be accepted unless it is broken.
+    /// The outcomes for one path, and why it fails the gate in something that no rule is about, as
+    /// `why` finds it; that may be accepted unless the path is broken.
     pub(crate) fn judge(
         &self,
         row: &PathComparison,
         sides: Sides<'_>,
-        worse: impl Fn(&PathComparison) -> bool,
-    ) -> (Vec<BudgetRow>, bool) {
+        why: impl Fn(&PathComparison) -> Vec<GateReason>,
+    ) -> (Vec<BudgetRow>, Vec<GateReason>) {
         let mut rows = self.budget.judge(row, sides, self.today);
-        let mut fails = worse(&self.budget.uncovered(row));
-        let broken = row.verdict == Verdict::Broken;
-        if fails
-            && !broken
+        let mut own = why(&self.budget.uncovered(row));
+        if !own.is_empty()
+            && row.verdict != Verdict::Broken
             && let Some(accepted) = self.budget.accepted(row, self.today)
         {
-            fails = accepted.outcome.is_worse();
+            // What is accepted no longer fails by that.
+            own.clear();
             rows.push(accepted);
         }
-        let over = rows.iter().any(|row| row.outcome.is_worse());
-        (rows, fails || over)
-    }
-
-    /// The row without what its rules are about.
-    pub(crate) fn uncovered(&self, row: &PathComparison) -> PathComparison {
-        self.budget.uncovered(row)
+        (rows, own)
     }
 
     /// Refuses limits on increases, where there is nothing to compare with; `help` says what there

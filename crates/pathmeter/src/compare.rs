@@ -69,12 +69,14 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let wanted = Wanted { selection: &selection, gated: &gated, regions_only: false, budget };
     let mut gate = Gate::new(&comparison, [&base, &new], &wanted);
     comparison.budget = gate.budget.take();
-    comparison.gate = args.check.is_some().then(|| gate.report());
+    let report = gate.report();
+    comparison.gate = args.check.is_some().then(|| report.clone());
     if args.placement && comparison.paths.iter().all(|path| path.moved.is_none()) {
         screen.note("--placement: where functions stand was not recorded in these results");
     }
     let broken = comparison.summary.count(Verdict::Broken) > 0;
-    let put = Formats { args, outcomes: &gate.outcomes, file: file.as_ref(), written: &written };
+    let (outcomes, file) = (&gate.outcomes[..], file.as_ref());
+    let put = Formats { args, outcomes, gate: &report, file, written: &written };
     let delivered = match (&kernels.session, &kernels.images[..]) {
         (Some(session), [base, new]) => {
             let options = BuildOptions::of(session, [base, new]);

@@ -1,6 +1,6 @@
 //! Where a comparison goes: stdout, the JSON document's file, and files in formats for CI.
 
-use pathmeter_model::Comparison;
+use pathmeter_model::{Comparison, GateReport};
 use pathmeter_report::{Format, Judged, Outcome, comparison_table, options_table};
 use pathmeter_trace::Explain;
 
@@ -14,6 +14,8 @@ pub(crate) struct Formats<'a> {
     pub(crate) args: &'a CompareArgs,
     /// The outcomes of the comparison's paths, in its order.
     pub(crate) outcomes: &'a [Outcome],
+    /// Why paths are worse.
+    pub(crate) gate: &'a GateReport,
     /// The JSON document's file.
     pub(crate) file: Option<&'a Destination>,
     /// Those of `--write`, in its order.
@@ -62,7 +64,7 @@ impl Formats<'_> {
         comparison: &Comparison,
         explanations: &[Explain],
     ) -> Vec<Failure> {
-        let judged = Judged { comparison, outcomes: self.outcomes, explanations };
+        let judged = Judged { comparison, outcomes: self.outcomes, gate: self.gate, explanations };
         put(&self.args.formats, judged, self.written)
     }
 }

@@ -7,9 +7,10 @@
 use pathmeter_budget::Sides;
 use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, Ended, GateReason, GateReport, Measurement,
-    PathComparison, PathResult, Status, Summary, Unit, Verdict,
+    PathComparison, PathResult, Status, Summary, Unit, Verdict, gate_lines,
 };
 use pathmeter_report::{Outcome, budget_sentence};
+use pathmeter_trace::Event;
 
 use crate::budget::Limited;
 use crate::failure::{Exit, Failure};
@@ -65,6 +66,7 @@ impl Gate {
         let [base, new] = sides;
         if wanted.gated.wants_events() {
             gate.missing.extend(uncounted(base.paths.iter().chain(&new.paths)));
+            gate.missing.extend(wanted.gated.named().filter_map(|it| not_compared(it, sides)));
             if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
                 gate.missing.push("any events (this QEMU takes no plugin)".to_owned());
             }
@@ -81,16 +83,10 @@ impl Gate {
         wanted: &Wanted<'_>,
     ) -> (Vec<BudgetRow>, Outcome) {
         let judged = row.is_own_work() && !(wanted.regions_only && row.work.is_some());
-        let fails = |row: &PathComparison| judged && wanted.gated.is_worse(row);
-        let (rules, worse) = match wanted.budget {
-            Some(budget) => budget.judge(row, Sides::of_paths(sides), fails),
-            None => (Vec::new(), fails(row)),
-        };
-        if worse {
-            let own = wanted.budget.map_or_else(|| row.clone(), |budget| budget.uncovered(row));
-            let why = told(wanted.gated.why(&own), &rules);
-            self.worse.push(GateReason { row: row.path.clone(), why });
-        }
+        let why = |row: &PathComparison| if judged { wanted.gated.why(row) } else { Vec::new() };
+        let (rules, reasons) = judge(row, sides, wanted.budget, why);
+        let worse = !reasons.is_empty();
+        self.worse.extend(reasons);
         let reason = row.reason.as_deref().unwrap_or_default();
         let could = |side: &Measurement| {
             side.paths.iter().any(|path| path.path == row.path && path.status == Status::Ok)
@@ -127,9 +123,9 @@ impl Gate {
     /// The same of a program, which ended so on the two sides.
     pub(crate) fn ended(mut self, [base, new]: [Ended; 2]) -> Self {
         if base != new {
-            let (row, why) =
-                ("program".to_owned(), format!("it ended with {new}, and on BASE with {base}"));
-            self.worse.insert(0, GateReason { row, why });
+            let why = format!("it ended with {new}, and on BASE with {base}");
+            let row = "program".to_owned();
+            self.worse.insert(0, GateReason { row, why, ..GateReason::default() });
         }
         self
     }
@@ -149,7 +145,7 @@ impl Gate {
         for path in &self.new {
             screen.note(&format!("{path} was not compared: BASE has no result for it"));
         }
-        output::fails(&self.worse.iter().map(ToString::to_string).collect::<Vec<_>>());
+        output::fails(&gate_lines(&self.worse));
         let failure = self.failure().map(|failure| screen.report(&failure));
         match failure {
             Some(Exit::Interrupted) => Exit::Interrupted,
@@ -171,13 +167,36 @@ impl Gate {
     }
 }
 
-/// Why something fails: by itself, and by the rules that are not kept.
-fn told(why: Vec<String>, rules: &[BudgetRow]) -> String {
-    let over = rules.iter().filter(|rule| rule.outcome.is_worse()).filter_map(budget_sentence);
-    // What was accepted no longer is told by its rule.
-    let rule: Vec<String> = over.collect();
-    let why = if rules.iter().any(|it| it.rule.is_none()) { rule } else { [why, rule].concat() };
-    why.join("; ")
+/// What a budget's rules make of a row, and why it fails: by what no rule is about, as `why` finds
+/// it, and by the rules that are not kept.
+pub(crate) fn judge(
+    row: &PathComparison,
+    sides: [&Measurement; 2],
+    budget: Option<&Limited>,
+    why: impl Fn(&PathComparison) -> Vec<GateReason>,
+) -> (Vec<BudgetRow>, Vec<GateReason>) {
+    let Some(budget) = budget else { return (Vec::new(), why(row)) };
+    let (rules, mut reasons) = budget.judge(row, Sides::of_paths(sides), why);
+    reasons.extend(rules.iter().filter(|rule| rule.outcome.is_worse()).map(of_rule));
+    (rules, reasons)
+}
+
+/// Why a rule that is not kept fails its row.
+fn of_rule(rule: &BudgetRow) -> GateReason {
+    // The highest value, which `max` is held against, is not the one that was compared.
+    let compared = rule.base.zip(rule.new).filter(|_| rule.max.is_none());
+    let difference = compared.map(|(base, new)| i128::from(new) - i128::from(base));
+    GateReason {
+        row: rule.path.clone(),
+        event: Some(rule.event.clone()),
+        base: rule.base,
+        new: rule.new,
+        difference: difference.and_then(|it| i64::try_from(it).ok()),
+        max: rule.max,
+        max_increase: rule.max_increase.clone(),
+        line: Some(rule.line),
+        why: budget_sentence(rule).unwrap_or_default(),
+    }
 }
 
 /// Those of the paths that have samples in instructions, and no events.
@@ -193,6 +212,30 @@ fn uncounted<'a>(paths: impl Iterator<Item = &'a PathResult>) -> Vec<String> {
         }
     }
     names
+}
+
+/// Why an event that the user named is not compared in these results, if it is not.
+fn not_compared(event: Event, sides: [&Measurement; 2]) -> Option<String> {
+    let [base, new] = sides;
+    if event.depends_on_qemu() && base.configuration.qemu != new.configuration.qemu {
+        return Some(format!("{event} (two versions of QEMU count them differently)"));
+    }
+    let lacks = |side: &&Measurement| {
+        let counted = side.paths.iter().filter(|path| path.events.is_some());
+        // Of rows it is known whose the instructions are.
+        let mut rest = counted.filter(|path| path.work.is_none() || !is_retired(event));
+        rest.any(|path| !side.has_counted(path, event))
+    };
+    let help = match event {
+        Event::DataLines | Event::DataPages => "; --lines counts them",
+        _ => "",
+    };
+    let of_programs = || format!("{event} (they were not counted of the program{help})");
+    sides.iter().any(lacks).then(of_programs)
+}
+
+fn is_retired(event: Event) -> bool {
+    matches!(event, Event::User | Event::Kernel)
 }
 
 /// How many paths have a verdict on numbers.

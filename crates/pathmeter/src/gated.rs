@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use pathmeter_model::{EventComparison, PathComparison, Verdict};
+use pathmeter_model::{EventComparison, GateReason, PathComparison, Verdict};
 use pathmeter_report::{grouped, signed};
 use pathmeter_trace::Event;
 
@@ -53,6 +53,9 @@ impl Gated {
             INSTRUCTIONS => What::Instructions,
             SLOW => What::Slow,
             ALL => What::All,
+            "clock" => {
+                return Err(format!("the clock is not compared: name {INSTRUCTIONS}"));
+            }
             word => What::One(Event::named(word).ok_or_else(|| {
                 let words: Vec<_> = Event::all().map(Event::word).collect();
                 format!(
@@ -88,31 +91,37 @@ impl GatedEvents {
     }
 
     /// In which of them NEW is worse than BASE, and by how much; none if it is not worse.
-    pub(crate) fn why(&self, path: &PathComparison) -> Vec<String> {
+    pub(crate) fn why(&self, path: &PathComparison) -> Vec<GateReason> {
         let mut why = Vec::new();
         for gated in &self.0 {
             let own = matches!(gated.what, What::Instructions | What::All);
             if own && is_higher(path.verdict, path.difference, gated.passes) {
-                why.push(own_numbers(path));
+                why.push(own_numbers(path, gated.passes));
             }
             let events = path.events.iter().filter(|event| gated.holds(event));
             let worse = |event: &&EventComparison| {
                 is_higher(event.verdict, Some(event.difference), gated.passes)
             };
-            why.extend(events.filter(worse).map(of_event));
+            why.extend(events.filter(worse).map(|event| of_event(path, event, gated.passes)));
         }
         if path.verdict == Verdict::Broken {
-            why.push(format!("broken: {}", path.reason.as_deref().unwrap_or("no reason given")));
+            let reason = path.reason.as_deref().unwrap_or("no reason given");
+            let (row, why_broken) = (path.path.clone(), format!("broken: {reason}"));
+            why.push(GateReason { row, why: why_broken, ..GateReason::default() });
         }
         // An event may be named by itself and by its class.
         let mut told = HashSet::new();
-        why.retain(|text| told.insert(text.clone()));
+        why.retain(|reason| told.insert(reason.why.clone()));
         why
     }
 
-    /// Whether NEW is worse than BASE in one of them, or broken.
-    pub(crate) fn is_worse(&self, path: &PathComparison) -> bool {
-        !self.why(path).is_empty()
+    /// The events that the user named one by one; none if nothing was named.
+    pub(crate) fn named(&self) -> impl Iterator<Item = Event> + '_ {
+        let chosen = self.0.iter().filter(|_| self.wants_events());
+        chosen.filter_map(|gated| match gated.what {
+            What::One(event) => Some(event),
+            What::Instructions | What::Slow | What::All => None,
+        })
     }
 
     /// Whether the user wants more than the instructions, and said so.
@@ -122,13 +131,38 @@ impl GatedEvents {
 }
 
 /// `instructions 3,300 → 3,333 (+33, higher)`.
-fn own_numbers(path: &PathComparison) -> String {
-    let (Some(base), Some(new)) = (path.base, path.new) else { return path.verdict.to_string() };
-    change(&path.unit.to_string(), [base, new], path.difference.unwrap_or_default(), path.verdict)
+fn own_numbers(path: &PathComparison, passes: u64) -> GateReason {
+    let event = path.unit.to_string();
+    let why = match (path.base, path.new, path.difference) {
+        (Some(base), Some(new), Some(difference)) => {
+            change(&event, [base, new], difference, path.verdict)
+        }
+        _ => path.verdict.to_string(),
+    };
+    let (base, new, difference) = (path.base, path.new, path.difference);
+    GateReason { base, new, difference, ..admitted(path, event, passes, why) }
 }
 
-fn of_event(event: &EventComparison) -> String {
-    change(&event.event, [event.base, event.new], event.difference, event.verdict)
+fn of_event(path: &PathComparison, event: &EventComparison, passes: u64) -> GateReason {
+    let EventComparison { event, base, new, difference, verdict } = event;
+    let why = change(event, [*base, *new], *difference, *verdict);
+    GateReason {
+        base: Some(*base),
+        new: Some(*new),
+        difference: Some(*difference),
+        ..admitted(path, event.clone(), passes, why)
+    }
+}
+
+/// A reason of `--check`'s own, without numbers.
+fn admitted(path: &PathComparison, event: String, passes: u64, why: String) -> GateReason {
+    GateReason {
+        row: path.path.clone(),
+        event: Some(event),
+        max_increase: Some(passes.to_string()),
+        why,
+        ..GateReason::default()
+    }
 }
 
 /// What went from one number to another.
@@ -163,6 +197,10 @@ mod tests {
         EventComparison { event: word.to_owned(), base, new, difference, verdict }
     }
 
+    fn worse(gate: &GatedEvents, path: &PathComparison) -> bool {
+        !gate.why(path).is_empty()
+    }
+
     fn path(verdict: Verdict, difference: i64, events: Vec<EventComparison>) -> PathComparison {
         PathComparison {
             path: "a.b".to_owned(),
@@ -189,15 +227,15 @@ mod tests {
         let usual = gate(USUAL);
         let with = |word, difference| {
             let events = vec![event(word, difference, Verdict::Higher)];
-            usual.is_worse(&path(Verdict::EventsDiffer, 0, events))
+            worse(&usual, &path(Verdict::EventsDiffer, 0, events))
         };
         assert!(with("lfence", 1) && with("string-bytes", 1) && with("data-lines", 9));
         assert!(!with("data-lines", 8) && !with("loads", 100) && !with("indirect-branches", 1));
-        assert!(usual.is_worse(&path(Verdict::Higher, 1, vec![])));
-        assert!(usual.is_worse(&path(Verdict::LongerTail, 9, vec![])));
-        assert!(!usual.is_worse(&path(Verdict::ShorterTail, -9, vec![])));
+        assert!(worse(&usual, &path(Verdict::Higher, 1, vec![])));
+        assert!(worse(&usual, &path(Verdict::LongerTail, 9, vec![])));
+        assert!(!worse(&usual, &path(Verdict::ShorterTail, -9, vec![])));
         let less = vec![event("lfence", -1, Verdict::Lower)];
-        assert!(!usual.is_worse(&path(Verdict::Lower, -1, less)));
+        assert!(!worse(&usual, &path(Verdict::Lower, -1, less)));
         assert!(!usual.wants_events());
         assert_eq!(usual, GatedEvents::usual());
     }
@@ -205,13 +243,20 @@ mod tests {
     #[test]
     fn a_gate_of_ones_own_takes_what_is_named() {
         let own = gate("instructions:10,indirect-branches");
-        assert!(!own.is_worse(&path(Verdict::Higher, 10, vec![])));
-        assert!(own.is_worse(&path(Verdict::Higher, 11, vec![])) && own.wants_events());
+        assert!(!worse(&own, &path(Verdict::Higher, 10, vec![])));
+        assert!(worse(&own, &path(Verdict::Higher, 11, vec![])) && own.wants_events());
         let indirect = vec![event("indirect-branches", 1, Verdict::Higher)];
-        assert!(own.is_worse(&path(Verdict::EventsDiffer, 0, indirect.clone())));
-        assert!(gate("all").is_worse(&path(Verdict::EventsDiffer, 0, indirect)));
+        assert!(worse(&own, &path(Verdict::EventsDiffer, 0, indirect.clone())));
+        assert!(worse(&gate("all"), &path(Verdict::EventsDiffer, 0, indirect)));
         let loads = vec![event("loads", 9, Verdict::Higher)];
-        assert!(!gate("all").is_worse(&path(Verdict::Same, 0, loads)));
+        assert!(!worse(&gate("all"), &path(Verdict::Same, 0, loads)));
+    }
+
+    #[test]
+    fn the_clock_is_refused_since_it_is_not_compared() {
+        assert!("clock".parse::<GatedEvents>().is_err());
+        assert_eq!(gate("loads,slow").named().collect::<Vec<_>>(), [Event::Loads]);
+        assert_eq!(GatedEvents::usual().named().count(), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pathmeter_model::{Measurement, Status, Threshold, compare};
+use pathmeter_model::{Checked, Measurement, Status, Threshold, compare};
 use pathmeter_report::{budget_table, measurement_table};
 
 use crate::budget::Limited;
@@ -35,10 +35,11 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let [file] = args.output.document.named(&inputs).open(screen)?;
     let result = selection.apply(measured(subject, args, &probes, screen)?);
     let gate = budget.as_ref().map(|budget| gate(&result, &selection, budget)).transpose()?;
-    screen.deliver(args.output.document.json, file.as_ref(), &result, |result, style| {
-        let budget = gate.as_ref().and_then(|gate| gate.budget.as_ref());
-        let budget = budget.map(|budget| budget_table(budget, style));
-        measurement_table(result, style) + &budget.unwrap_or_default()
+    let budget = gate.as_ref().and_then(|gate| gate.budget.clone());
+    let checked = Checked { document: &result, budget, gate: gate.as_ref().map(Gate::report) };
+    screen.deliver(args.output.document.json, file.as_ref(), &checked, |checked, style| {
+        let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
+        measurement_table(checked.document, style) + &budget.unwrap_or_default()
     })?;
     if let Some(gate) = gate {
         return Ok(gate.tell(screen));

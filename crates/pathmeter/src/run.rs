@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{
-    Comparison, LEAST_LATER_RUNS, Measurement, ProgramResult, Threshold, compare, compare_programs,
-    parse_program, program_differences,
+    Checked, Comparison, LEAST_LATER_RUNS, Measurement, ProgramResult, Threshold, compare,
+    compare_programs, parse_program, program_differences,
 };
 use pathmeter_report::{Judged, budget_table, program_comparison_table, program_table};
 use pathmeter_trace::Event;
@@ -98,11 +98,13 @@ fn alone(
 ) -> Result<Exit, Failure> {
     // Beside itself nothing is more than before, and what remains are the largest values.
     let itself = Rows::of(args, [result; 2], budget)?;
-    screen.deliver(args.document.json, outputs.file.as_ref(), result, |result, style| {
+    let gate = args.check.is_some().then(|| itself.gate.report());
+    let checked = Checked { document: result, budget: itself.gate.budget.clone(), gate };
+    screen.deliver(args.document.json, outputs.file.as_ref(), &checked, |checked, style| {
         if args.formats.format.is_some() {
             return String::new();
         }
-        let budget = itself.gate.budget.as_ref().map(|budget| budget_table(budget, style));
+        let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
         program_table(result, args.rows(), style) + &budget.unwrap_or_default()
     })?;
     itself.put(args, outputs)?;
@@ -140,7 +142,8 @@ impl Rows {
     /// Puts them out in the formats that the user named.
     fn put(&self, args: &RunArgs, outputs: &Outputs) -> Result<(), Failure> {
         let (comparison, outcomes) = (&self.comparison, &self.gate.outcomes[..]);
-        let judged = Judged { comparison, outcomes, explanations: &[] };
+        let gate = &self.gate.report();
+        let judged = Judged { comparison, outcomes, gate, explanations: &[] };
         match formats::put(&args.formats, judged, &outputs.written) {
             failures if failures.is_empty() => Ok(()),
             failures => Err(Failure::all(failures)),

@@ -76,5 +76,14 @@ pub fn sentence(row: &BudgetRow) -> Option<String> {
     }
     let (limit, reason) = (limit(row), reason(row));
     let limit = if limit.is_empty() { limit } else { format!(" ({limit})") };
-    Some(format!("budget: {} {}{limit}, {reason}", clean(&row.event), row.outcome))
+    Some(format!("budget: {}{} {}{limit}, {reason}", clean(&row.event), values(row), row.outcome))
+}
+
+/// ` 3,300 → 3,333`; of what is held against `max` the value of new alone.
+fn values(row: &BudgetRow) -> String {
+    match (row.base.filter(|_| row.max.is_none()), row.new) {
+        (Some(base), Some(new)) => format!(" {} → {}", grouped(base), grouped(new)),
+        (None, Some(new)) => format!(" {}", grouped(new)),
+        (_, None) => String::new(),
+    }
 }

@@ -16,7 +16,9 @@ mod text;
 use std::cmp::Reverse;
 use std::str::FromStr;
 
-use pathmeter_model::{BudgetRow, Comparison, PathComparison, Unit, Verdict};
+use pathmeter_model::{
+    BudgetRow, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict,
+};
 use pathmeter_trace::Explain;
 
 use crate::measured_with::of_sides;
@@ -67,6 +69,8 @@ pub struct Judged<'a> {
     pub comparison: &'a Comparison,
     /// The outcome of each of its paths, in its order.
     pub outcomes: &'a [Outcome],
+    /// Why paths are worse, and what could not be compared.
+    pub gate: &'a GateReport,
     /// Where the differences are, of those paths that were explained.
     pub explanations: &'a [Explain],
 }
@@ -132,6 +136,7 @@ struct Line<'a> {
     outcome: Outcome,
     explain: Option<&'a Explain>,
     rules: &'a [BudgetRow],
+    reasons: &'a [GateReason],
 }
 
 impl<'a> Judged<'a> {
@@ -144,7 +149,19 @@ impl<'a> Judged<'a> {
             outcome,
             explain: self.explanations.iter().find(|explain| explain.path == row.path),
             rules,
+            reasons: &self.gate.worse,
         })
+    }
+
+    /// Why the gate fails though no path is worse: a program ended differently.
+    fn beside_paths(self) -> impl Iterator<Item = &'a GateReason> {
+        let is_path = move |row: &str| self.comparison.paths.iter().any(|path| path.path == row);
+        self.gate.worse.iter().filter(move |reason| !is_path(&reason.row))
+    }
+
+    /// Whether the gate fails.
+    fn fails(self) -> bool {
+        self.count(Outcome::Worse) > 0 || self.beside_paths().next().is_some()
     }
 
     /// The paths, worst first; of those that are equally bad the largest relative change.
@@ -236,10 +253,17 @@ impl Line<'_> {
         events.chain(reason).collect()
     }
 
-    /// What the budget's rules say where they are not simply kept.
+    /// Why the gate fails: in which events, by how much, and by which rules.
+    fn why(&self) -> String {
+        let of_row = self.reasons.iter().filter(|reason| reason.row == self.row.path);
+        of_row.map(|reason| clean(&reason.why)).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What the budget's rules say where they are not simply kept, and do not fail the gate either.
     fn budget(&self) -> Vec<String> {
         let of_path = self.rules.iter().filter(|rule| rule.path == self.row.path);
-        of_path.filter_map(crate::budget::sentence).collect()
+        let passing = of_path.filter(|rule| !rule.outcome.is_worse());
+        passing.filter_map(crate::budget::sentence).collect()
     }
 
     /// All of it in one line, after the path's name.
@@ -276,9 +300,14 @@ fn verdict(judged: Judged<'_>) -> String {
         1 => format!("1 of {all} is worse"),
         many => format!("{many} of {all} are worse"),
     };
-    match missing {
+    let paths = match missing {
         0 => worse,
         1 => format!("{worse}, 1 could not be compared"),
         many => format!("{worse}, {many} could not be compared"),
+    };
+    // Here without a word of the reasons: each format escapes these in its own way.
+    match judged.beside_paths().count() {
+        0 => paths,
+        _ => format!("{paths}; the program ended differently"),
     }
 }

@@ -3,10 +3,9 @@
 
 use pathmeter_model::{
     Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Verdict, command_line, row_name,
+    SettingsResult, SettingsSet, Subject, Verdict, command_line, gate_lines, row_name,
 };
 
-use crate::budget::sentence;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
 use crate::style::Style;
@@ -196,18 +195,14 @@ pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
     }
 }
 
-/// The settings that fail `--check`, and in which paths.
+/// The settings that fail `--check`, and why.
 fn gated(set: &SettingsSet, style: Style) -> String {
     let line = |row: &SettingRow| {
         let gate = row.gate.as_ref().filter(|gate| !gate.worse.is_empty())?;
-        let path = |name: &String| {
-            let rules = gate.rules.iter().filter(|rule| rule.path == *name);
-            let why: Vec<String> = rules.filter_map(sentence).collect();
-            if why.is_empty() { name.clone() } else { format!("{name} ({})", why.join("; ")) }
-        };
-        let paths: Vec<String> = gate.worse.iter().map(path).collect();
-        let text = format!("--check fails: {} in {}", row.setting, paths.join(", "));
-        Some(style.fill(&clean(&text), 2) + "\n")
+        let head = format!("--check fails: {}\n", clean(&row.setting));
+        let why = gate_lines(&gate.worse);
+        let why = why.iter().map(|why| style.fill(&format!("  {}", clean(why)), 4) + "\n");
+        Some(head + &why.collect::<String>())
     };
     let lines: String = set.rows.iter().filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

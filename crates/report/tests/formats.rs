@@ -7,8 +7,8 @@ mod common;
 
 use common::configuration;
 use pathmeter_model::{
-    BudgetOutcome, BudgetReport, BudgetRow, Comparison, EventComparison, Measurement, PathResult,
-    ResultSchema, Subject, Threshold, Unit, Verdict, compare,
+    BudgetOutcome, BudgetReport, BudgetRow, Comparison, EventComparison, GateReason, GateReport,
+    Measurement, PathResult, ResultSchema, Subject, Threshold, Unit, Verdict, compare,
 };
 use pathmeter_report::{Format, Judged, Outcome};
 use pulldown_cmark::{Event, Options, Tag, TagEnd};
@@ -36,7 +36,7 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
 }
 
 /// What the formats show, with the outcomes of its paths.
-fn usual() -> (Comparison, Vec<Outcome>) {
+fn usual() -> (Comparison, Vec<Outcome>, GateReport) {
     let rdpid = PathResult::unsupported("getcpu.rdpid", Unit::Instructions, "no rdpid");
     let check = PathResult::ok("flags.isolation", Unit::Check, &[], vec![]);
     let base = vec![
@@ -77,7 +77,16 @@ fn usual() -> (Comparison, Vec<Outcome>) {
         Outcome::Passed,
         Outcome::Skipped,
     ];
-    (comparison, outcomes)
+    let why = "budget: instructions 3,333 over (max 3,320), line 3".to_owned();
+    let over = reason("switch.yield", "instructions", (3300, 3333), why);
+    let why = "lfence 0 → 1 (+1, higher)".to_owned();
+    let worse = vec![over, reason("switch.yield", "lfence", (0, 1), why)];
+    (comparison, outcomes, GateReport { worse, unjudged: vec![] })
+}
+
+fn reason(row: &str, event: &str, (base, new): (u64, u64), why: String) -> GateReason {
+    let (row, event) = (row.to_owned(), Some(event.to_owned()));
+    GateReason { row, event, base: Some(base), new: Some(new), why, ..GateReason::default() }
 }
 
 fn budget() -> BudgetReport {
@@ -108,7 +117,7 @@ fn budget() -> BudgetReport {
 }
 
 /// Two paths for each hostile text: one of that name, one failed for that reason.
-fn hostile() -> (Comparison, Vec<Outcome>) {
+fn hostile() -> (Comparison, Vec<Outcome>, GateReport) {
     let paths = |value| -> Vec<PathResult> {
         let named = HOSTILE.iter().map(|name| path(name, &[value]));
         let failed = HOSTILE.iter().enumerate().map(|(index, reason)| {
@@ -126,11 +135,50 @@ fn hostile() -> (Comparison, Vec<Outcome>) {
         _ => Outcome::Missing,
     });
     let outcomes = outcomes.collect();
-    (comparison, outcomes)
+    // Of a row that is there, and of one that is not.
+    let rows = HOSTILE.iter().flat_map(|row| [(*row).to_owned(), format!("not there{row}")]);
+    let worse = rows.map(|row| reason(&row, HOSTILE[1], (5, 6), HOSTILE.concat())).collect();
+    (comparison, outcomes, GateReport { worse, unjudged: vec![] })
 }
 
-fn render(format: Format, (comparison, outcomes): &(Comparison, Vec<Outcome>)) -> String {
-    format.render(Judged { comparison, outcomes, explanations: &[] })
+fn render(
+    format: Format,
+    (comparison, outcomes, gate): &(Comparison, Vec<Outcome>, GateReport),
+) -> String {
+    format.render(Judged { comparison, outcomes, gate, explanations: &[] })
+}
+
+/// Formats that have no room for words.
+const NUMBERS: [Format; 1] = [Format::Bencher];
+
+#[test]
+fn every_format_says_why_the_gate_fails() {
+    for format in Format::ALL.into_iter().filter(|format| !NUMBERS.contains(format)) {
+        let text = render(format, &usual()).replace("\n      ", " ").replace("->", "→");
+        for reason in &usual().2.worse {
+            assert!(text.contains(&reason.why), "{}: {text}", format.word());
+        }
+    }
+}
+
+#[test]
+fn what_fails_beside_all_paths_fails_in_every_format() {
+    let none = measurement("k", "1", vec![path("a.b", &[7])]);
+    let comparison = compare(&none, &none, Threshold::default());
+    let (row, why) = ("program".to_owned(), "it ended with signal 11".to_owned());
+    let worse = vec![GateReason { row, why, ..GateReason::default() }];
+    let judged = (comparison, vec![Outcome::Passed], GateReport { worse, unjudged: vec![] });
+    let junit = render(Format::Junit, &judged);
+    let report = quick_junit::Report::deserialize_from_str(&junit).unwrap();
+    assert_eq!((report.tests, report.failures), (2, 1), "{junit}");
+    let ktap = render(Format::Ktap, &judged);
+    assert_eq!(ktap_results(&ktap)[1], (2, false, "program".into(), String::new()), "{ktap}");
+    let markdown = render(Format::Markdown, &judged);
+    assert!(markdown.starts_with("### ❌ ") && markdown.contains("signal 11"), "{markdown}");
+    for format in [Format::Text, Format::OpenMetrics] {
+        let text = render(format, &judged);
+        assert!(text.contains("signal 11"), "{text}");
+    }
 }
 
 #[test]
@@ -143,7 +191,7 @@ fn every_format_by_example() {
 #[test]
 fn nothing_compared_is_valid_in_every_format() {
     let none = measurement("k", "1", vec![]);
-    let none = (compare(&none, &none, Threshold::default()), vec![]);
+    let none = (compare(&none, &none, Threshold::default()), vec![], GateReport::default());
     assert!(render(Format::Markdown, &none).contains("none of 0 paths is worse"));
     quick_junit::Report::deserialize_from_str(&render(Format::Junit, &none)).unwrap();
     assert!(ktap_results(&render(Format::Ktap, &none)).is_empty());
@@ -172,7 +220,7 @@ fn junit_takes_hostile_text_as_text() {
     let text = render(Format::Junit, &hostile());
     let report = quick_junit::Report::deserialize_from_str(&text).unwrap();
     let cases = &report.test_suites[0].test_cases;
-    assert_eq!(cases.len(), 2 * HOSTILE.len());
+    assert_eq!(cases.len(), 3 * HOSTILE.len());
     assert_eq!(cases[0].name.as_str(), HOSTILE[0]);
     assert!(!text.contains("<script") && !text.contains('\u{ffff}') && !text.contains('\0'));
 }
@@ -213,10 +261,10 @@ fn ktap_keeps_its_rules() {
     assert!(of("syscall.getppid").1 && !of("switch.yield").1);
     assert_eq!((of("futex.wake").1, &*of("futex.wake").3), (false, "ERROR"));
     assert_eq!((of("getcpu.rdpid").1, &*of("getcpu.rdpid").3), (true, "SKIP"));
-    let (comparison, outcomes) = hostile();
-    let expected: Vec<bool> =
-        outcomes.iter().map(|it| matches!(it, Outcome::Passed | Outcome::Skipped)).collect();
-    let results = ktap_results(&render(Format::Ktap, &(comparison, outcomes)));
+    let compared = hostile();
+    let passed = compared.1.iter().map(|it| matches!(it, Outcome::Passed | Outcome::Skipped));
+    let expected: Vec<bool> = passed.chain([false; HOSTILE.len()]).collect();
+    let results = ktap_results(&render(Format::Ktap, &compared));
     assert_eq!(results.iter().map(|it| it.1).collect::<Vec<_>>(), expected);
 }
 
@@ -247,8 +295,8 @@ fn csv_has_neither_more_rows_nor_formulas_from_hostile_text() {
 
 #[test]
 fn metrics_are_read_by_a_parser_of_them() {
-    let (comparison, outcomes) = usual();
-    let text = render(Format::OpenMetrics, &(comparison.clone(), outcomes));
+    let compared = usual();
+    let (comparison, text) = (&compared.0, render(Format::OpenMetrics, &compared));
     let lines = text.lines().map(|line| Ok(line.to_owned()));
     let scrape = prometheus_parse::Scrape::parse(lines).unwrap();
     let named = |name: &str| {
@@ -346,7 +394,8 @@ fn markdown_has_the_worst_first_and_the_rest_folded() {
 
 #[test]
 fn markdown_takes_hostile_text_as_text() {
-    let (cells, spans) = markdown(&render(Format::Markdown, &hostile()));
+    let text = render(Format::Markdown, &hostile());
+    let (cells, spans) = markdown(&text);
     assert!(cells.iter().all(|cells| *cells == 8), "{cells:?}");
     assert!(spans.iter().any(|span| span.contains("<script>")));
     assert!(spans.iter().any(|span| span.contains("@somebody")));

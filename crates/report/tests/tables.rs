@@ -4,10 +4,10 @@ mod common;
 
 use common::configuration;
 use pathmeter_model::{
-    Baseline, Check, Comparison, EventChange, Measurement, PathEvents, PathResult, ResultSchema,
-    RowKind, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit, Verdict,
-    compare,
+    Baseline, Check, Comparison, EventChange, GateReason, Measurement, PathEvents, PathResult,
+    ResultSchema, RowKind, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome,
+    SettingRow, SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit,
+    Verdict, compare,
 };
 use pathmeter_report::{
     PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
@@ -357,9 +357,11 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     };
     let unseen = ("boot:nosmt".to_owned(), "a source".to_owned());
     let why = Some("the guest has one CPU".to_owned());
+    let fails = "instructions 100 → 262 (+162, higher)".to_owned();
+    let fails = GateReason { row: "a.a".to_owned(), why: fails, ..GateReason::default() };
     let rows = vec![
         SettingRow {
-            gate: Some(SettingGate { worse: vec!["a.a".to_owned()], rules: vec![] }),
+            gate: Some(SettingGate { worse: vec![fails], rules: vec![] }),
             ..row("boot:audit=1", &audited).with_program(cost(1234, 0.1234, Some(read)))
         },
         SettingRow {

@@ -4,6 +4,7 @@
 
 mod clean;
 mod events;
+mod gates;
 mod hostile;
 mod input;
 mod kernels;

@@ -4,13 +4,15 @@
 //! the default against the kernel under the setting; what layout alone may have moved is not. A
 //! setting that the kernel does not know costs nothing, and passes.
 
-use pathmeter_budget::Sides;
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{Measurement, PathComparison, SettingGate, SettingRow, Threshold, compare};
+use pathmeter_model::{
+    GateReason, Measurement, PathComparison, SettingGate, SettingRow, Threshold, compare,
+};
 
 use crate::budget::Limited;
 use crate::cli::SettingsArgs;
 use crate::failure::Failure;
+use crate::gate::judge;
 use crate::gated::GatedEvents;
 use crate::output::Screen;
 
@@ -76,24 +78,25 @@ impl SettingGates {
     ) {
         let comparison = compare(base, new, Threshold::default());
         for path in &comparison.paths {
-            let fails = |path: &PathComparison| is_judged(path) && self.gated.is_worse(path);
-            let (rules, worse) = match &self.budget {
-                Some(budget) if is_judged(path) || path.work.is_some() => {
-                    budget.judge(path, Sides::of_paths([base, new]), fails)
-                }
-                _ => (Vec::new(), fails(path)),
+            let why = |path: &PathComparison| {
+                if is_judged(path) { self.gated.why(path) } else { Vec::new() }
             };
+            let limited = is_judged(path) || path.work.is_some();
+            let budget = self.budget.as_ref().filter(|_| limited);
+            let (rules, reasons) = judge(path, [base, new], budget, why);
             gate.rules.extend(rules);
-            if worse {
-                gate.worse.push(format!("{before}{}", path.path));
-            }
+            let named = |reason: GateReason| {
+                let row = format!("{before}{}", reason.row);
+                GateReason { row, ..reason }
+            };
+            gate.worse.extend(reasons.into_iter().map(named));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::{Baseline, PathResult, ResultSchema, Subject, Unit, example};
+    use pathmeter_model::{Baseline, PathResult, ResultSchema, Subject, Unit, example, gate_lines};
 
     use super::*;
 
@@ -125,9 +128,14 @@ mod tests {
         SettingGates { gated: GatedEvents::usual(), budget }.judge(&row, &base, &new)
     }
 
+    fn lines(gate: &SettingGate) -> Vec<String> {
+        gate_lines(&gate.worse)
+    }
+
     #[test]
     fn a_setting_that_makes_a_path_worse_fails_and_one_that_saves_does_not() {
-        assert_eq!(judged(None, [1162, 2900]).worse, ["file.stat"]);
+        let why = "file.stat: instructions 1,000 → 1,162 (+162, higher)";
+        assert_eq!(lines(&judged(None, [1162, 2900])), [why]);
         assert_eq!(judged(None, [900, 3000]), SettingGate::default());
     }
 
@@ -135,8 +143,10 @@ mod tests {
     fn a_budget_decides_for_the_paths_that_its_rules_are_about() {
         let budget = "[paths.\"file.stat\"]\nmax-increase = \"20%\"\n";
         let gate = judged(Some(budget), [1162, 3162]);
-        assert_eq!((gate.worse, gate.rules.len()), (vec!["switch.yield".to_owned()], 1));
+        let why = "switch.yield: instructions 3,000 → 3,162 (+162, higher)";
+        assert_eq!((lines(&gate), gate.rules.len()), (vec![why.to_owned()], 1));
         let gate = judged(Some(budget), [1300, 3000]);
-        assert_eq!(gate.worse, ["file.stat"]);
+        let why = "file.stat: budget: instructions 1,000 → 1,300 over (+20%), line 1";
+        assert_eq!(lines(&gate), [why]);
     }
 }

@@ -1,6 +1,6 @@
 //! What the settings of a kernel cost, on one CPU or on several.
 
-use pathmeter_model::{SettingOutcome, SettingsResult};
+use pathmeter_model::{SettingOutcome, SettingRow, SettingsResult, gate_lines};
 use pathmeter_report::{Style, settings_tables};
 use serde::Serialize;
 
@@ -36,12 +36,15 @@ impl Results {
         settings_tables(self.all(), style)
     }
 
-    /// The settings that fail their gate, and in what.
+    /// Why settings fail their gate: a line for each path or row in which one does.
     pub(super) fn failing(&self) -> Vec<String> {
         let rows = self.all().iter().flat_map(|result| &result.sets).flat_map(|set| &set.rows);
-        let gates = rows.filter_map(|row| Some((row, row.gate.as_ref()?)));
-        let failing = gates.filter(|(_, gate)| !gate.worse.is_empty());
-        failing.map(|(row, gate)| format!("{} in {}", row.setting, gate.worse.join(", "))).collect()
+        let of = |row: &SettingRow| {
+            let reasons = row.gate.as_ref().map_or(&[][..], |gate| &gate.worse);
+            let line = |line| format!("{}: {line}", row.setting);
+            gate_lines(reasons).into_iter().map(line).collect::<Vec<_>>()
+        };
+        rows.flat_map(of).collect()
     }
 
     /// Whether a setting fails its gate, or could not be measured.

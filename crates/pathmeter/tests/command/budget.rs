@@ -199,3 +199,20 @@ fn one_subject_is_held_to_the_largest_values_of_a_budget() {
     let increase = ran("[paths.\"switch.yield\"]\nmax-increase = 1\n");
     assert_eq!(increase.code, Some(2), "{}", increase.stderr);
 }
+
+#[test]
+fn the_document_of_one_subject_says_why_it_fails_and_is_a_result_all_the_same() {
+    let scene = Scene::with(&base(), &unchanged());
+    scene.write("max.toml", "[paths.\"switch.yield\"]\nmax = 3299\n");
+    let gate = ["measure", "base.json", "--check", "--budget", "max.toml", "-o", "checked.json"];
+    assert_eq!(scene.run(&gate).code, Some(1));
+    let document: serde_json::Value = serde_json::from_str(&scene.read("checked.json")).unwrap();
+    let reason = &document["gate"]["worse"][0];
+    assert_eq!((&reason["row"], &reason["max"]), (&"switch.yield".into(), &3299.into()));
+    assert_eq!((&reason["new"], &reason["line"]), (&3300.into(), &1.into()));
+    assert_eq!(document["budget"]["rows"][0]["outcome"], "over");
+    let ran = scene.run(&["compare", "checked.json", "base.json", "--check"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let plain = scene.run(&["measure", "base.json", "--json"]).stdout;
+    assert!(!plain.contains("\"gate\"") && !plain.contains("\"budget\""));
+}

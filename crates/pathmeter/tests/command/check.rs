@@ -131,6 +131,9 @@ fn a_check_that_fails_ends_with_which_path_in_what_and_by_how_much() {
     let reason = &document["gate"]["worse"][0];
     assert_eq!(reason["row"], "switch.yield");
     assert_eq!(reason["why"], "instructions 3,300 → 3,333 (+33, higher)");
+    assert_eq!((&reason["event"], &reason["difference"]), (&"instructions".into(), &33.into()));
+    assert_eq!((&reason["base"], &reason["new"]), (&3300.into(), &3333.into()));
+    assert_eq!((&reason["max_increase"], &reason["line"]), (&"0".into(), &().into()));
     let ran = check(&base(), &leaking(), &[]);
     assert!(ran.stderr.contains("--check fails: flags.isolation: broken: new: "), "{}", ran.stderr);
     assert_eq!(check(&base(), &cheaper(), &[]).stderr, "");

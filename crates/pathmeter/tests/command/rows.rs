@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use pathmeter_model::{
-    Ended, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun, ProgramSchema,
-    RowKind, Unit, Written,
+    Ended, Output, PathEvents, PathResult, Program, ProgramResult, ProgramRow, ProgramRun,
+    ProgramSchema, RowKind, Unit, Written,
 };
+
+use pathmeter_trace::{Event, Events, counted_events};
 
 use crate::results::{base, unchanged};
 use crate::scene::{Ran, Scene};
@@ -174,7 +176,7 @@ fn a_check_that_fails_ends_with_why_on_every_output() {
     let ran = compared(&program(1000, 70), &new, &["--check=regions"]);
     assert!(!ran.stderr.contains("openat") && ran.stderr.contains(region), "{}", ran.stderr);
     let ran = run(&new, "[rows.openat]\nmax-increase = 9", &[]);
-    let why = "--check fails: openat: budget: instructions over (+9), line 1\n";
+    let why = "--check fails: openat: budget: instructions 1,000 → 1,010 over (+9), line 1\n";
     assert!(ran.stderr.contains(why) && ran.stderr.contains(region), "{}", ran.stderr);
     let died = ProgramResult { ended: Ended::Signal(11), ..program(1000, 70) };
     let ran = compared(&program(1000, 70), &died, &["--check"]);
@@ -217,10 +219,123 @@ fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
     assert_eq!(with("[rows.openat]\nmax = 1000\n").code, Some(0));
     let over = with("[rows.openat]\nmax = 999\n[paths.\"user.parse\"]\nmax = 69\n");
     assert_eq!(over.code, Some(1));
-    let rows = "openat: budget: instructions over (max 999), line 1\n";
-    let region = "user.parse: budget: instructions over (max 69), line 3\n";
+    let rows = "openat: budget: instructions 1,000 over (max 999), line 1\n";
+    let region = "user.parse: budget: instructions 70 over (max 69), line 3\n";
     assert!(over.stderr.contains(rows) && over.stderr.ends_with(region), "{}", over.stderr);
     let refused = with("[rows.openat]\nmax-increase = 1\n");
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("rows.toml:1: openat has a max-increase"));
+}
+
+/// The program, of which `openat` has so many `lfence` and its region so many `verw`, in as many
+/// instructions.
+fn fenced(lfence: u64, verw: u64) -> ProgramResult {
+    let slow = |name| Event::named(name).unwrap();
+    let mut result = program(1000, 70);
+    result.events = counted_events(false).collect();
+    for row in result.runs.iter_mut().flat_map(|run| &mut run.rows) {
+        if row.name == "openat" {
+            row.events.insert(slow("lfence"), lfence);
+        }
+    }
+    let window = |verw| -> Events {
+        [(Event::Kernel, 70), (Event::Clock, 70), (slow("verw"), verw)].into_iter().collect()
+    };
+    let windows: [Events; 6] = std::array::from_fn(|_| window(verw));
+    result.regions[0].events = Some(PathEvents::new(windows.iter(), vec![]));
+    result
+}
+
+#[test]
+fn rows_and_regions_fail_by_the_events_that_the_user_names() {
+    let lfence = "--check fails: openat: lfence 2 → 5 (+3, higher)\n";
+    let verw = "--check fails: user.parse: verw 1 → 2 (+1, higher)\n";
+    let cases = [
+        ("--check", vec![lfence, verw]),
+        ("--check=slow", vec![lfence, verw]),
+        ("--check=lfence", vec![lfence]),
+        ("--check=lfence:3,verw", vec![verw]),
+        ("--check=regions", vec![verw]),
+        ("--check=instructions", vec![]),
+        ("--check=lfence:3,verw:1", vec![]),
+    ];
+    for (check, lines) in cases {
+        let ran = compared(&fenced(2, 1), &fenced(5, 2), &[check, "--quiet"]);
+        assert_eq!(ran.code, Some(i32::from(!lines.is_empty())), "{check}: {}", ran.stderr);
+        for line in [lfence, verw] {
+            assert_eq!(ran.stderr.contains(line), lines.contains(&line), "{check}: {}", ran.stderr);
+        }
+    }
+    let fewer = compared(&fenced(5, 2), &fenced(2, 1), &["--check"]);
+    assert_eq!(fewer.code, Some(0), "{}", fewer.stderr);
+}
+
+#[test]
+fn limits_of_events_hold_for_rows_and_regions() {
+    let limit = |limit: &str| format!("[rows.openat.events]\nlfence = {{ {limit} }}\n");
+    let region = "[paths.\"user.*\".events]\nverw = { max-increase = 1 }\n";
+    for (budget, code) in [
+        (limit("max-increase = 3") + region, 0),
+        (limit("max-increase = 2") + region, 1),
+        (limit("max = 5") + region, 0),
+        (limit("max = 4") + region, 1),
+        (limit("max-increase = 3"), 1),
+    ] {
+        let scene = Scene::new();
+        scene.write("base.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
+        scene.write("new.json", serde_json::to_vec(&fenced(5, 2)).unwrap());
+        scene.write("rows.toml", &budget);
+        let gate = ["--check", "--budget", "rows.toml"];
+        let ran = scene.run(&[&["run", "base.json", "new.json"], &gate[..]].concat());
+        assert_eq!(ran.code, Some(code), "{budget}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_programs_reasons_are_in_the_document_and_in_every_format() {
+    let scene = Scene::new();
+    scene.write("base.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
+    scene.write("new.json", serde_json::to_vec(&fenced(5, 2)).unwrap());
+    let formats = ["text", "markdown", "junit", "ktap", "csv", "openmetrics"];
+    let files = formats.map(|format| format!("{format}={format}"));
+    let mut words = vec!["run", "base.json", "new.json", "--check", "-o", "d.json"];
+    words.extend(files.iter().flat_map(|file| ["--write", file]));
+    assert_eq!(scene.run(&words).code, Some(1));
+    for format in formats {
+        let text = scene.read(format).replace("->", "→");
+        assert!(text.contains("lfence 2 → 5 (+3, higher)"), "{format}: {text}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&scene.read("d.json")).unwrap();
+    let worse = document["gate"]["worse"].as_array().unwrap();
+    let reason = worse.iter().find(|reason| reason["row"] == "openat").unwrap();
+    assert_eq!((&reason["event"], &reason["difference"]), (&"lfence".into(), &3.into()));
+}
+
+/// Of a program some events are not counted: none that were seen is not the same as none.
+#[test]
+fn what_was_not_counted_of_a_program_does_not_pass_for_none() {
+    for (event, words) in [
+        ("split-accesses", "split-accesses (they were not counted of the program)"),
+        ("data-lines", "data-lines (they were not counted of the program; --lines counts them)"),
+    ] {
+        let check = format!("--check={event}");
+        let ran = compared(&fenced(2, 1), &fenced(2, 1), &[&check]);
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+        let rules = ["[rows.openat.events]", "[paths.\"user.*\".events]"];
+        for rule in rules {
+            let scene = Scene::new();
+            scene.write("new.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
+            scene.write("rows.toml", format!("{rule}\n{event} = {{ max = 0 }}\n"));
+            let ran = scene.run(&["run", "new.json", "--check", "--budget", "rows.toml"]);
+            assert_eq!(ran.code, Some(3), "{rule}: {}", ran.stderr);
+            assert!(ran.stderr.contains(&format!("its budget of {event}")), "{}", ran.stderr);
+        }
+    }
+    for counted in ["lfence", "string-bytes", "indirect-branches", "user"] {
+        let ran = compared(&fenced(2, 1), &fenced(2, 1), &[&format!("--check={counted}")]);
+        assert_eq!(ran.code, Some(0), "{counted}: {}", ran.stderr);
+    }
+    let clock = compared(&fenced(2, 1), &fenced(2, 1), &["--check=clock"]);
+    assert_eq!(clock.code, Some(2), "{}", clock.stderr);
 }

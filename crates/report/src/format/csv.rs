@@ -8,7 +8,7 @@ use crate::table::clean;
 
 const HEADINGS: &str = "path,event,base,new,difference,percent,verdict,outcome,base_subject,\
                         base_release,new_subject,new_release,base_measured_with,\
-                        new_measured_with,reason";
+                        new_measured_with,reason,fails";
 
 /// A row for each path, under its unit, and one for each event that differs. An empty field is a
 /// number that there is not.
@@ -43,21 +43,22 @@ fn own_row(line: &Line<'_>, sides: &str) -> String {
     let difference = row.difference.map_or_else(String::new, |value| value.to_string());
     let percent = row.percent.map_or_else(String::new, |percent| format!("{percent:.6}"));
     format!(
-        "{},{},{},{},{difference},{percent},{},{},{sides},{}",
+        "{},{},{},{},{difference},{percent},{},{},{sides},{},{}",
         field(&row.path),
         row.unit,
         number(row.base),
         number(row.new),
         row.verdict,
         word(line.outcome),
-        field(row.reason.as_deref().unwrap_or_default())
+        field(row.reason.as_deref().unwrap_or_default()),
+        field(&line.why())
     )
 }
 
 fn event_row(line: &Line<'_>, event: &EventComparison, sides: &str) -> String {
     let EventComparison { base, new, difference, verdict, .. } = event;
     let name = field(&event.event);
-    format!("{},{name},{base},{new},{difference},,{verdict},,{sides},", field(&line.row.path))
+    format!("{},{name},{base},{new},{difference},,{verdict},,{sides},,", field(&line.row.path))
 }
 
 fn word(outcome: Outcome) -> &'static str {

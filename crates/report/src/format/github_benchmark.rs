@@ -19,12 +19,14 @@ fn entry(judged: Judged<'_>, line: &Line<'_>) -> Option<Value> {
     let release = new.release.as_deref().unwrap_or("release unknown");
     let with = new.measured_with.as_ref().map(|it| clean(&measured_with(it)) + "\n");
     let with = with.unwrap_or_default();
+    let why = line.why();
+    let fails = if why.is_empty() { why } else { format!("\nfails: {why}") };
     Some(json!({
         "name": clean(&line.row.path),
         "unit": line.row.unit.to_string(),
         "value": value,
         "extra": format!(
-            "{}, {}\n{with}{}", clean(&new.name), clean(release), line.sentence()
+            "{}, {}\n{with}{}{fails}", clean(&new.name), clean(release), line.sentence()
         ),
     }))
 }

@@ -1,14 +1,18 @@
 //! `JUnit`'s XML, by the schema that Jenkins' xunit plugin and GitLab read.
 
+use pathmeter_model::GateReason;
+
 use super::{Judged, Line, Outcome, measured, verdict};
 use crate::table::clean;
 
-/// A test case a path: a failure is worse, an error is one that could not be compared.
+/// A test case a path: a failure is worse, an error is one that could not be compared. What else
+/// fails the gate is a test case, too.
 pub(super) fn junit(judged: Judged<'_>) -> String {
+    let beside = judged.beside_paths().count();
     let counts = format!(
         r#"tests="{}" failures="{}" errors="{}" skipped="{}" time="0""#,
-        judged.outcomes.len(),
-        judged.count(Outcome::Worse),
+        judged.outcomes.len() + beside,
+        judged.count(Outcome::Worse) + beside,
         judged.count(Outcome::Missing),
         judged.count(Outcome::Skipped),
     );
@@ -16,7 +20,8 @@ pub(super) fn junit(judged: Judged<'_>) -> String {
     let (all, _) = counts.split_once(" skipped").unwrap_or((&counts, ""));
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let name = escaped(&format!("pathmeter compare {} {}", base.name, new.name));
-    let cases: String = judged.lines().map(|line| case(&line)).collect();
+    let beside = judged.beside_paths().map(case_beside);
+    let cases: String = judged.lines().map(|line| case(&line)).chain(beside).collect();
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
          <testsuites name=\"pathmeter\" {all}>\n\
@@ -38,7 +43,8 @@ fn case(line: &Line<'_>) -> String {
     let text = escaped(&line.sentence());
     let inside = match line.outcome {
         Outcome::Worse => {
-            format!("<failure type=\"{}\" message=\"{text}\">{text}</failure>", line.row.verdict)
+            let why = escaped(&line.why());
+            format!("<failure type=\"{}\" message=\"{why}\">{text}</failure>", line.row.verdict)
         }
         Outcome::Missing => {
             format!("<error type=\"not-compared\" message=\"{text}\">{text}</error>")
@@ -48,6 +54,14 @@ fn case(line: &Line<'_>) -> String {
     };
     format!(
         "<testcase classname=\"pathmeter.{group}\" name=\"{name}\" time=\"0\">{inside}</testcase>\n"
+    )
+}
+
+fn case_beside(reason: &GateReason) -> String {
+    let (name, why) = (escaped(&reason.row), escaped(&reason.why));
+    format!(
+        "<testcase classname=\"pathmeter\" name=\"{name}\" time=\"0\">\
+         <failure type=\"differs\" message=\"{why}\">{why}</failure></testcase>\n"
     )
 }
 

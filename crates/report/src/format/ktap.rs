@@ -3,17 +3,22 @@
 use super::{Judged, Line, Outcome, measured, verdict};
 use crate::table::clean;
 
-/// A test a path, the numbers of each in a diagnostic line after it.
+/// A test a path, the numbers of each in a diagnostic line after it, and why it fails in another.
+/// What else fails the gate is a test, too.
 pub(super) fn ktap(judged: Judged<'_>) -> String {
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let head = format!(
         "KTAP version 1\n# pathmeter compare {} {}\n1..{}\n",
         clean(&base.name),
         clean(&new.name),
-        judged.outcomes.len()
+        judged.outcomes.len() + judged.beside_paths().count()
     );
-    let lines: String =
-        judged.lines().enumerate().map(|(index, line)| test(index + 1, &line)).collect();
+    let paths = judged.lines().enumerate().map(|(index, line)| test(index + 1, &line));
+    let beside = judged.beside_paths().enumerate().map(|(index, reason)| {
+        let (number, name) = (judged.outcomes.len() + index + 1, description(&reason.row));
+        format!("not ok {number} {name}\n{}", fails(&name, &clean(&reason.why)))
+    });
+    let lines: String = paths.chain(beside).collect();
     let about = measured(judged).into_iter().chain([verdict(judged)]);
     let about: Vec<String> = about.map(|line| format!("# {line}\n")).collect();
     head + &lines + &about.concat()
@@ -24,12 +29,20 @@ fn test(number: usize, line: &Line<'_>) -> String {
     let sentence = line.sentence();
     match line.outcome {
         Outcome::Passed => format!("ok {number} {name}\n# {name}: {sentence}\n"),
-        Outcome::Worse => format!("not ok {number} {name}\n# {name}: {sentence}\n"),
+        Outcome::Worse => {
+            let why = fails(&name, &line.why());
+            format!("not ok {number} {name}\n# {name}: {sentence}\n{why}")
+        }
         Outcome::Missing => {
             format!("not ok {number} {name} # ERROR not compared\n# {name}: {sentence}\n")
         }
         Outcome::Skipped => format!("ok {number} {name} # SKIP {sentence}\n"),
     }
+}
+
+/// A diagnostic line that says why a test fails.
+fn fails(name: &str, why: &str) -> String {
+    format!("# {name}: fails: {why}\n")
 }
 
 /// A test's name: `#` begins a directive, and what begins with a dash or a digit may be taken for

@@ -1,6 +1,6 @@
 //! Markdown for the summary of a CI job, or a comment: GitHub's and GitLab's dialect.
 
-use pathmeter_model::SideInfo;
+use pathmeter_model::{SideInfo, gate_lines};
 
 use super::{Judged, Line, Outcome, measured, paths, verdict};
 use crate::number::{grouped, percent, signed};
@@ -10,14 +10,15 @@ use crate::table::clean;
 pub(super) fn markdown(judged: Judged<'_>) -> String {
     let lines = judged.worst_first();
     let (notable, rest): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.is_notable());
-    let mark = match (judged.count(Outcome::Worse), judged.count(Outcome::Missing)) {
-        (0, 0) => "✅",
-        (0, _) => "⚠️",
-        _ => "❌",
+    let mark = match (judged.fails(), judged.count(Outcome::Missing)) {
+        (true, _) => "❌",
+        (false, 0) => "✅",
+        (false, _) => "⚠️",
     };
     let mut text = format!("### {mark} pathmeter: {}\n\n", verdict(judged));
     text += &side("base", &judged.comparison.base);
     text += &side("new", &judged.comparison.new);
+    text += &why(judged);
     if !notable.is_empty() {
         text += "\n";
         text += &table(&notable);
@@ -30,6 +31,13 @@ pub(super) fn markdown(judged: Judged<'_>) -> String {
     text + "\n"
         + &with.concat()
         + "Instructions are counted exactly; an instruction count is not a time.\n"
+}
+
+/// A list of what fails the gate, with the reasons.
+fn why(judged: Judged<'_>) -> String {
+    let line = |line: String| format!("- {}\n", code(&line));
+    let lines: String = gate_lines(&judged.gate.worse).into_iter().map(line).collect();
+    if lines.is_empty() { lines } else { format!("\nFails:\n\n{lines}") }
 }
 
 fn folded(lines: &[&Line<'_>], more: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pathmeter_model::SideInfo;
+use pathmeter_model::{GateReason, SideInfo};
 
 use super::{Judged, Line, Outcome};
 use crate::measured_with::measured_with;
@@ -24,6 +24,8 @@ pub(super) fn openmetrics(judged: Judged<'_>) -> String {
         of_lines(&events),
         head("pathmeter_worse", "gauge", "Whether the gate finds a path worse, 1 or 0."),
         judged.lines().map(|line| worse(&line)).collect(),
+        head("pathmeter_failure", "info", "Why the gate fails, an entry for each event."),
+        judged.gate.worse.iter().map(failure).collect(),
         "# EOF\n".to_owned(),
     ]
     .concat()
@@ -78,6 +80,15 @@ fn worse(line: &Line<'_>) -> String {
         Outcome::Missing | Outcome::Skipped => return String::new(),
     };
     format!("pathmeter_worse{{path=\"{}\"}} {value}\n", label(&line.row.path))
+}
+
+fn failure(reason: &GateReason) -> String {
+    format!(
+        "pathmeter_failure_info{{path=\"{}\",event=\"{}\",why=\"{}\"}} 1\n",
+        label(&reason.row),
+        label(reason.event.as_deref().unwrap_or_default()),
+        label(&reason.why)
+    )
 }
 
 /// Text as a label's value.

@@ -1,7 +1,7 @@
 //! Plain text in the manner of reports on kernel lists: what was measured, before and after, the
 //! functions, and the commits if the kernels tell theirs.
 
-use pathmeter_model::SideInfo;
+use pathmeter_model::{GateReason, SideInfo};
 
 use super::{Judged, Line, Outcome, measured, paths, verdict};
 use crate::table::clean;
@@ -29,6 +29,7 @@ pub(super) fn text(judged: Judged<'_>) -> String {
     [
         filled(&format!("pathmeter: {}.", verdict(judged)), ""),
         format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new)),
+        judged.beside_paths().map(beside).collect(),
         notable.iter().map(|line| entry(line)).collect(),
         rest,
         filled(ABOUT, ""),
@@ -59,8 +60,16 @@ fn entry(line: &Line<'_>) -> String {
     let functions = line.functions().join(", ");
     let functions = if functions.is_empty() { functions } else { format!("in {functions}") };
     let notes = [change, functions, line.remarks().join(", ")].into_iter().chain(line.budget());
-    let notes = notes.filter(|note| !note.is_empty()).map(|note| filled(&note, "      "));
+    let why = line.why();
+    let why = if why.is_empty() { why } else { format!("fails: {why}") };
+    let notes = notes.chain([why]).filter(|note| !note.is_empty());
+    let notes = notes.map(|note| filled(&note, "      "));
     format!("  {}{mark}\n{}\n", clean(&line.row.path), notes.collect::<String>())
+}
+
+fn beside(reason: &GateReason) -> String {
+    let why = filled(&format!("fails: {}", clean(&reason.why)), "      ");
+    format!("  {} [worse]\n{why}\n", clean(&reason.row))
 }
 
 /// `text` after `indent`, on lines of no more than [`COLUMNS`].
@@ -69,7 +78,8 @@ fn filled(text: &str, indent: &str) -> String {
         .initial_indent(indent)
         .subsequent_indent(indent)
         .break_words(false);
-    textwrap::wrap(text, options).join("\n") + "\n"
+    // Mail is ASCII.
+    textwrap::wrap(&text.replace('→', "->"), options).join("\n") + "\n"
 }
 
 /// A line for the kernel's regression tracker, if both releases end in their commit, as those of
