@@ -30,7 +30,7 @@ SOAK_FUZZ_SECONDS := 600
 # takes minutes to build and lacks one feature that `bare` lacks too.
 VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	panics-in-stat hangs-in-stat bare lfence popf lock four-lines div moved-entry segment-load \
-	wrmsr split-line indirect-call clflush two-pages softirq-tick
+	wrmsr split-line indirect-call clflush two-pages softirq-tick softirq-second-tick
 
 SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \

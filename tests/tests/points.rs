@@ -1,6 +1,7 @@
 //! `--window`: what the kernel executes between two points of its code, on real kernels; and what
 //! is said to a user whose points are none.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use pathmeter_e2e::{Scene, assert_identical, built, debian, path, paths};
@@ -63,6 +64,14 @@ fn most_frequent(samples: &[Value]) -> &Value {
     samples.iter().max_by_key(rank).unwrap()
 }
 
+/// The values of a tenth of all samples or more: the tick comes elsewhere in each kernel. Which of
+/// them is the most frequent may hang on one sample.
+fn frequent(samples: &[Value]) -> BTreeSet<u64> {
+    let count = |value: &Value| samples.iter().filter(|sample| *sample == value).count();
+    let frequent = samples.iter().filter(|value| count(value) * 10 >= samples.len());
+    frequent.map(|value| value.as_u64().unwrap()).collect()
+}
+
 #[test]
 fn a_window_changes_nothing_else_and_is_the_same_again() {
     let kernel = built("base");
@@ -113,9 +122,8 @@ fn a_nop_more_in_system_calls_is_in_a_window_as_often_as_it_has_one() {
         let numbers = row["samples"].as_array().unwrap().iter().zip(&calls);
         let expected: Vec<Value> =
             numbers.map(|(sample, calls)| (sample.as_u64().unwrap() + calls).into()).collect();
-        // The tick comes elsewhere.
         let of_nop = samples(&of_nop, &format!("{name}/wake"));
-        assert_eq!(most_frequent(of_nop), most_frequent(&expected), "{name}");
+        assert_eq!(frequent(of_nop), frequent(&expected), "{name}");
         for count in &calls {
             seen[usize::try_from(*count).unwrap()] = true;
         }

@@ -57,3 +57,19 @@ fn a_softirq_that_is_left_to_the_tick_waits_for_a_tick() {
         assert!(["higher", "mode-appeared"].iter().any(|worse| verdict == worse), "{verdict}");
     }
 }
+
+#[test]
+fn a_softirq_left_to_the_tick_in_every_second_tick_has_a_longer_tail_however_rare_it_is() {
+    let kernels = [built("base"), built("softirq-second-tick")];
+    let arguments = ["compare", &kernels[0], &kernels[1], "--only", "softirq.timer*", "--json"];
+    let comparison = Scene::warm().run(&arguments).json();
+    for name in TIMER {
+        let row = path(&comparison, name);
+        let worse =
+            ["longer-tail", "mode-appeared"].iter().any(|verdict| row["verdict"] == *verdict);
+        assert!(worse, "{name}: {row}");
+    }
+    // What the user program sees is the worst of them: the row's own pair, not a footnote.
+    let row = path(&comparison, TIMER[0]);
+    assert!(row["new"].as_u64().unwrap() >= ABOUT_A_TICK, "{row}");
+}

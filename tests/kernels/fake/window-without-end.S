@@ -1,12 +1,11 @@
 /*
  * A kernel that gets to READY and, resumed, begins the first path and its windows as a probe does;
- * the first window that is sampled never ends. If the plan has no runs it is done at once, and has
- * no symbols.
+ * the first window that is sampled never ends. If only symbols are asked for it is done at once, and
+ * has none.
  */
 #include "fake.h"
 
-#define MODULES         16              /* in PVH's hvm_start_info: the list's address, 64 bits */
-#define RUNS            0x736e7572      /* "runs" */
+#define SYMBOLS_ASKED   0x53            /* read from the port: crates/wire/src/message.rs */
 #define WARMUP          3               /* windows before the first that is sampled */
 
 /* A marker of crates/probes/src/clock.rs: 1 begins a window, 2 ends it, 3 begins a path. */
@@ -15,22 +14,13 @@
 .endm
 
 KERNEL
-	movl	MODULES(%ebx), %ebx
-	movl	(%ebx), %ebx            /* the initramfs, which ends in the plan */
 	CONSOLE	linux_banner
 	READY
 
-find:	incl	%ebx                    /* the plan's second line: "runs ", a number */
-	cmpl	$RUNS, (%ebx)
-	jne	find
-	cmpb	$' ', 4(%ebx)
-	jne	find
-	movb	5(%ebx), %al
-	cmpb	$'9', %al
-	ja	find
-	cmpb	$'0', %al
-	jb	find
-	je	no_runs
+	movw	$PROTOCOL, %dx
+	inb	%dx, %al
+	cmpb	$SYMBOLS_ASKED, %al
+	je	only_symbols
 
 	SEND	begin, begin_end
 	MARK	3
@@ -45,7 +35,7 @@ forever:
 	.fill	120, 1, 0x90
 	jmp	forever
 
-no_runs:
+only_symbols:
 	SEND	done, done_end
 	HALT
 
