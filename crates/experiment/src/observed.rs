@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_trace::WindowTree;
+use pathmeter_trace::{MeasuredWith, WindowTree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -178,4 +178,7 @@ pub struct Observed {
     pub elapsed: Vec<Vec<ElapsedCell>>,
     /// For each subject, the checks of `checks_of`.
     pub checks: Vec<Vec<ObservedCheck>>,
+    /// What each subject was measured with, as far as it was.
+    #[serde(default)]
+    pub measured_with: Vec<MeasuredWith>,
 }

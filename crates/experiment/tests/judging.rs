@@ -65,6 +65,7 @@ fn report(expectation: &str, old: ExactCell, new: ExactCell) -> ExperimentReport
         cells: vec![vec![old, cell(7)], vec![new, ObservedCell::NotAsked]],
         elapsed: vec![vec![elapsed(300)], vec![elapsed(100)]],
         checks: vec![vec![check("NT", "leaks"), check("spins", "17")], vec![]],
+        measured_with: vec![],
     };
     ExperimentReport::new(with(expectation).unwrap(), observed)
 }

@@ -74,7 +74,8 @@ pub struct SettingsSet {
     pub name: String,
     /// What it is about.
     pub title: String,
-    /// A row for each setting; the one that stands for all of them is first, if there is one.
+    /// A row for each setting; the one that stands for all of them is first, if there is one, and
+    /// the others follow by the size of their largest change.
     pub rows: Vec<SettingRow>,
     /// The differences of the parts together, against that of the setting that stands for all: of
     /// each path that this one changes.
@@ -531,9 +532,22 @@ fn is_slow(event: &str) -> bool {
     matches!(Event::named(event), Some(Event::Slow(_)))
 }
 
+impl SettingRow {
+    /// The size of its largest change in percent, of a path or else of the program.
+    fn size(&self) -> f64 {
+        let path = self.changed.first().map(|change| change.percent);
+        let percent = path.or_else(|| self.program.as_ref().map(|cost| cost.percent));
+        percent.map_or(-1.0, f64::abs)
+    }
+}
+
 impl SettingsSet {
-    /// A set with these rows.
-    pub fn new(name: String, title: String, rows: Vec<SettingRow>) -> Self {
+    /// A set with these rows, in order of what they change; those that change nothing stay last, in
+    /// the order that they have.
+    pub fn new(name: String, title: String, mut rows: Vec<SettingRow>) -> Self {
+        rows.sort_by(|one, other| {
+            other.all.cmp(&one.all).then(other.size().total_cmp(&one.size()))
+        });
         let all = rows.iter().find(|row| row.all);
         let of = |row: &SettingRow, path: &str| {
             row.changed.iter().find(|change| change.path == path).map_or(0, |it| it.difference)

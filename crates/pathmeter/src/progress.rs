@@ -71,8 +71,13 @@ impl Line<'_> {
         };
         let bar = self.bar.get_or_init(|| self.spinner(bars));
         bar.set_message(match progress {
-            Progress::Running { path, done, of } => format!("running {path} ({}/{of})", done + 1),
-            Progress::Program { done, of } => format!("running the program ({}/{of})", done + 1),
+            // A turn is one path in one run.
+            Progress::Running { path, done, of } => {
+                format!("running {path}: turn {} of {of}", done + 1)
+            }
+            Progress::Program { done, of } => {
+                format!("running the program: run {} of {of}", done + 1)
+            }
             _ => phase.to_owned(),
         });
     }

@@ -10,6 +10,7 @@ use pathmeter_experiment::{
 };
 use textwrap::Options;
 
+use crate::measured_with::of_many;
 use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table, clean};
@@ -30,6 +31,8 @@ pub fn experiment_page(report: &ExperimentReport, style: Style) -> String {
     parts.push(elapsed(report, style));
     parts.push(expectations(&report.judged, style));
     parts.push(caveats(experiment, style));
+    let with = of_many(&report.observed.measured_with);
+    parts.push(with.iter().map(|line| footnote(line, style)).collect());
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -56,6 +59,11 @@ fn wrapped(word: &str, text: &str, style: Style) -> String {
 
 fn heading(text: &str, style: Style) -> String {
     style.paint(&style.fill(text, 0), PLAIN.bold()) + "\n"
+}
+
+/// A line of the small print.
+fn footnote(text: &str, style: Style) -> String {
+    style.paint(&style.fill(&clean(text), 0), QUIET) + "\n"
 }
 
 /// The source's own results.
@@ -347,6 +355,7 @@ fn caveats(experiment: &Experiment, style: Style) -> String {
 mod tests {
     use super::*;
     use pathmeter_experiment::{ElapsedCell, ExactCell, Observed as All, ObservedCheck};
+    use pathmeter_trace::MeasuredWith;
 
     const TEXT: &str = r#"
 name = "test-2026"
@@ -382,6 +391,29 @@ counter_example = { two = "lab:a=b" }
         experiment_page(&report(two, elapsed), Style::default())
     }
 
+    fn with() -> MeasuredWith {
+        MeasuredWith {
+            qemu: "7.2.22".into(),
+            machine: "microvm,acpi=off".into(),
+            cpu: "plain: model 6".into(),
+            cpus: 1,
+            portable: true,
+            memory_mib: 128,
+            runs: 6,
+            command_line: String::new(),
+            condition: String::new(),
+            proofs: vec![],
+            program: None,
+        }
+    }
+
+    #[test]
+    fn subjects_that_were_measured_alike_have_one_line_of_it() {
+        let page = page(ObservedCell::NotAsked, ObservedCell::NotAsked);
+        let line = "QEMU 7.2.22, the fixed machine, cpu plain, 128 MiB, 6 perturbed runs";
+        assert_eq!(page.matches(line).count(), 1, "{page}");
+    }
+
     fn report(two: ExactCell, elapsed: ElapsedCell) -> ExperimentReport {
         let native = || ObservedCell::Measured(Measured::new(130, 4096));
         let taken = ObservedCheck { name: "lock taken".into(), value: "3799493".into() };
@@ -389,6 +421,7 @@ counter_example = { two = "lab:a=b" }
             cells: vec![vec![native(), ObservedCell::NotAsked], vec![native(), two]],
             elapsed: vec![vec![ObservedCell::NotAsked], vec![elapsed]],
             checks: vec![vec![], vec![taken]],
+            measured_with: vec![with(), with()],
         };
         ExperimentReport::new(Experiment::parse(TEXT).unwrap(), observed)
     }

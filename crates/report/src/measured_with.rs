@@ -1,6 +1,8 @@
 //! What numbers were measured with, in a line: it stands below every table, on every page and in
 //! every format that people read.
 
+use std::collections::BTreeSet;
+
 use pathmeter_model::SideInfo;
 use pathmeter_trace::{MeasuredWith, SettingProof, SettingState};
 
@@ -29,7 +31,8 @@ pub(crate) fn measured_with(with: &MeasuredWith) -> String {
     let unproved =
         if with.command_line.starts_with(USUAL_COMMAND_LINE) { " (unproved)" } else { "" };
     let words = Some(format!("command line {words}{unproved}")).filter(|_| !words.is_empty());
-    [Some(usual), under, words].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    let program = with.program.as_ref().map(|program| format!("program {program}"));
+    [Some(usual), under, words, program].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// `boot:audit=1 (proved: the kernel's log reads …)`.
@@ -95,6 +98,12 @@ pub(crate) fn lines(base: &SideInfo, new: &SideInfo, style: Style) -> String {
     lines.map(|line| style.paint(&style.fill(&clean(&line), 0), QUIET) + "\n").collect()
 }
 
+/// The lines below an experiment: one for all its subjects, if they were measured alike.
+pub(crate) fn of_many(with: &[MeasuredWith]) -> Vec<String> {
+    let lines: BTreeSet<String> = with.iter().map(measured_with).collect();
+    lines.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +120,14 @@ mod tests {
             command_line: command_line.into(),
             condition: condition.into(),
             proofs: vec![],
+            program: None,
         }
+    }
+
+    #[test]
+    fn a_program_is_named() {
+        let with = MeasuredWith { program: Some("/bin/true".into()), ..with("", "") };
+        assert!(measured_with(&with).ends_with(", program /bin/true"));
     }
 
     #[test]

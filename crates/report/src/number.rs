@@ -41,12 +41,12 @@ pub fn signed(difference: i64) -> String {
     format!("{sign}{}", grouped(difference.unsigned_abs()))
 }
 
-/// `+0.30 %`; nothing for 0, and `<0.01 %` rather than a zero for what is not.
+/// `+0.30 %`; nothing for 0, and `<0.01 %` or `>-0.01 %` rather than a zero for what is not.
 pub(crate) fn percent(percent: f64) -> String {
     if percent == 0.0 {
         String::new()
     } else if percent.abs() < 0.005 {
-        "<0.01 %".to_owned()
+        if percent > 0.0 { "<0.01 %" } else { ">-0.01 %" }.to_owned()
     } else {
         format!("{percent:+.2} %")
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn a_small_percentage_is_not_shown_as_none() {
         let texts = [0.0, 0.303, -10.0, 0.0009, -0.0009].map(percent);
-        assert_eq!(texts, ["", "+0.30 %", "-10.00 %", "<0.01 %", "<0.01 %"]);
+        assert_eq!(texts, ["", "+0.30 %", "-10.00 %", "<0.01 %", ">-0.01 %"]);
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct MeasuredWith {
     /// What became of each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proofs: Vec<SettingProof>,
+    /// The program that was run, with its arguments, as a shell would take it; null if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
 }
 
 /// What the guest's kernel shows of a setting. Texts are the kernel's, without control characters.

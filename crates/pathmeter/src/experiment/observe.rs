@@ -10,7 +10,7 @@ use pathmeter_experiment::{
     ObservedCheck,
 };
 use pathmeter_model::{Measurement, PathResult, Status, Unit};
-use pathmeter_trace::NoSymbols;
+use pathmeter_trace::{MeasuredWith, NoSymbols};
 use pathmeter_vm::{Progress, VmError};
 
 use crate::elapsed;
@@ -47,6 +47,7 @@ struct Row {
     /// In the order of [`Wanted::paths`].
     cells: Vec<ExactCell>,
     checks: Vec<ObservedCheck>,
+    measured_with: Option<MeasuredWith>,
     /// Why some of the cells failed.
     failures: Vec<Failure>,
 }
@@ -117,6 +118,7 @@ impl<'a> Guests<'a> {
             };
             observed.cells.push(experiment.paths.iter().zip(cells).map(asked).collect());
             observed.checks.push(row.map(|row| row.checks.clone()).unwrap_or_default());
+            observed.measured_with.extend(row.and_then(|row| row.measured_with.clone()));
             let times = self.times.get(&subject.subject);
             let time = |path: &ExperimentPath| {
                 let time = times.and_then(|times| times.get(&path.path)).cloned();
@@ -166,6 +168,7 @@ impl<'a> Guests<'a> {
                 return Ok(row);
             }
         };
+        row.measured_with = Some(measurement.configuration.measured_with());
         row.cells = wanted.paths.iter().map(|path| measured(&measurement, path)).collect();
         row.checks = checks(wanted.checks_of.as_deref(), &measurement);
         if wanted.recorded {

@@ -52,8 +52,8 @@ fn side(heading: &str, side: &SideInfo) -> String {
 }
 
 fn table(lines: &[&Line<'_>]) -> String {
-    let head = "| | path | base | new | difference | | verdict | where |\n\
-                |---|---|--:|--:|--:|--:|---|---|\n";
+    let head = "| | path | base | new | difference | unit | percent | verdict | where |\n\
+                |---|---|--:|--:|--:|---|--:|---|---|\n";
     head.to_owned() + &lines.iter().map(|line| row(line)).collect::<String>()
 }
 
@@ -72,11 +72,12 @@ fn row(line: &Line<'_>) -> String {
     let notes = [line.functions(), line.remarks(), line.budget()].concat();
     let notes: Vec<String> = notes.iter().map(|note| code(note)).collect();
     format!(
-        "| {mark} | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {mark} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         code(&row.path),
         number(row.base, row.base_at_least),
         number(row.new, row.new_at_least),
         row.difference.filter(|more| *more != 0).map_or_else(String::new, signed),
+        row.base.or(row.new).map_or_else(String::new, |_| row.unit.to_string()),
         row.percent.map_or_else(String::new, percent),
         row.verdict,
         notes.join("<br>"),

@@ -243,8 +243,13 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
     }
     let changed = !matches!(path.verdict, Verdict::Same | Verdict::Unsupported | Verdict::Broken);
     if changed && explain.is_none() {
-        html.raw("<p class=\"note\">Which functions changed it is not known from these ");
-        html.raw("documents: make the report of the two kernels.</p>");
+        html.raw(
+            "<p class=\"note\">Which functions changed it is not known from these documents: ",
+        );
+        html.raw(match path.work {
+            Some(_) => "<code>pathmeter run --explain</code> names them.</p>",
+            None => "make the report of the two kernels.</p>",
+        });
     }
     (!html.as_str().is_empty()).then_some(html)
 }

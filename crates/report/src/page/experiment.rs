@@ -4,8 +4,10 @@ use pathmeter_experiment::{
     Elapsed, ExpectationOutcome, Experiment, ExperimentReport, Measured, Metric, ObservedCell,
 };
 
+use super::changes::measured;
 use super::html::Html;
 use crate::experiment::Counted;
+use crate::measured_with::of_many;
 
 /// `5 of 6 expectations hold`, for one experiment.
 pub(super) fn headline(report: &ExperimentReport) -> String {
@@ -37,7 +39,7 @@ pub(super) fn section(report: &ExperimentReport) -> Html {
     for caveat in &experiment.caveats {
         html.raw("<li>").text(caveat).raw("</li>");
     }
-    html.raw("</ul></details>");
+    html.raw("</ul></details>").add(&measured(of_many(&report.observed.measured_with)));
     html
 }
 

@@ -8,9 +8,13 @@ use pathmeter_model::{PathComparison, Verdict};
 const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
+/// Work of a program that is not its own comes last.
 pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
     let mut sorted: Vec<&PathComparison> = paths.iter().collect();
-    sorted.sort_by_key(|path| (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path))));
+    sorted.sort_by_key(|path| {
+        let worst = (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)));
+        (!path.is_own_work(), worst)
+    });
     sorted
 }
 
@@ -66,5 +70,45 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
         Verdict::EventsDiffer => "events-differ",
         Verdict::Unsupported => "unsupported",
         Verdict::Broken => "broken",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pathmeter_model::{RowKind, Unit};
+
+    use super::*;
+
+    fn row(name: &str, base: u64, new: u64, work: RowKind) -> PathComparison {
+        let difference = i64::try_from(new).unwrap() - i64::try_from(base).unwrap();
+        PathComparison {
+            path: name.into(),
+            unit: Unit::Instructions,
+            base: Some(base),
+            new: Some(new),
+            base_at_least: false,
+            new_at_least: false,
+            difference: Some(difference),
+            percent: None,
+            verdict: Verdict::Higher,
+            reason: None,
+            base_values: 1,
+            new_values: 1,
+            events: vec![],
+            moved: None,
+            pairs: None,
+            work: Some(work),
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_programs_own_work_comes_last_however_much_it_grew() {
+        let paths = [
+            row("timer interrupt", 10, 1000, RowKind::Interrupt),
+            row("read", 100, 101, RowKind::Syscall),
+            row("open", 100, 150, RowKind::Syscall),
+        ];
+        let names: Vec<&str> = worst_first(&paths).iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(names, ["open", "read", "timer interrupt"]);
     }
 }
