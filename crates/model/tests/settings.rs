@@ -91,6 +91,9 @@ fn what_the_parts_leave_over_is_told_of_each_path_that_all_change() {
     let set = SettingsSet::new("s".to_owned(), "t".to_owned(), rows);
     let sum = PathSum { path: "a.a".to_owned(), parts: -30, all: -40, left_over: -10 };
     assert_eq!(set.sums, [sum]);
+    // The setting that stands for all comes first, then those that change more.
+    let changes: Vec<f64> = set.rows.iter().map(|row| row.changed[0].percent).collect();
+    assert_eq!(changes, [-40.0, -20.0, -10.0]);
 }
 
 /// A path of as many instructions whatever it moves by string instructions.

@@ -127,7 +127,20 @@ fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
         };
         "\n".to_owned() + &table.render(style) + &more
     };
-    rows.into_iter().take(most_rows).map(table).collect()
+    let more = more_rows(rows.len().saturating_sub(most_rows), style);
+    rows.into_iter().take(most_rows).map(table).collect::<String>() + &more
+}
+
+/// Says that the functions of so many rows are not shown.
+fn more_rows(rows: usize, style: Style) -> String {
+    match rows {
+        0 => String::new(),
+        rows => {
+            let have = if rows == 1 { "has" } else { "have" };
+            let more = plural(rows, "more row");
+            "\n".to_owned() + &quiet(&format!("{more} {have} functions: {HOW_TO_UNFOLD}"), style)
+        }
+    }
 }
 
 /// What a row typically costs: the later runs, or the first if there are no others.

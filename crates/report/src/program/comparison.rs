@@ -10,7 +10,9 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Event, Role};
 
-use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, number, quiet};
+use super::{
+    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, more_rows, number, quiet,
+};
 use crate::budget::budget_table;
 use crate::comparison::{
     Placement, VARYING, differences, fact, paths, sides, tally, varying, verdicts,
@@ -351,8 +353,9 @@ fn legend(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
 /// The functions in which the rows that changed differ.
 fn explanations(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
-    let explained = comparison.explanations.iter().flatten().take(most);
-    explained.map(|row| explanation(row, shown, style)).collect()
+    let explained = || comparison.explanations.iter().flatten();
+    let more = more_rows(explained().skip(most).count(), style);
+    explained().take(most).map(|row| explanation(row, shown, style)).collect::<String>() + &more
 }
 
 /// Names what the functions of a row lack of its difference.
