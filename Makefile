@@ -70,7 +70,23 @@ run: cargo kernels ## compare two real kernels, run the experiments, write a rep
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb -o $(REPORT)
 	@echo 'The comparison as a page, with the functions that changed: $(REPORT)'
 
-test: cargo fixtures ## all tests, on kernels that it fetches and builds first
+# Each part says how long it took, as scripts/stages.sh has it.
+check: cargo ## lints and unit tests, without kernels: the tests' first tier
+	@scripts/stages.sh lint unit-test
+
+unit-test: cargo
+	@scripts/packages.sh $(LINT_PACKAGES)
+	$(CARGO) test --locked --workspace --tests --exclude pathmeter-e2e --quiet
+
+full: cargo ## all that a release must pass: check, test, portability, fuzzing, the book
+	@scripts/stages.sh check test portability-short fuzz page-test book
+
+book: ## the documents as a book, by mdBook, in target/book
+	@command -v mdbook >/dev/null || \
+		{ echo 'mdbook is missing: cargo install --locked mdbook' >&2; exit 1; }
+	mdbook build
+
+test: cargo fixtures ## the second tier: all tests, on kernels that it fetches and builds first
 	$(CARGO) test --locked --workspace --tests \
 		$$([ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || echo --exclude pathmeter-e2e)
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
@@ -119,7 +135,7 @@ chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
 	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples:: counter::
 
-bench: cargo kernels ## take the measurements of docs/performance.md
+bench: cargo kernels ## take the measurements of docs/evidence/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd
 	$(CARGO) build --release --locked -p pathmeter
 	@bench/run.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
@@ -166,7 +182,7 @@ witness-pmu: cargo ## hold the exact counts against this processor's counter, as
 
 # It fetches about 2.2 GB, once. CPU is a profile, ONLY a pattern of packages.
 SHOWCASE := $(CACHE)/showcase
-showcase: cargo ## what each step between Debian's kernels cost: docs/kernels.md and its heat map
+showcase: cargo ## what each step between Debian's kernels cost: docs/evidence/kernels.md
 	@scripts/packages.sh $(RUN_PACKAGES)
 	$(CARGO) build --release --locked -p pathmeter
 	@CPU='$(CPU)' ONLY='$(ONLY)' scripts/showcase.sh \
@@ -208,6 +224,6 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run test lint fuzz page-test soak names chaos examples bench portability \
+.PHONY: help run check unit-test full book test lint fuzz page-test soak names chaos examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures cargo

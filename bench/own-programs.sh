@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Takes the measurement "sums" of docs/own-programs.md: executes programs under `pathmeter run`, and
-# checks in each document, run by run, that the rows add up to the guest's clock less what was idle.
-# Prints a table in Markdown; progress goes to stderr.
+# Takes the measurement "sums" of docs/guide/own-programs.md: executes programs under `pathmeter
+# run`, and checks in each document, run by run, that the rows add up to the guest's clock less what
+# was idle. Prints a table in Markdown; progress goes to stderr.
 #
 #   own-programs.sh PATHMETER KERNEL...
 #

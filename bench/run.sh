@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes the measurements of docs/performance.md and prints them as a table in Markdown.
+# Takes the measurements of docs/evidence/performance.md and prints them as a table in Markdown.
 #
 #   run.sh PATHMETER BASE NEW
 #

@@ -21,7 +21,7 @@
  * no access to memory into a region or out of it; computations in registers it may move.
  *
  * C99 and C++11, gcc and clang, x86-64 and i386. On other architectures the functions do nothing.
- * docs/own-programs.md has the rest. MIT OR Apache-2.0, as pathmeter is.
+ * docs/guide/own-programs.md has the rest. MIT OR Apache-2.0, as pathmeter is.
  */
 #ifndef PATHMETER_H
 #define PATHMETER_H

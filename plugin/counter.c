@@ -1,9 +1,9 @@
 /*
  * The counter: a QEMU plugin that counts, for every window of every path, which blocks of code
- * were executed how often and what memory they touched, in the format of docs/count-format.md.
- * What an instruction is, and so what kind of event, the host decides (crates/trace). pieces.h has
- * the blocks, leaving.h how control leaves one, window.h what a window counts and how it is
- * written; here is when a window begins and ends.
+ * were executed how often and what memory they touched, in the format of
+ * docs/reference/count-format.md. What an instruction is, and so what kind of event, the host
+ * decides (crates/trace). pieces.h has the blocks, leaving.h how control leaves one, window.h what
+ * a window counts and how it is written; here is when a window begins and ends.
  *
  * Until the first path announces itself by a marker, only markers are instrumented, so that the way
  * there costs next to nothing. Then the plugin resets itself once and instruments everything.

@@ -1,8 +1,8 @@
 /*
  * The program plugin: splits every instruction of a run of the user's program into rows: its own
  * code, each system call, faults, interrupts, kernel threads; in the format of
- * docs/program-format.md. It leaves the guest untouched: what it knows it sees in the code that is
- * executed (account.h has the rules).
+ * docs/reference/program-format.md. It leaves the guest untouched: what it knows it sees in the
+ * code that is executed (account.h has the rules).
  *
  * Where the kernel is entered and left is known by its symbols (places.h). The number of a system
  * call stands in a register, which this API does not show; its name is that of the first system

@@ -1,6 +1,6 @@
 /*
  * The recorder: a QEMU plugin that writes down every instruction and memory access of the windows
- * of the wanted paths, a stream for each, in the format of docs/trace-format.md.
+ * of the wanted paths, a stream for each, in the format of docs/reference/trace-format.md.
  *
  * Until the probe of the first wanted path announces itself by a marker, only markers are
  * instrumented, so that the way there costs next to nothing. Then the plugin resets itself once and

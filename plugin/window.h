@@ -1,6 +1,6 @@
 /*
  * One window: what is counted in it up to its last stamp, and how that is written, in the format of
- * docs/count-format.md.
+ * docs/reference/count-format.md.
  */
 #ifndef PLUGIN_WINDOW_H
 #define PLUGIN_WINDOW_H

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What does a kernel say about each CPU profile's vulnerabilities? Makes a table of docs/cpu.md.
+# What does a kernel say about each CPU profile's vulnerabilities? Makes a table of
+# docs/reference/cpu.md.
 #
 #   cpu-states.sh PATHMETER KERNEL [QEMU]
 #

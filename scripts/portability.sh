@@ -10,8 +10,8 @@
 # and nothing is kept. A step that fails shows what it printed; the others are run all the same, and
 # the script fails.
 #
-# The long form makes the table of docs/exactness.md: it must be the one that is there, or is put
-# there with PATHMETER_BLESS=1.
+# The long form makes the table of docs/explanation/exactness.md: it must be the one that is there,
+# or is put there with PATHMETER_BLESS=1.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -60,7 +60,7 @@ file_of() {
 }
 
 # samples FILE: the name and the samples of each path of a result. Not its events: what helpers of
-# QEMU access, versions see differently (docs/events.md).
+# QEMU access, versions see differently (docs/reference/events.md).
 samples() {
 	grep -o '"path":"[^"]*"\|"samples":\[[0-9,]*\]' "$1"
 }
@@ -104,7 +104,7 @@ try() {
 	column "$root" "$qemu" >"$work/$root.column"
 }
 
-# table ROOT...: what docs/exactness.md shows, between its marks.
+# table ROOT...: what docs/explanation/exactness.md shows, between its marks.
 # shellcheck disable=SC2317,SC2329 # `step` runs it
 table() {
 	printf '%s\n' subject "$(basename "$base")" "$(basename "$new")" lab >"$work/rows"
@@ -139,7 +139,7 @@ shift 4
 
 subjects='base new lab'
 [ -z "$short" ] || subjects=lab
-document=$here/../docs/exactness.md
+document=$here/../docs/explanation/exactness.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures what settings cost on several CPUs and kernels, and writes the tables of
-# docs/what-settings-cost.md anew; its sentences are left alone.
+# docs/evidence/what-settings-cost.md anew; its sentences are left alone.
 #
 #   settings-showcase.sh PATHMETER FOLDER KERNEL... [-- ARGUMENT...]
 #
@@ -9,7 +9,7 @@
 # needs. CPUS are the profiles; QEMU names one that has them all. It takes jq and bash.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-page=$here/../docs/what-settings-cost.md
+page=$here/../docs/evidence/what-settings-cost.md
 cpus=${CPUS:-skylake icelake zen3}
 qemu=${QEMU:-qemu-system-x86_64}
 

@@ -7,11 +7,11 @@
 #
 # -n only lists them: package, version, bytes, and `step` where the kernel is at an end of a step.
 # PATHMETER is the built command. FOLDER keeps packages, results, their history, the page, and what
-# `explain` printed. The heat map and the tables of docs/kernels.md are written anew; its sentences
-# are left alone. CPU is the profile to measure on; ONLY a pattern, as grep -E has them, of the
-# packages to take. With either, map and tables are FOLDER/kernels.svg and FOLDER/kernels.md, since
-# the sentences are about all kernels on the default CPU. DEBIAN_MIRROR and DEBIAN_SECURITY_MIRROR
-# name other mirrors than apt's.
+# `explain` printed. The heat map and the tables of docs/evidence/kernels.md are written anew; its
+# sentences are left alone. CPU is the profile to measure on; ONLY a pattern, as grep -E has them,
+# of the packages to take. With either, map and tables are FOLDER/kernels.svg and FOLDER/kernels.md,
+# since the sentences are about all kernels on the default CPU. DEBIAN_MIRROR and
+# DEBIAN_SECURITY_MIRROR name other mirrors than apt's.
 #
 # Nothing is installed, and no privilege is needed. What is there already is not fetched again, and
 # what pathmeter has in its cache is not measured again.
@@ -19,8 +19,8 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cpu=${CPU:-skylake}
 tables=$here/showcase.awk
-page=$here/../docs/kernels.md
-picture=$here/../docs/kernels.svg
+page=$here/../docs/evidence/kernels.md
+picture=$here/../docs/evidence/kernels.svg
 
 # The paths of the table and of the heat map, in this order: the few that matter first.
 paths='syscall.getppid file.read-zero file.open-close file.stat pipe.write-read
@@ -198,7 +198,7 @@ put() {
 		return
 	fi
 	grep -qF "<!-- showcase: $1 -->" "$page" ||
-		{ note "docs/kernels.md has no place for: $1" && return; }
+		{ note "docs/evidence/kernels.md has no place for: $1" && return; }
 	awk -f "$tables" -v what=put -v name="$1" -v part="$work/part" "$page" >"$work/page"
 	cp "$work/page" "$page"
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds pathmeter's exact counts against this machine's processor (docs/witness-pmu.md).
+# Holds pathmeter's exact counts against this machine's processor (docs/evidence/witness-pmu.md).
 #
 #   witness-pmu.sh PATHMETER PROGRAM FOLDER
 #
@@ -45,7 +45,7 @@ fi
 if [ -z "${CPU:-}" ]; then
 	CPU=plain
 	echo 'witness-pmu: CPU=plain, which is like no machine: name the profile nearest to' \
-		'this processor, as CPU=icelake (docs/cpu.md)' >&2
+		'this processor, as CPU=icelake (docs/reference/cpu.md)' >&2
 fi
 
 mkdir -p "$folder"
@@ -53,4 +53,5 @@ mkdir -p "$folder"
 $root "$program" "$folder/exact.json" --pin "${PIN:-0}" -o "$folder/witness.json" \
 	>"$folder/table.txt" || exit
 cat "$folder/table.txt"
-printf '\n%s\n' "$folder has table.txt and witness.json: docs/witness-pmu.md says where to send it"
+printf '\n%s has table.txt and witness.json; %s says where to send it\n' "$folder" \
+	"docs/evidence/witness-pmu.md"

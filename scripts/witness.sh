@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the counts with a second interpreter, and prints the tables of docs/witness.md.
+# Checks the counts with a second interpreter, and prints the tables of docs/evidence/witness.md.
 #
 #   witness.sh PATHMETER KERNEL...
 #

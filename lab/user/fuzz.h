@@ -1,3 +1,4 @@
+/* Random system calls by children: that no call and no argument breaks the kernel. */
 #ifndef USER_FUZZ_H
 #define USER_FUZZ_H
 

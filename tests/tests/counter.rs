@@ -1,5 +1,6 @@
 //! The experiments' expectations: each holds, and fails under its counter-example. The table of
-//! `docs/counter-examples.md` is made here: `make examples` (`PATHMETER_BLESS=1`) writes it anew.
+//! `docs/evidence/counter-examples.md` is made here: `make examples` (`PATHMETER_BLESS=1`) writes
+//! it anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use crate::examples::{is_agent_of_examples, words};
 
 /// The document, from the repository's root, and where its table begins.
-const DOCUMENT: &str = "docs/counter-examples.md";
+const DOCUMENT: &str = "docs/evidence/counter-examples.md";
 const BEGIN: &str = "<!-- made by the end-to-end tests -->\n";
 
 #[test]
@@ -61,7 +62,7 @@ fn row(expectation: &Value, judged: &Value) -> String {
 }
 
 /// Whether the counter-example shows the worst sample of two CPUs that meet: now and then another
-/// of the path's values (docs/exactness.md, "Two CPUs").
+/// of the path's values (docs/explanation/exactness.md, "Two CPUs").
 fn is_of_two_cpus_worst(expectation: &Value) -> bool {
     let replaced = expectation["counter_example"].as_object().unwrap();
     let two_cpus = |subject: &Value| subject.as_str().unwrap().contains("cpus=2");

@@ -4,8 +4,8 @@
 use pathmeter_e2e::{Scene, built, debian, path, rows};
 use serde_json::{Value, json};
 
-/// Each test kernel with what one system call of it has more than base's (docs/evidence.md): the
-/// event, how often a call, and how often a window, whatever its calls.
+/// Each test kernel with what one system call of it has more than base's (docs/evidence/tests.md):
+/// the event, how often a call, and how often a window, whatever its calls.
 const HIDDEN_COSTS: [(&str, &str, i64, i64); 11] = [
     ("lfence", "lfence", 1, 0),
     ("popf", "popf", 1, 0),

@@ -23,8 +23,12 @@ use std::path::{Path, PathBuf};
 use pathmeter_e2e::{Scene, debian, pathmeter};
 
 /// The documents with examples.
-pub(crate) const DOCUMENTS: &[&str] =
-    &["README.md", "docs/explain.md", "docs/gates.md", "docs/worked-example.md"];
+pub(crate) const DOCUMENTS: &[&str] = &[
+    "README.md",
+    "docs/guide/explain.md",
+    "docs/guide/gates.md",
+    "docs/tutorial/worked-example.md",
+];
 /// What blocks name kernels by.
 const KERNELS: &[&str] = &["cloud", "rt"];
 

@@ -193,7 +193,7 @@ fn two_cpus_meet_at_the_big_lock_and_nowhere_else() {
             values
         };
         // Of two CPUs steps of the clock are known, so those are compared. On a busy host the other
-        // CPU's tick may fall into a window or two (docs/exactness.md).
+        // CPU's tick may fall into a window or two (docs/explanation/exactness.md).
         let (locked_steps, unlocked_steps) = (sorted(&locked), sorted(&unlocked));
         assert!(locked_steps.last() > Some(&clock(&locked, alone)), "{path}");
         let median = unlocked_steps[unlocked_steps.len() / 2];

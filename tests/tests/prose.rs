@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::examples::DOCUMENTS;
 
@@ -35,6 +35,17 @@ const REFERENCES: &[&str] = &[
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The pages of the book: the Markdown files in the folders of `docs`.
+fn pages() -> Vec<PathBuf> {
+    let files = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let folders = files(root().join("docs")).filter(|path| path.is_dir());
+    let pages = folders.flat_map(files);
+    let pages: Vec<_> =
+        pages.filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
+    assert!(pages.len() > 30, "{pages:?}");
+    pages
 }
 
 /// The text in its blocks, and the text outside of them.
@@ -100,18 +111,15 @@ fn each_figure_of_a_document_with_examples_is_in_one_of_its_blocks() {
 
 #[test]
 fn a_document_that_tells_of_measurements_says_when_they_were_made() {
-    for file in fs::read_dir(root().join("docs")).unwrap().map(Result::unwrap) {
-        let path = file.path();
-        if path.extension().is_none_or(|extension| extension != "md") {
-            continue;
-        }
+    for path in pages() {
         let name = path.file_stem().unwrap().to_str().unwrap();
-        if REFERENCES.contains(&name) || DOCUMENTS.contains(&&*format!("docs/{name}.md")) {
+        let of_root = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if REFERENCES.contains(&name) || DOCUMENTS.contains(&of_root) {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
         let said = text.lines().find_map(|line| line.strip_prefix(EVIDENCE)).unwrap_or_default();
-        assert!(is_date(said), "docs/{name}.md has no line `{EVIDENCE}YYYY-MM-DD`");
+        assert!(is_date(said), "{of_root} has no line `{EVIDENCE}YYYY-MM-DD`");
     }
 }
 
@@ -125,8 +133,7 @@ fn is_date(text: &str) -> bool {
 /// The profile that no machine has is named where it was used: it is not the default.
 #[test]
 fn the_commands_of_documents_measured_on_plain_say_so() {
-    let documents = fs::read_dir(root().join("docs")).unwrap().map(|file| file.unwrap().path());
-    for path in documents.filter(|path| path.is_file()) {
+    for path in pages() {
         let text = fs::read_to_string(&path).unwrap();
         let commands = text.lines().filter(|line| line.starts_with("$ pathmeter "));
         let measures = |line: &&str| {

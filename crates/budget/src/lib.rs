@@ -4,7 +4,7 @@
 //! names its line: a budget that limits nothing must not pass for one that is kept. For each event
 //! of a path one rule decides, the most specific: a name in full before any pattern, then the
 //! pattern with more literal characters. Where two are equally specific, neither is chosen: that is
-//! an error too. `docs/gates.md` describes the format.
+//! an error too. `docs/guide/gates.md` describes the format.
 
 mod date;
 mod file;

@@ -65,7 +65,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
     /// Paths in which the CPU does not idle: all of these come first, since QEMU's clock is exact
-    /// as long as the CPU is busy (`docs/exactness.md`).
+    /// as long as the CPU is busy (`docs/explanation/exactness.md`).
     Busy,
     /// Paths in which it may idle.
     Idle,

@@ -2,7 +2,7 @@
 //!
 //! What comes out is byte by byte what went in. Beside each document there is a row for each path,
 //! by which a path is followed over thousands of results without reading the documents.
-//! `docs/history.md` describes the tables.
+//! `docs/guide/history.md` describes the tables.
 //!
 //! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
 //! a database with or without its last change. The file is untrusted: its tables must be the known

@@ -22,7 +22,7 @@ const SLACK_LINES: u64 = 1;
 /// ... or so many pages, whatever base is.
 const SLACK_PAGES: u64 = 2;
 
-/// The events of a path's samples. `docs/events.md` has the meaning of each.
+/// The events of a path's samples. `docs/reference/events.md` has the meaning of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathEvents {
     /// The names of the events that any sample had, in the order of the document.
@@ -264,8 +264,8 @@ impl EventComparison {
 
     /// Whether it makes two paths of equally many instructions differ.
     ///
-    /// Lines and pages of data vary by a few where only the layout differs (docs/events.md), so
-    /// they count beyond that, and if the whole set has moved.
+    /// Lines and pages of data vary by a few where only the layout differs
+    /// (docs/reference/events.md), so they count beyond that, and if the whole set has moved.
     pub fn counts(&self) -> bool {
         match self.role() {
             Role::Cost => true,

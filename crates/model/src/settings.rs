@@ -200,7 +200,7 @@ pub struct SettingChange {
 /// An event of a path that a setting changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventChange {
-    /// Its name (docs/events.md).
+    /// Its name (docs/reference/events.md).
     pub event: String,
     /// By how much it differs.
     pub difference: i64,
@@ -209,7 +209,7 @@ pub struct EventChange {
 /// An event that differs in several paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventSpread {
-    /// Its name (docs/events.md).
+    /// Its name (docs/reference/events.md).
     pub event: String,
     /// In how many paths it differs.
     pub paths: usize,

@@ -1,9 +1,9 @@
 //! Measurements of which one alone is not proof: of guests with two CPUs.
 //!
 //! Which of QEMU's threads runs a timer that is due depends on the host, and with two CPUs the
-//! order in which they execute depends on it (docs/exactness.md). That is seldom and mostly by
-//! chance, so a document that comes twice is most likely the guest's own. Which documents are alike
-//! decides, never what they say.
+//! order in which they execute depends on it (docs/explanation/exactness.md). That is seldom and
+//! mostly by chance, so a document that comes twice is most likely the guest's own. Which documents
+//! are alike decides, never what they say.
 
 /// How many measurements are made at most.
 const MOST: usize = 5;

@@ -226,7 +226,7 @@ pub(crate) struct MeasureArgs {
     /// Exit with 1 if a path costs more than the largest value that --budget states
     #[arg(long, requires = "budget")]
     pub(crate) check: bool,
-    /// The TOML file with these values (docs/gates.md)
+    /// The TOML file with these values (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
     /// What is printed or written.
@@ -259,8 +259,8 @@ pub(crate) struct CompareArgs {
     /// was not compared
     ///
     /// EVENTS are what makes it worse, separated by commas: instructions, slow (all classes of slow
-    /// instructions), all, or the names of events (docs/events.md); with :N if a difference of up
-    /// to N passes. A path that is broken is always worse.
+    /// instructions), all, or the names of events (docs/reference/events.md); with :N if a
+    /// difference of up to N passes. A path that is broken is always worse.
     #[arg(
         long,
         value_name = "EVENTS",

@@ -14,7 +14,8 @@ pub(crate) struct Lab {
     /// Its variants: `mechanism=variant,…`.
     pub(crate) variants: String,
     /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared.
-    /// The kernel knows eight, but more than two don't run exactly (`docs/exactness.md`).
+    /// The kernel knows eight, but more than two don't run exactly
+    /// (`docs/explanation/exactness.md`).
     pub(crate) cpus: u32,
     /// Whose CPU its machine has, which is no variant either.
     pub(crate) vendor: Vendor,

@@ -362,7 +362,7 @@ fn ended(runs: &[ProgramEnd], expected: u8, stderr: &Written) -> Result<Ended, (
     let help = match run.how {
         _ if number > 1 => "run 1 of it ended well, and each run has the files as they were \
                             packed: it depends on addresses, on the clock, or on what an earlier \
-                            run left in the kernel (docs/own-programs.md, What a run finds)"
+                            run left in the kernel (docs/guide/own-programs.md, What a run finds)"
             .to_owned(),
         ProgramEnded::Exit(code) => after_exit(code, stderr),
         ProgramEnded::Signal(signal) => after_signal(signal).to_owned(),
@@ -391,7 +391,7 @@ fn after_signal(signal: u8) -> &'static str {
     match signal {
         4 => {
             "choose a CPU that has the instruction with --cpu, such as max, or build the program \
-             for that of the guest: docs/cpu.md lists what each CPU has; none has AVX-512"
+             for that of the guest: docs/reference/cpu.md lists what each CPU has; none has AVX-512"
         }
         7 | 9 => "if memory ran out, give the guest more with --memory MIB",
         25 => {

@@ -4,7 +4,7 @@
 //! two stamps is the number of instructions executed between them, the stamps' own few included.
 //!
 //! With the feature `pmu` a stamp reads a counter of the processor's instead, for a program that
-//! runs on a real one (`docs/witness-pmu.md`). The agent is never built with it.
+//! runs on a real one (`docs/evidence/witness-pmu.md`). The agent is never built with it.
 
 use core::{arch::asm, sync::atomic::AtomicU32};
 

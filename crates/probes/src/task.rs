@@ -329,7 +329,7 @@ pub fn futex_wake(word: &AtomicU32) -> usize {
 /// kernel's own threads must get their turn.
 ///
 /// The time is filled with instructions rather than slept away: whenever the CPU idles, QEMU moves
-/// the clock on from another thread, and there is a race in that (`docs/exactness.md`).
+/// the clock on from another thread, and there is a race in that (`docs/explanation/exactness.md`).
 pub fn settle() -> Result<(), Failure> {
     /// Three ticks of a kernel with 250 a second.
     const LONG_ENOUGH: u64 = 12_000_000;

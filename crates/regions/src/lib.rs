@@ -26,7 +26,7 @@
 //! moves no access to memory into a region or out of it; computations in registers it may move.
 //!
 //! For x86-64 and x86; on other architectures nothing is marked. `include/pathmeter.h` is the same
-//! for C and C++, and `docs/own-programs.md` has the rest.
+//! for C and C++, and `docs/guide/own-programs.md` has the rest.
 
 #![no_std]
 #![allow(clippy::inline_always, reason = "a region must hold no call that is not the program's")]

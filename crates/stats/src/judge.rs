@@ -62,8 +62,8 @@ pub const REACH_GAPS: u64 = 2;
 
 /// Sets overlap when this much of one side's samples is at values that the other showed too, in
 /// percent. Either side will do, since a mode may vanish. Kernels that differ in the layout of
-/// their code alone overlap by 80 to 100 % (`docs/method.md`); sets that share no more than a few
-/// values do so by chance.
+/// their code alone overlap by 80 to 100 % (`docs/explanation/method.md`); sets that share no more
+/// than a few values do so by chance.
 pub const OVERLAP_PERCENT: u32 = 50;
 
 /// How many of each side's most frequent values propose shifts; bounds the work on hostile input.

@@ -31,7 +31,7 @@ use crate::{Histogram, Judgement, Verdict, judge};
 
 /// The fewest pairs of runs that a verdict can rest on where two kernels are compared. Where layout
 /// alone decides, all differences have one sign by chance: in 1 case of 2 if there are two pairs,
-/// in 1 of 16 if there are five (docs/own-programs.md has what was measured).
+/// in 1 of 16 if there are five (docs/guide/own-programs.md has what was measured).
 pub const LEAST_PAIRS: usize = 5;
 
 /// How much of the executions a common difference is, in percent. One instruction more in one

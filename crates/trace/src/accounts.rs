@@ -1,4 +1,4 @@
-//! Reads the program plugin's stream (`docs/program-format.md`): the rows of every run.
+//! Reads the program plugin's stream (`docs/reference/program-format.md`): the rows of every run.
 
 mod kernel_window;
 mod kind;

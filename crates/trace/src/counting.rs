@@ -1,5 +1,5 @@
-//! Reads the counter's stream (`docs/count-format.md`): what every window of every path had of each
-//! event.
+//! Reads the counter's stream (`docs/reference/count-format.md`): what every window of every path
+//! had of each event.
 //!
 //! The stream says which blocks of code were executed how often; what their instructions are, and
 //! so which events they are, is decided here. Contract: whatever the bytes are, the windows before

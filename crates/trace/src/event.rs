@@ -3,7 +3,8 @@
 //! Retired instructions are what a processor's counter of *instructions retired* would say (Intel
 //! SDM volume 3, "Architectural performance events", `INST_RETIRED.ANY`): one that faults is
 //! counted when it is executed again, and a repeated string instruction once. The other events are
-//! what makes equal numbers of instructions cost differently. `docs/events.md` explains each.
+//! what makes equal numbers of instructions cost differently. `docs/reference/events.md` explains
+//! each.
 
 use std::{borrow::Cow, collections::HashMap, fmt, sync::LazyLock};
 

@@ -1,5 +1,5 @@
 //! What one window executed, execution by execution, in an interpreter: in QEMU by the recorder's
-//! trace (`docs/trace-format.md`), in Bochs by the lines of its debugger (`traced.rs`).
+//! trace (`docs/reference/trace-format.md`), in Bochs by the lines of its debugger (`traced.rs`).
 //!
 //! Both report an instruction before it executes, so one that faults is in both, and once more when
 //! it is restarted; and each iteration of a string instruction. In QEMU there is a last execution

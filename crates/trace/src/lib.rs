@@ -1,6 +1,7 @@
 //! Recorded instructions of a path to call tree, footprint, census and difference: pure.
 //!
-//! - [`decode`] reads a trace (`docs/trace-format.md`) and gives the [`WindowTree`] of the window
+//! - [`decode`] reads a trace (`docs/reference/trace-format.md`) and gives the [`WindowTree`] of
+//! the window
 //!   that stands for all. The tree's nodes add up to the window's total, always.
 //! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
 //! - [`difference`] shows function by function how two windows differ.

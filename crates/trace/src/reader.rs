@@ -1,9 +1,10 @@
 //! Reads the recorder's bytes, record by record, and believes none of them.
 //!
-//! The format is `docs/trace-format.md`. Contract: whatever the bytes are, [`Reader::next_item`]
-//! returns items whose numbers are in range (an instruction number was defined, an access follows
-//! an execution, windows don't nest) or one error, after which there is nothing more to read.
-//! Memory is one buffer of fixed size; what the records define is the caller's to keep.
+//! The format is `docs/reference/trace-format.md`. Contract: whatever the bytes are,
+//! [`Reader::next_item`] returns items whose numbers are in range (an instruction number was
+//! defined, an access follows an execution, windows don't nest) or one error, after which there is
+//! nothing more to read. Memory is one buffer of fixed size; what the records define is the
+//! caller's to keep.
 
 use std::io::{self, Read};
 

@@ -22,7 +22,7 @@ use crate::{
 const MOST_LINE: usize = 1 << 10;
 /// Bytes that are read at once.
 const AT_ONCE: usize = 64 << 10;
-/// The marker of a window's end (`docs/trace-format.md`).
+/// The marker of a window's end (`docs/reference/trace-format.md`).
 const END: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 2, b'M', b'P'];
 
 /// One line: an instruction that begins to execute.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Bytes by which the recorder says so: the path's place among those wanted, and why, by the code
-/// of STOP in `docs/trace-format.md`.
+/// of STOP in `docs/reference/trace-format.md`.
 const MESSAGE: usize = 2;
 const BYTE_LIMIT: u8 = 1;
 

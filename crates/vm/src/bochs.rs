@@ -7,7 +7,7 @@
 //!
 //! Bochs' clock advances by one an instruction, too, and by one for each iteration of a string
 //! instruction. It has no step in which such an instruction only sees that it is done
-//! (`checks` in `docs/count-format.md`), as QEMU's has.
+//! (`checks` in `docs/reference/count-format.md`), as QEMU's has.
 
 mod debugger;
 mod machine;

@@ -4,7 +4,7 @@
 //! QEMU that knows the features' names: QEMU's models have other features in other versions, and
 //! under the interpreter they lose whatever that does not list. `x-force-features=on` keeps it.
 //! What a kernel would execute and the interpreter can't is left out, and named in
-//! [`Profile::lacks`]. `docs/cpu.md` has what a kernel makes of each.
+//! [`Profile::lacks`]. `docs/reference/cpu.md` has what a kernel makes of each.
 //!
 //! Sources: CPUID as Intel and AMD document it, Linux `arch/x86/kernel/cpu/` for what a kernel
 //! decides by, QEMU `target/i386/cpu.c` for the features' names.

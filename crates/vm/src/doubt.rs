@@ -1,10 +1,10 @@
 //! Panics that may be the interpreter's and not the kernel's.
 //!
 //! Before 8.0, QEMU computes the guest's flags wrongly after some `cmpxchg16b`
-//! (docs/exactness.md, "A panic that is QEMU's"; the helper went with QEMU's commit 5f0dd8cd33).
-//! Mostly nobody looks at them. If an interrupt falls just there, the kernel goes on with flags
-//! that it never had, and may die. A kernel that dies of it prints a register that no processor can
-//! have; one that had any other oops may have died of it, too.
+//! (docs/explanation/exactness.md, "A panic that is QEMU's"; the helper went with QEMU's commit
+//! 5f0dd8cd33). Mostly nobody looks at them. If an interrupt falls just there, the kernel goes on
+//! with flags that it never had, and may die. A kernel that dies of it prints a register that no
+//! processor can have; one that had any other oops may have died of it, too.
 
 use std::fmt;
 

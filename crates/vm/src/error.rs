@@ -151,7 +151,7 @@ pub enum GuestCause {
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
 
-/// What to do about a panic that may be QEMU's (docs/exactness.md).
+/// What to do about a panic that may be QEMU's (docs/explanation/exactness.md).
 const QEMUS_PANIC: &str = "QEMU before 8.0 may set a guest's flags wrongly, by which a kernel dies \
     by chance, the same each time. If it lives with --append printk.any=1, on both sides of a \
     comparison, or with a newer QEMU (--qemu FILE), it was that";
@@ -253,7 +253,7 @@ impl VmError {
             Self::Unplaceable(Unplaceable::TooSmall { .. }) => "give it more with --memory MIB",
             Self::ArchCapabilityPlaces | Self::ArchCapabilities => {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
-                 docs/cpu.md explains them"
+                 docs/reference/cpu.md explains them"
             }
             Self::Unmet(Unmet { help: Some(help), .. }) => help,
             Self::Unmet(Unmet { cause: UnmetCause::Unknown, .. }) => {

@@ -3,7 +3,7 @@
 //! All of its threads go to one. One executes the guest; another moves the guest's clock on when
 //! the guest idles. Were both to run at once, the second could, once in some ten thousand times,
 //! look at the clock while the first had not yet added to it what it had executed
-//! (`docs/exactness.md`).
+//! (`docs/explanation/exactness.md`).
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

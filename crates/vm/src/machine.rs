@@ -1,7 +1,7 @@
 //! The guest's machine, and QEMU's command line for it, as data.
 //!
 //! Every flag here is part of what a result depends on. Why each is there:
-//! `docs/exactness.md`.
+//! `docs/explanation/exactness.md`.
 
 use std::ffi::OsString;
 
@@ -47,7 +47,8 @@ pub enum BaseWords {
     None,
 }
 
-/// The guest's CPU unless the user names another one. `docs/cpu.md` has why it is this one.
+/// The guest's CPU unless the user names another one. `docs/reference/cpu.md` has why it is this
+/// one.
 const DEFAULT_CPU: &str = "skylake";
 
 /// What starts the kernel.
@@ -158,8 +159,9 @@ impl Settings {
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the
-    /// firmware is our own (`docs/exactness.md`). With two CPUs it is QEMU's version that decides
-    /// whose turn it is, and QEMU's own CPU models may stand for another CPU in another version.
+    /// firmware is our own (`docs/explanation/exactness.md`). With two CPUs it is QEMU's version
+    /// that decides whose turn it is, and QEMU's own CPU models may stand for another CPU in
+    /// another version.
     pub fn is_portable(&self) -> bool {
         self.cpu.is_portable() && self.cpus == 1 && self.clock == Clock::Exact
     }

@@ -1,6 +1,6 @@
 /*
  * A kernel that has an oops and panics, with flags that no processor can have: as one died in QEMU
- * 7.2 (docs/exactness.md).
+ * 7.2 (docs/explanation/exactness.md).
  */
 #include "fake.h"
 

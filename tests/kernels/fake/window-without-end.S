@@ -1,7 +1,7 @@
 /*
  * A kernel that gets to READY and, resumed, begins the first path and its windows as a probe does;
- * the first window that is sampled never ends. If only symbols are asked for it is done at once, and
- * has none.
+ * the first window that is sampled never ends. If only symbols are asked for it is done at once,
+ * and has none.
  */
 #include "fake.h"
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{compared, measured, program, rows, run};
 
 /// Test kernels of which each system call by `syscall` has other instructions than base's, and as
-/// many (docs/evidence.md): all events in which a call differs, in the order of documents.
+/// many (docs/evidence/tests.md): all events in which a call differs, in the order of documents.
 const HIDDEN_COSTS: [(&str, &[(&str, i64)]); 8] = [
     ("lfence", &[("lfence", 1)]),
     ("popf", &[("popf", 1), ("pushf", 1)]),

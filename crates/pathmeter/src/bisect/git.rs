@@ -203,6 +203,6 @@ fn refused(arguments: &[&str], done: &Output) -> Failure {
     let words = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
     Failure::Usage {
         message: format!("git {words}: {}", said.join(" ")),
-        help: "docs/bisect.md describes what a bisection needs".to_owned(),
+        help: "docs/guide/bisect.md describes what a bisection needs".to_owned(),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) struct BisectArgs {
     /// The path that changed, as `pathmeter paths` names it
     #[arg(long, value_name = "PATH")]
     pub(crate) path: String,
-    /// The event that changed (docs/events.md); by default the path's instructions
+    /// The event that changed (docs/reference/events.md); by default the path's instructions
     #[arg(long, value_name = "EVENT", value_parser = event)]
     pub(crate) event: Option<Event>,
     /// Count changes of less than so many percent as none

@@ -12,7 +12,7 @@ use pathmeter_report::Format;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates and CI")]
 pub(crate) struct FormatArgs {
-    /// Hold paths to the limits of a TOML file, in place of --check's own (docs/gates.md)
+    /// Hold paths to the limits of a TOML file, in place of --check's own (docs/guide/gates.md)
     ///
     /// What no rule of it is about is judged as --check judges it.
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]

@@ -30,10 +30,11 @@ pub(crate) struct GuestArgs {
     /// sapphirerapids, zen1, zen2, zen3, zen4, each of these as a guest sees it (skylake-guest),
     /// plain, max, a FILE.toml that `pathmeter cpu capture` wrote, or QEMU's own text
     ///
-    /// `pathmeter doctor` and docs/cpu.md describe the profiles: a kernel patches itself as on that
-    /// machine, alike in every QEMU. Any other text is QEMU's, and may stand for another CPU in
-    /// another version: then only results of one version are compared. `compare` and `explain` take
-    /// two, for one kernel: the first is BASE's. `settings` takes several, and has a table of each.
+    /// `pathmeter doctor` and docs/reference/cpu.md describe the profiles: a kernel patches itself
+    /// as on that machine, alike in every QEMU. Any other text is QEMU's, and may stand for another
+    /// CPU in another version: then only results of one version are compared. `compare` and
+    /// `explain` take two, for one kernel: the first is BASE's. `settings` takes several, and has a
+    /// table of each.
     #[arg(
         long, value_name = "CPU",
         value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
@@ -57,7 +58,7 @@ pub(crate) struct GuestArgs {
     /// takes it, or seccomp:FILE for an OCI profile that filters the system calls of what is
     /// measured; seccomp:docker and seccomp:podman are bundled. What this kernel does not know is
     /// an error. `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
-    /// (docs/settings.md).
+    /// (docs/guide/settings.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick

@@ -7,7 +7,7 @@ use pathmeter_history::Date;
 
 const HISTORY_EXAMPLES: &str = "\
 Results are in the order of their dates; those of one date in the order in which they were added.
-docs/history.md describes the database.
+docs/guide/history.md describes the database.
 
 Examples:
   pathmeter measure bzImage -o new.json

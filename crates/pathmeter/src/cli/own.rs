@@ -32,7 +32,7 @@ Examples:
 
 const NEW_PROBE_EXAMPLES: &str = "\
 The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and a \
-README. It works as it is; docs/probe-tutorial.md goes on from there.
+README. It works as it is; docs/tutorial/probes.md goes on from there.
 
 Examples:
   pathmeter new-probe my-ioctl
@@ -110,7 +110,7 @@ pub(crate) struct RunArgs {
     ///
     /// Written as for `measure`, such as `wake=try_to_wake_up..finish_task_switch` or
     /// `read=ksys_read..ksys_read:return`. One more condition, `inside=REGION`, counts only windows
-    /// that begin while that region of the program is open (docs/own-programs.md).
+    /// that begin while that region of the program is open (docs/guide/own-programs.md).
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
     pub(crate) window: Vec<ProgramWindow>,
     /// The exit code that the program must end with; with any other there is no measurement
@@ -128,7 +128,7 @@ pub(crate) struct RunArgs {
     /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
     /// system calls and faults); with =regions only in its regions
     ///
-    /// =EVENTS chooses what fails, as for `compare` (docs/gates.md).
+    /// =EVENTS chooses what fails, as for `compare` (docs/guide/gates.md).
     #[arg(
         long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
         default_missing_value = USUAL
@@ -196,7 +196,8 @@ pub(crate) struct ProbeArgs {
     /// The windows.
     #[command(flatten)]
     pub(crate) windows: WindowArgs,
-    /// Measure the regions of a program too, as paths user.NAME; repeated (docs/own-programs.md)
+    /// Measure the regions of a program too, as paths user.NAME; repeated
+    /// (docs/guide/own-programs.md)
     #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
     pub(crate) probe: Vec<PathBuf>,
     /// Load a module of the kernel's before a probe, and all that it needs; repeated
@@ -219,7 +220,7 @@ pub(crate) struct WindowArgs {
     /// Written NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch. A point is FUNCTION,
     /// FUNCTION:return, FUNCTION+0xOFFSET, 0xADDRESS, or `user`, the next instruction of a program;
     /// @CALLER after it says from which function control must come. Conditions follow after commas:
-    /// same-task, latest, nth=N, from=user, call, kernel or idle (docs/waits.md).
+    /// same-task, latest, nth=N, from=user, call, kernel or idle (docs/reference/waits.md).
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = PointWindow::parse)]
     pub(crate) window: Vec<PointWindow>,
 }

@@ -11,7 +11,7 @@ use crate::gated::{GatedEvents, USUAL};
 const SETTINGS_EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what differs, by how much, \
 and in which path most. A file of the user's has the same form as the bundled sets \
-(docs/settings.md).
+(docs/guide/settings.md).
 
 Examples:
   pathmeter settings bzImage --cpu skylake            each mitigation off alone, and all
@@ -51,7 +51,8 @@ pub(crate) struct SettingsArgs {
         default_missing_value = USUAL
     )]
     pub(crate) check: Option<GatedEvents>,
-    /// Hold these paths to the limits of a TOML file, in place of --check's own (docs/gates.md)
+    /// Hold these paths to the limits of a TOML file, in place of --check's own
+    /// (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
     /// Where the document goes.

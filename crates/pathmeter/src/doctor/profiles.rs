@@ -121,8 +121,8 @@ pub(super) fn text(profiles: &[ProfileReport]) -> String {
     }
     let meanings: String = lacks.iter().map(|lack| line(2, lack.name, lack.means)).collect();
     format!(
-        "\nCPU profiles (--cpu NAME; docs/cpu.md):\n{lines}\nLeft out where the machine has it, \
-         since QEMU's interpreter can't execute it:\n{meanings}"
+        "\nCPU profiles (--cpu NAME; docs/reference/cpu.md):\n{lines}\nLeft out where the machine has \
+         it, since QEMU's interpreter can't execute it:\n{meanings}"
     )
 }
 

@@ -83,7 +83,9 @@ impl Set {
                 let names = BUNDLED.map(|(name, _)| name).join(", ");
                 Failure::Usage {
                     message: format!("--set {name}: no bundled set, and no file ({error})"),
-                    help: format!("the bundled sets are {names}; docs/settings.md has their form"),
+                    help: format!(
+                        "the bundled sets are {names}; docs/guide/settings.md has the form"
+                    ),
                 }
             })?;
         if text.len() as u64 > MOST_BYTES {
@@ -133,7 +135,7 @@ fn refused(name: &str, line: Option<usize>, what: &str) -> Failure {
     let line = line.map_or_else(String::new, |line| format!(":{line}"));
     Failure::Usage {
         message: format!("{name}{line}: {what}"),
-        help: "docs/settings.md has the form of a set".to_owned(),
+        help: "docs/guide/settings.md has the form of a set".to_owned(),
     }
 }
 

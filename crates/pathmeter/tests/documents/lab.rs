@@ -1,5 +1,5 @@
 //! The lab kernel's mechanisms, their variants and defaults: the kernel's own table
-//! (`lab/kernel/variants.c`) against `docs/lab.md` and `lab/README.md`.
+//! (`lab/kernel/variants.c`) against `docs/explanation/lab.md` and `lab/README.md`.
 
 use crate::markdown::{code, read, root, section, tables};
 
@@ -102,7 +102,8 @@ fn the_tours_list_of_variants_is_the_kernels() {
     }
 }
 
-/// A table of variants in `docs/lab.md`: for each row the variant, and whether it is bold.
+/// A table of variants in `docs/explanation/lab.md`: for each row the variant, and whether it is
+/// bold.
 fn documented(section: &str, mechanism: &Mechanism) -> Option<Vec<(String, bool)>> {
     let own = format!("{}=", mechanism.name);
     let named = format!("`{}`", mechanism.name);
@@ -125,7 +126,7 @@ fn documented(section: &str, mechanism: &Mechanism) -> Option<Vec<(String, bool)
 
 #[test]
 fn the_tables_of_variants_are_the_kernels_with_the_defaults_in_bold() {
-    let text = read("docs/lab.md");
+    let text = read("docs/explanation/lab.md");
     let sections: Vec<_> = section(&text, "## Variants").split("\n### ").skip(1).collect();
     let mut without_table = Vec::new();
     for mechanism in mechanisms() {
@@ -162,7 +163,7 @@ fn the_tables_of_variants_are_the_kernels_with_the_defaults_in_bold() {
 
 #[test]
 fn the_threads_name_mechanisms_that_there_are() {
-    let text = read("docs/lab.md");
+    let text = read("docs/explanation/lab.md");
     let tables = tables(section(&text, "## The five threads"));
     let all: Vec<_> = mechanisms().into_iter().map(|mechanism| mechanism.name).collect();
     for row in &tables[0][1..] {

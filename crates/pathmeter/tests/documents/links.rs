@@ -61,6 +61,6 @@ fn every_link_leads_to_a_file_and_a_heading() {
 #[test]
 fn a_link_to_nowhere_is_found() {
     assert!(fault("README.md", "docs/no-such-file.md").is_some());
-    assert!(fault("docs/lab.md", "#no-such-heading").is_some());
-    assert_eq!(fault("docs/lab.md", "paths.md#ioctl"), None);
+    assert!(fault("docs/explanation/lab.md", "#no-such-heading").is_some());
+    assert_eq!(fault("docs/explanation/lab.md", "../reference/paths.md#ioctl"), None);
 }

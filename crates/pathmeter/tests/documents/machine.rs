@@ -1,5 +1,5 @@
-//! `docs/exactness.md` gives the reason of each flag of QEMU and each word of the kernel's command
-//! line: of those that there are, and of no others.
+//! `docs/explanation/exactness.md` gives the reason of each flag of QEMU and each word of the
+//! kernel's command line: of those that there are, and of no others.
 
 use pathmeter_vm::{Cpu, Settings};
 
@@ -23,7 +23,7 @@ fn spans(text: &str, header: &str) -> Vec<String> {
 
 #[test]
 fn every_flag_of_qemu_has_its_reason_and_every_reason_its_flag() {
-    let text = read("docs/exactness.md");
+    let text = read("docs/explanation/exactness.md");
     let documented = spans(section(&text, "## Why it is the same every time"), "flag");
     let command_line = command_line();
     for span in &documented {
@@ -43,7 +43,7 @@ fn every_flag_of_qemu_has_its_reason_and_every_reason_its_flag() {
 
 #[test]
 fn every_word_of_linuxs_command_line_has_its_reason() {
-    let text = read("docs/exactness.md");
+    let text = read("docs/explanation/exactness.md");
     let documented = spans(section(&text, "## Why it is the same every time"), "word").join(" ");
     let mut words: Vec<_> = documented.split(' ').collect();
     let command_line = Settings::default().command_line();

@@ -14,22 +14,28 @@ pub(crate) fn read(path: &str) -> String {
 
 /// All Markdown files, by their paths from the root.
 pub(crate) fn documents() -> Vec<String> {
-    let mut found = Vec::new();
-    collect(Path::new(""), &mut found);
-    found.sort();
+    let found = files(|name| name.ends_with(".md"));
     assert!(found.iter().any(|path| path == "README.md"));
     found
 }
 
-fn collect(folder: &Path, found: &mut Vec<String>) {
+/// All files whose names are wanted, by their paths from the root, but for what is built.
+pub(crate) fn files(wanted: fn(&str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    collect(Path::new(""), wanted, &mut found);
+    found.sort();
+    found
+}
+
+fn collect(folder: &Path, wanted: fn(&str) -> bool, found: &mut Vec<String>) {
     for entry in root().join(folder).read_dir().unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
         let path = folder.join(&name);
         if entry.file_type().unwrap().is_dir() {
             if !name.starts_with('.') && name != "target" && name != "build" {
-                collect(&path, found);
+                collect(&path, wanted, found);
             }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if wanted(&name) {
             found.push(path.to_str().unwrap().to_owned());
         }
     }

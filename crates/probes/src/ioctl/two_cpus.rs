@@ -10,7 +10,7 @@
 //! turn. The probe pauses before each window, up to [`LOOKS`] times, so that windows begin at each
 //! of the partner's looks. Where the lock is taken, the probe waits for it with `pause`, and its
 //! window holds what the partner executes meanwhile; where not, nothing of the partner's. It is one
-//! interleaving of many, and nearly always the same (`docs/exactness.md`).
+//! interleaving of many, and nearly always the same (`docs/explanation/exactness.md`).
 
 use core::sync::atomic::Ordering;
 

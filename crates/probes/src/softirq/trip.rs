@@ -14,7 +14,7 @@
 //!
 //! While a request is under way another program runs, at a lower priority: the CPU does not idle,
 //! so the time that passes is what was executed, and no thread of QEMU's moves the clock
-//! (`docs/exactness.md`).
+//! (`docs/explanation/exactness.md`).
 //!
 //! Proof: the kernel says that both frames were handled, and no trip is shorter than the link.
 

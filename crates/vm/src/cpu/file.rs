@@ -1,6 +1,7 @@
 //! A CPU profile in a file, as `pathmeter cpu capture` writes it of a machine and users edit it.
 //!
-//! It comes from outside: what is not known is refused, with the line. `docs/cpu.md` has the keys.
+//! It comes from outside: what is not known is refused, with the line. `docs/reference/cpu.md` has
+//! the keys.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

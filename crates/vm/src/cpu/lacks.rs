@@ -1,7 +1,7 @@
 //! What the profiles lack of their machines, and what that costs or saves, where it was measured.
 //!
 //! The prices are from Bochs, which executes what QEMU's interpreter can't: the same kernel with
-//! the feature and without it (docs/witness.md, "What QEMU can't show").
+//! the feature and without it (docs/evidence/witness.md, "What QEMU can't show").
 
 /// Something that a machine has and the interpreter has not.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ const BOCHS_ICE_LAKE: &str = "corei7_icelake_u";
 pub(super) const PCID_ISOLATED: Lack = Lack {
     name: "pcid, invpcid",
     means: "with page table isolation: on the real machine each system call takes 7 instructions \
-            more, and a yield round trip 87 to 95 (measured in Bochs: docs/witness.md)",
+            more, and a yield round trip 87 to 95 (measured in Bochs: docs/evidence/witness.md)",
     priced: &[
         Priced {
             kernel: DEBIAN_6_1,
@@ -112,7 +112,7 @@ pub(super) const PCID_ISOLATED: Lack = Lack {
 pub(super) const PCID: Lack = Lack {
     name: "pcid, invpcid",
     means: "without page table isolation: on the real machine a yield round trip takes 65 to 93 \
-            instructions more, a system call none (measured in Bochs: docs/witness.md)",
+            instructions more, a system call none (measured in Bochs: docs/evidence/witness.md)",
     priced: &[
         Priced {
             kernel: DEBIAN_6_1,

@@ -1,5 +1,5 @@
 //! `pathmeter-witness-pmu`: holds pathmeter's exact counts against a real processor's counter of
-//! retired instructions (`docs/witness-pmu.md`).
+//! retired instructions (`docs/evidence/witness-pmu.md`).
 //!
 //! It runs the counting program (the library) in three passes: user mode alone, the kernel alone,
 //! and both. What they say of each path it puts beside an exact result of the same kernel.

@@ -4,7 +4,7 @@
 //! Three differences of form are none of content. `lscpu` writes "Mitigation; X: Y" as
 //! "Mitigation; X Y", and inxi has the word "mitigation" before the colon. A line that ends with
 //! "SMT disabled" stands for one that ends with what a machine says that uses both threads: the
-//! profile's second thread is offline (docs/cpu.md).
+//! profile's second thread is offline (docs/reference/cpu.md).
 
 use super::{BOTH, Branch, ONLY_NEW, ONLY_OLD};
 
