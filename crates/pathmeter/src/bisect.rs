@@ -22,7 +22,7 @@ use self::document::{Difference, Put};
 use self::meter::Meter;
 use crate::cli::{BisectArgs, ExplainOutput};
 use crate::explain;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output::Screen;
 
 /// Finds it, among ready images or in a git tree.

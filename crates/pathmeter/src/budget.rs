@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pathmeter_budget::{Budget, BudgetError, Date, MAX_BYTES, Sides, parse_budget};
 use pathmeter_model::{BudgetReport, BudgetRow, GateReason, Measurement, PathComparison, Verdict};
 
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::output::Screen;
 
 /// A budget, with what its messages name.

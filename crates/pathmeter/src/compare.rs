@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::{Measurement, Threshold, Verdict, compare, differences};
 
 use crate::budget::Limited;
-use crate::build_options::BuildOptions;
+use pathmeter_measure::build_options::BuildOptions;
 use crate::cli::CompareArgs;
 use crate::explained;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::formats::Formats;
 use crate::gate::{Gate, Wanted};
 use crate::gated::GatedEvents;
-use crate::image::{Image, Pair};
-use crate::interrupt;
+use pathmeter_measure::image::{Image, Pair};
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
-use crate::probes::Probes;
+use pathmeter_measure::beside::Probes;
 use crate::progress::{Board, Line};
-use crate::selection::Selection;
-use crate::session::Session;
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject::{self, Subject};
-use crate::threads::at_once;
+use pathmeter_measure::subject::{self, Subject};
+use pathmeter_measure::threads::at_once;
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -44,7 +44,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let [base, new] = names;
     let subjects = both(Subject::open(base), Subject::open(new))?;
     let [base, new] = &subjects;
-    let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
+    let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.output.only)?;
     let mut named = [base.paths(), new.paths()].concat();
     if let Some(budget) = &budget {
         budget.check_early(&named)?;

@@ -9,7 +9,7 @@ use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
 use crate::cli::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
 use crate::destination::Named;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output::{self, Screen};
 use machine::Machine;
 

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::failure::Failure;
-use crate::interrupt;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::interrupt;
 use crate::screen::Screen;
-use crate::subject::lab_words;
+use pathmeter_measure::subject::lab_words;
 
 /// Beginning of a temporary file's name.
 const PREFIX: &str = ".pathmeter-";

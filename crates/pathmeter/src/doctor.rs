@@ -13,10 +13,10 @@ use pathmeter_vm::{Cache, Feature, Interrupt, LACKS_HELP, Qemu, VmError};
 use serde::Serialize;
 
 use crate::cli::DoctorArgs;
-use crate::failure::{Exit, Failure, UNFIT_QEMU};
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
-use crate::selftest::SelfTest;
+use pathmeter_measure::selftest::SelfTest;
 
 use profiles::{Nearest, ProfileReport};
 

@@ -14,8 +14,8 @@ use pathmeter_experiment::{ExpectationOutcome, Experiment, ExperimentReport};
 use pathmeter_report::{Style, counter_examples, experiment_page};
 
 use crate::cli::ExperimentArgs;
-use crate::failure::{Exit, Failure};
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
 use crate::setup;
 

@@ -9,16 +9,16 @@ use pathmeter_vm::Progress;
 
 use crate::cli::{ExplainArgs, ExplainOutput};
 use crate::destination::Destination;
-use crate::failure::{Exit, Failure};
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::{Board, Line};
-use crate::recording::{Names, RecordablePath, only, recorded};
-use crate::session::Session;
+use pathmeter_measure::recording::{Names, RecordablePath, only, recorded};
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject;
-use crate::threads::at_once;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
 
 /// Records the path, and puts out where its instructions are.
 pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {

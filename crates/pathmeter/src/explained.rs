@@ -7,18 +7,18 @@ use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::build_options::BuildOptions;
+use pathmeter_measure::build_options::BuildOptions;
 use crate::cli::ExplainOutput;
 use crate::explain;
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::formats::Formats;
-use crate::image::Image;
+use pathmeter_measure::image::Image;
 use crate::output::{self, Screen};
-use crate::probes::REGIONS;
+use pathmeter_measure::beside::REGIONS;
 use crate::progress::Board;
-use crate::recording::RecordablePath;
-use crate::selection::NO_PATH;
-use crate::session::Session;
+use pathmeter_measure::recording::RecordablePath;
+use pathmeter_measure::selection::NO_PATH;
+use pathmeter_measure::session::Session;
 
 /// What is explained.
 const CHANGED: [Verdict; 6] = [

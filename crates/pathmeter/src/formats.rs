@@ -6,7 +6,7 @@ use pathmeter_trace::Explain;
 
 use crate::cli::{CompareArgs, FormatArgs};
 use crate::destination::Destination;
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::output::{self, Screen};
 
 /// What the user asked for, and where it goes.

@@ -13,10 +13,10 @@ use pathmeter_report::{Outcome, budget_sentence};
 use pathmeter_trace::Event;
 
 use crate::budget::Limited;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::gated::GatedEvents;
 use crate::output::{self, Screen};
-use crate::selection::Selection;
+use pathmeter_measure::selection::Selection;
 
 /// What is wanted of the paths.
 pub(crate) struct Wanted<'a> {

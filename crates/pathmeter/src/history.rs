@@ -11,10 +11,10 @@ use crate::cli::{
     ShowArgs,
 };
 use crate::destination::{self, Named};
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output::{self, Screen};
-use crate::selection::Selection;
-use crate::subject;
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::subject;
 
 /// Most characters of a subject's name in that of an exported file.
 const LONGEST_NAME: usize = 100;

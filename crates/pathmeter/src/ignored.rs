@@ -7,8 +7,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use crate::cli::{Need, VerbNeeds};
-use crate::failure::Failure;
-use crate::subject;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject;
 
 /// A verb with what was given to it.
 struct Given<'a> {

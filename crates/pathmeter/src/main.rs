@@ -1,63 +1,39 @@
 //! The command: flags to plan to output. The only crate that prints or exits.
 //!
 //! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
-//! [`failure::Exit`] defines the exit codes. A reader that closes stdout early ends
+//! [`pathmeter_measure::failure::Exit`] defines the exit codes. A reader that closes stdout early ends
 //! the run in peace.
 
-mod accounted;
-mod agreement;
 mod bisect;
 mod budget;
-mod build_options;
 mod cli;
 mod compare;
-mod counted;
 mod cpu;
 mod destination;
 mod doctor;
-mod elapsed;
-mod executions;
 mod experiment;
 mod explain;
 mod explained;
-mod failure;
 mod formats;
 mod gate;
 mod gated;
 mod history;
 mod ignored;
-mod image;
-mod interrupt;
-mod kernel_windows;
-mod lab;
 mod manual;
 mod measure;
 mod new_probe;
 mod output;
 mod packing;
 mod paths;
-mod probes;
-mod program;
 mod progress;
 #[cfg(test)]
 mod published;
-mod recording;
 mod report;
-mod results;
 mod run;
 mod screen;
-mod seccomp;
-mod selection;
-mod selftest;
-mod session;
 mod settings;
 mod setup;
-mod subject;
 mod symbols;
-mod threads;
-mod under;
-mod waits;
-mod windows;
 mod witness;
 
 use std::process::ExitCode;
@@ -65,7 +41,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Verb};
-use crate::failure::Exit;
+use pathmeter_measure::failure::Exit;
 use crate::output::Screen;
 
 fn main() -> ExitCode {
@@ -77,7 +53,7 @@ fn main() -> ExitCode {
         Err(answer) => return answered(&answer).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
-    if let Err(failure) = interrupt::register() {
+    if let Err(failure) = pathmeter_measure::interrupt::register() {
         return screen.report(&failure).into();
     }
     if let Err(failure) = ignored::refuse(&command, &matches) {

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::destination;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output;
 
 /// What bash's script does beside what the command line's definition tells.

@@ -7,22 +7,22 @@ use pathmeter_report::{budget_table, measurement_table};
 
 use crate::budget::Limited;
 use crate::cli::MeasureArgs;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::gate::{Gate, Wanted};
 use crate::gated::GatedEvents;
-use crate::interrupt;
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
-use crate::probes::Probes;
+use pathmeter_measure::beside::Probes;
 use crate::progress::Board;
-use crate::selection::Selection;
+use pathmeter_measure::selection::Selection;
 use crate::setup;
-use crate::subject::Subject;
+use pathmeter_measure::subject::Subject;
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
-    let probes = Probes::new(&args.probes, &args.guest, &args.output.only)?;
+    let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.output.only)?;
     let more = probes.names();
     let names: Vec<&str> =
         subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();

@@ -7,8 +7,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use crate::cli::NewProbeArgs;
-use crate::failure::{Exit, Failure};
-use crate::{interrupt, output};
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+
+use crate::output;
 
 /// The files, with [`PLACE`] for the probe's name, in names and texts.
 const FILES: [(&str, &str); 4] = [

@@ -9,8 +9,8 @@ use pathmeter_report::Style;
 use serde::Serialize;
 
 use crate::destination::Destination;
-use crate::failure::Failure;
-use crate::interrupt;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::interrupt;
 pub(crate) use crate::screen::{Screen, print_line};
 
 /// Reasons that are printed why a check fails.

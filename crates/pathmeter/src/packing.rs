@@ -8,8 +8,8 @@ use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
 use crate::cli::PackingArgs;
-use crate::failure::Failure;
-use crate::interrupt;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
 
 /// What names this command's own standard input.

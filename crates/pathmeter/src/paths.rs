@@ -6,9 +6,9 @@ use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
 
 use crate::cli::PathsArgs;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output::{self, Screen};
-use crate::session::unit;
+use pathmeter_measure::session::unit;
 
 /// The document of `--json`, `pathmeter.paths/1`.
 #[derive(Serialize)]

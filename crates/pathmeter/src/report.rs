@@ -16,16 +16,16 @@ use pathmeter_trace::{Explain, SubjectWindow};
 use crate::cli::ReportArgs;
 use crate::explain;
 use crate::explained;
-use crate::failure::{Exit, Failure};
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
 use crate::progress::Board;
-use crate::recording::{Names, RecordablePath, recorded};
-use crate::selection::Selection;
-use crate::session::Session;
+use pathmeter_measure::recording::{Names, RecordablePath, recorded};
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::threads::at_once;
+use pathmeter_measure::threads::at_once;
 
 use input::Input;
 

@@ -13,22 +13,22 @@ use crate::budget::Limited;
 use crate::cli::{GuestArgs, PackingArgs, RunArgs};
 use crate::compare::judged;
 use crate::destination::Destination;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::formats;
 use crate::gate::{Gate, Wanted};
 use crate::gated::GatedEvents;
-use crate::image::{Image, Pair};
-use crate::interrupt;
-use crate::kernel_windows;
+use pathmeter_measure::image::{Image, Pair};
+use pathmeter_measure::interrupt;
+use pathmeter_measure::program_windows;
 use crate::output::Screen;
 use crate::packing;
-use crate::program::{self, Asked, ModuleRequest, PackedProgram};
+use pathmeter_measure::program::{self, Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
-use crate::selection::Selection;
-use crate::session::Session;
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject;
-use crate::threads::at_once;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -269,7 +269,7 @@ fn measure_all(
     };
     let modules = ModuleRequest { names: &args.module, folder: args.modules.as_deref() };
     let regions = packed.regions(&args.region_function)?;
-    kernel_windows::refuse_twice(&args.window)?;
+    program_windows::refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
         modules: &modules,

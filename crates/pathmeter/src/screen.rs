@@ -4,14 +4,15 @@
 //! each, with help and console indented below. A terminal that can do no more than print
 //! (`TERM=dumb`) gets what a log would.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use clap::ColorChoice;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use pathmeter_report::Style;
 
-use crate::failure::{Exit, Failure};
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
@@ -91,7 +92,7 @@ impl Screen {
     /// The error is that a signal came before.
     fn report_single(&self, failure: &Failure) -> Result<(), Failure> {
         let mut text = String::new();
-        let drawn = self.drawing.as_ref().map(|drawing| drawing.render_report(&mut text, failure));
+        let drawn = self.drawing.as_ref().map(|drawing| drawing.render_report(&mut text, &Drawn(failure)));
         if !matches!(drawn, Some(Ok(()))) {
             text = plain(failure);
         }
@@ -107,6 +108,17 @@ impl Screen {
 pub(crate) fn print_line(text: &str) {
     // Nobody is left to be told if that fails.
     let _ = writeln!(io::stderr().lock(), "pathmeter: {text}");
+}
+
+/// A failure as `miette` draws it: with its advice as the help.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Drawn<'a>(&'a Failure);
+
+impl miette::Diagnostic for Drawn<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.0.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
+    }
 }
 
 /// An error for a pipe or a log.

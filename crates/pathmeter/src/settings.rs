@@ -21,18 +21,18 @@ use self::results::Results;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
 use crate::explain;
-use crate::failure::{Exit, Failure};
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
-use crate::program::PackedProgram;
+use pathmeter_measure::program::PackedProgram;
 use crate::progress::Board;
-use crate::recording::{RecordablePath, only};
+use pathmeter_measure::recording::{RecordablePath, only};
 use crate::run;
-use crate::session::Session;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject;
-use crate::threads::at_once;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
 
 /// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
 /// nothing of unknown parameters of their modules, and do not hand them to the agent.

@@ -5,13 +5,13 @@ use std::path::Path;
 use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::{GuestArgs, LONGEST};
-use crate::failure::Failure;
-use crate::image::{Image, Pair};
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::{Image, Pair};
 use crate::output;
-use crate::results::sha256;
-use crate::selftest::SelfTest;
-use crate::session::Session;
-use crate::threads::at_once;
+use pathmeter_measure::results::sha256;
+use pathmeter_measure::selftest::SelfTest;
+use pathmeter_measure::session::Session;
+use pathmeter_measure::threads::at_once;
 
 /// Finds QEMU and hashes the kernels, all at once: it is what a run from the cache waits for.
 ///
@@ -90,7 +90,7 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
         let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again };
         try_out(&qemu, cache.as_ref(), caller)?;
     }
-    Ok(Session::new(qemu, cache, args, interrupt).with_note(note))
+    Ok(Session::new(qemu, cache, args.guests(), interrupt).with_note(note))
 }
 
 /// Refuses what a kernel would cut short without a word.

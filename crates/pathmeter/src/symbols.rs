@@ -6,15 +6,15 @@ use serde::Serialize;
 use wildmatch::WildMatch;
 
 use crate::cli::SymbolsArgs;
-use crate::failure::{Exit, Failure};
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::Board;
-use crate::recording::debug_info;
+use pathmeter_measure::recording::debug_info;
 use crate::setup;
-use crate::subject;
-use crate::waits;
+use pathmeter_measure::subject;
+use pathmeter_measure::waits;
 
 /// The document of `--json`, `pathmeter.symbols/1`.
 #[derive(Serialize)]

@@ -14,14 +14,14 @@ use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
 use self::explained::Differing;
 use self::program::Witnessing;
 use crate::cli::{GuestArgs, WitnessArgs};
-use crate::failure::{Exit, Failure};
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::{self, Screen};
 use crate::progress::Board;
-use crate::session::Session;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject::Subject;
+use pathmeter_measure::subject::Subject;
 
 /// Why a path is left out in both.
 const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code only";

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Question;
 use crate::cli::BisectArgs;
 use crate::destination::Destination;
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::output::{self, Screen};
 
 /// The name and version of the document.

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 
 /// A work tree.
 pub(super) struct Git {

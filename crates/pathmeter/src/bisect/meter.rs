@@ -8,17 +8,17 @@ use pathmeter_trace::Explain;
 
 use crate::cli::BisectArgs;
 use crate::explain;
-use crate::failure::Failure;
-use crate::image::Image;
-use crate::interrupt;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
-use crate::probes::Probes;
+use pathmeter_measure::beside::Probes;
 use crate::progress::Board;
-use crate::recording::{RecordablePath, only};
-use crate::selection::Selection;
-use crate::session::Session;
+use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
 use crate::setup;
-use crate::subject::Subject;
+use pathmeter_measure::subject::Subject;
 
 /// A kernel, and its result.
 pub(super) struct Measured {
@@ -39,7 +39,7 @@ impl<'a> Meter<'a> {
     /// Refuses a path that there is not.
     pub(super) fn new(args: &'a BisectArgs, screen: &'a Screen) -> Result<Self, Failure> {
         let path = std::slice::from_ref(&args.path);
-        let probes = Probes::new(&args.probes, &args.guest, path)?;
+        let probes = Probes::new(args.probes.beside(), args.guest.size(), path)?;
         // A result may have other paths than this version.
         let results = args.kernels.iter().map(|kernel| Subject::open(kernel));
         let results: Vec<Subject> = results.collect::<Result<_, _>>()?;

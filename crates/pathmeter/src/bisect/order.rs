@@ -6,7 +6,7 @@ use super::document::{self, Put};
 use super::meter::Meter;
 use super::{Answer, Question, effort, is_kernels_own};
 use crate::cli::BisectArgs;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 use crate::output::Screen;
 
 /// Finds the first that differs from the first of all.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::meter::Measured;
 use crate::destination::save;
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::output;
 
 /// The folder's name, within git's.

@@ -13,8 +13,8 @@ use super::meter::{Measured, Meter};
 use super::state::State;
 use super::{Answer, Question, effort, is_kernels_own};
 use crate::cli::BisectArgs;
-use crate::failure::{Exit, Failure};
-use crate::interrupt;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
 use crate::output::Screen;
 
 /// Digits of a commit's name in tables.

@@ -7,9 +7,10 @@ use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use pathmeter_vm::{Cpu, Settings};
 
-use crate::failure::Failure;
-use crate::image::Pair;
-use crate::under::{Under, cpu_model};
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::session::Guests;
+use pathmeter_measure::image::Pair;
+use pathmeter_measure::under::{Under, cpu_model};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.
@@ -186,6 +187,16 @@ impl GuestArgs {
     /// What all is measured under, if that is just one thing.
     pub(crate) fn under(&self) -> Option<&Under> {
         if let [under] = &self.under[..] { Some(under) } else { None }
+    }
+
+    /// How guests are measured.
+    pub(crate) fn guests(&self) -> Guests {
+        Guests { settings: self.settings(), runs: self.perturb, limit: self.limit() }
+    }
+
+    /// The guests' memory, in MiB, and runs.
+    pub(crate) fn size(&self) -> (u32, u32) {
+        (self.memory, self.perturb)
     }
 
     /// The longest wait for a boot or a run.

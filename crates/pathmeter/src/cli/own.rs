@@ -1,7 +1,7 @@
 //! The arguments that are about programs of the user's: `run`, and probes.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
@@ -13,8 +13,10 @@ use pathmeter_trace::PointWindow;
 use super::probe_name::probe_name;
 use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
 use crate::gated::{GatedEvents, USUAL};
-use crate::kernel_windows::ProgramWindow;
-use crate::program;
+use pathmeter_measure::beside::Beside;
+use pathmeter_measure::program::ModuleRequest;
+use pathmeter_measure::program_windows::ProgramWindow;
+use pathmeter_measure::program;
 
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
@@ -226,8 +228,12 @@ pub(crate) struct WindowArgs {
 }
 
 impl ProbeArgs {
-    /// Where modules are found, if not in the kernel's own package.
-    pub(crate) fn modules(&self) -> Option<&Path> {
-        self.modules.as_deref()
+    /// The same, resolved.
+    pub(crate) fn beside(&self) -> Beside<'_> {
+        Beside {
+            windows: &self.windows.window,
+            programs: &self.probe,
+            modules: ModuleRequest { names: &self.module, folder: self.modules.as_deref() },
+        }
     }
 }

@@ -13,14 +13,14 @@ use pathmeter_model::{Measurement, PathResult, Status, Unit};
 use pathmeter_trace::{MeasuredWith, NoSymbols};
 use pathmeter_vm::{Progress, VmError};
 
-use crate::elapsed;
-use crate::failure::Failure;
-use crate::image::Image;
+use pathmeter_measure::elapsed;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
 use crate::output::Screen;
 use crate::progress::{Board, Line};
-use crate::recording::{RecordablePath, recorded};
-use crate::session::{Report, Session};
-use crate::threads::at_once;
+use pathmeter_measure::recording::{RecordablePath, recorded};
+use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::threads::at_once;
 
 /// The guests of all experiments, and what came of them.
 pub(super) struct Guests<'a> {

@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::explained::ExplainedComparison;
-use crate::failure::Failure;
-use crate::subject;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject;
 
 /// What stands before JSON that some editors wrote.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

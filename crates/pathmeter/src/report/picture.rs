@@ -6,7 +6,7 @@ use pathmeter_report::{HeatBase, heat_map_svg};
 use super::Report;
 use crate::cli::ReportArgs;
 use crate::destination::Destination;
-use crate::failure::{Exit, Failure};
+use pathmeter_measure::failure::{Exit, Failure};
 
 /// What the user writes for "each kernel relative to the one before".
 const BEFORE: &str = "before";

@@ -11,7 +11,7 @@ use pathmeter_model::{
 
 use crate::budget::Limited;
 use crate::cli::SettingsArgs;
-use crate::failure::Failure;
+use pathmeter_measure::failure::Failure;
 use crate::gate::judge;
 use crate::gated::GatedEvents;
 use crate::output::Screen;

@@ -6,12 +6,12 @@ use pathmeter_model::{
 
 use super::gate::SettingGates;
 use super::obstacle;
-use crate::failure::Failure;
-use crate::image::Image;
-use crate::program::{Asked, ModuleRequest, PackedProgram};
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::program::{Asked, ModuleRequest, PackedProgram};
 use crate::progress::Board;
 use crate::run;
-use crate::session::Session;
+use pathmeter_measure::session::Session;
 
 /// What runs the program.
 pub(super) struct SettingProgram<'a> {

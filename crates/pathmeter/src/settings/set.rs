@@ -11,8 +11,8 @@ use pathmeter_vm::Condition;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::failure::Failure;
-use crate::seccomp;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::seccomp;
 
 /// Sets that are bundled, by name.
 const BUNDLED: [(&str, &str); 5] = [

@@ -14,10 +14,10 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{Bochs, TracedWindow, VmError};
 
-use crate::failure::Failure;
-use crate::image::Image;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
 use crate::progress::Board;
-use crate::session::Session;
+use pathmeter_measure::session::Session;
 
 /// A path whose counts differ.
 pub(super) struct Differing {

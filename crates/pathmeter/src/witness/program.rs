@@ -8,13 +8,13 @@ use pathmeter_trace::{Account, Accounts, Event, class_table};
 use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
 
 use crate::cli::{GuestArgs, PackingArgs};
-use crate::failure::Failure;
-use crate::image::Image;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
 use crate::output::Screen;
 use crate::packing;
-use crate::program::{self, PackedProgram};
+use pathmeter_measure::program::{self, PackedProgram};
 use crate::progress::Board;
-use crate::session::Session;
+use pathmeter_measure::session::Session;
 
 /// The program that is to be executed in both.
 pub(super) struct Witnessing {

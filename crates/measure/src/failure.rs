@@ -3,7 +3,6 @@
 //! Contract: every message names the file or the step, every failure that the user can fix has a
 //! help. Errors of the libraries are kept whole; this adds which subject they are about.
 
-use std::fmt::Display;
 use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -15,13 +14,13 @@ use pathmeter_report::FlameError;
 use pathmeter_vm::{Cpu, VmError};
 
 /// What to do about a QEMU that fails the self-test.
-pub(crate) const UNFIT_QEMU: &str =
+pub const UNFIT_QEMU: &str =
     "name another QEMU with --qemu FILE; versions 7.2, 10.0 and 11.1 are tested";
 
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Done; with `--check`, and nothing is worse.
     Done = 0,
     /// `--check` found a path that costs more, shows a new mode or is broken; or what an experiment
@@ -43,7 +42,7 @@ pub(crate) enum Exit {
 impl Exit {
     /// The same for `git bisect run`, to which 0 is good, 125 skips the commit, above 127 ends the
     /// bisection, and all else is bad.
-    pub(crate) fn for_git_bisect(self) -> Self {
+    pub fn for_git_bisect(self) -> Self {
         match self {
             Self::Unmeasured => Self::Skipped,
             Self::Usage => Self::Abort,
@@ -60,7 +59,7 @@ impl From<Exit> for ExitCode {
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Something on the command line that clap can't know to be wrong.
     #[error("{message}")]
     Usage {
@@ -205,7 +204,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// The kernel in `subject` could not be measured.
-    pub(crate) fn measuring(subject: &Path, error: VmError) -> Self {
+    pub fn measuring(subject: &Path, error: VmError) -> Self {
         match error {
             VmError::Interrupted => Self::Interrupted,
             // These would be the same for every kernel.
@@ -217,13 +216,13 @@ impl Failure {
     }
 
     /// The path of the kernel in `subject` can't be explained.
-    pub(crate) fn unexplained(subject: &Path, path: &str, what: &str) -> Self {
+    pub fn unexplained(subject: &Path, path: &str, what: &str) -> Self {
         let (subject, path) = (subject.to_owned(), path.to_owned());
         Self::Unexplained { subject, path, what: what.to_owned() }
     }
 
     /// All of `failures`, of which there is at least one; an interrupt speaks for the rest.
-    pub(crate) fn all(mut failures: Vec<Self>) -> Self {
+    pub fn all(mut failures: Vec<Self>) -> Self {
         if failures.iter().any(|failure| matches!(failure, Self::Interrupted)) {
             return Self::Interrupted;
         }
@@ -233,7 +232,7 @@ impl Failure {
     }
 
     /// The single failures in it.
-    pub(crate) fn each(&self) -> &[Self] {
+    pub fn each(&self) -> &[Self] {
         match self {
             Self::Several(failures) => failures,
             single => std::slice::from_ref(single),
@@ -241,7 +240,7 @@ impl Failure {
     }
 
     /// The exit code that it leads to.
-    pub(crate) fn exit(&self) -> Exit {
+    pub fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. }
             | Self::Incomparable(_)
@@ -253,7 +252,7 @@ impl Failure {
     }
 
     /// What the user can do about it, where the message does not state it already.
-    pub(crate) fn advice(&self) -> Option<&str> {
+    pub fn advice(&self) -> Option<&str> {
         match self {
             Self::Usage { help, .. } => Some(help),
             Self::Incomparable(differences) | Self::Unlike { differences, .. }
@@ -298,7 +297,7 @@ impl Failure {
     }
 
     /// The end of the guest's console, line by line, if a guest is why.
-    pub(crate) fn console(&self) -> Option<String> {
+    pub fn console(&self) -> Option<String> {
         let Self::Kernel { error, .. } = self else { return None };
         error.console().map(ToString::to_string).filter(|lines| !lines.is_empty())
     }
@@ -316,12 +315,6 @@ impl From<VmError> for Failure {
 impl From<ImageError> for Failure {
     fn from(error: ImageError) -> Self {
         Self::Host(error.into())
-    }
-}
-
-impl miette::Diagnostic for Failure {
-    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
     }
 }
 

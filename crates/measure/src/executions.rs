@@ -4,7 +4,7 @@ use pathmeter_model::{Check, PathEvents, PathResult, Unit};
 use pathmeter_trace::{Events, RegionWindow};
 
 /// A region or window with these executions, run by run, and what was counted of each.
-pub(crate) fn counted(name: &str, runs: &[Vec<RegionWindow>], checks: Vec<Check>) -> PathResult {
+pub fn counted(name: &str, runs: &[Vec<RegionWindow>], checks: Vec<Check>) -> PathResult {
     let instructions = |run: &Vec<RegionWindow>| run.iter().map(|one| one.instructions).collect();
     let samples: Vec<Vec<u64>> = runs.iter().map(instructions).collect();
     let events: Vec<Events> = runs.iter().flatten().map(RegionWindow::all_events).collect();
@@ -13,7 +13,7 @@ pub(crate) fn counted(name: &str, runs: &[Vec<RegionWindow>], checks: Vec<Check>
 }
 
 /// The lower one of the two in the middle, if there are two.
-pub(crate) fn median(values: impl Iterator<Item = u64>) -> u64 {
+pub fn median(values: impl Iterator<Item = u64>) -> u64 {
     let mut values: Vec<u64> = values.collect();
     values.sort_unstable();
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)

@@ -14,7 +14,7 @@ use crate::session::Session;
 /// Measures every path of [`Suite::Elapsed`] once, in a guest that is booted for it: (name,
 /// result), in the suite's order. Where the host lets us use only one CPU, a guest's two CPUs take
 /// turns, and their times mean nothing: then all are unsupported, and nothing is booted.
-pub(crate) fn measure(
+pub fn measure(
     session: &Session,
     image: &Image,
     progress: &(dyn Fn(Progress<'_>) + Sync),
@@ -29,7 +29,7 @@ pub(crate) fn measure(
 }
 
 /// The paths' names, in the order of [`Suite::Elapsed`].
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+pub fn names() -> impl Iterator<Item = &'static str> {
     Suite::Elapsed.paths().iter().map(|path| path.name)
 }
 

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const SNIFFED: u64 = 4096;
 
 /// A subject, as its file was found to be.
-pub(crate) enum Subject {
+pub enum Subject {
     /// A kernel, not yet read, as the user named it.
     Kernel(PathBuf),
     /// A result, read and checked.
@@ -26,7 +26,7 @@ pub(crate) enum Subject {
 
 impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path) -> Result<Self, Failure> {
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_result(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
@@ -35,7 +35,7 @@ impl Subject {
     }
 
     /// What the user named, if it is a kernel.
-    pub(crate) fn kernel(&self) -> Option<&Path> {
+    pub fn kernel(&self) -> Option<&Path> {
         match self {
             Self::Kernel(name) => Some(name),
             Self::Result(_) => None,
@@ -43,7 +43,7 @@ impl Subject {
     }
 
     /// The names of the paths that it has, or will have once measured.
-    pub(crate) fn paths(&self) -> Vec<&str> {
+    pub fn paths(&self) -> Vec<&str> {
         match self {
             Self::Kernel(_) => Suite::Exact.paths().iter().map(|path| path.name).collect(),
             Self::Result(result) => result.paths.iter().map(|path| path.path.as_str()).collect(),
@@ -52,7 +52,7 @@ impl Subject {
 }
 
 /// What is explained is recorded, so a kernel is needed.
-pub(crate) fn refuse_results<'a>(
+pub fn refuse_results<'a>(
     subjects: impl IntoIterator<Item = &'a PathBuf>,
 ) -> Result<(), Failure> {
     match subjects.into_iter().find(|path| is_result(path)) {
@@ -66,7 +66,7 @@ pub(crate) fn refuse_results<'a>(
 
 /// The words for the lab kernel, if `subject` names it: `lab`, or `lab:word=value,…`. A file
 /// of such a name is meant with a folder: `./lab`.
-pub(crate) fn lab_words(subject: &Path) -> Option<&str> {
+pub fn lab_words(subject: &Path) -> Option<&str> {
     let text = subject.to_str()?;
     if text == "lab" { Some("") } else { text.strip_prefix("lab:") }
 }
@@ -88,7 +88,7 @@ fn begins(path: &Path, like: fn(&[u8]) -> bool) -> bool {
 }
 
 /// Whether it begins like a document, or like an array of documents.
-pub(crate) fn is_document_file(path: &Path) -> bool {
+pub fn is_document_file(path: &Path) -> bool {
     is_result(path) || begins(path, is_array)
 }
 
@@ -97,12 +97,12 @@ fn is_array(bytes: &[u8]) -> bool {
 }
 
 /// The bytes of the document at `path`; `None` if what is there is none.
-pub(crate) fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     document_like(path, is_document)
 }
 
 /// The same, or an array of documents, as `experiment` prints them.
-pub(crate) fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     document_like(path, if begins(path, is_array) { is_array } else { is_document })
 }
 

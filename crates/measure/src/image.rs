@@ -17,7 +17,7 @@ use crate::under::Under;
 
 /// A kernel, named by its hash, and the CPU that it runs on.
 #[derive(Clone)]
-pub(crate) struct Image {
+pub struct Image {
     source: Source,
     /// The CPU, if that is not the session's.
     cpu: Option<Cpu>,
@@ -32,7 +32,7 @@ type Unpacked = Arc<Mutex<Option<Arc<KernelImage>>>>;
 
 /// What one kernel is compared with itself in.
 #[derive(Clone, Copy)]
-pub(crate) enum Pair<'a> {
+pub enum Pair<'a> {
     /// On two CPUs.
     Cpus([&'a Cpu; 2]),
     /// Under two conditions.
@@ -41,7 +41,7 @@ pub(crate) enum Pair<'a> {
 
 impl Pair<'_> {
     /// The kernel in both.
-    pub(crate) fn of(self, image: &Image) -> [Image; 2] {
+    pub fn of(self, image: &Image) -> [Image; 2] {
         let image = image.clone().unpacked_once();
         match self {
             Self::Cpus(cpus) => cpus.map(|cpu| image.clone().on(cpu)),
@@ -76,36 +76,36 @@ enum Source {
 
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
-    pub(crate) fn open(name: &Path) -> Result<Self, Failure> {
+    pub fn open(name: &Path) -> Result<Self, Failure> {
         Ok(Self { source: Source::open(name)?, cpu: None, condition: None, unpacked: None })
     }
 
     /// The same on this CPU.
-    pub(crate) fn on(self, cpu: &Cpu) -> Self {
+    pub fn on(self, cpu: &Cpu) -> Self {
         Self { cpu: Some(cpu.clone()), ..self }
     }
 
     /// The same under this condition.
-    pub(crate) fn under(self, condition: &Condition) -> Self {
+    pub fn under(self, condition: &Condition) -> Self {
         Self { condition: Some(condition.clone()), ..self }
     }
 
     /// The same, kept in memory once it was unpacked, with all that is made of it: for what boots a
     /// kernel again and again.
-    pub(crate) fn unpacked_once(self) -> Self {
+    pub fn unpacked_once(self) -> Self {
         let unpacked = self.unpacked.unwrap_or_default();
         Self { unpacked: Some(unpacked), ..self }
     }
 
     /// As the user named it.
-    pub(crate) fn name(&self) -> &Path {
+    pub fn name(&self) -> &Path {
         match &self.source {
             Source::File { path: name, .. } | Source::Lab { name, .. } => name,
         }
     }
 
     /// SHA-256 of all that makes it this kernel.
-    pub(crate) fn sha256(&self) -> &str {
+    pub fn sha256(&self) -> &str {
         match &self.source {
             Source::File { sha256, .. } | Source::Lab { sha256, .. } => sha256,
         }
@@ -113,7 +113,7 @@ impl Image {
 
     /// Its name in documents: of the file without its folders, with what it is measured on and
     /// under if the user named that.
-    pub(crate) fn subject(&self) -> Subject {
+    pub fn subject(&self) -> Subject {
         let name = self.name().to_string_lossy();
         let subject = match &self.source {
             Source::File { .. } => Subject::kernel_image(&name),
@@ -126,7 +126,7 @@ impl Image {
     }
 
     /// CPUs of its machine.
-    pub(crate) fn cpus(&self) -> u32 {
+    pub fn cpus(&self) -> u32 {
         match &self.source {
             Source::File { .. } => 1,
             Source::Lab { lab, .. } => lab.cpus,
@@ -142,7 +142,7 @@ impl Image {
     }
 
     /// Whether a measurement of `other` would be one of this.
-    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         let machine = |image: &Self| (image.cpus(), image.vendor());
         let same = machine(self) == machine(other)
             && self.cpu == other.cpu
@@ -151,7 +151,7 @@ impl Image {
     }
 
     /// The guest's settings for it.
-    pub(crate) fn settings(&self, usual: &Settings) -> Settings {
+    pub fn settings(&self, usual: &Settings) -> Settings {
         let usual = self.with_cpu(usual);
         match &self.source {
             Source::File { .. } => usual,
@@ -167,7 +167,7 @@ impl Image {
 
     /// The settings that a result's configuration shows: those that a kernel is measured under. The
     /// lab's variants are the kernel's own, as a file's bytes are.
-    pub(crate) fn conditions(&self, usual: &Settings) -> Settings {
+    pub fn conditions(&self, usual: &Settings) -> Settings {
         let usual = self.with_cpu(usual);
         match &self.source {
             Source::File { .. } => usual,
@@ -178,7 +178,7 @@ impl Image {
     }
 
     /// The release that a result shows; `of_image` is the one in the image itself.
-    pub(crate) fn release(&self, of_image: Option<String>) -> Option<String> {
+    pub fn release(&self, of_image: Option<String>) -> Option<String> {
         match &self.source {
             Source::File { .. } => of_image,
             Source::Lab { .. } => Some("lab".to_owned()),
@@ -186,7 +186,7 @@ impl Image {
     }
 
     /// Its bytes, ready to boot.
-    pub(crate) fn load(&self) -> Result<Arc<KernelImage>, ImageError> {
+    pub fn load(&self) -> Result<Arc<KernelImage>, ImageError> {
         let Some(unpacked) = &self.unpacked else { return self.unpack().map(Arc::new) };
         let mut unpacked = unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = &*unpacked {
@@ -213,7 +213,7 @@ impl Image {
     }
 
     /// The vmlinux that lies beside it: that of a build folder.
-    pub(crate) fn vmlinux(&self) -> Option<PathBuf> {
+    pub fn vmlinux(&self) -> Option<PathBuf> {
         match &self.source {
             Source::File { path, .. } => pathmeter_image::vmlinux_of(path),
             Source::Lab { .. } => None,
@@ -222,7 +222,7 @@ impl Image {
 
     /// Why it could not be measured. The lab kernel checks its command line itself: what it prints
     /// about it is the user's mistake, or this machine's limit.
-    pub(crate) fn failure(&self, error: VmError) -> Failure {
+    pub fn failure(&self, error: VmError) -> Failure {
         let Source::Lab { name, .. } = &self.source else {
             return Failure::measuring(self.name(), error);
         };

@@ -12,17 +12,17 @@ const MOST_PROPOSED: usize = 3;
 const LEAST_ALIKE: f64 = 0.75;
 
 /// What the names of rows begin with that belong to no path.
-pub(crate) const NO_PATH: &str = "*/";
+pub const NO_PATH: &str = "*/";
 
 /// The paths that the user wants to see: all, if there is no pattern.
-pub(crate) struct Selection(Vec<WildMatch>);
+pub struct Selection(Vec<WildMatch>);
 
 impl Selection {
     /// The paths that match one of `patterns`, in which `*` is any text and `?` any character.
     ///
     /// # Errors
     /// A pattern that none of `names` matches.
-    pub(crate) fn new(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
+    pub fn new(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
         let matchers: Vec<WildMatch> =
             patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
         for (pattern, matcher) in patterns.iter().zip(&matchers) {
@@ -34,35 +34,35 @@ impl Selection {
     }
 
     /// All paths.
-    pub(crate) fn all() -> Self {
+    pub fn all() -> Self {
         Self(Vec::new())
     }
 
     /// `measurement` with only the selected paths.
-    pub(crate) fn apply(&self, mut measurement: Measurement) -> Measurement {
+    pub fn apply(&self, mut measurement: Measurement) -> Measurement {
         measurement.paths.retain(|path| self.holds(&path.path));
         measurement
     }
 
     /// Those of `names` that are selected.
-    pub(crate) fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
+    pub fn of<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         names.iter().copied().filter(|name| self.holds(name)).collect()
     }
 
     /// Whether the user named this path in full.
-    pub(crate) fn names(&self, name: &str) -> bool {
+    pub fn names(&self, name: &str) -> bool {
         let pattern = |matcher: &WildMatch| matcher.pattern();
         self.0.iter().any(|matcher| pattern(matcher) == name)
     }
 
     /// Which pattern selects this path first: paths in this order stand as the user named them.
-    pub(crate) fn order(&self, name: &str) -> usize {
+    pub fn order(&self, name: &str) -> usize {
         let first = self.0.iter().position(|matcher| matcher.matches(name));
         first.unwrap_or(self.0.len())
     }
 
     /// Whether this row is selected; one of a window that began in no path always is.
-    pub(crate) fn holds(&self, name: &str) -> bool {
+    pub fn holds(&self, name: &str) -> bool {
         self.0.is_empty()
             || name.starts_with(NO_PATH)
             || self.0.iter().any(|matcher| matcher.matches(name))
@@ -70,7 +70,7 @@ impl Selection {
 }
 
 /// The index of the path `name` in the exact suite, if it has windows that can be recorded.
-pub(crate) fn one_path(name: &str) -> Result<usize, Failure> {
+pub fn one_path(name: &str) -> Result<usize, Failure> {
     let Some((index, path)) = Suite::Exact.find(name) else {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         return Err(unknown(name, &names));
@@ -98,7 +98,7 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
 }
 
 /// The names most like `pattern`, the closest first.
-pub(crate) fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
+pub fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
     let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
     let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
     scored.retain(|&(score, _)| score >= LEAST_ALIKE);

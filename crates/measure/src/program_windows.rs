@@ -18,7 +18,7 @@ const LONGEST_REGION: usize = 63;
 
 /// A window between two points of the kernel, in a program of the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ProgramWindow {
+pub struct ProgramWindow {
     window: PointWindow,
     /// The program's region that must be open when it begins.
     inside: Option<String>,
@@ -30,7 +30,7 @@ impl ProgramWindow {
     ///
     /// # Errors
     /// What of it can't be understood, as a sentence for the user.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (mut words, mut inside) = (Vec::new(), None);
         for word in text.split(',') {
             match word.strip_prefix("inside=") {
@@ -46,7 +46,7 @@ impl ProgramWindow {
     }
 
     /// What its row is called.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.window.name
     }
 }
@@ -69,7 +69,7 @@ impl fmt::Display for ProgramWindow {
 }
 
 /// Refuses two windows of one name.
-pub(crate) fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), Failure> {
+pub fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), Failure> {
     let mut names: Vec<&str> = windows.iter().map(ProgramWindow::name).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -83,9 +83,9 @@ pub(crate) fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), Failure> {
 
 /// The windows that are asked for, in one kernel.
 #[derive(Default)]
-pub(crate) struct KernelWindows {
+pub struct KernelWindows {
     /// The points, as the plugin reads them.
-    pub(crate) table: PointTable,
+    pub table: PointTable,
     windows: Vec<ProgramWindow>,
 }
 
@@ -94,7 +94,7 @@ impl KernelWindows {
     ///
     /// # Errors
     /// A point is not in it.
-    pub(crate) fn find(
+    pub fn find(
         image: &Image,
         kallsyms: &[u8],
         windows: &[ProgramWindow],
@@ -112,19 +112,19 @@ impl KernelWindows {
     }
 
     /// The regions that windows must begin in, each after the window's number.
-    pub(crate) fn inside(&self) -> Vec<(usize, &str)> {
+    pub fn inside(&self) -> Vec<(usize, &str)> {
         let windows = self.windows.iter().enumerate();
         windows.filter_map(|(number, asked)| Some((number, asked.inside.as_deref()?))).collect()
     }
 
     /// The name of the window with this number.
-    pub(crate) fn name(&self, number: u32) -> Option<&str> {
+    pub fn name(&self, number: u32) -> Option<&str> {
         self.windows.get(usize::try_from(number).ok()?).map(ProgramWindow::name)
     }
 
     /// A row for each window of these runs: its samples are of the later runs, if there are any, as
     /// those of regions are. `lines` tells whether lines of data were counted.
-    pub(crate) fn rows(&self, runs: &[Vec<AccountWindow>], lines: bool) -> Vec<PathResult> {
+    pub fn rows(&self, runs: &[Vec<AccountWindow>], lines: bool) -> Vec<PathResult> {
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
         let row = |(number, asked): (usize, &ProgramWindow)| {
             let of_run = |run: &'_ Vec<AccountWindow>| {

@@ -22,19 +22,29 @@ use pathmeter_vm::{
 };
 use serde::Serialize;
 
-use crate::agreement;
-use crate::cli::GuestArgs;
-use crate::counted::{Counted, PathCounts};
+use crate::repeat;
+use crate::path_rows::{Counted, PathCounts};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::results::{self, Dependencies, sha256};
 use crate::waits::{self, Points};
 
 /// Told how far a measurement is.
-pub(crate) type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
+pub type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
+
+/// How guests are measured: what a command line says of it, resolved.
+#[derive(Debug, Clone)]
+pub struct Guests {
+    /// Their machine.
+    pub settings: Settings,
+    /// Perturbed runs.
+    pub runs: u32,
+    /// The longest wait for a boot or a run.
+    pub limit: Duration,
+}
 
 /// Everything that a measurement needs but the kernel.
-pub(crate) struct Session {
+pub struct Session {
     qemu: Qemu,
     cache: Option<Cache>,
     settings: Settings,
@@ -48,21 +58,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// With a QEMU and a cache that were found already, and settings from the command line.
-    pub(crate) fn new(
-        qemu: Qemu,
-        cache: Option<Cache>,
-        args: &GuestArgs,
-        interrupt: Interrupt,
-    ) -> Self {
-        let initramfs =
-            Initramfs::new(&Plan::new(Suite::Exact, args.perturb), &Condition::default());
+    /// With a QEMU and a cache that were found already.
+    pub fn new(qemu: Qemu, cache: Option<Cache>, guests: Guests, interrupt: Interrupt) -> Self {
+        let Guests { settings, runs, limit } = guests;
+        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, runs), &Condition::default());
         Self {
             qemu,
             cache,
-            settings: args.settings(),
-            runs: args.perturb,
-            limit: args.limit(),
+            settings,
+            runs,
+            limit,
             interrupt,
             agent_sha256: sha256(AGENT),
             initramfs_sha256: sha256(initramfs.as_bytes()),
@@ -71,13 +76,13 @@ impl Session {
     }
 
     /// The same, with something that the user is told when work begins.
-    pub(crate) fn with_note(self, note: Option<String>) -> Self {
+    pub fn with_note(self, note: Option<String>) -> Self {
         Self { note: Mutex::new(note), ..self }
     }
 
     /// Measures `image`, or finds its result in the cache. Says so if the guest's kernel does not
     /// print what it should on its CPU, and was not asked to: mitigations are boot parameters.
-    pub(crate) fn measure(
+    pub fn measure(
         &self,
         image: &Image,
         progress: Report<'_>,
@@ -118,7 +123,7 @@ impl Session {
             return self.measure_now(image, progress);
         }
         let booting = self.again(None);
-        agreement::twice(|| booting.measure_now(image, progress))?
+        repeat::twice(|| booting.measure_now(image, progress))?
             .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
@@ -132,7 +137,7 @@ impl Session {
 
     /// What is counted in a window between two points, in all executions of paths: from the cache,
     /// or anew.
-    pub(crate) fn count_window(
+    pub fn count_window(
         &self,
         image: &Image,
         table: &PointTable,
@@ -149,7 +154,7 @@ impl Session {
     }
 
     /// What came of the paths that a witness is asked about, and what was counted, run anew.
-    pub(crate) fn count(
+    pub fn count(
         &self,
         image: &Image,
         progress: Report<'_>,
@@ -163,7 +168,7 @@ impl Session {
     }
 
     /// What came of the same paths in Bochs.
-    pub(crate) fn witness(
+    pub fn witness(
         &self,
         image: &Image,
         bochs: &Bochs,
@@ -173,7 +178,7 @@ impl Session {
     }
 
     /// The same, with guests of so much memory, in MiB.
-    pub(crate) fn with_memory(&self, memory_mib: u32) -> Self {
+    pub fn with_memory(&self, memory_mib: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
         Self { settings, ..self.again(self.cache.clone()) }
     }
@@ -193,7 +198,7 @@ impl Session {
     }
 
     /// Runs the program of `initramfs`; `read` makes of the plugin's stream what it will.
-    pub(crate) fn run_program<C: Send>(
+    pub fn run_program<C: Send>(
         &self,
         image: &Image,
         initramfs: &Initramfs,
@@ -207,7 +212,7 @@ impl Session {
     }
 
     /// Runs the program of `initramfs` in Bochs, which stops at the landmarks.
-    pub(crate) fn witness_program(
+    pub fn witness_program(
         &self,
         image: &Image,
         bochs: &Bochs,
@@ -221,7 +226,7 @@ impl Session {
     }
 
     /// The document with this key: from the cache, or made by `make` and kept.
-    pub(crate) fn cached<D: Serialize>(
+    pub fn cached<D: Serialize>(
         &self,
         image: &Image,
         key: Key,
@@ -247,7 +252,7 @@ impl Session {
     }
 
     /// The build configuration of a kernel, if its file has it, or its package.
-    pub(crate) fn build_options(&self, image: &Image) -> Option<String> {
+    pub fn build_options(&self, image: &Image) -> Option<String> {
         let parts = [("document", "build options 1"), ("image_sha256", image.sha256())];
         let key = Key::new(EntryKind::Result, &parts);
         let parse = |bytes: &[u8]| serde_json::from_slice::<Option<String>>(bytes).ok();
@@ -261,7 +266,7 @@ impl Session {
     }
 
     /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
-    pub(crate) fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
+    pub fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
         let parts = [
             ("document", "program 3"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
@@ -275,7 +280,7 @@ impl Session {
     }
 
     /// The configuration of a program's result; `agent` and initramfs by their SHA-256.
-    pub(crate) fn program_configuration(
+    pub fn program_configuration(
         &self,
         image: &Image,
         ran: &RanProgram<impl Sized>,
@@ -288,12 +293,12 @@ impl Session {
     }
 
     /// The guest's settings for `image`.
-    pub(crate) fn settings_of(&self, image: &Image) -> Settings {
+    pub fn settings_of(&self, image: &Image) -> Settings {
         image.settings(&self.settings)
     }
 
     /// The QEMU's version.
-    pub(crate) fn qemu_version(&self) -> &str {
+    pub fn qemu_version(&self) -> &str {
         &self.qemu.version
     }
 
@@ -317,7 +322,7 @@ impl Session {
     }
 
     /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
-    pub(crate) fn measure_elapsed(
+    pub fn measure_elapsed(
         &self,
         image: &Image,
         progress: Report<'_>,
@@ -328,7 +333,7 @@ impl Session {
     /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each
     /// trace what it will. Of paths that `table` has windows for, those are recorded that begin
     /// after the first `warm` begin markers.
-    pub(crate) fn record<R: Send>(
+    pub fn record<R: Send>(
         &self,
         image: &Image,
         paths: &[usize],
@@ -347,7 +352,7 @@ impl Session {
     }
 
     /// The same of what a witness is asked about, in QEMU, the warm-up included.
-    pub(crate) fn record_witnessed<R: Send>(
+    pub fn record_witnessed<R: Send>(
         &self,
         image: &Image,
         paths: &[usize],
@@ -364,7 +369,7 @@ impl Session {
     }
 
     /// What `read` makes of the traces of these windows in Bochs, run anew.
-    pub(crate) fn witness_traced<R: Send>(
+    pub fn witness_traced<R: Send>(
         &self,
         image: &Image,
         bochs: &Bochs,
@@ -379,7 +384,7 @@ impl Session {
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
     /// one may hide them, and moves none.
-    pub(crate) fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
         let image = &image.clone().under(&Condition::default());
         self.with_request(image, progress, pathmeter_vm::symbols)
     }
@@ -388,7 +393,7 @@ impl Session {
     ///
     /// # Errors
     /// None; a request can't be made without a way to fail.
-    pub(crate) fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
         self.with_request(image, &|_| {}, |request| Ok(pathmeter_vm::cached_symbols(request)))
     }
 
@@ -454,7 +459,7 @@ impl Session {
     }
 
     /// What `image` is measured with.
-    pub(crate) fn measured_with(&self, image: &Image) -> MeasuredWith {
+    pub fn measured_with(&self, image: &Image) -> MeasuredWith {
         self.configuration(image, None, true).measured_with()
     }
 
@@ -525,9 +530,9 @@ fn note_of(guest: &GuestReport, cpu: &str) -> Option<String> {
 }
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
-pub(crate) const MOST_TRACED: u64 = 1 << 30;
+pub const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
-pub(crate) const LONGEST_WINDOW: u64 = 20_000_000;
+pub const LONGEST_WINDOW: u64 = 20_000_000;
 
 /// The outcome; where it says that the CPU lacks something that the machine has, it says why.
 fn with_cause(outcome: PathOutcome, cpu: &Cpu) -> PathOutcome {
@@ -594,7 +599,7 @@ fn unit_of(kind: Kind, counted: Option<&Counted>) -> Unit {
 }
 
 /// What the samples of a path of this kind count.
-pub(crate) fn unit(kind: Kind) -> Unit {
+pub fn unit(kind: Kind) -> Unit {
     match kind {
         Kind::Check => Unit::Check,
         Kind::Windows(_) => Unit::Instructions,

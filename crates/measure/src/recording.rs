@@ -21,7 +21,7 @@ use crate::waits;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]
-pub(crate) struct RecordablePath<'a> {
+pub struct RecordablePath<'a> {
     name: &'a str,
     /// In the exact suite.
     index: usize,
@@ -35,7 +35,7 @@ pub(crate) struct RecordablePath<'a> {
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
-    pub(crate) fn find(name: &'a str) -> Result<Self, Failure> {
+    pub fn find(name: &'a str) -> Result<Self, Failure> {
         Ok(Self { name, index: selection::one_path(name)?, window: None, wanted: [None; 2] })
     }
 
@@ -43,7 +43,7 @@ impl<'a> RecordablePath<'a> {
     ///
     /// # Errors
     /// As [`Self::find`]; or there is no such window.
-    pub(crate) fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
+    pub fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
         let Some((path, of_path)) = name.split_once('/') else { return Self::find(name) };
         let window = windows.iter().find(|window| window.name == of_path);
         let window = window.ok_or_else(|| Failure::Usage {
@@ -55,24 +55,24 @@ impl<'a> RecordablePath<'a> {
     }
 
     /// The same, with windows of so many instructions in base and new, if there are such.
-    pub(crate) fn wanting(self, wanted: [Option<u64>; 2]) -> Self {
+    pub fn wanting(self, wanted: [Option<u64>; 2]) -> Self {
         Self { wanted, ..self }
     }
 
     /// What is wanted on new's side, for base's.
-    pub(crate) fn of_new(self) -> Self {
+    pub fn of_new(self) -> Self {
         let [_, new] = self.wanted;
         self.wanting([new; 2])
     }
 
     /// As `pathmeter paths` lists it.
-    pub(crate) fn name(self) -> &'a str {
+    pub fn name(self) -> &'a str {
         self.name
     }
 }
 
 /// The only one of `results`.
-pub(crate) fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<T, Failure> {
+pub fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<T, Failure> {
     let missing = || Failure::System {
         doing: "recording",
         error: std::io::Error::other("nothing was recorded"),
@@ -85,7 +85,7 @@ pub(crate) fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> 
 ///
 /// # Errors
 /// For all paths, what stands in the way of all.
-pub(crate) fn recorded(
+pub fn recorded(
     session: &Session,
     image: &Image,
     paths: &[RecordablePath<'_>],
@@ -200,7 +200,7 @@ fn why_none(recording: &Recording) -> String {
 }
 
 /// Names of addresses: the kernel's symbols, with inlined functions and lines where there is DWARF.
-pub(crate) struct Names {
+pub struct Names {
     symbols: Option<Symbols>,
     /// Looked at by one thread at a time.
     debug: Option<Mutex<DebugInfo>>,
@@ -211,7 +211,7 @@ impl Names {
     ///
     /// # Errors
     /// The vmlinux can't be used, or the kernel's symbols not be had.
-    pub(crate) fn new(
+    pub fn new(
         session: &Session,
         image: &Image,
         vmlinux: Option<&Path>,
@@ -241,7 +241,7 @@ impl Names {
 }
 
 /// Reads a vmlinux, which must be of the kernel in `image`.
-pub(crate) fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
+pub fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
     let debug = DebugInfo::open(vmlinux)?;
     let release = image.load().ok().and_then(|kernel| kernel.release.clone());
     release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;

@@ -9,7 +9,7 @@ use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};
 use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
 
-use crate::counted::{Counted, events_of};
+use crate::path_rows::{Counted, events_of};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::selection::NO_PATH;
@@ -24,7 +24,7 @@ const SAMPLES: usize = 64;
 ///
 /// # Errors
 /// A point is not in this kernel.
-pub(crate) fn measure(
+pub fn measure(
     session: &Session,
     image: &Image,
     window: &PointWindow,
@@ -47,12 +47,12 @@ pub(crate) fn measure(
 }
 
 /// The name of the row of a window that began in no path.
-pub(crate) fn in_no_path(window: &PointWindow) -> String {
+pub fn in_no_path(window: &PointWindow) -> String {
     format!("{NO_PATH}{}", window.name)
 }
 
 /// What its rows may be called.
-pub(crate) fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
+pub fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
     let paths = windows_of_paths().filter_map(|index| Suite::Exact.paths().get(index));
     paths.map(|path| format!("{}/{}", path.name, window.name)).chain([in_no_path(window)])
 }
@@ -81,7 +81,7 @@ fn why_none(loose: LoosePoints, without_end: bool) -> String {
 }
 
 /// The paths that are executed in windows of their own.
-pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
+pub fn windows_of_paths() -> impl Iterator<Item = usize> {
     let paths = Suite::Exact.paths().iter().enumerate();
     paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_))).map(|(index, _)| index)
 }

@@ -13,22 +13,22 @@ const FORMAT: &str = "3";
 
 /// All that a result depends on, other than what [`FORMAT`] stands for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Dependencies<'a> {
+pub struct Dependencies<'a> {
     /// SHA-256 of the kernel image as given.
-    pub(crate) image_sha256: &'a str,
+    pub image_sha256: &'a str,
     /// QEMU's version.
-    pub(crate) qemu: &'a str,
+    pub qemu: &'a str,
     /// All flags that QEMU is given, the kernel's command line among them.
-    pub(crate) guest: &'a str,
+    pub guest: &'a str,
     /// SHA-256 of the initramfs, which holds the number of runs.
-    pub(crate) initramfs_sha256: &'a str,
+    pub initramfs_sha256: &'a str,
     /// SHA-256 of the agent.
-    pub(crate) agent_sha256: &'a str,
+    pub agent_sha256: &'a str,
 }
 
 impl Dependencies<'_> {
     /// The key of the result in the cache.
-    pub(crate) fn key(self) -> Key {
+    pub fn key(self) -> Key {
         let parts = [
             ("format", FORMAT),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
@@ -43,13 +43,13 @@ impl Dependencies<'_> {
 }
 
 /// The result in an entry of the cache, or `None` if it holds none.
-pub(crate) fn read(entry: &Entry) -> io::Result<Option<Measurement>> {
+pub fn read(entry: &Entry) -> io::Result<Option<Measurement>> {
     let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
     Ok(document.and_then(|document| parse_measurement(&document).ok()))
 }
 
 /// Keeps `result` in its place in the cache, if it is worth keeping.
-pub(crate) fn keep(slot: Slot<'_>, result: &Measurement) {
+pub fn keep(slot: Slot<'_>, result: &Measurement) {
     let failed = result.paths.iter().any(|path| path.status == Status::Failed);
     if failed || !result.notes.is_empty() {
         return;
@@ -58,7 +58,7 @@ pub(crate) fn keep(slot: Slot<'_>, result: &Measurement) {
 }
 
 /// SHA-256 of `bytes`, in hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
     Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

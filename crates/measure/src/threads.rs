@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 use std::thread::{Builder, scope};
 
 /// Does `one` in a thread and `other` here. Without a thread `one` is done here too, after `other`.
-pub(crate) fn at_once<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+pub fn at_once<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
     scope(|scope| {
         let thread = Builder::new().spawn_scoped(scope, &one);
         let other = other();

@@ -12,16 +12,16 @@ use pathmeter_trace::{
 };
 
 use crate::executions::{counted, median};
-use crate::kernel_windows::KernelWindows;
+use crate::program_windows::KernelWindows;
 
 /// What a document has of the runs of a program.
-pub(crate) struct Accounted {
+pub struct Accounted {
     /// The runs, each split into its rows.
-    pub(crate) runs: Vec<ProgramRun>,
+    pub runs: Vec<ProgramRun>,
     /// The program's own regions, and the windows between two points of the kernel.
-    pub(crate) regions: Vec<PathResult>,
+    pub regions: Vec<PathResult>,
     /// The functions of the rows, if the plugin told them.
-    pub(crate) functions: Option<Vec<RowFunctions>>,
+    pub functions: Option<Vec<RowFunctions>>,
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
@@ -30,7 +30,7 @@ pub(crate) struct Accounted {
 /// # Errors
 /// Why there is no account of a run, that it is not what the clock says, or that a region is marked
 /// wrongly.
-pub(crate) fn accounted(
+pub fn accounted(
     accounts: Accounts,
     clocks: &[u64],
     kernel: &KernelNames,
@@ -66,13 +66,13 @@ pub(crate) fn accounted(
 }
 
 /// The kernel's symbols, as far as they are needed.
-pub(crate) struct KernelNames {
+pub struct KernelNames {
     /// The places that the plugin is told.
-    pub(crate) places: KernelPlaces,
+    pub places: KernelPlaces,
     /// All functions.
-    pub(crate) symbols: Symbols,
+    pub symbols: Symbols,
     /// The windows between two of its points that are asked for.
-    pub(crate) windows: KernelWindows,
+    pub windows: KernelWindows,
 }
 
 /// By function: calls and instructions.
@@ -284,7 +284,7 @@ fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
 }
 
 /// Which row of its kind it is; empty if there is but one.
-pub(crate) fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
+pub fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
     match kind {
         RowKind::PageFault => fault(id),
         RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),

@@ -23,10 +23,10 @@ use pathmeter_vm::{
 use rustix::io::Errno;
 use wildmatch::WildMatch;
 
-use crate::accounted::{Accounted, KernelNames, accounted};
+use crate::program_rows::{Accounted, KernelNames, accounted};
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::kernel_windows::{KernelWindows, ProgramWindow};
+use crate::program_windows::{KernelWindows, ProgramWindow};
 use crate::results::sha256;
 use crate::session::{Report, Session};
 
@@ -42,7 +42,7 @@ const STEP_MIB: u64 = 128;
 const MOST_MIB: u64 = 3072;
 
 /// A program, packed, and how it is to be run.
-pub(crate) struct PackedProgram {
+pub struct PackedProgram {
     packed: Packed,
     /// As documents name it.
     program: Program,
@@ -57,7 +57,7 @@ pub(crate) struct PackedProgram {
 impl PackedProgram {
     /// For a first run and so many later ones in a guest of so much memory, in MiB; each run must
     /// end with the exit code `expected`.
-    pub(crate) fn new(packed: Packed, later: u32, memory_mib: u32, expected: u8) -> Self {
+    pub fn new(packed: Packed, later: u32, memory_mib: u32, expected: u8) -> Self {
         let text = |words: &[Vec<u8>]| -> Vec<String> {
             words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
         };
@@ -85,7 +85,7 @@ impl PackedProgram {
     ///
     /// # Errors
     /// There are too many, or they are too long.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), Failure> {
         let Packed { arguments, environment, .. } = &self.packed;
         if Job::fits(arguments, environment) {
             return Ok(());
@@ -106,7 +106,7 @@ impl PackedProgram {
     ///
     /// # Errors
     /// None matches one of them, or more do than can be told apart.
-    pub(crate) fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, Failure> {
+    pub fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, Failure> {
         let name = self.packed.executable.trim_start_matches('/');
         let executable = self.packed.entries.iter().find_map(|entry| match entry {
             PackedEntry::File { name: file, data, .. } if file == name => Some(data.as_slice()),
@@ -146,12 +146,12 @@ impl PackedProgram {
     }
 
     /// Perturbed runs, the first one included.
-    pub(crate) fn runs(&self) -> u32 {
+    pub fn runs(&self) -> u32 {
         self.runs
     }
 
     /// The guest's first files, with these kernel modules, under this condition.
-    pub(crate) fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
+    pub fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
         let paths: Vec<String> =
             modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
         let folder = Entry::Directory { name: MODULES, mode: 0o755 };
@@ -193,11 +193,11 @@ const MODULES: &str = ".modules";
 
 /// The modules of a kernel that a program needs, by name: out of its own package, or out of a
 /// folder of the user's.
-pub(crate) struct ModuleRequest<'a> {
+pub struct ModuleRequest<'a> {
     /// Their names, or files of their own.
-    pub(crate) names: &'a [String],
+    pub names: &'a [String],
     /// The folder; the kernel's file without one.
-    pub(crate) folder: Option<&'a Path>,
+    pub folder: Option<&'a Path>,
 }
 
 impl ModuleRequest<'_> {
@@ -213,7 +213,7 @@ impl ModuleRequest<'_> {
 }
 
 /// MiB of memory that a guest needs for files of so many bytes.
-pub(crate) fn memory_for(bytes: u64) -> u32 {
+pub fn memory_for(bytes: u64) -> u32 {
     let mib = BASE_MIB + TIMES_ARCHIVE * bytes.div_ceil(1 << 20);
     u32::try_from(mib.next_multiple_of(STEP_MIB).min(MOST_MIB)).unwrap_or(u32::MAX)
 }
@@ -227,7 +227,7 @@ fn entry(entry: &PackedEntry) -> Entry<'_> {
 }
 
 /// The kernel's functions, by its own symbols.
-pub(crate) fn kernel_names(
+pub fn kernel_names(
     session: &Session,
     image: &Image,
     windows: &[ProgramWindow],
@@ -241,24 +241,24 @@ pub(crate) fn kernel_names(
 }
 
 /// What is to be measured.
-pub(crate) struct Asked<'a> {
+pub struct Asked<'a> {
     /// The program.
-    pub(crate) packed: &'a PackedProgram,
+    pub packed: &'a PackedProgram,
     /// The kernel modules that it needs.
-    pub(crate) modules: &'a ModuleRequest<'a>,
+    pub modules: &'a ModuleRequest<'a>,
     /// Whether each function of the kernel is counted as well.
-    pub(crate) functions: bool,
+    pub functions: bool,
     /// Whether the lines of data that the kernel touches are counted as well.
-    pub(crate) lines: bool,
+    pub lines: bool,
     /// The program's functions that are regions.
-    pub(crate) regions: &'a [ProgramFunction],
+    pub regions: &'a [ProgramFunction],
     /// The windows between two points of the kernel.
-    pub(crate) windows: &'a [ProgramWindow],
+    pub windows: &'a [ProgramWindow],
 }
 
 /// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
 /// earlier result of the same from the cache.
-pub(crate) fn measure(
+pub fn measure(
     session: &Session,
     image: &Image,
     asked: &Asked<'_>,
@@ -446,7 +446,7 @@ fn unmeasured(image: &Image, what: String) -> Failure {
 }
 
 /// `NAME=VALUE`, of any bytes.
-pub(crate) fn variable(word: OsString) -> Result<(OsString, OsString), String> {
+pub fn variable(word: OsString) -> Result<(OsString, OsString), String> {
     let bytes = word.into_vec();
     match bytes.iter().position(|byte| *byte == b'=') {
         None | Some(0) => Err("it must be NAME=VALUE".to_owned()),

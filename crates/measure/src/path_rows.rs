@@ -11,25 +11,25 @@ use pathmeter_trace::{CountedPath, CountedWindow, Counting, CountingError, Event
 use pathmeter_vm::{Execution, PathOutcome};
 
 /// The windows of a guest, path by path.
-pub(crate) struct Counted {
+pub struct Counted {
     counting: Counting,
     /// By the path's index: the executions of it, run by run, as places in the counting.
     executions: HashMap<usize, Vec<usize>>,
 }
 
 /// What was counted of a path: the retired instructions of each sample, and everything.
-pub(crate) struct PathCounts {
+pub struct PathCounts {
     /// Run by run, as the path's samples are.
-    pub(crate) retired: Vec<Vec<u64>>,
+    pub retired: Vec<Vec<u64>>,
     /// Which of them are lower bounds: positions over all runs, ascending.
-    pub(crate) lower_bounds: Vec<u32>,
+    pub lower_bounds: Vec<u32>,
     /// Of the samples.
-    pub(crate) events: PathEvents,
+    pub events: PathEvents,
 }
 
 impl Counted {
     /// What was counted while paths were executed in this order.
-    pub(crate) fn new(order: &[Execution], counting: Counting) -> Self {
+    pub fn new(order: &[Execution], counting: Counting) -> Self {
         let mut executions: HashMap<usize, Vec<usize>> = HashMap::new();
         for (marker, execution) in order.iter().enumerate() {
             executions.entry(execution.path).or_default().push(marker);
@@ -42,7 +42,7 @@ impl Counted {
     ///
     /// # Errors
     /// What the counter saw is not what the clock says.
-    pub(crate) fn of(
+    pub fn of(
         &self,
         index: usize,
         outcome: &PathOutcome,
@@ -57,7 +57,7 @@ impl Counted {
     }
 
     /// The windows of a path that one perturbed run sampled, if the clock agrees with them.
-    pub(crate) fn of_run(
+    pub fn of_run(
         &self,
         index: usize,
         run: usize,
@@ -113,18 +113,18 @@ impl Counted {
     }
 
     /// The executions of the path with this index, run by run.
-    pub(crate) fn runs(&self, index: usize) -> Vec<&CountedPath> {
+    pub fn runs(&self, index: usize) -> Vec<&CountedPath> {
         let executions = self.executions.get(&index).map(Vec::as_slice).unwrap_or_default();
         executions.iter().filter_map(|place| self.counting.paths.get(*place)).collect()
     }
 
     /// Why the counter's stream ends where it does, if it is damaged.
-    pub(crate) fn fault(&self) -> Option<&CountingError> {
+    pub fn fault(&self) -> Option<&CountingError> {
         self.counting.fault.as_ref()
     }
 
     /// Whether a window was still open when its path's execution ended.
-    pub(crate) fn any_without_end(&self) -> bool {
+    pub fn any_without_end(&self) -> bool {
         self.counting.paths.iter().flat_map(|path| &path.windows).any(|window| !window.ended)
     }
 
@@ -147,7 +147,7 @@ impl Counted {
     ///
     /// # Errors
     /// It was too long.
-    pub(crate) fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
+    pub fn events(&self, window: &CountedWindow) -> Result<&WindowEvents, String> {
         let known = window.events.and_then(|place| self.counting.distinct.get(place as usize));
         known.ok_or_else(|| "a window was too long to count".to_owned())
     }

@@ -8,11 +8,11 @@ use crate::session::Session;
 use crate::threads::at_once;
 
 /// The configurations of base and new.
-pub(crate) struct BuildOptions([String; 2]);
+pub struct BuildOptions([String; 2]);
 
 impl BuildOptions {
     /// Those of two kernels, if both files have them, or their packages.
-    pub(crate) fn of(session: &Session, [base, new]: [&Image; 2]) -> Option<Self> {
+    pub fn of(session: &Session, [base, new]: [&Image; 2]) -> Option<Self> {
         if base.sha256() == new.sha256() {
             return None;
         }
@@ -22,7 +22,7 @@ impl BuildOptions {
 
     /// What differs; first what every path depends on, then what the functions may be about in
     /// which the paths were found to differ.
-    pub(crate) fn differences(&self, explanations: &[Explain]) -> Vec<OptionDifference> {
+    pub fn differences(&self, explanations: &[Explain]) -> Vec<OptionDifference> {
         let differences = explanations.iter().filter_map(|explain| explain.difference.as_ref());
         let functions = differences.flat_map(|difference| &difference.functions);
         let functions = functions.filter(|function| function.difference != 0);

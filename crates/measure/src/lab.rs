@@ -10,21 +10,21 @@ use crate::subject;
 
 /// The lab kernel, as a subject asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lab {
+pub struct Lab {
     /// Its variants: `mechanism=variant,…`.
-    pub(crate) variants: String,
+    pub variants: String,
     /// CPUs of its machine, 1 or 2, which are no variant: results with other ones are not compared.
     /// The kernel knows eight, but more than two don't run exactly
     /// (`docs/explanation/exactness.md`).
-    pub(crate) cpus: u32,
+    pub cpus: u32,
     /// Whose CPU its machine has, which is no variant either.
-    pub(crate) vendor: Vendor,
+    pub vendor: Vendor,
 }
 
 /// Whose CPU a machine has: 32-bit programs enter the kernel by AMD's `syscall`, which saves their
 /// flags, or by Intel's `sysenter`, which doesn't.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vendor {
+pub enum Vendor {
     /// Whose the usual CPU is.
     Usual,
     /// AMD.
@@ -47,7 +47,7 @@ impl Vendor {
 impl Lab {
     /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` and `vendor=V`
     /// are known here, the kernel judges the others.
-    pub(crate) fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
+    pub fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
         let Some(words) = subject::lab_words(subject) else { return Ok(None) };
         let (cpus, words): (Vec<&str>, Vec<&str>) =
             words.split(',').partition(|word| word.starts_with("cpus="));
@@ -74,7 +74,7 @@ impl Lab {
     }
 
     /// The guest's settings for it.
-    pub(crate) fn settings(&self, usual: &Settings) -> Settings {
+    pub fn settings(&self, usual: &Settings) -> Settings {
         let words = [&pathmeter_lab::command_line(&self.variants), &usual.append[..]].join(" ");
         let append = words.trim().to_owned();
         let made = self.vendor.id().and_then(|id| made_by(id, &usual.cpu.text()));
@@ -100,7 +100,7 @@ fn refused(subject: &Path, what: &str, help: &str) -> Failure {
 
 /// What the lab kernel prints on its console before it stops.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LabComplaint {
+pub enum LabComplaint {
     /// A word on its command line that it does not know.
     CommandLine {
         /// What is wrong.
@@ -117,7 +117,7 @@ pub(crate) enum LabComplaint {
 
 impl LabComplaint {
     /// The complaint at the end of the console, if `error` has one.
-    pub(crate) fn found_in(error: &VmError) -> Option<Self> {
+    pub fn found_in(error: &VmError) -> Option<Self> {
         Self::read(&error.console()?.to_string())
     }
 

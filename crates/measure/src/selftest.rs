@@ -2,38 +2,38 @@
 //!
 //! `doctor` runs it, and so does a session whose QEMU is none of the tested versions, once.
 
+use std::time::Duration;
+
 use pathmeter_model::{Measurement, Status};
 use pathmeter_trace::NoSymbols;
-use pathmeter_vm::{Cpu, Interrupt, Qemu};
+use pathmeter_vm::{Cpu, Interrupt, Qemu, Settings};
 
-use crate::cli::GuestArgs;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::recording::{RecordablePath, only, recorded};
-use crate::session::Session;
+use crate::session::{Guests, Session};
 
 /// The path that is recorded: short, and every kernel has it.
 const RECORDED: &str = "syscall.getppid";
 
 /// A session for the lab kernel, without a cache.
-pub(crate) struct SelfTest {
+pub struct SelfTest {
     session: Session,
 }
 
 impl SelfTest {
     /// Of this QEMU, whatever machines' CPUs it can have: with the one that asks for least.
-    pub(crate) fn new(qemu: Qemu, interrupt: Interrupt) -> Self {
-        let cpu = vec![Cpu::named("plain")];
-        let args =
-            GuestArgs { cpu, perturb: 2, timeout: 60, no_cache: true, ..GuestArgs::default() };
-        Self { session: Session::new(qemu, None, &args, interrupt) }
+    pub fn new(qemu: Qemu, interrupt: Interrupt) -> Self {
+        let settings = Settings { cpu: Cpu::named("plain"), ..Settings::default() };
+        let guests = Guests { settings, runs: 2, limit: Duration::from_secs(60) };
+        Self { session: Session::new(qemu, None, guests, interrupt) }
     }
 
     /// Measures the lab kernel twice: what was found.
     ///
     /// # Errors
     /// It can't be measured, or not twice alike.
-    pub(crate) fn clock(&self) -> Result<String, Failure> {
+    pub fn clock(&self) -> Result<String, Failure> {
         let lab = Image::open("lab".as_ref())?;
         let [first, second] = [(); 2].map(|()| self.session.measure(&lab, &|_| {}));
         let (first, second) = (first?, second?);
@@ -53,7 +53,7 @@ impl SelfTest {
     ///
     /// # Errors
     /// This QEMU can't record, or what it records is not what its clock counts.
-    pub(crate) fn recorder(&self) -> Result<String, Failure> {
+    pub fn recorder(&self) -> Result<String, Failure> {
         let lab = Image::open("lab".as_ref())?;
         let path = RecordablePath::find(RECORDED)?;
         let windows = recorded(&self.session, &lab, &[path], &NoSymbols, &|_| {})?;

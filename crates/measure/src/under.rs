@@ -9,11 +9,11 @@ const CPU: &str = "cpu:";
 
 /// A condition, with the guest's CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Under {
+pub struct Under {
     /// The CPU, if it is named: else that of `--cpu`.
-    pub(crate) cpu: Option<Cpu>,
+    pub cpu: Option<Cpu>,
     /// The settings of the kernel.
-    pub(crate) condition: Condition,
+    pub condition: Condition,
 }
 
 impl Under {
@@ -21,7 +21,7 @@ impl Under {
     ///
     /// # Errors
     /// What is no setting, or contradicts another one.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let (cpus, words): (Vec<&str>, Vec<&str>) =
             text.split_whitespace().partition(|word| word.starts_with(CPU));
         let cpu = match &cpus[..] {
@@ -34,14 +34,14 @@ impl Under {
     }
 
     /// The guest's settings, if those without it are `usual`.
-    pub(crate) fn settings(&self, usual: &Settings) -> Settings {
+    pub fn settings(&self, usual: &Settings) -> Settings {
         let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
         Settings { cpu, condition: self.condition.clone(), ..usual.clone() }
     }
 }
 
 /// A profile or a CPU model, not QEMU's request for a list of them.
-pub(crate) fn cpu_model(text: &str) -> Result<Cpu, String> {
+pub fn cpu_model(text: &str) -> Result<Cpu, String> {
     match text {
         "" => Err(format!("give the name of a profile ({NAMES}) or of a model")),
         "help" | "?" => Err(format!(

@@ -26,7 +26,7 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
 });
 
 /// Takes over the signals: from here on each of them ends the process with its own exit code.
-pub(crate) fn register() -> Result<(), Failure> {
+pub fn register() -> Result<(), Failure> {
     let Signals { interrupt, at_once } = &*SIGNALS;
     let ends = Exit::Interrupted as i32;
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
@@ -65,13 +65,13 @@ fn is_ignored(signal: i32) -> bool {
 
 /// An interrupt that is set when the user asks the process to end. From here on a signal does that
 /// first, since guests run.
-pub(crate) fn listen() -> Interrupt {
+pub fn listen() -> Interrupt {
     SIGNALS.at_once.store(false, Ordering::SeqCst);
     SIGNALS.interrupt.clone()
 }
 
 /// An error once a signal came that did not end the process.
-pub(crate) fn check() -> Result<(), Failure> {
+pub fn check() -> Result<(), Failure> {
     SIGNALS.interrupt.check().map_err(|_| Failure::Interrupted)
 }
 
@@ -79,12 +79,12 @@ pub(crate) fn check() -> Result<(), Failure> {
 ///
 /// # Errors
 /// A signal came before.
-pub(crate) fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
+pub fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
     with(true, || check().map(|()| act()))
 }
 
 /// Does `act`, which takes a moment and should not be left half done: the first signal waits.
-pub(crate) fn undisturbed<R>(act: impl FnOnce() -> R) -> R {
+pub fn undisturbed<R>(act: impl FnOnce() -> R) -> R {
     with(false, act)
 }
 

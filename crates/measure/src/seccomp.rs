@@ -93,7 +93,7 @@ const SPEC_ALLOW: u32 = 4;
 ///
 /// # Errors
 /// What is wrong with the file, by its name, or that there is no libseccomp.
-pub(crate) fn filter(name: &str) -> Result<Filter, String> {
+pub fn filter(name: &str) -> Result<Filter, String> {
     match bundled(name) {
         Some((_, text, runtime)) => compile(name, text, runtime),
         None => Ok(Filter { name: shown(name), ..compile(name, &read(name)?, RUNC)? }),

@@ -14,15 +14,15 @@ use crate::image::Image;
 use crate::selection::close_to;
 
 /// The points of one kernel's waits.
-pub(crate) struct Points {
+pub struct Points {
     /// As the plugins read them.
-    pub(crate) table: PointTable,
+    pub table: PointTable,
     /// Why a path can't be measured, by its index.
     missing: HashMap<usize, String>,
 }
 
 /// The points of the kernel in `image`, whose `/proc/kallsyms` has this text.
-pub(crate) fn points(image: &Image, kallsyms: &[u8]) -> Points {
+pub fn points(image: &Image, kallsyms: &[u8]) -> Points {
     let mut missing = HashMap::new();
     let mut table = PointTable::default();
     let finder = PointFinder::new(kallsyms);
@@ -47,7 +47,7 @@ pub(crate) fn points(image: &Image, kallsyms: &[u8]) -> Points {
 ///
 /// # Errors
 /// A point of it is not in the kernel.
-pub(crate) fn table_of(
+pub fn table_of(
     image: &Image,
     kallsyms: &[u8],
     window: &PointWindow,
@@ -65,7 +65,7 @@ pub(crate) fn table_of(
 ///
 /// # Errors
 /// The text names no functions.
-pub(crate) fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, Failure> {
+pub fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, Failure> {
     PointFinder::new(kallsyms).map_err(|error| Failure::Usage {
         message: format!("{}: {error}", image.name().display()),
         help: WHERE.to_owned(),
@@ -73,7 +73,7 @@ pub(crate) fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinde
 }
 
 /// Why a window can't be looked for in the kernel in `image`.
-pub(crate) fn refused(
+pub fn refused(
     image: &Image,
     window: &dyn Display,
     error: &PointsError,
@@ -97,7 +97,7 @@ fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
 
 /// The functions most like those that the kernel does not have; and what may have become of them,
 /// unless that was `looked_up` in debug information.
-pub(crate) fn close_functions(
+pub fn close_functions(
     missing: &[&str],
     finder: &PointFinder<'_>,
     looked_up: bool,
@@ -121,7 +121,7 @@ pub(crate) fn close_functions(
 }
 
 /// Which functions hold the one with this name, if it was inlined and `debug` knows.
-pub(crate) fn holders(name: &str, debug: Option<&DebugInfo>) -> Option<String> {
+pub fn holders(name: &str, debug: Option<&DebugInfo>) -> Option<String> {
     let holders = debug?.holders(name);
     let shown = holders.iter().take(MOST_HOLDERS).map(String::as_str).collect::<Vec<_>>();
     let more = holders.len() - shown.len();
@@ -137,13 +137,13 @@ const MOST_HOLDERS: usize = 12;
 
 impl Points {
     /// Why the path with this index has no windows, if so.
-    pub(crate) fn why_none(&self, index: usize) -> Option<&str> {
+    pub fn why_none(&self, index: usize) -> Option<&str> {
         self.missing.get(&index).map(String::as_str)
     }
 
     /// The outcome; of a path that only the counter can measure, and that has no points in this
     /// kernel, that it is unsupported.
-    pub(crate) fn or_missing(&self, index: usize, outcome: PathOutcome) -> PathOutcome {
+    pub fn or_missing(&self, index: usize, outcome: PathOutcome) -> PathOutcome {
         let sampled = outcome.runs.iter().any(|run| !run.is_empty());
         match (&outcome.status, self.missing.get(&index)) {
             (PathStatus::Ok, Some(why)) if !sampled => {

@@ -8,7 +8,6 @@ use pathmeter_pack::{Packing, pack};
 use pathmeter_trace::PointWindow;
 use wildmatch::WildMatch;
 
-use crate::cli::{GuestArgs, ProbeArgs};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::program::{self, Asked, ModuleRequest, PackedProgram};
@@ -16,9 +15,19 @@ use crate::results::sha256;
 use crate::session::{Report, Session};
 use crate::windows;
 
-/// Probes, packed.
-pub(crate) struct Probes<'a> {
-    args: &'a ProbeArgs,
+/// What is to be measured beside the built-in paths.
+pub struct Beside<'a> {
+    /// Windows between two points of the kernel.
+    pub windows: &'a [PointWindow],
+    /// Programs whose regions are.
+    pub programs: &'a [PathBuf],
+    /// Modules of the kernel that are loaded before a program.
+    pub modules: ModuleRequest<'a>,
+}
+
+/// The same, with the programs packed.
+pub struct Probes<'a> {
+    beside: Beside<'a>,
     /// The patterns of `--only`.
     only: &'a [String],
     /// Each with the memory that its guest needs, in MiB.
@@ -26,10 +35,11 @@ pub(crate) struct Probes<'a> {
 }
 
 impl<'a> Probes<'a> {
-    /// Packs what the user named; `only` is what is shown of it.
-    pub(crate) fn new(
-        args: &'a ProbeArgs,
-        guest: &GuestArgs,
+    /// Packs what the user named, for guests with so much memory, in MiB, and so many runs; `only`
+    /// is what is shown of it.
+    pub fn new(
+        beside: Beside<'a>,
+        (memory, runs): (u32, u32),
         only: &'a [String],
     ) -> Result<Self, Failure> {
         let packed = |probe: &PathBuf| {
@@ -37,22 +47,23 @@ impl<'a> Probes<'a> {
             let packing =
                 Packing { command: &command, root: None, files: &[], env: &[], stdin: None };
             let packed = pack(&packing).map_err(Failure::Packing)?;
-            let memory = guest.memory.max(program::memory_for(packed.bytes));
-            Ok::<_, Failure>((memory, PackedProgram::new(packed, guest.perturb, memory, 0)))
+            let memory = memory.max(program::memory_for(packed.bytes));
+            Ok::<_, Failure>((memory, PackedProgram::new(packed, runs, memory, 0)))
         };
-        Ok(Self { args, only, packed: args.probe.iter().map(packed).collect::<Result<_, _>>()? })
+        let packed = beside.programs.iter().map(packed).collect::<Result<_, _>>()?;
+        Ok(Self { beside, only, packed })
     }
 
     /// Names that `--only` may have beside those of the built-in paths. What a probe's regions are
     /// called is not known before it has run, so any name of a region may be.
-    pub(crate) fn names(&self) -> Vec<String> {
+    pub fn names(&self) -> Vec<String> {
         let probes = !self.packed.is_empty();
         let regions = self.only.iter().filter(|name| probes && name.starts_with(REGIONS)).cloned();
-        self.args.windows.window.iter().flat_map(windows::row_names).chain(regions).collect()
+        self.beside.windows.iter().flat_map(windows::row_names).chain(regions).collect()
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
-    pub(crate) fn measure(
+    pub fn measure(
         &self,
         session: &Session,
         image: &Image,
@@ -60,7 +71,7 @@ impl<'a> Probes<'a> {
     ) -> Result<Measurement, Failure> {
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
-        let windows = &self.args.windows.window;
+        let windows = self.beside.windows;
         for (number, window) in windows.iter().enumerate() {
             if windows[..number].iter().any(|other| other.name == window.name) {
                 return Err(Failure::Usage {
@@ -72,11 +83,10 @@ impl<'a> Probes<'a> {
             hashes += &window.to_string();
         }
         bounded(&result)?;
-        let modules = ModuleRequest { names: &self.args.module, folder: self.args.modules() };
         for (memory, packed) in &self.packed {
             let asked = Asked {
                 packed,
-                modules: &modules,
+                modules: &self.beside.modules,
                 functions: false,
                 lines: false,
                 regions: &[],
@@ -96,7 +106,7 @@ impl<'a> Probes<'a> {
             }
             hashes += &ran.program.packed_sha256;
         }
-        if self.packed.is_empty() && self.args.windows.window.is_empty() {
+        if self.packed.is_empty() && self.beside.windows.is_empty() {
             return Ok(result);
         }
         result.paths.extend(self.absent(&result.paths));
@@ -122,7 +132,7 @@ impl<'a> Probes<'a> {
             let asked = |window: &&PointWindow| {
                 windows::row_names(window).any(|name| matcher.matches(&name))
             };
-            if let Some(window) = self.args.windows.window.iter().find(asked) {
+            if let Some(window) = self.beside.windows.iter().find(asked) {
                 let nowhere = windows::in_no_path(window);
                 let has_its_row = rows.iter().any(|row| row.path == nowhere);
                 let here = || format!("the window {} did not begin in this path", window.name);
@@ -139,7 +149,7 @@ impl<'a> Probes<'a> {
 }
 
 /// What names of regions begin with.
-pub(crate) const REGIONS: &str = "user.";
+pub const REGIONS: &str = "user.";
 
 /// A document has no more samples than its readers take.
 fn bounded(result: &Measurement) -> Result<(), Failure> {

@@ -1,0 +1,31 @@
+//! Measurements of kernels and programs, as a command or a program that embeds pathmeter asks for
+//! them: subjects, sessions, results through the cache, rows, recordings.
+//!
+//! Contract: nothing here prints, exits or knows a command line. What is asked for is given
+//! resolved ([`session::Guests`]); what comes back is a document, or a [`failure::Failure`] that
+//! names the subject and the next step.
+
+pub mod beside;
+pub mod build_options;
+pub mod elapsed;
+pub mod executions;
+pub mod failure;
+pub mod image;
+pub mod interrupt;
+pub mod lab;
+mod path_rows;
+pub mod program;
+pub mod program_rows;
+pub mod program_windows;
+pub mod recording;
+mod repeat;
+pub mod results;
+pub mod seccomp;
+pub mod selection;
+pub mod selftest;
+pub mod session;
+pub mod subject;
+pub mod threads;
+pub mod under;
+pub mod waits;
+pub mod windows;
