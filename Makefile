@@ -224,6 +224,7 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run check unit-test full book test lint fuzz page-test soak names chaos examples bench portability \
+.PHONY: help run check unit-test full book test lint fuzz page-test soak names chaos \
+	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures cargo

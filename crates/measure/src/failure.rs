@@ -42,6 +42,7 @@ pub enum Exit {
 impl Exit {
     /// The same for `git bisect run`, to which 0 is good, 125 skips the commit, above 127 ends the
     /// bisection, and all else is bad.
+    #[must_use]
     pub fn for_git_bisect(self) -> Self {
         match self {
             Self::Unmeasured => Self::Skipped,

@@ -81,17 +81,20 @@ impl Image {
     }
 
     /// The same on this CPU.
+    #[must_use]
     pub fn on(self, cpu: &Cpu) -> Self {
         Self { cpu: Some(cpu.clone()), ..self }
     }
 
     /// The same under this condition.
+    #[must_use]
     pub fn under(self, condition: &Condition) -> Self {
         Self { condition: Some(condition.clone()), ..self }
     }
 
     /// The same, kept in memory once it was unpacked, with all that is made of it: for what boots a
     /// kernel again and again.
+    #[must_use]
     pub fn unpacked_once(self) -> Self {
         let unpacked = self.unpacked.unwrap_or_default();
         Self { unpacked: Some(unpacked), ..self }

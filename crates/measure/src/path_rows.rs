@@ -42,11 +42,7 @@ impl Counted {
     ///
     /// # Errors
     /// What the counter saw is not what the clock says.
-    pub fn of(
-        &self,
-        index: usize,
-        outcome: &PathOutcome,
-    ) -> Option<Result<PathCounts, String>> {
+    pub fn of(&self, index: usize, outcome: &PathOutcome) -> Option<Result<PathCounts, String>> {
         match Suite::Exact.paths().get(index)?.kind {
             Kind::Windows(_) => Some(self.counts(index, outcome)),
             Kind::Wait(samples) if outcome.runs.iter().all(Vec::is_empty) => {

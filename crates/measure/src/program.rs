@@ -23,9 +23,9 @@ use pathmeter_vm::{
 use rustix::io::Errno;
 use wildmatch::WildMatch;
 
-use crate::program_rows::{Accounted, KernelNames, accounted};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::program_rows::{Accounted, KernelNames, accounted};
 use crate::program_windows::{KernelWindows, ProgramWindow};
 use crate::results::sha256;
 use crate::session::{Report, Session};

@@ -55,11 +55,13 @@ impl<'a> RecordablePath<'a> {
     }
 
     /// The same, with windows of so many instructions in base and new, if there are such.
+    #[must_use]
     pub fn wanting(self, wanted: [Option<u64>; 2]) -> Self {
         Self { wanted, ..self }
     }
 
     /// What is wanted on new's side, for base's.
+    #[must_use]
     pub fn of_new(self) -> Self {
         let [_, new] = self.wanted;
         self.wanting([new; 2])

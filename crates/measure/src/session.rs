@@ -22,10 +22,10 @@ use pathmeter_vm::{
 };
 use serde::Serialize;
 
-use crate::repeat;
-use crate::path_rows::{Counted, PathCounts};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::path_rows::{Counted, PathCounts};
+use crate::repeat;
 use crate::results::{self, Dependencies, sha256};
 use crate::waits::{self, Points};
 
@@ -76,17 +76,14 @@ impl Session {
     }
 
     /// The same, with something that the user is told when work begins.
+    #[must_use]
     pub fn with_note(self, note: Option<String>) -> Self {
         Self { note: Mutex::new(note), ..self }
     }
 
     /// Measures `image`, or finds its result in the cache. Says so if the guest's kernel does not
     /// print what it should on its CPU, and was not asked to: mitigations are boot parameters.
-    pub fn measure(
-        &self,
-        image: &Image,
-        progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
+    pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);
         if condition.is_of_boot() || !append.is_empty() {
@@ -178,6 +175,7 @@ impl Session {
     }
 
     /// The same, with guests of so much memory, in MiB.
+    #[must_use]
     pub fn with_memory(&self, memory_mib: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
         Self { settings, ..self.again(self.cache.clone()) }

@@ -52,9 +52,7 @@ impl Subject {
 }
 
 /// What is explained is recorded, so a kernel is needed.
-pub fn refuse_results<'a>(
-    subjects: impl IntoIterator<Item = &'a PathBuf>,
-) -> Result<(), Failure> {
+pub fn refuse_results<'a>(subjects: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failure> {
     match subjects.into_iter().find(|path| is_result(path)) {
         None => Ok(()),
         Some(path) => Err(Failure::Usage {

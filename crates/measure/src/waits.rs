@@ -97,11 +97,7 @@ fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
 
 /// The functions most like those that the kernel does not have; and what may have become of them,
 /// unless that was `looked_up` in debug information.
-pub fn close_functions(
-    missing: &[&str],
-    finder: &PointFinder<'_>,
-    looked_up: bool,
-) -> String {
+pub fn close_functions(missing: &[&str], finder: &PointFinder<'_>, looked_up: bool) -> String {
     let functions: Vec<&str> = finder.functions().collect();
     let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
     let meant = match &close[..] {

@@ -9,9 +9,9 @@ use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};
 use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
 
-use crate::path_rows::{Counted, events_of};
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::path_rows::{Counted, events_of};
 use crate::selection::NO_PATH;
 use crate::session::{Report, Session};
 use crate::waits;

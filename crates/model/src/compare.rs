@@ -164,6 +164,7 @@ impl Row<'_> {
         };
         let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
         let of_tail = judged(pair, tail.verdict);
+        let of_tail = PathComparison { unit: tail.unit, ..of_tail };
         Some(tail.explained(of_tail, &row))
     }
 

@@ -110,6 +110,16 @@ impl PathEvents {
         samples_per_run.iter().map(run).collect()
     }
 
+    /// The steps of the guest's clock from begin to end of each sample, run by run, with those in
+    /// which the CPU idled. None if it never did.
+    pub(crate) fn durations(&self, samples_per_run: &[u32]) -> Option<Vec<Vec<u64>>> {
+        let column = |event: Event| Some(self.by_run(self.column(event)?, samples_per_run));
+        let (mut steps, idle) = (column(Event::Clock)?, column(Event::Idle)?);
+        let pairs = steps.iter_mut().flatten().zip(idle.iter().flatten());
+        pairs.for_each(|(steps, idle)| *steps = steps.saturating_add(*idle));
+        Some(steps)
+    }
+
     /// Whether this column is that of `other`, number by number.
     fn has_column_of(&self, column: Option<usize>, other: &Self, its: Option<usize>) -> bool {
         let mut rows = self.distinct.iter().zip(&other.distinct);

@@ -3,13 +3,15 @@
 use pathmeter_catalogue::Wait;
 use pathmeter_stats::{self as stats, Tail};
 
-use crate::{PathComparison, PathResult, Verdict};
+use crate::{PathComparison, PathResult, Unit, Verdict};
 
 /// What a wait's tail makes of its row.
 pub(crate) struct TailVerdict {
     pub(crate) verdict: Verdict,
     pub(crate) base: u64,
     pub(crate) new: u64,
+    /// What `base` and `new` count: steps of the clock, if the CPU idles while it waits.
+    pub(crate) unit: Unit,
     /// How often the side with the tail shows it.
     pub(crate) how_often: String,
 }
@@ -20,16 +22,22 @@ impl TailVerdict {
         if !(base.is_wait() && new.is_wait()) {
             return None;
         }
-        let (base_runs, new_runs) = (base.runs(), new.runs());
-        if let Some(tail) = stats::tail(&base_runs, &new_runs).filter(|it| !it.holds(shown[1])) {
+        // A CPU that sleeps executes nothing, and the wait goes on.
+        let idles = [base, new].iter().any(|side| side.durations().is_some());
+        let unit = if idles { Unit::Clock } else { base.unit };
+        let [base_runs, new_runs] = [base, new].map(|side| side.lasting(idles));
+        let [base_runs, new_runs] = [&base_runs, &new_runs].map(|runs| slices(runs));
+        // What a pair in another unit shows is something else.
+        let told = |tail: &Tail, shown| !idles && tail.holds(shown);
+        if let Some(tail) = stats::tail(&base_runs, &new_runs).filter(|it| !told(it, shown[1])) {
             let how_often = how_often(tail, new, "base");
             let (base, new) = (tail.beyond, tail.highest);
-            return Some(Self { verdict: Verdict::LongerTail, base, new, how_often });
+            return Some(Self { verdict: Verdict::LongerTail, base, new, unit, how_often });
         }
-        let tail = stats::tail(&new_runs, &base_runs).filter(|it| !it.holds(shown[0]))?;
+        let tail = stats::tail(&new_runs, &base_runs).filter(|it| !told(it, shown[0]))?;
         let how_often = how_often(tail, base, "new");
         let (base, new) = (tail.highest, tail.beyond);
-        Some(Self { verdict: Verdict::ShorterTail, base, new, how_often })
+        Some(Self { verdict: Verdict::ShorterTail, base, new, unit, how_often })
     }
 
     /// Whether it is the row's verdict: a shorter tail hides nothing that costs more.
@@ -56,7 +64,24 @@ fn how_often(Tail { samples, runs, .. }: Tail, of: &PathResult, other: &str) -> 
     format!("{samples} of {all} samples, in {runs} of {all_runs} runs, {verb} far beyond {other}'s")
 }
 
+fn slices(runs: &[Vec<u64>]) -> Vec<&[u64]> {
+    runs.iter().map(Vec::as_slice).collect()
+}
+
 impl PathResult {
+    /// How long each sample lasts, run by run, in steps of the clock; None where it never idles.
+    fn durations(&self) -> Option<Vec<Vec<u64>>> {
+        let of_instructions = self.unit == Unit::Instructions;
+        self.events.as_ref().filter(|_| of_instructions)?.durations(&self.samples_per_run)
+    }
+
+    /// The samples run by run, in steps if the other side's are.
+    fn lasting(&self, in_steps: bool) -> Vec<Vec<u64>> {
+        let samples = || self.runs().iter().map(|run| run.to_vec()).collect();
+        // Instructions are fewer than steps by the iterations of string instructions at most.
+        self.durations().filter(|_| in_steps).unwrap_or_else(samples)
+    }
+
     /// Whether it is a wait: one of the catalogue's, or a window between two points of the kernel
     /// within a path (`PATH/NAME`).
     pub fn is_wait(&self) -> bool {

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{INSTRUCTIONS, check, measurement, path};
-use pathmeter_model::{Comparison, PathComparison, PathResult, Threshold, Unit, Verdict, compare};
+use pathmeter_model::{
+    Comparison, PathComparison, PathEvents, PathResult, Threshold, Unit, Verdict, compare,
+};
 
 use Verdict::{Broken, Same, Unsupported};
 
@@ -203,6 +205,28 @@ fn a_wait_that_is_late_in_every_eighth_sample_has_a_longer_tail() {
     assert_eq!(row(of(0, 2658), of(1, 2658)).verdict, Same);
     assert_eq!(row(of(3, 2658), of(0, 2682)).verdict, Verdict::Higher);
     assert_eq!(row(of(3, 2658), of(4, 2658)).verdict, Same);
+}
+
+#[test]
+fn a_wait_in_which_the_cpu_idles_now_and_then_is_as_long_as_the_clock_says() {
+    // The tick that ends the idle time costs a few hundred instructions: no tail by themselves.
+    let side = |late: usize| {
+        let idle = |run: usize| u64::from(run < late) * 3_997_023;
+        let row = |run: usize| [[1050, 1050, 0], [1050 + idle(run) / 2000, 1080, idle(run)]];
+        let numbers: Vec<_> = (0..6).flat_map(row).map(|it| it.to_vec()).collect();
+        let runs: Vec<_> = numbers.chunks(2).map(|run| vec![run[0][0], run[1][0]]).collect();
+        let events = PathEvents {
+            names: ["kernel", "clock", "idle"].map(str::to_owned).to_vec(),
+            of_samples: (0..12).collect(),
+            distinct: numbers,
+            placement: vec![],
+        };
+        PathResult::ok("softirq.timer+idle", INSTRUCTIONS, &runs, vec![]).counting(events)
+    };
+    let late = row(side(0), side(2));
+    assert_eq!((late.verdict, late.unit), (Verdict::LongerTail, Unit::Clock));
+    assert_eq!((late.base, late.new), (Some(1080), Some(3_998_103)));
+    assert_eq!(row(side(0), side(1)).unit, INSTRUCTIONS);
 }
 
 #[test]

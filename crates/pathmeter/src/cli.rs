@@ -7,9 +7,9 @@ mod formats;
 mod guest;
 mod history;
 mod needs;
-mod own;
 mod probe_name;
 mod report;
+mod run;
 mod settings;
 mod symbols;
 
@@ -29,12 +29,12 @@ pub(crate) use self::history::{
     ShowArgs,
 };
 pub(crate) use self::needs::{Need, VerbNeeds};
-pub(crate) use self::own::{NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::report::ReportArgs;
+pub(crate) use self::run::{NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::symbols::SymbolsArgs;
-use crate::destination::Named;
-use crate::gated::{GatedEvents, USUAL};
+use crate::screen::destination::Named;
+use pathmeter_gate::{EventGate, USUAL};
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -268,7 +268,7 @@ pub(crate) struct CompareArgs {
         require_equals = true,
         default_missing_value = USUAL
     )]
-    pub(crate) check: Option<GatedEvents>,
+    pub(crate) check: Option<EventGate>,
     /// Show of how many functions of each path the entry moved within its line of 64 bytes; with
     /// --explain, also where they stand
     #[arg(long)]

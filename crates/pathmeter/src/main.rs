@@ -1,48 +1,24 @@
 //! The command: flags to plan to output. The only crate that prints or exits.
 //!
 //! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
-//! [`pathmeter_measure::failure::Exit`] defines the exit codes. A reader that closes stdout early ends
-//! the run in peace.
+//! [`Exit`] defines the exit codes. A reader that closes stdout early ends the run in peace.
 
-mod bisect;
-mod budget;
 mod cli;
-mod compare;
-mod cpu;
-mod destination;
-mod doctor;
-mod experiment;
-mod explain;
-mod explained;
-mod formats;
-mod gate;
-mod gated;
-mod history;
 mod ignored;
-mod manual;
-mod measure;
-mod new_probe;
-mod output;
 mod packing;
-mod paths;
-mod progress;
 #[cfg(test)]
-mod published;
-mod report;
-mod run;
+mod schema_test;
 mod screen;
-mod settings;
 mod setup;
-mod symbols;
-mod witness;
+mod verbs;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, Verb};
+use crate::screen::output::Screen;
 use pathmeter_measure::failure::Exit;
-use crate::output::Screen;
 
 fn main() -> ExitCode {
     let mut command = Cli::command();
@@ -60,23 +36,23 @@ fn main() -> ExitCode {
         return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {
-        Verb::Paths(args) => paths::run(args, &screen),
-        Verb::Measure(args) => measure::run(args, &screen),
-        Verb::Compare(args) => compare::run(args, &screen),
-        Verb::Bisect(args) => bisect::run(args, &screen),
-        Verb::Explain(args) => explain::run(args, &screen),
-        Verb::Report(args) => report::run(args, &screen),
-        Verb::Experiment(args) => experiment::run(args, &screen),
-        Verb::Run(args) => run::run(args, &screen),
-        Verb::Settings(args) => settings::run(args, &screen),
-        Verb::NewProbe(args) => new_probe::run(args),
-        Verb::History(args) => history::run(args, &screen),
-        Verb::Witness(args) => witness::run(args, &screen),
-        Verb::Symbols(args) => symbols::run(args, &screen),
-        Verb::Cpu(args) => cpu::run(args, &screen),
-        Verb::Doctor(args) => doctor::run(args, &screen),
-        Verb::Completions(args) => manual::completions(args),
-        Verb::Man(args) => manual::pages(args),
+        Verb::Paths(args) => verbs::paths::run(args, &screen),
+        Verb::Measure(args) => verbs::measure::run(args, &screen),
+        Verb::Compare(args) => verbs::compare::run(args, &screen),
+        Verb::Bisect(args) => verbs::bisect::run(args, &screen),
+        Verb::Explain(args) => verbs::explain::run(args, &screen),
+        Verb::Report(args) => verbs::report::run(args, &screen),
+        Verb::Experiment(args) => verbs::experiment::run(args, &screen),
+        Verb::Run(args) => verbs::run::run(args, &screen),
+        Verb::Settings(args) => verbs::settings::run(args, &screen),
+        Verb::NewProbe(args) => verbs::new_probe::run(args),
+        Verb::History(args) => verbs::history::run(args, &screen),
+        Verb::Witness(args) => verbs::witness::run(args, &screen),
+        Verb::Symbols(args) => verbs::symbols::run(args, &screen),
+        Verb::Cpu(args) => verbs::cpu::run(args, &screen),
+        Verb::Doctor(args) => verbs::doctor::run(args, &screen),
+        Verb::Completions(args) => verbs::manual::completions(args),
+        Verb::Man(args) => verbs::manual::pages(args),
     };
     done.unwrap_or_else(|failure| screen.report(&failure)).into()
 }

@@ -8,9 +8,9 @@ use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
 use crate::cli::PackingArgs;
+use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
-use crate::output::Screen;
 
 /// What names this command's own standard input.
 const OWN: &str = "-";

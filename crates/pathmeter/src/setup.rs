@@ -5,9 +5,9 @@ use std::path::Path;
 use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
 
 use crate::cli::{GuestArgs, LONGEST};
+use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
-use crate::output;
 use pathmeter_measure::results::sha256;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;

@@ -4,11 +4,11 @@
 //! target, after a call that stored its return address. What that doesn't explain is an interrupt
 //! or an exception, told apart by the entry's name or, without, by whether the first instruction
 //! completed. It is then kept with the entry: where it leads to shows when the entry returns.
-//! The rules for stacks are in `chain.rs`.
+//! The rules for stacks are in `call_stack.rs`.
 
 use crate::{
     arena::{Arena, NO_NODE},
-    chain::{Counted, End, Entry, Return},
+    call_stack::{Counted, End, Entry, Return},
     code::Flow,
     program::{NAMELESS, Placed, Program, is_kernel},
     symbols::Gate,

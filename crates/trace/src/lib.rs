@@ -1,8 +1,7 @@
 //! Recorded instructions of a path to call tree, footprint, census and difference: pure.
 //!
 //! - [`decode`] reads a trace (`docs/reference/trace-format.md`) and gives the [`WindowTree`] of
-//! the window
-//!   that stands for all. The tree's nodes add up to the window's total, always.
+//!   the window that stands for all. The tree's nodes add up to the window's total, always.
 //! - [`Symbols`] gives names to addresses; [`Resolve`] is what else may.
 //! - [`difference`] shows function by function how two windows differ.
 //! - [`flow_difference`] shows where two interpreters' executions of one window diverge.
@@ -18,8 +17,8 @@ mod arena;
 mod block;
 #[cfg(test)]
 mod c_header;
+mod call_stack;
 mod census;
-mod chain;
 mod classes;
 mod code;
 mod counting;
@@ -33,7 +32,7 @@ mod flow;
 mod footprint;
 mod kernel_code;
 mod kernel_places;
-mod ledger;
+mod line_counts;
 mod measured_with;
 mod naming;
 mod places;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::{
     code::{Code, Flow},
-    ledger::NO_ACCOUNT,
+    line_counts::NO_ACCOUNT,
     naming::{containing, is_thunk},
     places::Places,
     reader::Instruction,

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     arena::{Arena, Draft, NO_NODE, Tally},
     footprint::Footprint,
-    ledger::LineTally,
+    line_counts::LineTally,
     program::Program,
     reader::{Item, Reader, Stop, TraceError},
     symbols::Resolve,

@@ -11,10 +11,10 @@
 
 use crate::{
     arena::{Arena, NO_NODE},
-    chain::{Chain, Counted},
+    call_stack::{Chain, Counted},
     code::Flow,
     footprint::{CODE, Lines, READ, WRITTEN},
-    ledger::{Ledger, NO_ACCOUNT},
+    line_counts::{Ledger, NO_ACCOUNT},
     program::{Placed, Program},
     reader::Access,
     tree::NodeKind,

@@ -36,7 +36,6 @@ pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use crate::{
     AGENT, Interrupt, PROGRAM_AGENT, Request, Settings, VmError,
-    ask::ask,
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
@@ -44,6 +43,7 @@ use crate::{
     machine::{Firmware, Origin, fd as qemu_fd},
     memory_file::memory_file,
     process::{Process, read_available},
+    query::ask,
 };
 use machine::{configuration, fd};
 use memory::Memory;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::{
-    QemuError, Unmet, UnmetCause, Unplaceable, console::Tail, doubt::Doubt,
-    qemu_error::shortage_help,
+    QemuError, Unmet, UnmetCause, Unplaceable, console::Tail, qemu_error::shortage_help,
+    qemu_panic::Doubt,
 };
 
 /// Why a kernel could not be measured.

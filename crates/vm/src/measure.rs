@@ -477,7 +477,7 @@ mod tests {
 
     fn panicked() -> GuestCause {
         let message = "Kernel panic - not syncing: oops".to_owned();
-        GuestCause::Panicked { message, doubt: crate::doubt::Doubt::None }
+        GuestCause::Panicked { message, doubt: crate::qemu_panic::Doubt::None }
     }
 
     /// What is known of a setting in a guest that shows this of its files.

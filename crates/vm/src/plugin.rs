@@ -8,8 +8,8 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 
 use crate::{
-    Interrupt, Qemu, VmError, ask::ask, console::Tail, machine::fd, memory_file::memory_file,
-    process::require_open_files,
+    Interrupt, Qemu, VmError, console::Tail, machine::fd, memory_file::memory_file,
+    process::require_open_files, query::ask,
 };
 
 /// A plugin's shared object, built with this crate from `plugin/`.

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::ask::{Answer, ask};
 use crate::console::Tail;
 use crate::machine::{OLDEST, SANDBOX};
 use crate::qemu_error::has_folder;
+use crate::query::{Answer, ask};
 use crate::{Cpu, Interrupt, PROFILES, Profile, QemuError, VmError};
 
 /// The program that is looked for on PATH.

@@ -356,7 +356,7 @@ mod tests {
 
     fn panicked() -> GuestCause {
         let message = "Kernel panic - not syncing: oops".to_owned();
-        GuestCause::Panicked { message, doubt: crate::doubt::Doubt::None }
+        GuestCause::Panicked { message, doubt: crate::qemu_panic::Doubt::None }
     }
 
     #[test]

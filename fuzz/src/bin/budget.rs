@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pathmeter_budget::{parse_budget, today};
+use pathmeter_gate::budget::{parse_budget, today};
 use pathmeter_model::{Measurement, PathResult, RowKind, Unit, example};
 
 const PATHS: [&str; 3] = ["switch.yield", "syscall.getppid", "user.parse"];

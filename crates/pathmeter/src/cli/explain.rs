@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use pathmeter_report::{Least, Limits};
 
 use super::{GuestArgs, WindowArgs};
-use crate::destination::Named;
+use crate::screen::destination::Named;
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:

@@ -8,8 +8,8 @@ use clap::{Args, ValueHint};
 use pathmeter_vm::{Cpu, Settings};
 
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::session::Guests;
 use pathmeter_measure::image::Pair;
+use pathmeter_measure::session::Guests;
 use pathmeter_measure::under::{Under, cpu_model};
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths

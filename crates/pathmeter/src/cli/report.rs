@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 
 use super::GuestArgs;
-use crate::destination::Named;
+use crate::screen::destination::Named;
 
 const REPORT_EXAMPLES: &str = "\
 One file, which opens offline: nothing is fetched, and nothing is sent.

@@ -6,7 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
 use super::{DocumentArgs, GuestArgs, PackingArgs};
-use crate::gated::{GatedEvents, USUAL};
+use pathmeter_gate::{EventGate, USUAL};
 
 const SETTINGS_EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what differs, by how much, \
@@ -50,7 +50,7 @@ pub(crate) struct SettingsArgs {
         long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
         default_missing_value = USUAL
     )]
-    pub(crate) check: Option<GatedEvents>,
+    pub(crate) check: Option<EventGate>,
     /// Hold these paths to the limits of a TOML file, in place of --check's own
     /// (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]

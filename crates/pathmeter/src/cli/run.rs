@@ -1,0 +1,239 @@
+//! The arguments that are about programs of the user's: `run`, and probes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use pathmeter_pack::{FileArg, Packing};
+use pathmeter_report::Rows;
+use pathmeter_trace::PointWindow;
+
+use super::probe_name::probe_name;
+use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
+use pathmeter_gate::{EventGate, USUAL};
+use pathmeter_measure::beside::Beside;
+use pathmeter_measure::program;
+use pathmeter_measure::program::ModuleRequest;
+use pathmeter_measure::program_windows::ProgramWindow;
+
+const RUN_EXAMPLES: &str = "\
+The program is executed unmodified, in a guest that has its files and nothing else of this \
+machine: each time in the same state, with a fixed date and seeded random numbers. Every \
+instruction is in one row: the program's own code, each system call, page faults, interrupts, \
+kernel threads. The rows add up to the guest's clock, or there is no result.
+
+Examples:
+  pathmeter run bzImage -- ls -R /
+  pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
+  pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
+  pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
+  pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
+  pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
+
+const NEW_PROBE_EXAMPLES: &str = "\
+The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and a \
+README. It works as it is; docs/tutorial/probes.md goes on from there.
+
+Examples:
+  pathmeter new-probe my-ioctl
+  make -C my-ioctl run KERNEL=bzImage
+  make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
+
+/// A program of the user's, and what is packed with it.
+#[derive(Debug, Args)]
+pub(crate) struct PackingArgs {
+    /// The program and its arguments
+    #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
+    pub(crate) command: Vec<OsString>,
+    /// Pack this folder as the guest's root, and take the program from it
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) root: Option<PathBuf>,
+    /// Pack a file or folder as well; repeated
+    ///
+    /// DESTINATION is its place in the guest. By default it is the same as here.
+    #[arg(
+        long, value_name = "SOURCE[:DESTINATION]",
+        value_parser = OsStringValueParser::new().map(|word| FileArg::parse(&word))
+    )]
+    pub(crate) file: Vec<FileArg>,
+    /// Set a variable of the program's environment; repeated
+    #[arg(
+        long, value_name = "NAME=VALUE",
+        value_parser = OsStringValueParser::new().try_map(program::variable)
+    )]
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// What the program reads from its standard input, - for that of this command; nothing by
+    /// default
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) stdin: Option<PathBuf>,
+}
+
+impl PackingArgs {
+    /// What is to be packed.
+    pub(crate) fn packing(&self) -> Packing<'_> {
+        Packing {
+            command: &self.command,
+            root: self.root.as_deref(),
+            files: &self.file,
+            env: &self.env,
+            stdin: self.stdin.as_deref(),
+        }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub(crate) struct RunArgs {
+    /// The kernel, or an earlier result of this program; what NEW is compared against
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
+    pub(crate) base: PathBuf,
+    /// Another kernel, or a result, to be compared
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: Option<PathBuf>,
+    /// What is executed.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
+    /// Load a module of the kernel's before, and all that it needs; repeated
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) module: Vec<String>,
+    /// Where modules are found, such as /lib/modules/VERSION or a build folder; by default the
+    /// kernel's own package
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) modules: Option<PathBuf>,
+    /// Measure functions of the program as regions: names or patterns of its symbol table, such as
+    /// `*wrapper*`; repeated
+    #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) region_function: Vec<String>,
+    /// Measure what the kernel executes between two points while the program runs; repeated
+    ///
+    /// Written as for `measure`, such as `wake=try_to_wake_up..finish_task_switch` or
+    /// `read=ksys_read..ksys_read:return`. One more condition, `inside=REGION`, counts only windows
+    /// that begin while that region of the program is open (docs/guide/own-programs.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
+    pub(crate) window: Vec<ProgramWindow>,
+    /// The exit code that the program must end with; with any other there is no measurement
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) exit_code: u8,
+    /// Show all rows, small and unchanged ones too
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Count each function of the kernel as well: of two kernels, those in which rows differ
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Count the lines of data, of 64 bytes, that the kernel touches as well; takes longer
+    #[arg(long)]
+    pub(crate) lines: bool,
+    /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
+    /// system calls and faults); with =regions only in its regions
+    ///
+    /// =EVENTS chooses what fails, as for `compare` (docs/guide/gates.md).
+    #[arg(
+        long, value_name = "EVENTS", num_args = 0..=1, require_equals = true,
+        default_missing_value = USUAL
+    )]
+    pub(crate) check: Option<Checked>,
+    /// Count changes of less than so many percent of a row, region or window as same
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    pub(crate) threshold: f64,
+    /// Compare even if more than the kernel differs; the differences are listed
+    #[arg(long)]
+    pub(crate) across: bool,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
+    /// Gates and other formats.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
+}
+
+/// What `run --check` looks at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checked {
+    /// Whether only regions and windows are judged, and not the program's own work.
+    pub(crate) regions_only: bool,
+    pub(crate) events: EventGate,
+}
+
+impl FromStr for Checked {
+    type Err = String;
+
+    /// `regions`, or events of all rows.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "regions" => Ok(Self { regions_only: true, events: EventGate::usual() }),
+            events => Ok(Self { regions_only: false, events: events.parse()? }),
+        }
+    }
+}
+
+impl RunArgs {
+    /// Which rows are shown.
+    pub(crate) fn rows(&self) -> Rows {
+        if self.all { Rows::All } else { Rows::Folded }
+    }
+}
+
+/// Arguments of `new-probe`.
+#[derive(Debug, Args)]
+#[command(after_help = NEW_PROBE_EXAMPLES)]
+pub(crate) struct NewProbeArgs {
+    /// The probe's name: of its folder, which must be new, its program and its region
+    ///
+    /// Up to 63 of the characters A-Z a-z 0-9 . _ + -, beginning with a letter or a digit.
+    #[arg(value_parser = probe_name)]
+    pub(crate) name: String,
+}
+
+/// What else is measured than the built-in paths: programs of the user's, and windows between two
+/// points of the kernel.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// The windows.
+    #[command(flatten)]
+    pub(crate) windows: WindowArgs,
+    /// Measure the regions of a program too, as paths user.NAME; repeated
+    /// (docs/guide/own-programs.md)
+    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
+    pub(crate) probe: Vec<PathBuf>,
+    /// Load a module of the kernel's before a probe, and all that it needs; repeated
+    #[arg(
+        long, value_name = "NAME", requires = "probe",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) module: Vec<String>,
+    /// Where modules are found; by default the kernel's own package
+    #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
+    pub(crate) modules: Option<PathBuf>,
+}
+
+/// Windows between two points of the kernel.
+#[derive(Debug, Args)]
+#[allow(clippy::doc_markdown, reason = "help is plain text")]
+pub(crate) struct WindowArgs {
+    /// Measure what the kernel executes between two points too, as paths PATH/NAME; repeated
+    ///
+    /// Written NAME=FROM..TO, such as wake=try_to_wake_up..finish_task_switch. A point is FUNCTION,
+    /// FUNCTION:return, FUNCTION+0xOFFSET, 0xADDRESS, or `user`, the next instruction of a program;
+    /// @CALLER after it says from which function control must come. Conditions follow after commas:
+    /// same-task, latest, nth=N, from=user, call, kernel or idle (docs/reference/waits.md).
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = PointWindow::parse)]
+    pub(crate) window: Vec<PointWindow>,
+}
+
+impl ProbeArgs {
+    /// The same, resolved.
+    pub(crate) fn beside(&self) -> Beside<'_> {
+        Beside {
+            windows: &self.windows.window,
+            programs: &self.probe,
+            modules: ModuleRequest { names: &self.module, folder: self.modules.as_deref() },
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Where text goes: results to stdout or a file, the rest to stderr ([`Screen`]).
+//!
+//! Contract: a reader that closes its end of stdout has seen enough, which is no error; one that
+//! does not read is waited for until a signal comes.
+
+use std::io::{self, ErrorKind, Write};
+
+use pathmeter_report::Style;
+use serde::Serialize;
+
+use crate::screen::destination::Destination;
+pub(crate) use crate::screen::terminal::{Screen, print_line};
+use pathmeter_gate::Gate;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+
+/// Reasons that are printed why a check fails.
+const MOST_REASONS: usize = 50;
+
+impl Screen {
+    /// Puts a document out as the user asked: JSON to a file or stdout, the table to stdout.
+    ///
+    /// # Errors
+    /// The file can't be written, or stdout can't.
+    pub(crate) fn deliver<D: Serialize>(
+        &self,
+        json: bool,
+        file: Option<&Destination>,
+        document: &D,
+        table: impl FnOnce(&D, Style) -> String,
+    ) -> Result<(), Failure> {
+        // The table is not lost with the file.
+        let written = self::document(json, file, document);
+        let printed = if json { Ok(()) } else { print(table(document, self.style()).as_bytes()) };
+        match (written, printed) {
+            (Err(written), Err(printed)) => Err(Failure::all(vec![written, printed])),
+            (written, printed) => written.and(printed),
+        }
+    }
+}
+
+/// Puts the JSON document out, if the user asked for it: to a file or stdout.
+pub(crate) fn document<D: Serialize>(
+    in_json: bool,
+    file: Option<&Destination>,
+    document: &D,
+) -> Result<(), Failure> {
+    match (file, in_json) {
+        (Some(file), _) => file.write(&json(document)?),
+        (None, true) => print(&json(document)?),
+        (None, false) => Ok(()),
+    }
+}
+
+/// Prints a result.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match interrupt::blocking(|| stdout.write_all(bytes).and_then(|()| stdout.flush()))? {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::File { doing: "writing", path: "standard output".into(), error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Tells what a gate found and what was not compared: the exit code.
+pub(crate) fn gate(gate: &Gate, screen: &Screen) -> Exit {
+    for path in gate.new_paths() {
+        screen.note(&format!("{path} was not compared: BASE has no result for it"));
+    }
+    fails(&gate.fails());
+    match gate.failure().map(|failure| screen.report(&failure)) {
+        Some(Exit::Interrupted) => Exit::Interrupted,
+        _ if gate.is_worse() => Exit::Worse,
+        failure => failure.unwrap_or(Exit::Done),
+    }
+}
+
+/// Prints why `--check` fails, a line for each thing that does: whatever else is put out, and last
+/// of all.
+pub(crate) fn fails(why: &[String]) {
+    for text in why.iter().take(MOST_REASONS) {
+        print_line(&format!("--check fails: {text}"));
+    }
+    if let Some(more) = why.len().checked_sub(MOST_REASONS).filter(|more| *more > 0) {
+        print_line(&format!("--check fails: {more} more"));
+    }
+}
+
+/// `document` as one line.
+pub(crate) fn json<D: Serialize>(document: &D) -> Result<Vec<u8>, Failure> {
+    let mut bytes = serde_json::to_vec(document)
+        .map_err(|error| Failure::System { doing: "writing JSON", error: error.into() })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

@@ -1,0 +1,140 @@
+//! How far each measurement is, on stderr. On a terminal each subject has a line that changes in
+//! place and disappears at the end; elsewhere each phase is one plain line.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::Builder;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use pathmeter_vm::Progress;
+
+use crate::screen::output::{self, Screen};
+
+/// How often a spinner turns.
+const TICK: Duration = Duration::from_millis(100);
+
+/// All subjects' progress.
+pub(crate) struct Board {
+    quiet: bool,
+    /// On a terminal.
+    bars: Option<MultiProgress>,
+    lines: AtomicUsize,
+}
+
+impl Board {
+    /// An empty board.
+    pub(crate) fn new(screen: &Screen) -> Self {
+        let bars = screen.lively().then(MultiProgress::new);
+        Self { quiet: screen.quiet(), bars, lines: AtomicUsize::new(0) }
+    }
+
+    /// A line on it, below those before; seen as soon as it has a text.
+    pub(crate) fn line(&self, name: String) -> Line<'_> {
+        let place = self.lines.fetch_add(1, Ordering::Relaxed);
+        Line { board: self, place, name, bar: OnceLock::new(), phase: Mutex::new("") }
+    }
+
+    fn print_line(&self, text: &str) {
+        match &self.bars {
+            Some(bars) => bars.suspend(|| output::print_line(text)),
+            None => output::print_line(text),
+        }
+    }
+}
+
+/// One subject's progress. Dropping it clears it.
+pub(crate) struct Line<'a> {
+    board: &'a Board,
+    place: usize,
+    name: String,
+    bar: OnceLock<ProgressBar>,
+    phase: Mutex<&'static str>,
+}
+
+impl Line<'_> {
+    /// Shows how far it is.
+    pub(crate) fn show(&self, progress: Progress<'_>) {
+        if self.board.quiet {
+            return;
+        }
+        match progress {
+            Progress::Note(text) => self.board.print_line(&format!("note: {}: {text}", self.name)),
+            progress => self.advance(progress),
+        }
+    }
+
+    fn advance(&self, progress: Progress<'_>) {
+        let phase = phase(progress);
+        let Some(bars) = &self.board.bars else {
+            return self.announce(phase);
+        };
+        let bar = self.bar.get_or_init(|| self.spinner(bars));
+        bar.set_message(match progress {
+            // A turn is one path in one run.
+            Progress::Running { path, done, of } => {
+                format!("running {path}: turn {} of {of}", done + 1)
+            }
+            Progress::Program { done, of } => {
+                format!("running the program: run {} of {of}", done + 1)
+            }
+            _ => phase.to_owned(),
+        });
+    }
+
+    fn spinner(&self, bars: &MultiProgress) -> ProgressBar {
+        let bar = bars.insert(self.place, ProgressBar::new_spinner());
+        // A template that is wrong leaves the default one.
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(self.name.clone());
+        turn(&bar);
+        bar
+    }
+
+    /// Takes it off the board.
+    pub(crate) fn clear(&self) {
+        if let Some(bar) = self.bar.get() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Prints a phase when it begins.
+    fn announce(&self, phase: &'static str) {
+        let mut last = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last != phase {
+            *last = phase;
+            self.board.print_line(&format!("{}: {phase}", self.name));
+        }
+    }
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// Has the spinner turn until its bar is finished. Where no thread can be had it stands still.
+fn turn(bar: &ProgressBar) {
+    let bar = bar.downgrade();
+    let turning = move || {
+        while let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) {
+            bar.tick();
+            drop(bar);
+            std::thread::sleep(TICK);
+        }
+    };
+    let _ = Builder::new().name("spinner".to_owned()).spawn(turning);
+}
+
+fn phase(progress: Progress<'_>) -> &'static str {
+    match progress {
+        Progress::Loading => "reading the image",
+        Progress::Waiting => "another pathmeter is measuring it: waiting",
+        Progress::Booting => "booting",
+        Progress::Running { .. } | Progress::Note(_) => "running the paths",
+        Progress::Program { .. } => "running the program",
+    }
+}

@@ -1,0 +1,138 @@
+//! What stdout and stderr are connected to, and all that is told on stderr: notes and errors.
+//!
+//! Contract: stderr is best effort. Errors are drawn for a terminal (`miette`), else one plain line
+//! each, with help and console indented below. A terminal that can do no more than print
+//! (`TERM=dumb`) gets what a log would.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use clap::ColorChoice;
+use miette::{GraphicalReportHandler, GraphicalTheme};
+use pathmeter_report::Style;
+
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+
+/// Columns of a terminal that does not tell.
+const COLUMNS: usize = 80;
+
+/// What stdout and stderr are connected to.
+pub(crate) struct Screen {
+    style: Style,
+    quiet: bool,
+    /// Whether text on stderr can be moved and painted.
+    lively: bool,
+    /// How errors are drawn; none draws them plainly.
+    drawing: Option<GraphicalReportHandler>,
+}
+
+impl Screen {
+    /// Looks at stdout and stderr, once.
+    pub(crate) fn new(color: ColorChoice, quiet: bool) -> Self {
+        let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let lively = stderr && !dumb;
+        let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        let theme = if coloured(color, lively) {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
+        let drawing = lively.then(|| {
+            GraphicalReportHandler::new_themed(theme).with_width(width.unwrap_or(COLUMNS))
+        });
+        Self {
+            style: Style {
+                colour: coloured(color, stdout && !dumb),
+                width: width.filter(|_| stdout),
+            },
+            quiet,
+            lively,
+            drawing,
+        }
+    }
+
+    /// How text on stdout may look.
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Whether the user wants results and errors only.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether text on stderr can be moved and painted.
+    pub(crate) fn lively(&self) -> bool {
+        self.lively
+    }
+
+    /// Prints something worth knowing that is no error.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            print_line(&format!("note: {text}"));
+        }
+    }
+
+    /// Prints why there is no result.
+    pub(crate) fn report(&self, failure: &Failure) -> Exit {
+        if matches!(failure, Failure::Interrupted) {
+            print_line(&failure.to_string());
+            return failure.exit();
+        }
+        for single in failure.each() {
+            if let Err(interrupted) = self.report_single(single) {
+                return self.report(&interrupted);
+            }
+        }
+        failure.exit()
+    }
+
+    /// The error is that a signal came before.
+    fn report_single(&self, failure: &Failure) -> Result<(), Failure> {
+        let mut text = String::new();
+        let drawn =
+            self.drawing.as_ref().map(|drawing| drawing.render_report(&mut text, &Drawn(failure)));
+        if !matches!(drawn, Some(Ok(()))) {
+            text = plain(failure);
+        }
+        if let Some(console) = failure.console() {
+            text.extend(["  the end of the guest's console:", &console, "\n"]);
+        }
+        // Nobody is left to be told if that fails.
+        interrupt::blocking(|| io::stderr().lock().write_all(text.as_bytes())).map(drop)
+    }
+}
+
+/// A line on stderr.
+pub(crate) fn print_line(text: &str) {
+    // Nobody is left to be told if that fails.
+    let _ = writeln!(io::stderr().lock(), "pathmeter: {text}");
+}
+
+/// A failure as `miette` draws it: with its advice as the help.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Drawn<'a>(&'a Failure);
+
+impl miette::Diagnostic for Drawn<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        self.0.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
+    }
+}
+
+/// An error for a pipe or a log.
+fn plain(failure: &Failure) -> String {
+    let help = failure.advice().map(|advice| format!("  help: {advice}\n")).unwrap_or_default();
+    format!("pathmeter: error: {failure}\n{help}")
+}
+
+fn coloured(choice: ColorChoice, terminal: bool) -> bool {
+    let unwanted = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => terminal && !unwanted(),
+    }
+}

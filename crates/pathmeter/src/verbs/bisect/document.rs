@@ -1,0 +1,125 @@
+//! What a bisection found, as a document: `pathmeter.bisect/1`.
+
+use std::path::Path;
+
+use pathmeter_model::Comparison;
+use pathmeter_trace::Explain;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Question;
+use crate::cli::BisectArgs;
+use crate::screen::destination::Destination;
+use crate::screen::output::{self, Screen};
+use pathmeter_measure::failure::Failure;
+
+/// The name and version of the document.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+enum BisectSchema {
+    /// The only version so far.
+    #[serde(rename = "pathmeter.bisect/1")]
+    V1,
+}
+
+/// The first kernel, or commit, in which a path costs something else.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Bisected {
+    /// Always `pathmeter.bisect/1`.
+    schema: BisectSchema,
+    /// The path's name.
+    path: String,
+    /// The event that was asked about; null if it was the path's own numbers.
+    event: Option<String>,
+    /// The first kernel that differs, as it was named; of a git tree the commit's hash.
+    first: String,
+    /// About that commit; null without a git tree.
+    commit: Option<Commit>,
+    /// How many kernels were measured.
+    measured: usize,
+    /// How many could not be built or measured.
+    skipped: usize,
+    /// The path on the kernel before and on this one; null if this one could not be measured.
+    comparison: Option<Comparison>,
+    /// The functions that the difference is in; null if the path has no windows to record, or a
+    /// side is a result.
+    explanation: Option<Explain>,
+}
+
+/// A commit, as git tells of it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Commit {
+    /// The beginning of its hash and its subject, as a `Fixes:` line has them.
+    pub(super) about: String,
+    /// Who wrote it, and on which day.
+    pub(super) author: String,
+}
+
+/// Where the difference between two neighbours is.
+#[derive(Default)]
+pub(super) struct Difference {
+    pub(super) comparison: Option<Comparison>,
+    pub(super) explanation: Option<Explain>,
+}
+
+/// What was found, and what it took.
+pub(super) struct Found {
+    pub(super) first: String,
+    pub(super) commit: Option<Commit>,
+    pub(super) measured: usize,
+    pub(super) skipped: usize,
+    pub(super) difference: Difference,
+}
+
+/// Where the answer goes.
+pub(super) struct Put<'a> {
+    args: &'a BisectArgs,
+    file: Option<Destination>,
+}
+
+impl<'a> Put<'a> {
+    /// Opens the document's file: the search may take hours.
+    pub(super) fn new(args: &'a BisectArgs, screen: &Screen) -> Result<Self, Failure> {
+        let inputs: Vec<&Path> = args.kernels.iter().map(AsRef::as_ref).collect();
+        let [file] = args.document.named(&inputs).open(screen)?;
+        Ok(Self { args, file })
+    }
+
+    /// Prints a part of the answer for people, unless the document is wanted in its place.
+    pub(super) fn text(&self, text: &str) -> Result<(), Failure> {
+        if self.args.document.json { Ok(()) } else { output::print(text.as_bytes()) }
+    }
+
+    /// Whether people read the answer.
+    pub(super) fn is_text(&self) -> bool {
+        !self.args.document.json
+    }
+
+    /// Puts the document out, if it is wanted.
+    pub(super) fn document(&self, found: Found) -> Result<(), Failure> {
+        let question = Question::of(self.args);
+        let Found { first, commit, measured, skipped, difference } = found;
+        let document = Bisected {
+            schema: BisectSchema::V1,
+            path: question.path.to_owned(),
+            event: question.event.map(|event| event.word().to_owned()),
+            first,
+            commit,
+            measured,
+            skipped,
+            comparison: difference.comparison,
+            explanation: difference.explanation,
+        };
+        output::document(self.args.document.json, self.file.as_ref(), &document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema_test::assert_published;
+
+    #[test]
+    fn the_schema_is_published() {
+        assert_published::<Bisected>("pathmeter.bisect-1");
+    }
+}

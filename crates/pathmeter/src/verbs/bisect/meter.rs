@@ -1,0 +1,98 @@
+//! What measures the kernels of a bisection.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use pathmeter_model::Measurement;
+use pathmeter_trace::Explain;
+
+use crate::cli::BisectArgs;
+use crate::screen::output::Screen;
+use crate::screen::progress::Board;
+use crate::setup;
+use crate::verbs::explain;
+use pathmeter_measure::beside::Probes;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::Subject;
+
+/// A kernel, and its result.
+pub(super) struct Measured {
+    /// The kernel's file; of a result, the result's.
+    pub(super) file: PathBuf,
+    pub(super) result: Measurement,
+}
+
+/// QEMU and the cache, found once the first kernel is measured.
+pub(super) struct Meter<'a> {
+    args: &'a BisectArgs,
+    probes: Probes<'a>,
+    screen: &'a Screen,
+    session: OnceCell<Session>,
+}
+
+impl<'a> Meter<'a> {
+    /// Refuses a path that there is not.
+    pub(super) fn new(args: &'a BisectArgs, screen: &'a Screen) -> Result<Self, Failure> {
+        let path = std::slice::from_ref(&args.path);
+        let probes = Probes::new(args.probes.beside(), args.guest.size(), path)?;
+        // A result may have other paths than this version.
+        let results = args.kernels.iter().map(|kernel| Subject::open(kernel));
+        let results: Vec<Subject> = results.collect::<Result<_, _>>()?;
+        let own = Subject::Kernel(PathBuf::new());
+        let mut names = own.paths();
+        names.extend(results.iter().flat_map(Subject::paths));
+        let more = probes.names();
+        names.extend(more.iter().map(String::as_str));
+        Selection::new(path, &names)?;
+        Ok(Self { args, probes, screen, session: OnceCell::new() })
+    }
+
+    fn session(&self) -> Result<&Session, Failure> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
+        }
+        let session = setup::session(&self.args.guest, interrupt::listen())?;
+        Ok(self.session.get_or_init(|| session))
+    }
+
+    /// The result of the kernel in `file`; a result is its own.
+    pub(super) fn measure(&self, file: &Path) -> Result<Measured, Failure> {
+        let result = match Subject::open(file)? {
+            Subject::Result(result) => *result,
+            Subject::Kernel(_) => {
+                let session = self.session()?;
+                let image = setup::under(&self.args.guest, Image::open(file)?);
+                let board = Board::new(self.screen);
+                let line = board.line(image.subject().name);
+                self.probes.measure(session, &image, &|progress| line.show(progress))?
+            }
+        };
+        Ok(Measured { file: file.to_owned(), result })
+    }
+
+    /// In which functions the two differ on the path; none if one is no kernel, or the path has no
+    /// windows to record.
+    pub(super) fn explained(
+        &self,
+        path: &str,
+        sides: [&Measured; 2],
+    ) -> Result<Option<Explain>, Failure> {
+        for side in sides {
+            if !matches!(Subject::open(&side.file), Ok(Subject::Kernel(_))) {
+                return Ok(None);
+            }
+        }
+        let windows = &self.args.probes.windows.window;
+        let Ok(path) = RecordablePath::or_window(path, windows) else { return Ok(None) };
+        let [base, new] = sides.map(|side| Image::open(&side.file));
+        let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
+        let board = Board::new(self.screen);
+        let sides = [(&base, None), (&new, None)];
+        only(explain::differences(self.session()?, sides, &[path], &board)?).map(Some)
+    }
+}

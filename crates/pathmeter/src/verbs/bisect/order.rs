@@ -1,0 +1,161 @@
+//! Ready images, in order.
+
+use std::collections::BTreeSet;
+
+use super::document::{self, Put};
+use super::meter::Meter;
+use super::{Answer, Question, effort, is_kernels_own};
+use crate::cli::BisectArgs;
+use crate::screen::output::Screen;
+use pathmeter_measure::failure::{Exit, Failure};
+
+/// Finds the first that differs from the first of all.
+pub(super) fn run(
+    args: &BisectArgs,
+    meter: &Meter<'_>,
+    put: &Put<'_>,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    let kernels = &args.kernels;
+    if kernels.len() < 2 {
+        return Err(Failure::Usage {
+            message: "there is nothing to search".to_owned(),
+            help: "name two kernels or more in order, or --good and --bad in a git tree".to_owned(),
+        });
+    }
+    let question = Question::of(args);
+    let unfound = |message: String| Failure::Unfound { message };
+    let name = |index: usize| kernels[index].display().to_string();
+    let good = meter.measure(&kernels[0])?;
+    if let Some(why) = question.refuse(&good.result) {
+        return Err(unfound(format!("{}: {why}", name(0))));
+    }
+    let (mut measured, mut skipped) = (1, 0);
+    let found = search(kernels.len(), |index| {
+        let kernel = match meter.measure(&kernels[index]) {
+            Ok(kernel) => kernel,
+            Err(failure) if is_kernels_own(&failure) => {
+                screen.note(&format!("skipping {}: {failure}", name(index)));
+                skipped += 1;
+                return Ok((Answer::Unknown(failure.to_string()), None));
+            }
+            Err(failure) => return Err(failure),
+        };
+        measured += 1;
+        let answer = question.answer(&good.result, &kernel.result)?;
+        match &answer {
+            Answer::Unknown(why) => screen.note(&format!("skipping {}: {why}", name(index))),
+            Answer::Same => screen.note(&format!("{}: as the first", name(index))),
+            Answer::Differs => screen.note(&format!("{}: differs", name(index))),
+        }
+        Ok((answer, Some(kernel)))
+    })?;
+    let cost = effort(measured, skipped);
+    let Found { same: (before, base), differs: (at, new) } = found;
+    match new {
+        None => Err(unfound(format!("{} does not differ from {} ({cost})", name(at), name(0)))),
+        Some(_) if at - before > 1 => Err(unfound(format!(
+            "the first that differs comes after {} and not after {}: those between could not be \
+             measured ({cost})",
+            name(before),
+            name(at)
+        ))),
+        Some(new) => {
+            put.text(&format!("first that differs: {} ({cost})\n", name(at)))?;
+            let sides = [base.as_ref().unwrap_or(&good), &new];
+            let difference = question.difference(sides, meter, put, screen)?;
+            let first = name(at);
+            put.document(document::Found { first, commit: None, measured, skipped, difference })?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+/// Between which two the difference is, with what was found out about them: nothing about the
+/// first of all, which is not asked about; nothing about the last one if it does not differ.
+struct Found<M> {
+    same: (usize, Option<M>),
+    differs: (usize, Option<M>),
+}
+
+/// Searches `many` in order. The last one is taken for one that differs, and asked about only if
+/// it is the first that may.
+fn search<M>(
+    many: usize,
+    mut ask: impl FnMut(usize) -> Result<(Answer, Option<M>), Failure>,
+) -> Result<Found<M>, Failure> {
+    let mut found = Found { same: (0, None), differs: (many - 1, None) };
+    let mut skipped = BTreeSet::new();
+    loop {
+        let open: Vec<usize> =
+            (found.same.0 + 1..found.differs.0).filter(|index| !skipped.contains(index)).collect();
+        let Some(&middle) = open.get(open.len() / 2) else { break };
+        match ask(middle)? {
+            (Answer::Same, kernel) => found.same = (middle, kernel),
+            (Answer::Differs, kernel) => found.differs = (middle, kernel),
+            (Answer::Unknown(_), _) => {
+                skipped.insert(middle);
+            }
+        }
+    }
+    if found.differs.1.is_none() {
+        let (answer, kernel) = ask(found.differs.0)?;
+        match answer {
+            Answer::Differs => found.differs.1 = kernel,
+            Answer::Same => {}
+            Answer::Unknown(message) => return Err(Failure::Unfound { message }),
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in `many`, of which those from `first` on differ; and how many were asked.
+    fn found(many: usize, first: usize, skipped: &[usize]) -> (usize, usize, bool, usize) {
+        let mut asked = 0;
+        let found = search(many, |index| {
+            asked += 1;
+            assert!(index > 0 && index < many);
+            Ok(match index {
+                index if skipped.contains(&index) => (Answer::Unknown(String::new()), None),
+                index if index >= first => (Answer::Differs, Some(())),
+                _ => (Answer::Same, Some(())),
+            })
+        });
+        let found = found.unwrap();
+        (found.same.0, found.differs.0, found.differs.1.is_some(), asked)
+    }
+
+    #[test]
+    fn the_first_that_differs_is_found_in_few_steps() {
+        for many in 2..200_usize {
+            let steps = (many - 1).next_power_of_two().ilog2() as usize;
+            for first in 1..many {
+                let (same, differs, seen, asked) = found(many, first, &[]);
+                assert_eq!((same, differs, seen), (first - 1, first, true), "{many}, {first}");
+                assert!(
+                    asked <= steps + usize::from(first == many - 1),
+                    "{many}, {first}: {asked}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn where_none_differs_the_last_is_asked_about() {
+        let (_, differs, seen, _) = found(10, 10, &[]);
+        assert_eq!((differs, seen), (9, false));
+        assert!(!found(2, 2, &[]).2);
+    }
+
+    #[test]
+    fn what_can_not_be_measured_leaves_a_range() {
+        assert_eq!(found(10, 5, &[4, 5]).0, 3);
+        assert_eq!(found(10, 5, &[4, 5]).1, 6);
+        let all: Vec<usize> = (1..9).collect();
+        assert_eq!((found(10, 5, &all).0, found(10, 5, &all).1), (0, 9));
+    }
+}

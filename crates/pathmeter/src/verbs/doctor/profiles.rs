@@ -1,0 +1,165 @@
+//! The CPU profiles, as `doctor` shows them: which machine each is, whether this QEMU can have it,
+//! and what it has less than the machine.
+
+use pathmeter_vm::{Cpu, Lack, PROFILES, Profile};
+use serde::Serialize;
+
+use crate::verbs::cpu::machine::{Machine, Nearness};
+
+/// A CPU that `--cpu` names.
+#[derive(Serialize)]
+pub(super) struct ProfileReport {
+    name: &'static str,
+    /// The machine that it stands for, or on which it is a guest.
+    machine: &'static str,
+    /// Whether it is what a guest on the machine sees.
+    guest: bool,
+    /// Whether this QEMU can have it.
+    available: bool,
+    /// What this QEMU has no name for.
+    missing: Vec<&'static str>,
+    /// What the machine has and the profile has not.
+    lacks: Vec<LackReport>,
+}
+
+/// Something that the interpreter can't execute.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+struct LackReport {
+    name: &'static str,
+    /// What follows from that for a measurement.
+    means: &'static str,
+}
+
+impl ProfileReport {
+    /// One with what QEMU has no name for.
+    pub(super) fn new((profile, missing): (&'static Profile, Vec<&'static str>)) -> Self {
+        let lack = |&Lack { name, means, .. }: &Lack| LackReport { name, means };
+        let (name, machine) = (profile.name, profile.machine);
+        let lacks = profile.lacks.iter().map(lack).collect();
+        let (guest, available) = (profile.is_guest(), missing.is_empty());
+        Self { name, machine, guest, available, missing, lacks }
+    }
+}
+
+/// How near a profile comes to this machine.
+#[derive(Serialize)]
+pub(super) struct Nearest {
+    name: &'static str,
+    /// Features that both have.
+    features_equal: usize,
+    /// Features that only this machine has, of those that a profile may have.
+    features_missing: Vec<&'static str>,
+    /// Features that only the profile has.
+    features_more: Vec<&'static str>,
+    /// Files on vulnerabilities that read alike on a guest and here; null if it is not known what
+    /// a kernel of this machine's branch prints on the profile.
+    states_equal: Option<usize>,
+    /// The files that read differently.
+    states_different: Vec<String>,
+}
+
+impl Nearest {
+    /// The nearest profile.
+    pub(super) fn find() -> Option<Self> {
+        let machine = Machine::here().ok()?;
+        let distance = |near: &Nearness| near.only_here.len() + near.only_there.len();
+        let all = PROFILES.iter().filter(|profile| profile.features().next().is_some());
+        let (profile, near) = all
+            .map(|profile| (profile, machine.nearness(profile)))
+            .min_by_key(|(_, near)| distance(near))?;
+        let known = Cpu::named(profile.name).states(machine.release());
+        let known: Vec<_> = known.iter().flat_map(pathmeter_vm::KnownStates::lines).collect();
+        let here = |file: &str| machine.states().get(file).map(String::as_str);
+        let both = || known.iter().filter_map(|(file, line)| Some((file, *line == here(file)?)));
+        let different = both().filter(|(_, equal)| !equal).map(|(file, _)| (*file).to_owned());
+        Some(Self {
+            name: profile.name,
+            features_equal: near.equal,
+            features_missing: near.only_here,
+            features_more: near.only_there,
+            states_equal: (!known.is_empty()).then(|| both().filter(|(_, equal)| *equal).count()),
+            states_different: different.collect(),
+        })
+    }
+
+    /// Lines for people.
+    pub(super) fn text(&self) -> String {
+        let mut text = format!(
+            "\nNearest to this machine's CPU (`pathmeter cpu capture` writes its own): {}\n  \
+             features alike: {}\n",
+            self.name, self.features_equal
+        );
+        for (what, names) in [
+            ("only on this machine", &self.features_missing),
+            ("only in the profile", &self.features_more),
+        ] {
+            if !names.is_empty() {
+                text += &line(2, what, &names.join(", "));
+            }
+        }
+        let Some(equal) = self.states_equal else { return text };
+        text += &line(2, "files on vulnerabilities alike", &equal.to_string());
+        if !self.states_different.is_empty() {
+            text += &line(2, "files that differ", &self.states_different.join(", "));
+        }
+        text
+    }
+}
+
+/// The list, and what it means that something is left out; nothing without profiles.
+pub(super) fn text(profiles: &[ProfileReport]) -> String {
+    if profiles.is_empty() {
+        return String::new();
+    }
+    let width = profiles.iter().map(|profile| profile.name.len()).max().unwrap_or(0);
+    let lines: String = profiles.iter().map(|profile| lines(profile, width)).collect();
+    let mut lacks: Vec<LackReport> = Vec::new();
+    for lack in profiles.iter().flat_map(|profile| &profile.lacks) {
+        if !lacks.contains(lack) {
+            lacks.push(*lack);
+        }
+    }
+    let meanings: String = lacks.iter().map(|lack| line(2, lack.name, lack.means)).collect();
+    format!(
+        "\nCPU profiles (--cpu NAME; docs/reference/cpu.md):\n{lines}\nLeft out where the machine \
+         has it, since QEMU's interpreter can't execute it:\n{meanings}"
+    )
+}
+
+fn lines(profile: &ProfileReport, width: usize) -> String {
+    let as_guest = if profile.guest { ", as a guest sees it" } else { "" };
+    let first = format!("  {:width$}  {}{as_guest}\n", profile.name, profile.machine);
+    if profile.guest {
+        // What stands in its way and what it is without, its machine's own lines say.
+        return first;
+    }
+    let indent = width + 4;
+    let missing = (!profile.available)
+        .then(|| line(indent, "not with this QEMU, which lacks", &profile.missing.join(", ")));
+    let names: Vec<_> = profile.lacks.iter().map(|lack| lack.name).collect();
+    let without = (!names.is_empty()).then(|| line(indent, "without", &names.join(", ")));
+    first + &missing.unwrap_or_default() + &without.unwrap_or_default()
+}
+
+fn line(indent: usize, what: &str, text: &str) -> String {
+    format!("{:indent$}{what}: {text}\n", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_says_what_it_is_without_and_what_stands_in_its_way() {
+        let lack = LackReport { name: "rdpid", means: "slower" };
+        let (name, machine, lacks) = ("zen3", "AMD", vec![lack]);
+        let (guest, missing) = (false, vec!["a", "b"]);
+        let zen3 = ProfileReport { name, machine, guest, available: false, missing, lacks };
+        let lines = text(&[zen3]);
+        assert!(lines.contains("\n  zen3  AMD\n"), "{lines}");
+        assert!(lines.contains("\n        not with this QEMU, which lacks: a, b\n"), "{lines}");
+        assert!(lines.contains("\n        without: rdpid\n"), "{lines}");
+        assert!(lines.ends_with("\n  rdpid: slower\n"), "{lines}");
+        assert_eq!(text(&[]), "");
+    }
+}

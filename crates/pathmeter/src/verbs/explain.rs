@@ -1,0 +1,185 @@
+//! `pathmeter explain`: which functions a path's instructions, or a difference's, are in.
+
+use std::iter;
+use std::path::{Path, PathBuf};
+
+use pathmeter_report::{callgrind, explanation, flame_graph, folded_stacks};
+use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
+use pathmeter_vm::Progress;
+
+use crate::cli::{ExplainArgs, ExplainOutput};
+use crate::screen::destination::Destination;
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::{Board, Line};
+use crate::setup;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::recording::{Names, RecordablePath, only, recorded};
+use pathmeter_measure::session::Session;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
+
+/// Records the path, and puts out where its instructions are.
+pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let inputs = iter::once(&args.subject).chain(&args.new).chain(&args.vmlinux);
+    let inputs: Vec<&Path> = inputs.chain(&args.new_vmlinux).map(PathBuf::as_path).collect();
+    let files = args.output.named(&inputs).open(screen)?;
+    let explain = explained(args, screen)?;
+    deliver(&args.output, &files, &explain, screen)?;
+    Ok(Exit::Done)
+}
+
+/// Where the path's instructions are, or the difference to another kernel or path.
+fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
+    refuse_unused_windows(args)?;
+    let find = |name| RecordablePath::or_window(name, &args.windows.window);
+    let path = find(&args.path)?;
+    let against = args.against.as_deref().map(find).transpose()?;
+    subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
+    let (session, images) = prepared(args)?;
+    let board = Board::new(screen);
+    let vmlinux = args.vmlinux.as_deref();
+    if let [base, new] = &images[..] {
+        let new_vmlinux = if args.new.is_some() { args.new_vmlinux.as_deref() } else { vmlinux };
+        let sides = [(base, vmlinux), (new, new_vmlinux)];
+        return only(differences(&session, sides, &[path], &board)?);
+    }
+    let side = Side { image: &images[0], vmlinux, line: board.line(images[0].subject().name) };
+    let Some(against) = against else {
+        return Ok(Explain::new(only(side.windows(&session, &[path])?)?, None));
+    };
+    if against.name() == path.name() {
+        let window = only(side.windows(&session, &[path])?)?;
+        return Ok(Explain::new(window.clone(), Some(window)));
+    }
+    let mut windows = side.windows(&session, &[against, path])?.into_iter();
+    let (base, new) = (windows.next(), windows.next());
+    Ok(Explain::new(only(base)?, Some(only(new)?)))
+}
+
+/// Refuses a window that neither path names.
+fn refuse_unused_windows(args: &ExplainArgs) -> Result<(), Failure> {
+    let paths = || iter::once(&*args.path).chain(args.against.as_deref());
+    let is_named =
+        |name: &str| paths().any(|path| path.split_once('/').is_some_and(|it| it.1 == name));
+    match args.windows.window.iter().find(|window| !is_named(&window.name)) {
+        None => Ok(()),
+        Some(PointWindow { name, .. }) => Err(Failure::Usage {
+            message: format!("--window would change nothing: no path here has the window {name}"),
+            help: format!("name it with its path: {}/{name}", args.path),
+        }),
+    }
+}
+
+/// One kernel, two, or one on two CPUs or under two conditions.
+fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
+    let (guest, interrupt) = (&args.guest, interrupt::listen());
+    let Some(pair) = guest.pair()? else {
+        let names: Vec<&Path> =
+            iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path).collect();
+        return setup::prepare(guest, interrupt, &names);
+    };
+    if args.new.is_some() || args.against.is_some() {
+        return Err(Failure::Usage {
+            message: "two CPUs or conditions leave no room for a second kernel or path".to_owned(),
+            help: "leave out NEW and --against, or one --cpu or --under".to_owned(),
+        });
+    }
+    setup::prepare_on(guest, interrupt, &args.subject, pair)
+}
+
+/// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
+/// one for each path, in their order. Beside each kernel is the vmlinux that the user named, if
+/// any.
+///
+/// # Errors
+/// For all paths, what stands in the way of all.
+pub(crate) fn differences(
+    session: &Session,
+    [base, new]: [(&Image, Option<&Path>); 2],
+    paths: &[RecordablePath<'_>],
+    board: &Board,
+) -> Result<Vec<Result<Explain, Failure>>, Failure> {
+    let side = |role: &str, (image, vmlinux): (_, _)| {
+        let image: &Image = image;
+        Side { image, vmlinux, line: board.line(format!("{role} {}", image.subject().name)) }
+    };
+    let (base, new) = (side("base", base), side("new", new));
+    // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
+    let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
+    let windows = at_once(|| base.windows(session, paths), || new.windows(session, &of_new));
+    let [base, new] = match windows {
+        (Ok(base), Ok(new)) => [base, new],
+        (base, new) => {
+            return Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect()));
+        }
+    };
+    let explain = |(base, new)| match (base, new) {
+        (Ok(base), Ok(new)) => Ok(Explain::new(base, Some(new))),
+        (base, new) => Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect())),
+    };
+    Ok(base.into_iter().zip(new).map(explain).collect())
+}
+
+/// A kernel that is recorded.
+struct Side<'a> {
+    image: &'a Image,
+    vmlinux: Option<&'a Path>,
+    line: Line<'a>,
+}
+
+impl Side<'_> {
+    /// The window that stands for all that were recorded, of each path.
+    fn windows(
+        &self,
+        session: &Session,
+        paths: &[RecordablePath<'_>],
+    ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+        let progress = |progress: Progress<'_>| self.line.show(progress);
+        let names = Names::new(session, self.image, self.vmlinux, &progress)?;
+        recorded(session, self.image, paths, &names, &progress)
+    }
+}
+
+/// The table, or the document, on stdout; everything else in files. What can't be written costs
+/// nothing of the rest.
+fn deliver(
+    output: &ExplainOutput,
+    [document, svg, folded, callgrinds]: &[Option<Destination>; 4],
+    explain: &Explain,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let put = |file: &Option<Destination>, make: &dyn Fn() -> Result<Vec<u8>, Failure>| {
+        file.as_ref().map_or(Ok(()), |file| file.write(&make()?))
+    };
+    let shown = explain.new.as_ref().unwrap_or(&explain.base);
+    let done = [
+        put(folded, &|| Ok(folded_stacks(explain).into_bytes())),
+        put(callgrinds, &|| Ok(callgrind(shown).into_bytes())),
+        put(svg, &|| drawn(explain)),
+        put(document, &|| output::json(explain)),
+        print(output, explain, screen),
+    ];
+    match done.into_iter().filter_map(Result::err).collect::<Vec<_>>() {
+        failures if failures.is_empty() => Ok(()),
+        failures => Err(Failure::all(failures)),
+    }
+}
+
+fn drawn(explain: &Explain) -> Result<Vec<u8>, Failure> {
+    flame_graph(explain).map(String::into_bytes).map_err(Failure::Drawing)
+}
+
+fn print(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result<(), Failure> {
+    match (output.json, &output.output) {
+        (true, None) => output::print(&output::json(explain)?),
+        (true, Some(_)) => Ok(()),
+        (false, _) => output::print(tables(output, explain, screen).as_bytes()),
+    }
+}
+
+/// What a person reads.
+pub(crate) fn tables(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> String {
+    explanation(explain, output.limits(explain.new.is_some()), screen.style())
+}

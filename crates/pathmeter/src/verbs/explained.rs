@@ -1,0 +1,181 @@
+//! `compare --explain`: each path that changed, explained, and the document of both,
+//! `pathmeter.explained-comparison/1`.
+
+use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
+use pathmeter_report::beside_row;
+use pathmeter_trace::{Explain, PointWindow};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cli::ExplainOutput;
+use crate::screen::formats::Formats;
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::Board;
+use crate::verbs::explain;
+use pathmeter_measure::beside::REGIONS;
+use pathmeter_measure::build_options::BuildOptions;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::recording::RecordablePath;
+use pathmeter_measure::selection::NO_PATH;
+use pathmeter_measure::session::Session;
+
+/// What is explained.
+const CHANGED: [Verdict; 6] = [
+    Verdict::Higher,
+    Verdict::Lower,
+    Verdict::ModeAppeared,
+    Verdict::LongerTail,
+    Verdict::ShorterTail,
+    Verdict::EventsDiffer,
+];
+
+/// Why a region of a program is not explained.
+const OF_A_PROGRAM: &str = "it is a region of a program: `pathmeter run OLD NEW --explain -- \
+    PROGRAM` shows the functions";
+
+/// The name and version of the document.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+enum ExplainedSchema {
+    /// The only version so far.
+    #[serde(rename = "pathmeter.explained-comparison/1")]
+    V1,
+}
+
+/// Two kernels, path by path, and where the differences are.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct ExplainedComparison {
+    /// Always `pathmeter.explained-comparison/1`.
+    schema: ExplainedSchema,
+    /// All paths.
+    pub(crate) comparison: Comparison,
+    /// One for each path that changed and has windows to record, in the comparison's order.
+    pub(crate) explanations: Vec<Explain>,
+    /// The other rows that changed, and why they are not explained.
+    #[serde(default)]
+    pub(crate) unexplained: Vec<Unexplained>,
+}
+
+/// A row that changed and has no explanation.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Unexplained {
+    /// Its name.
+    pub(crate) path: String,
+    /// Why.
+    pub(crate) reason: String,
+}
+
+/// Puts the comparison out, and explains every path that changed and has windows: all in one guest
+/// of each kernel.
+///
+/// # Errors
+/// Those of the paths that could not be explained, once all others have been put out.
+pub(crate) fn deliver(
+    put: &Formats<'_>,
+    mut comparison: Comparison,
+    (session, options): (&Session, Option<&BuildOptions>),
+    [base, new]: [&Image; 2],
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let args = put.args;
+    // The comparison is printed at once: the rest takes seconds.
+    put.table(&comparison, screen)?;
+    let windows = &args.probes.windows.window;
+    let paths: Vec<_> = changed(&comparison, windows).collect();
+    let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
+    let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
+    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
+    let explained = if paths.is_empty() {
+        Ok(vec![])
+    } else {
+        let board = Board::new(screen);
+        explain::differences(session, [(base, None), (new, None)], &paths, &board)
+    };
+    let explained = match explained {
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
+    };
+    for explain in explained {
+        match explain {
+            Ok(explain) => {
+                if put.shows_tables() {
+                    let tables = explain::tables(&output, &explain, screen);
+                    let mut rows = comparison.paths.iter();
+                    let row = rows.find(|row| row.path == explain.path);
+                    let beside = row.map(|row| beside_row(&explain, row)).unwrap_or_default();
+                    let beside: Vec<String> = beside.into_iter().map(|it| it + "\n").collect();
+                    output::print(format!("\n{tables}{}", beside.concat()).as_bytes())?;
+                }
+                explanations.push(explain);
+            }
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if put.shows_tables() {
+        output::print(left_over(&explanations, &failures, &unexplained).as_bytes())?;
+    }
+    comparison.options = options.map(|it| it.differences(&explanations));
+    failures.extend(put.options(&comparison, screen).err());
+    failures.extend(put.formats(&comparison, &explanations));
+    let schema = ExplainedSchema::V1;
+    let document = ExplainedComparison { schema, comparison, explanations, unexplained };
+    failures.extend(output::document(args.output.document.json, put.file, &document).err());
+    if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
+}
+
+/// The paths that are explained, as far as they have windows to record.
+pub(crate) fn changed<'a>(
+    comparison: &'a Comparison,
+    windows: &'a [PointWindow],
+) -> impl Iterator<Item = RecordablePath<'a>> {
+    all_changed(comparison).filter_map(|row| {
+        let path = RecordablePath::or_window(&row.path, windows).ok()?;
+        let instructions = row.unit == Unit::Instructions;
+        let wanted = |value: Option<u64>| value.filter(|_| instructions);
+        Some(path.wanting([wanted(row.base), wanted(row.new)]))
+    })
+}
+
+fn all_changed(comparison: &Comparison) -> impl Iterator<Item = &PathComparison> {
+    comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict))
+}
+
+/// The others that changed.
+fn unexplained<'a>(
+    comparison: &'a Comparison,
+    windows: &'a [PointWindow],
+) -> impl Iterator<Item = Unexplained> {
+    all_changed(comparison).map(|row| &*row.path).filter_map(|path| {
+        let failure = RecordablePath::or_window(path, windows).err()?;
+        let reason = match path.strip_prefix(REGIONS) {
+            Some(_) => OF_A_PROGRAM.to_owned(),
+            None if path.starts_with(NO_PATH) => "its windows begin in no path".to_owned(),
+            None => failure.advice().map_or_else(|| failure.to_string(), str::to_owned),
+        };
+        Some(Unexplained { path: path.to_owned(), reason })
+    })
+}
+
+/// What is said of rows without an explanation, and where there is nothing to explain.
+fn left_over(
+    explanations: &[Explain],
+    failures: &[Failure],
+    unexplained: &[Unexplained],
+) -> String {
+    if explanations.is_empty() && failures.is_empty() && unexplained.is_empty() {
+        return "\nno path changed, so there is nothing to explain\n".to_owned();
+    }
+    let line = |it: &Unexplained| format!("\nnot explained: {}: {}\n", it.path, it.reason);
+    unexplained.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema_test::assert_published;
+
+    #[test]
+    fn the_schema_is_published() {
+        assert_published::<ExplainedComparison>("pathmeter.explained-comparison-1");
+    }
+}

@@ -1,0 +1,256 @@
+//! `pathmeter history`: results are kept, looked at over time, and given back.
+
+use std::path::{Path, PathBuf};
+
+use pathmeter_history::{Added, Date, NewResult, Pruned, Store, blame};
+use pathmeter_model::{Document, KeptResult, parse_measurement, parse_result};
+use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
+
+use crate::cli::{
+    AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
+    ShowArgs,
+};
+use crate::screen::destination::{self, Named};
+use crate::screen::output::{self, Screen};
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::subject;
+
+/// Most characters of a subject's name in that of an exported file.
+const LONGEST_NAME: usize = 100;
+
+/// Does what the user chose.
+pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
+    match &args.verb {
+        HistoryVerb::Add(args) => add(args),
+        HistoryVerb::Show(args) => show(args, screen),
+        HistoryVerb::Plot(args) => plot(args, screen),
+        HistoryVerb::Blame(args) => show_blame(args, screen),
+        HistoryVerb::Prune(args) => prune(args, screen),
+        HistoryVerb::Export(args) => export(args, screen),
+    }
+    .map(|()| Exit::Done)
+}
+
+/// Adds results, and reports each once it is on the disk.
+fn add(args: &AddArgs) -> Result<(), Failure> {
+    // All that can be wrong with the files is found before anything is changed.
+    let documents = args.results.iter().map(|path| document(path)).collect::<Vec<_>>();
+    let mut failures = Vec::new();
+    let mut read = Vec::new();
+    for document in documents {
+        match document {
+            Ok(bytes) => read.push(bytes),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if !failures.is_empty() {
+        return Err(Failure::all(failures));
+    }
+    let file = file(&args.database)?;
+    make_folder(&args.database, &file)?;
+    let mut store = Store::create(&file)?;
+    let date = args.date.unwrap_or_else(Date::now);
+    let (label, commit) = (args.label.as_deref(), args.commit.as_deref());
+    for (path, bytes) in args.results.iter().zip(&read) {
+        let added = store.add(NewResult { bytes, label, commit, date })?;
+        let line = match added {
+            Added::New(kept) => format!("added {}", about(&kept)),
+            Added::Known(kept) => format!("already there, unchanged: {}", about(&kept)),
+        };
+        output::print(format!("{}: {line}\n", path.display()).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The bytes of a result.
+fn document(path: &Path) -> Result<Vec<u8>, Failure> {
+    let Some(bytes) = subject::document(path)? else {
+        // What is missing is reported as that.
+        std::fs::metadata(path).map_err(|error| Failure::File {
+            doing: "reading",
+            path: path.to_owned(),
+            error,
+        })?;
+        return Err(Failure::Usage {
+            message: format!("{}: not a result", path.display()),
+            help: format!("give a file written by `{}`", Document::Result.writer()),
+        });
+    };
+    // The rows of a program are kept as paths are.
+    let of_paths = match parse_measurement(&bytes) {
+        Ok(_) => return Ok(bytes),
+        Err(_) => parse_result(&bytes),
+    };
+    match of_paths {
+        Ok(rows) => output::json(&rows),
+        Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
+    }
+}
+
+/// `#12, cloud.deb, 2026-01-31T12:00:00Z`.
+fn about(kept: &KeptResult) -> String {
+    format!("#{}, {}, {}", kept.number, kept.label.escape_debug(), kept.date)
+}
+
+fn show(args: &ShowArgs, screen: &Screen) -> Result<(), Failure> {
+    let store = open(&args.which.database)?;
+    let names = store.path_names()?;
+    let chosen = if args.paths.is_empty() { Vec::new() } else { matching(&args.paths, &names)? };
+    let history = store.history(args.which.label.as_deref(), &chosen)?;
+    if args.json {
+        return output::print(&output::json(&history)?);
+    }
+    output::print(history_table(&history, screen.style()).as_bytes())
+}
+
+fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
+    let file = file(&args.which.database)?;
+    let store = Store::open(&file)?;
+    let outputs = [("--svg", args.svg.as_deref())];
+    let [svg] = Named { outputs, inputs: &[&file], prints: args.svg.is_none() }.open(screen)?;
+    let names = store.path_names()?;
+    let chosen = matching(&args.paths, &names)?;
+    let history = store.history(args.which.label.as_deref(), &chosen)?;
+    match svg {
+        Some(svg) => svg.write(history_svg(&history).as_bytes()),
+        None => output::print(history_plot(&history, screen.style()).as_bytes()),
+    }
+}
+
+fn show_blame(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
+    let store = open(&args.which.database)?;
+    let names = store.path_names()?;
+    // A name that is close is proposed.
+    matching(std::slice::from_ref(&args.path), &names)?;
+    let blamed = blame(&store, &args.path, args.which.label.as_deref(), args.across)?;
+    if args.json {
+        return output::print(&output::json(&blamed)?);
+    }
+    output::print(blame_table(&blamed, screen.style()).as_bytes())
+}
+
+fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
+    let file = file(&args.which.database)?;
+    // A history that is not there is not made.
+    drop(Store::open(&file)?);
+    let mut store = Store::create(&file)?;
+    let what = match (args.keep, args.before) {
+        (Some(kept), _) => Pruned::AllBut(kept),
+        (None, Some(date)) => Pruned::Before(date),
+        // clap requires one of them.
+        (None, None) => Pruned::AllBut(u64::MAX),
+    };
+    let gone = store.prune(what, args.which.label.as_deref(), args.dry_run)?;
+    let verb = if args.dry_run { "would be removed" } else { "removed" };
+    output::print(kept_table(&gone, verb, screen.style()).as_bytes())?;
+    if !args.dry_run && !gone.is_empty() {
+        // The results are gone either way.
+        if let Err(error) = store.shrink() {
+            screen.note(&format!("the file is as large as before: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes one document.
+type Put<'a> = &'a mut dyn FnMut(&KeptResult, Vec<u8>) -> Result<(), Failure>;
+
+/// Gives back all documents that are whole, and names the others.
+fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
+    let file = file(&args.which.database)?;
+    let store = Store::open(&file)?;
+    let results = store.results(args.which.label.as_deref())?;
+    let mut damaged = Vec::new();
+    let mut each = |put: Put<'_>| {
+        results.iter().try_for_each(|kept| match store.document(kept.number) {
+            Ok(bytes) => put(kept, bytes),
+            Err(error) => {
+                damaged.push(error.into());
+                Ok(())
+            }
+        })
+    };
+    match &args.output {
+        Some(folder) if folder.is_dir() => {
+            each(&mut |kept, bytes| destination::save(&folder.join(file_name(kept)), &bytes))?;
+            screen.note(&format!(
+                "{} documents in {}",
+                results.len() - damaged.len(),
+                folder.display()
+            ));
+        }
+        Some(path) => {
+            let outputs = [("--output", Some(path.as_path()))];
+            let [lines] = Named { outputs, inputs: &[&file], prints: false }.open(screen)?;
+            let mut all = Vec::new();
+            each(&mut |_, bytes| {
+                all.extend(line(bytes));
+                Ok(())
+            })?;
+            lines.map_or(Ok(()), |lines| lines.write(&all))?;
+        }
+        None => each(&mut |_, bytes| output::print(&line(bytes)))?,
+    }
+    if damaged.is_empty() { Ok(()) } else { Err(Failure::all(damaged)) }
+}
+
+/// A document as one line. A line break in JSON is outside its texts, where a space is the same.
+fn line(mut document: Vec<u8>) -> Vec<u8> {
+    let end = document.iter().rposition(|byte| !byte.is_ascii_whitespace());
+    document.truncate(end.map_or(0, |end| end + 1));
+    for byte in &mut document {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    document.push(b'\n');
+    document
+}
+
+/// `000012-cloud.deb.json`: of the subject's name only what any filesystem takes.
+fn file_name(kept: &KeptResult) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let name: String = kept.subject.chars().take(LONGEST_NAME).map(plain).collect();
+    format!("{:06}-{name}.json", kept.number)
+}
+
+/// The names that match one of `patterns`.
+fn matching<'a>(patterns: &[String], names: &'a [String]) -> Result<Vec<&'a str>, Failure> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Selection::new(patterns, &names).map(|selection| selection.of(&names))
+}
+
+fn open(database: &DatabaseArg) -> Result<Store, Failure> {
+    Ok(Store::open(&file(database)?)?)
+}
+
+/// The history that is meant.
+fn file(database: &DatabaseArg) -> Result<PathBuf, Failure> {
+    if let Some(file) = &database.db {
+        return Ok(file.clone());
+    }
+    let full = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
+    };
+    let data = full("XDG_DATA_HOME").or_else(|| Some(full("HOME")?.join(".local/share")));
+    let data = data.ok_or_else(|| Failure::Usage {
+        message:
+            "there is no folder for the history: neither XDG_DATA_HOME nor HOME is a full path"
+                .to_owned(),
+        help: "name the history with --db FILE".to_owned(),
+    })?;
+    Ok(data.join("pathmeter/history.sqlite"))
+}
+
+/// Makes the folder of the default history; one that the user names has to be there.
+fn make_folder(database: &DatabaseArg, file: &Path) -> Result<(), Failure> {
+    match (&database.db, file.parent()) {
+        (None, Some(folder)) => std::fs::create_dir_all(folder).map_err(|error| Failure::File {
+            doing: "making",
+            path: folder.to_owned(),
+            error,
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,100 @@
+//! `pathmeter new-probe`: a folder with a complete small program to begin one's own from.
+//!
+//! Contract: nothing is overwritten, and the folder is written whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+use crate::cli::NewProbeArgs;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+
+use crate::screen::output;
+
+/// The files, with [`PLACE`] for the probe's name, in names and texts.
+const FILES: [(&str, &str); 4] = [
+    ("@NAME@.c", include_str!("new_probe/probe.c")),
+    ("pathmeter.h", include_str!("../../../../include/pathmeter.h")),
+    ("Makefile", include_str!("new_probe/Makefile")),
+    ("README.md", include_str!("new_probe/README.md")),
+];
+/// Stands for the name.
+const PLACE: &str = "@NAME@";
+
+/// Writes the folder and prints what to do next.
+pub(crate) fn run(args: &NewProbeArgs) -> Result<Exit, Failure> {
+    let name = &args.name;
+    let files = FILES.map(|(file, text)| (file.replace(PLACE, name), text.replace(PLACE, name)));
+    interrupt::undisturbed(|| write(Path::new(name), &files))?;
+    let text = format!(
+        "{name}/ has a probe that works: {name}.c\n\n  cd {name}\n  make run KERNEL=bzImage\n"
+    );
+    output::print(text.as_bytes())?;
+    Ok(Exit::Done)
+}
+
+/// Makes the folder with these files, or leaves nothing.
+fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    fs::create_dir(folder).map_err(|error| failed(folder, error))?;
+    for (written, (name, text)) in files.iter().enumerate() {
+        let path = folder.join(name);
+        if let Err(error) = write_new(&path, text) {
+            // Only what was made here; what can't be removed is named by the error's path.
+            for (name, _) in &files[..=written] {
+                let _ = fs::remove_file(folder.join(name));
+            }
+            let _ = fs::remove_dir(folder);
+            return Err(failed(&path, error));
+        }
+    }
+    Ok(())
+}
+
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    File::create_new(path)?.write_all(text.as_bytes())
+}
+
+fn failed(path: &Path, error: io::Error) -> Failure {
+    if error.kind() == ErrorKind::AlreadyExists {
+        return Failure::Usage {
+            message: format!("{} exists already, and nothing was written", path.display()),
+            help: "choose another name, or another folder to write it in".to_owned(),
+        };
+    }
+    Failure::File { doing: "writing", path: path.to_owned(), error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_whole_is_not_there() {
+        let scene = tempfile::tempdir().unwrap();
+        let folder = scene.path().join("probe");
+        let files = ["first", "missing/second", "third"].map(|it| (it.to_owned(), String::new()));
+        let failure = write(&folder, &files).unwrap_err();
+        assert!(failure.to_string().contains("missing/second"), "{failure}");
+        assert_eq!(fs::read_dir(scene.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let scene = tempfile::tempdir().unwrap();
+        let path = scene.path().join("probe");
+        fs::write(&path, "precious").unwrap();
+        let failure = write(&path, &[("file".to_owned(), String::new())]).unwrap_err();
+        assert!(failure.to_string().contains("probe exists already"), "{failure}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
+    }
+
+    #[test]
+    fn every_place_for_the_name_is_filled() {
+        for (file, text) in FILES {
+            let text = text.replace(PLACE, "it");
+            assert!(!file.replace(PLACE, "it").contains('@'), "{file}");
+            assert!(!text.contains("NAME@") && !text.contains("@NAME"), "{file}");
+        }
+    }
+}

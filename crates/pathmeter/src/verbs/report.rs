@@ -1,0 +1,360 @@
+//! `pathmeter report`: results, comparisons, explanations and experiments as one page that opens
+//! offline.
+
+mod input;
+mod picture;
+
+use std::path::Path;
+
+use pathmeter_catalogue::Suite;
+use pathmeter_model::{
+    Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
+};
+use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
+use pathmeter_trace::{Explain, SubjectWindow};
+
+use crate::cli::ReportArgs;
+use crate::screen::output::Screen;
+use crate::screen::progress::Board;
+use crate::setup;
+use crate::verbs::explain;
+use crate::verbs::explained;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::recording::{Names, RecordablePath, recorded};
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::Session;
+use pathmeter_measure::threads::at_once;
+
+use input::Input;
+
+/// Writes the page.
+pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.guest.refuse_pairs()?;
+    let base = picture::base(args)?;
+    let (inputs, failures): (Vec<_>, Vec<_>) =
+        args.subjects.iter().map(|path| Input::open(path)).partition(Result::is_ok);
+    let failures: Vec<Failure> = failures.into_iter().filter_map(Result::err).collect();
+    if !failures.is_empty() {
+        return Err(Failure::all(failures));
+    }
+    let inputs: Vec<Input> = inputs.into_iter().flatten().collect();
+    let paths: Vec<&Path> = args.subjects.iter().map(|path| &**path).collect();
+    let [file] = args.named(&paths).open(screen)?;
+    let mut report = Report::new(args, inputs, screen)?;
+    report.measure()?;
+    report.apply_selection()?;
+    if let Some(base) = base {
+        return report.picture(base, file);
+    }
+    let sections = report.sections()?;
+    let notes: Vec<String> =
+        report.failures.iter().map(|failure| args.without_folders(failure)).collect();
+    let page = report_page(&sections, &notes)
+        .map_err(|error| Failure::System { doing: "writing the page", error: error.into() })?;
+    if let Some(file) = file {
+        file.write(page.as_bytes())?;
+    }
+    if !report.failures.is_empty() {
+        return Ok(screen.report(&Failure::all(report.failures)));
+    }
+    Ok(if sections.iter().any(is_broken) { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// Whether a path could not be measured, as `measure` and `compare` tell by their exit codes.
+fn is_broken(section: &PageSection) -> bool {
+    let failed = |result: &Measurement| result.paths.iter().any(|it| it.status == Status::Failed);
+    match section {
+        PageSection::Result { result, .. } => failed(result),
+        PageSection::History { results, .. } => results.iter().any(failed),
+        PageSection::Comparison { comparison, .. } => comparison.summary.count(Verdict::Broken) > 0,
+        PageSection::Settings(settings) => {
+            let mut rows = settings.sets.iter().flat_map(|set| &set.rows);
+            rows.any(|row| row.outcome == SettingOutcome::Failed)
+        }
+        PageSection::Explanation(_) | PageSection::Experiment(_) => false,
+    }
+}
+
+/// A subject: a result, and the kernel that it was measured of if that is at hand.
+struct Measured {
+    result: Measurement,
+    image: Option<Image>,
+}
+
+/// A report in the making.
+struct Report<'a> {
+    args: &'a ReportArgs,
+    screen: &'a Screen,
+    /// None if nothing is to be measured.
+    session: Option<Session>,
+    /// The kernels, in their order.
+    images: Vec<Image>,
+    inputs: Vec<Input>,
+    measured: Vec<Measured>,
+    /// What could not be explained.
+    failures: Vec<Failure>,
+    /// Whether a picture is made, in which the paths stand as the user named them.
+    is_picture: bool,
+}
+
+impl<'a> Report<'a> {
+    fn new(args: &'a ReportArgs, inputs: Vec<Input>, screen: &'a Screen) -> Result<Self, Failure> {
+        let subjects = |input: &&Input| matches!(input, Input::Kernel(_) | Input::Result(_));
+        let subjects = inputs.iter().filter(subjects).count();
+        if subjects > MOST_RESULTS {
+            return Err(Failure::Usage {
+                message: format!("{subjects} kernels and results, over {MOST_RESULTS}"),
+                help: "a page compares each with each: make several pages".to_owned(),
+            });
+        }
+        let kernels: Vec<&Path> = inputs.iter().filter_map(Input::kernel).collect();
+        let (session, images) = if kernels.is_empty() {
+            (None, Vec::new())
+        } else {
+            let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &kernels)?;
+            (Some(session), images)
+        };
+        let (measured, failures) = (Vec::new(), Vec::new());
+        let is_picture = picture::is_picture(args);
+        Ok(Self { args, screen, session, images, inputs, measured, failures, is_picture })
+    }
+
+    /// Measures the kernels, two at once, and takes the results as they are.
+    fn measure(&mut self) -> Result<(), Failure> {
+        let mut results = Vec::new();
+        if let Some(session) = &self.session {
+            let board = Board::new(self.screen);
+            let one = |image: &Image| {
+                let line = board.line(image.subject().name);
+                session.measure(image, &|progress| line.show(progress))
+            };
+            results = in_pairs(&self.images, &one)?;
+        }
+        let mut kernels = results.into_iter().zip(std::mem::take(&mut self.images));
+        for input in std::mem::take(&mut self.inputs) {
+            match input {
+                Input::Kernel(_) => self.measured.extend(
+                    kernels.next().map(|(result, image)| Measured { result, image: Some(image) }),
+                ),
+                Input::Result(result) => {
+                    self.measured.push(Measured { result: *result, image: None });
+                }
+                other => self.inputs.push(other),
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the paths that the user wants to see.
+    fn apply_selection(&mut self) -> Result<(), Failure> {
+        let mut names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
+        names.extend(self.measured.iter().flat_map(|it| &it.result.paths).map(|it| &*it.path));
+        for input in &self.inputs {
+            if let Input::Comparison(comparison, _) = input {
+                names.extend(comparison.paths.iter().map(|path| &*path.path));
+            }
+        }
+        let selection = Selection::new(&self.args.only, &names)?;
+        if !self.args.only.is_empty() {
+            self.refuse_whole()?;
+        }
+        for measured in &mut self.measured {
+            measured.result.paths.retain(|path| selection.holds(&path.path));
+            if self.is_picture {
+                measured.result.paths.sort_by_key(|path| selection.order(&path.path));
+            }
+        }
+        for input in &mut self.inputs {
+            if let Input::Comparison(comparison, explanations) = input {
+                comparison.paths.retain(|path| selection.holds(&path.path));
+                comparison.summary = pathmeter_model::Summary::of(&comparison.paths);
+                explanations.retain(|explain| selection.holds(&explain.path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses documents that are shown whole.
+    fn refuse_whole(&self) -> Result<(), Failure> {
+        let whole = self.inputs.iter().find_map(|input| match input {
+            Input::Explanation(_) => Some("an explanation"),
+            Input::Experiments(_) => Some("an experiment"),
+            Input::Settings(_) => Some("a table of settings"),
+            Input::Kernel(_) | Input::Result(_) | Input::Comparison(..) => None,
+        });
+        whole.map_or(Ok(()), |what| {
+            Err(Failure::Usage {
+                message: format!("--only would change nothing of {what}, which is shown whole"),
+                help: "leave one of them out".to_owned(),
+            })
+        })
+    }
+
+    /// The page's parts: what was measured, then each document.
+    fn sections(&mut self) -> Result<Vec<PageSection>, Failure> {
+        let across = self.unlike()?;
+        let mut sections = Vec::new();
+        match self.measured.len() {
+            0 => {}
+            1 => sections.push(self.single()?),
+            2 => sections.push(self.comparison()?),
+            _ => sections.push(self.history(across)?),
+        }
+        for input in std::mem::take(&mut self.inputs) {
+            match input {
+                Input::Comparison(comparison, explanations) => {
+                    sections.push(PageSection::Comparison {
+                        comparison,
+                        explanations,
+                        results: Vec::new(),
+                    });
+                }
+                Input::Explanation(explain) => sections.push(PageSection::Explanation(explain)),
+                Input::Experiments(reports) => sections
+                    .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
+                Input::Settings(results) => sections
+                    .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
+                // They were measured.
+                Input::Kernel(_) | Input::Result(_) => {}
+            }
+        }
+        Ok(sections)
+    }
+
+    /// In what else than the kernel subjects differ from the first, a line each.
+    ///
+    /// # Errors
+    /// They do, and the user did not admit it.
+    fn unlike(&self) -> Result<Vec<String>, Failure> {
+        let Some((first, others)) = self.measured.split_first() else { return Ok(Vec::new()) };
+        let mut lines = Vec::new();
+        for other in others {
+            let found = differences(&first.result, &other.result);
+            if !found.is_empty() && !self.args.across {
+                let [base, new] = [first, other].map(|it| it.result.subject.name.clone());
+                return Err(Failure::Unlike { base, new, differences: found });
+            }
+            let name = &other.result.subject.name;
+            lines.extend(found.iter().map(|difference| format!("{name}: {difference}")));
+        }
+        Ok(lines)
+    }
+
+    fn single(&mut self) -> Result<PageSection, Failure> {
+        let windows = self.windows()?.into_iter().flatten();
+        let windows = windows.map(|window| Explain::new(window, None)).collect();
+        let result = Box::new(self.measured.remove(0).result);
+        Ok(PageSection::Result { result, windows })
+    }
+
+    fn comparison(&mut self) -> Result<PageSection, Failure> {
+        let measured = std::mem::take(&mut self.measured);
+        let [base, new] = [&measured[0], &measured[1]];
+        let comparison = compare(&base.result, &new.result, Threshold::default());
+        let mut explanations = Vec::new();
+        if let (Some(session), Some(base), Some(new), false) =
+            (&self.session, &base.image, &new.image, self.args.no_explain)
+        {
+            let paths: Vec<_> = explained::changed(&comparison, &[]).collect();
+            if !paths.is_empty() {
+                let board = Board::new(self.screen);
+                let sides = [(base, None), (new, None)];
+                let found = explain::differences(session, sides, &paths, &board);
+                self.keep(found, |explain| explanations.push(explain))?;
+            }
+        }
+        let results = measured.into_iter().map(|it| it.result).collect();
+        Ok(PageSection::Comparison { comparison: Box::new(comparison), explanations, results })
+    }
+
+    fn history(&mut self, across: Vec<String>) -> Result<PageSection, Failure> {
+        let windows = self.windows()?;
+        let results = std::mem::take(&mut self.measured).into_iter().map(|it| it.result).collect();
+        Ok(PageSection::History { results, windows, across })
+    }
+
+    /// A window of each path that each kernel can execute; for a result those that the given
+    /// documents have.
+    fn windows(&mut self) -> Result<Vec<Vec<SubjectWindow>>, Failure> {
+        let Some(session) = self.session.as_ref().filter(|_| !self.args.no_explain) else {
+            return Ok(self.measured.iter().map(|it| self.given(&it.result)).collect());
+        };
+        let board = Board::new(self.screen);
+        let one = |measured: &Measured| {
+            let Some(image) = &measured.image else {
+                return Ok(Ok(self.given(&measured.result).into_iter().map(Ok).collect()));
+            };
+            let line = board.line(image.subject().name);
+            let ran = measured.result.paths.iter().filter(|path| path.status == Status::Ok);
+            let paths: Vec<_> =
+                ran.filter_map(|path| RecordablePath::find(&path.path).ok()).collect();
+            let progress = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
+            Ok(Names::new(session, image, None, &progress)
+                .and_then(|names| recorded(session, image, &paths, &names, &progress)))
+        };
+        let found = in_pairs(&self.measured, &one)?;
+        let mut all = Vec::new();
+        for of_kernel in found {
+            let mut windows = Vec::new();
+            self.keep(of_kernel, |window| windows.push(window))?;
+            all.push(windows);
+        }
+        Ok(all)
+    }
+
+    /// The windows of `result` among the documents: those of its kernel that took as many
+    /// instructions as one of its samples, since a document does not name the CPU.
+    fn given(&self, result: &Measurement) -> Vec<SubjectWindow> {
+        let sampled = |window: &&SubjectWindow| {
+            let mut paths = result.paths.iter();
+            let path = paths.find(|it| it.path == window.path && it.unit == Unit::Instructions);
+            path.is_some_and(|it| it.samples.contains(&window.window.total))
+        };
+        let windows = self.inputs.iter().flat_map(Input::windows);
+        let its = windows.filter(|it| it.image_sha256 == result.configuration.image_sha256);
+        its.filter(sampled).cloned().collect()
+    }
+
+    /// Keeps what was found, and what was not as a failure that the page states.
+    fn keep<T>(
+        &mut self,
+        found: Result<Vec<Result<T, Failure>>, Failure>,
+        mut keep: impl FnMut(T),
+    ) -> Result<(), Failure> {
+        let found = match found {
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            found => found.unwrap_or_else(|failure| vec![Err(failure)]),
+        };
+        for one in found {
+            match one {
+                Ok(one) => keep(one),
+                Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+                Err(failure) => self.failures.push(failure),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Does something for each, two at once; all that went wrong with a pair ends it.
+fn in_pairs<T: Sync, R: Send>(
+    all: &[T],
+    one: &(impl Fn(&T) -> Result<R, Failure> + Sync),
+) -> Result<Vec<R>, Failure> {
+    let mut done = Vec::new();
+    for pair in all.chunks(2) {
+        let results = match pair {
+            [first, second] => <[_; 2]>::from(at_once(|| one(first), || one(second))).into(),
+            others => others.iter().map(one).collect::<Vec<_>>(),
+        };
+        let (good, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        let failures: Vec<Failure> = bad.into_iter().filter_map(Result::err).collect();
+        if !failures.is_empty() {
+            return Err(Failure::all(failures));
+        }
+        done.extend(good.into_iter().flatten());
+    }
+    Ok(done)
+}

@@ -1,0 +1,297 @@
+//! `pathmeter settings`: what each setting of a set costs one kernel, against the default.
+
+mod gate;
+mod program;
+mod results;
+mod set;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pathmeter_model::{
+    Baseline, FunctionShare, Measurement, ProgramResult, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSchema, SettingsSet, SideInfo,
+};
+use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
+
+use self::gate::SettingGates;
+use self::program::SettingProgram;
+use self::results::Results;
+use self::set::{Entry, Set};
+use crate::cli::SettingsArgs;
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::Board;
+use crate::setup;
+use crate::verbs::explain;
+use crate::verbs::run;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::program::PackedProgram;
+use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::session::Session;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
+
+/// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
+/// nothing of unknown parameters of their modules, and do not hand them to the agent.
+const NEUTRAL: &str = "boot:printk.pathmeter=1";
+/// Another one, with which a setting is measured again whose changes may be layout. It makes the
+/// command line longer by more than the kernel aligns what it copies of it.
+const ANOTHER_LAYOUT: &str =
+    "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
+
+/// Measures the kernel under each setting, and puts out what they cost.
+pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure> {
+    args.guest.refuse_two_conditions()?;
+    subject::refuse_results([&args.kernel])?;
+    let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
+    let gates = SettingGates::of(args, screen)?;
+    let [file] = args.document.named(&[&args.kernel]).open(screen)?;
+    let packed = packed(args, screen)?;
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.kernel])?;
+    let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
+    let board = Board::new(screen);
+    let program = packed.as_ref().map(|(packed, memory)| SettingProgram {
+        packed,
+        session: &session,
+        guests: session.with_memory(*memory),
+        board: &board,
+        gates: gates.as_ref(),
+    });
+    let under = |image| Under {
+        session: &session,
+        image,
+        common: &common,
+        program: program.as_ref(),
+        explain: args.explain,
+        gates: gates.as_ref(),
+    };
+    let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
+    let results = images.iter().map(|image| under(image).all(sets.clone(), &board));
+    let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
+    screen.deliver(args.document.json, file.as_ref(), &results, Results::tables)?;
+    if args.document.json {
+        // The tables have it.
+        output::fails(&results.failing());
+    }
+    Ok(results.exit())
+}
+
+/// The kernel on each CPU, if there are several; else on the session's.
+fn on_each(image: &Image, cpus: &[Cpu]) -> Vec<Image> {
+    match cpus {
+        [] | [_] => vec![image.clone()],
+        several => several.iter().map(|cpu| image.clone().on(cpu)).collect(),
+    }
+}
+
+/// The user's program, if there is one.
+fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
+    if args.packing.command.is_empty() {
+        return Ok(None);
+    }
+    run::refuse_few(Some(args.guest.perturb as usize))?;
+    run::packed(&args.packing, &args.guest, 0, screen).map(Some)
+}
+
+/// What measures one kernel under conditions.
+struct Under<'a> {
+    session: &'a Session,
+    image: &'a Image,
+    /// What it is always under.
+    common: &'a Condition,
+    /// What is executed beside the paths.
+    program: Option<&'a SettingProgram<'a>>,
+    /// Whether the function is found that a largest change is in.
+    explain: bool,
+    /// What settings may cost, with `--check`.
+    gates: Option<&'a SettingGates>,
+}
+
+/// What the rows are made against.
+struct Against {
+    paths: Baseline,
+    program: Option<ProgramResult>,
+}
+
+impl Under<'_> {
+    fn all(&self, sets: Vec<Set>, board: &Board) -> Result<SettingsResult, Failure> {
+        let against = self.against(board)?;
+        let entries: Vec<&Entry> = sets.iter().flat_map(in_order).collect();
+        let rows = two_at_a_time(&entries, |entry| self.row(entry, &against, board))?;
+        let mut rows = rows.into_iter();
+        let of_set = |set: Set| {
+            let count = in_order(&set).count();
+            let mut rows: Vec<SettingRow> = rows.by_ref().take(count).collect();
+            if let (Some(first), true) = (rows.first_mut(), set.all.is_some()) {
+                first.all = true;
+            }
+            SettingsSet::new(set.name, set.title, rows)
+        };
+        let base = against.paths.base();
+        Ok(SettingsResult {
+            schema: SettingsSchema::V1,
+            sets: sets.into_iter().map(of_set).collect(),
+            base: SideInfo::from(base),
+            configuration: base.configuration.clone(),
+            layout: against.paths.layout().clone(),
+            program: against.program.as_ref().map(|result| result.program.command.clone()),
+        })
+    }
+
+    /// The kernel under the default, and with parameters without meaning.
+    fn against(&self, board: &Board) -> Result<Against, Failure> {
+        let neutral = self.image_with(&without_meaning(NEUTRAL)?)?;
+        let (base, again) =
+            at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
+        let paths = Baseline::new(base?, vec![again?]);
+        let program = self.program.as_ref().map(|program| program.run(self.image)).transpose()?;
+        if let Some(gates) = &self.gates {
+            let rows = program.as_ref().map(ProgramResult::measured);
+            gates.check(paths.base(), rows.as_ref())?;
+        }
+        Ok(Against { paths, program })
+    }
+
+    fn row(&self, entry: &Entry, against: &Against, board: &Board) -> Result<SettingRow, Failure> {
+        let about = || (entry.condition.to_string(), entry.source.clone());
+        let without = |outcome, reason| Ok(SettingRow::without(about(), outcome, Some(reason)));
+        if let Some(why) = &entry.unseen {
+            return without(SettingOutcome::Unseen, why.clone());
+        }
+        let image = self.image_with(&entry.condition)?;
+        let new = match self.measure(&image, board) {
+            Ok(new) => new,
+            Err(Failure::Kernel { error, .. }) => {
+                let (outcome, reason) = obstacle(&error);
+                return without(outcome, reason);
+            }
+            Err(failure) => return Err(failure),
+        };
+        let row = against.paths.row(about(), &new);
+        let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
+        let row = row.with_proofs(new.configuration.proofs.clone());
+        let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
+        let row = SettingRow { gate, ..row };
+        let function = if self.explain { self.function(&image, &row, board)? } else { None };
+        let row = SettingRow { function, ..row };
+        match (&self.program, &against.program) {
+            (Some(program), Some(base)) => program.beside(row, base, &image),
+            _ => Ok(row),
+        }
+    }
+
+    /// The row of a setting whose changes may be layout, measured again with another one.
+    fn confirmed(
+        &self,
+        row: SettingRow,
+        entry: &Entry,
+        against: &Against,
+        board: &Board,
+    ) -> Result<SettingRow, Failure> {
+        let Ok(both) = entry.condition.and(&without_meaning(ANOTHER_LAYOUT)?) else {
+            return Ok(row);
+        };
+        let again = self.measure(&self.image_with(&both)?, board)?;
+        Ok(against.paths.confirmed(row, &again))
+    }
+
+    /// The function in which most of a row's largest change is; none where that can't be recorded.
+    fn function(
+        &self,
+        image: &Image,
+        row: &SettingRow,
+        board: &Board,
+    ) -> Result<Option<FunctionShare>, Failure> {
+        let recordable = row.changed.iter().filter(|change| change.difference != 0);
+        let mut found = recordable.filter_map(|change| RecordablePath::find(&change.path).ok());
+        let Some(path) = found.next() else { return Ok(None) };
+        let sides = [(self.image, None), (image, None)];
+        let explained = explain::differences(self.session, sides, &[path], board);
+        let explained = match explained.and_then(only) {
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            explained => explained.ok(),
+        };
+        let difference = explained.and_then(|explained| explained.difference);
+        Ok(difference.and_then(|difference| {
+            let functions = difference.functions.iter();
+            let most = functions.max_by_key(|function| function.difference.unsigned_abs())?;
+            Some(FunctionShare {
+                name: most.name.clone(),
+                path: path.name().to_owned(),
+                difference: most.difference,
+                of: difference.total,
+            })
+        }))
+    }
+
+    fn image_with(&self, condition: &Condition) -> Result<Image, Failure> {
+        let both = self.common.and(condition).map_err(|error| Failure::Usage {
+            message: format!("--under and {condition}: {error}"),
+            help: "leave one of them out".to_owned(),
+        })?;
+        Ok(self.image.clone().under(&both))
+    }
+
+    fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
+        let line = board.line(image.subject().name);
+        let result = self.session.measure(image, &|progress| line.show(progress));
+        line.clear();
+        result
+    }
+}
+
+/// The settings of a set, the one that stands for all first.
+fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
+    set.all.iter().chain(&set.settings)
+}
+
+/// The condition of a parameter without meaning.
+fn without_meaning(word: &str) -> Result<Condition, Failure> {
+    Condition::parse(word, |name| Err(name.to_owned())).map_err(|error| Failure::Usage {
+        message: error.to_string(),
+        help: "this is a mistake of pathmeter's own".to_owned(),
+    })
+}
+
+/// What `work` makes of each item, in their order; two are worked on at a time. What fails one ends
+/// all.
+fn two_at_a_time<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<BTreeMap<usize, R>> = Mutex::default();
+    let worker = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return Ok(()) };
+            // What stands in the way of all ends the other worker too.
+            let result = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
+            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
+        }
+    };
+    let (one, other): (Result<(), Failure>, Result<(), Failure>) = at_once(worker, worker);
+    one.and(other)?;
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect())
+}
+
+/// What became of a setting with which the kernel could not be measured.
+fn obstacle(error: &VmError) -> (SettingOutcome, String) {
+    match error {
+        VmError::Unmet(Unmet { cause: UnmetCause::Unknown, what, .. }) => {
+            (SettingOutcome::Unknown, what.clone())
+        }
+        VmError::Unmet(Unmet { cause, what, help, .. }) => {
+            let outcome = match cause {
+                UnmetCause::Unseen => SettingOutcome::Unseen,
+                _ => SettingOutcome::Refused,
+            };
+            let help = help.map_or_else(String::new, |help| format!("; {help}"));
+            (outcome, what.clone() + &help)
+        }
+        error => (SettingOutcome::Failed, error.to_string()),
+    }
+}

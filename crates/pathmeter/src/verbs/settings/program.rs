@@ -1,0 +1,70 @@
+//! A program of the user's under each setting.
+
+use pathmeter_model::{
+    ProgramResult, SettingCost, SettingOutcome, SettingRow, Threshold, compare_programs,
+};
+
+use super::gate::SettingGates;
+use super::obstacle;
+use crate::screen::progress::Board;
+use crate::verbs::run;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::program::{Asked, ModuleRequest, PackedProgram};
+use pathmeter_measure::session::Session;
+
+/// What runs the program.
+pub(super) struct SettingProgram<'a> {
+    pub(super) packed: &'a PackedProgram,
+    pub(super) session: &'a Session,
+    /// The session with guests that have memory for it.
+    pub(super) guests: Session,
+    pub(super) board: &'a Board,
+    /// What settings may cost, with `--check`.
+    pub(super) gates: Option<&'a SettingGates>,
+}
+
+impl SettingProgram<'_> {
+    /// What it costs on this kernel.
+    pub(super) fn run(&self, image: &Image) -> Result<ProgramResult, Failure> {
+        let asked = Asked {
+            packed: self.packed,
+            modules: &ModuleRequest { names: &[], folder: None },
+            functions: false,
+            lines: false,
+            regions: &[],
+            windows: &[],
+        };
+        run::one_of([self.session, &self.guests], image, &asked, self.board)
+    }
+
+    /// The row with what the setting costs the program. Under some settings it does not end as it
+    /// should, which the row then states.
+    pub(super) fn beside(
+        &self,
+        row: SettingRow,
+        base: &ProgramResult,
+        image: &Image,
+    ) -> Result<SettingRow, Failure> {
+        let new = match self.run(image) {
+            Ok(new) => new,
+            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(Failure::Kernel { error, .. }) => {
+                let (_, reason) = obstacle(&error);
+                return Ok(failed(row, &reason));
+            }
+            Err(failure) => return Ok(failed(row, &failure.to_string())),
+        };
+        let comparison = compare_programs(base, &new, Threshold::default());
+        let mut row = row.with_program(SettingCost::of(&comparison));
+        if let (Some(gate), Some(gates)) = (&mut row.gate, self.gates) {
+            gates.judge_program(gate, [&base.measured(), &new.measured()]);
+        }
+        Ok(row)
+    }
+}
+
+fn failed(row: SettingRow, reason: &str) -> SettingRow {
+    let reason = Some(format!("the program: {reason}"));
+    SettingRow { outcome: SettingOutcome::Failed, reason, ..row }
+}

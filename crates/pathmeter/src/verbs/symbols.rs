@@ -1,0 +1,99 @@
+//! `pathmeter symbols`: a kernel's functions, which can be points of a window.
+
+use pathmeter_debuginfo::DebugInfo;
+use pathmeter_trace::PointFinder;
+use serde::Serialize;
+use wildmatch::WildMatch;
+
+use crate::cli::SymbolsArgs;
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::Board;
+use crate::setup;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::recording::debug_info;
+use pathmeter_measure::subject;
+use pathmeter_measure::waits;
+
+/// The document of `--json`, `pathmeter.symbols/1`.
+#[derive(Serialize)]
+struct Symbols<'a> {
+    schema: &'static str,
+    functions: Vec<Function<'a>>,
+}
+
+/// One function in the document.
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    /// Of its first instruction, as `0x…`; several functions may have one name.
+    addresses: Vec<String>,
+}
+
+/// Prints the functions that have one of the names.
+pub(crate) fn run(args: &SymbolsArgs, screen: &Screen) -> Result<Exit, Failure> {
+    subject::refuse_results([&args.subject])?;
+    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.subject])?;
+    let image = &images[0];
+    let text = if args.cached {
+        let Some(text) = session.cached_symbols(image)? else { return Ok(Exit::Done) };
+        text
+    } else {
+        let board = Board::new(screen);
+        let line = board.line(image.subject().name);
+        session.symbols(image, &|progress| line.show(progress))?
+    };
+    let finder = waits::finder(image, &text)?;
+    let matchers: Vec<WildMatch> = args.name.iter().map(|name| WildMatch::new(name)).collect();
+    let asked = |name: &&str| matchers.is_empty() || matchers.iter().any(|one| one.matches(name));
+    let functions: Vec<&str> = finder.functions().filter(asked).collect();
+    if args.json {
+        let functions = functions.iter().map(|name| function(&finder, name)).collect();
+        output::print(&output::json(&Symbols { schema: "pathmeter.symbols/1", functions })?)?;
+    } else {
+        let mut lines = functions.join("\n");
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        output::print(lines.as_bytes())?;
+    }
+    let missing = |name: &&String| {
+        let matcher = WildMatch::new(name);
+        !functions.iter().any(|function| matcher.matches(function))
+    };
+    let missing: Vec<&str> = args.name.iter().filter(missing).map(String::as_str).collect();
+    // A completion wants names, and nothing else.
+    if missing.is_empty() || args.cached {
+        return Ok(Exit::Done);
+    }
+    let debug = match (&args.vmlinux, image.vmlinux()) {
+        (Some(path), _) => Some(debug_info(path, image).map_err(Failure::DebugInfo)?),
+        // That of a build folder; nobody asked for it.
+        (None, beside) => beside.and_then(|path| debug_info(&path, image).ok()),
+    };
+    Err(no_function(image, &missing, &finder, debug.as_ref()))
+}
+
+fn function<'a>(finder: &PointFinder<'_>, name: &'a str) -> Function<'a> {
+    let addresses = finder.addresses_of(name).iter().map(|address| format!("{address:#x}"));
+    Function { name, addresses: addresses.collect() }
+}
+
+/// Names of no function; where debug information is at hand, with the functions that hold them.
+fn no_function(
+    image: &Image,
+    missing: &[&str],
+    finder: &PointFinder<'_>,
+    debug: Option<&DebugInfo>,
+) -> Failure {
+    let what = |name: &&str| match waits::holders(name, debug) {
+        Some(holders) => format!("{name}: {holders}"),
+        None => format!("no function is called {name}"),
+    };
+    let words: Vec<String> = missing.iter().map(what).collect();
+    Failure::Usage {
+        message: format!("{}: {}", image.name().display(), words.join("; ")),
+        help: waits::close_functions(missing, finder, debug.is_some()),
+    }
+}

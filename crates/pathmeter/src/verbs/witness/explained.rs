@@ -1,0 +1,84 @@
+//! Why two interpreters' counts of a path differ: one window of it is recorded in each, and what
+//! was executed is compared instruction by instruction.
+//!
+//! Which window that is does not depend on what it would explain: it is the first with the value
+//! that the path's row shows.
+
+use std::fs::File;
+
+use pathmeter_catalogue::WARMUP;
+use pathmeter_report::WitnessedCounts;
+use pathmeter_trace::{
+    Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,
+    reconciled, traced,
+};
+use pathmeter_vm::{Bochs, TracedWindow, VmError};
+
+use crate::screen::progress::Board;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::session::Session;
+
+/// A path whose counts differ.
+pub(super) struct Differing {
+    /// Its index in the suite.
+    pub(super) index: usize,
+    pub(super) counts: WitnessedCounts,
+}
+
+impl Differing {
+    /// The number of the window that is shown of QEMU (0) or Bochs (1), the warm-up included.
+    fn window(&self, side: usize) -> u64 {
+        u64::from(WARMUP) + self.counts.shown[side] as u64
+    }
+}
+
+/// Why the counts of these paths differ, in their order.
+pub(super) fn explained(
+    session: &Session,
+    bochs: &Bochs,
+    image: &Image,
+    differing: &[Differing],
+    board: &Board,
+) -> Result<Vec<Reconciled>, Failure> {
+    if differing.is_empty() {
+        return Ok(Vec::new());
+    }
+    let line = board.line(format!("{} recorded in QEMU", image.subject().name));
+    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
+    let symbols = Symbols::parse(&session.symbols(image, &report)?).ok();
+    let names: &dyn Resolve = symbols.as_ref().map_or(&NoSymbols, |symbols| symbols);
+    let paths: Vec<usize> = differing.iter().map(|one| one.index).collect();
+    let read = |path: usize, trace: File| {
+        let one = differing.iter().find(|one| one.index == path);
+        executed(trace, one.map_or(0, |one| one.window(0)))
+    };
+    let in_qemu = session.record_witnessed(image, &paths, &report, read)?;
+    line.clear();
+    let in_qemu: Vec<Result<RecordedWindow, String>> = in_qemu.into_iter().map(recorded).collect();
+    let wanted = differing.iter().zip(&in_qemu).filter_map(|(one, recorded)| {
+        let stamps = recorded.as_ref().ok()?.stamps.clone();
+        Some(TracedWindow { path: one.index, stamps, window: one.window(1) })
+    });
+    let wanted: Vec<TracedWindow> = wanted.collect();
+    let line = board.line(format!("{} traced in Bochs", image.subject().name));
+    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
+    let in_bochs = session.witness_traced(image, bochs, &wanted, &report, traced)?;
+    line.clear();
+    let mut in_bochs = in_bochs.into_iter();
+    let reconciled = differing.iter().zip(in_qemu).map(|(one, qemu)| {
+        let qemu = qemu.map_err(|why| format!("in QEMU, {why}"))?.executed;
+        let bochs = in_bochs.next().unwrap_or(Err(NotExecuted::Short));
+        let bochs = bochs.map_err(|why| format!("in Bochs, {why}"))?;
+        let WitnessedCounts { clock, checks, faults, bochs: steps, .. } = one.counts;
+        Ok(reconciled(&qemu, &bochs, Claims { clock, checks, faults, bochs: steps }, names))
+    });
+    let or_why = |one: Result<_, String>| one.unwrap_or_else(Reconciled::Incomplete);
+    Ok(reconciled.map(or_why).collect())
+}
+
+fn recorded(
+    recorded: Result<Result<RecordedWindow, NotExecuted>, VmError>,
+) -> Result<RecordedWindow, String> {
+    recorded.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
