@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::markdown::{files, read};
+use crate::markdown::{files, is_markdown, read};
 
 #[test]
 fn each_file_begins_with_what_it_is_for() {
@@ -28,7 +28,7 @@ fn each_file_begins_with_what_it_is_for() {
 #[test]
 fn the_summary_has_each_page_of_the_book_once() {
     let summary = read("docs/SUMMARY.md");
-    let mut pages = files(|name| name.ends_with(".md"));
+    let mut pages = files(is_markdown);
     pages.retain(|path| path.starts_with("docs/") && path != "docs/SUMMARY.md");
     assert!(pages.len() > 30, "{pages:?}");
     for page in pages {

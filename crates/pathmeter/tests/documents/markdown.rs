@@ -14,9 +14,14 @@ pub(crate) fn read(path: &str) -> String {
 
 /// All Markdown files, by their paths from the root.
 pub(crate) fn documents() -> Vec<String> {
-    let found = files(|name| name.ends_with(".md"));
+    let found = files(is_markdown);
     assert!(found.iter().any(|path| path == "README.md"));
     found
+}
+
+/// Whether a name is of a Markdown file.
+pub(crate) fn is_markdown(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "md")
 }
 
 /// All files whose names are wanted, by their paths from the root, but for what is built.
