@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 /// Changes whenever a change that the key can't see makes old results wrong.
 const FORMAT: &str = "3";
 
-/// All that a result depends on, other than what [`FORMAT`] stands for.
+/// All that a result depends on, other than what `FORMAT` stands for.
 #[derive(Debug, Clone, Copy)]
 pub struct Dependencies<'a> {
     /// SHA-256 of the kernel image as given.
