@@ -502,7 +502,7 @@ pub(crate) fn kept(row: &Row<'_>) -> rusqlite::Result<KeptResult> {
         kind: worded::<SubjectKind>(row, 5)?,
         release: row.get(6)?,
         image_sha256: row.get(7)?,
-        document_sha256: hexadecimal(&row.get::<_, Vec<u8>>(8)?),
+        document_sha256: data_encoding::HEXLOWER.encode(&row.get::<_, Vec<u8>>(8)?),
         ok: natural(row, 9)?,
         failed: natural(row, 10)?,
     })
@@ -533,11 +533,6 @@ fn worded<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> rusqlite::Result<T> 
     serde_json::from_value(serde_json::Value::String(word)).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(at, rusqlite::types::Type::Text, error.into())
     })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    let digit = |four: u8| char::from_digit(four.into(), 16).unwrap_or_default();
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Sizes here are bounded far below.

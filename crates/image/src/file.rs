@@ -3,7 +3,6 @@
 //! Contract: only regular files are opened (opening a pipe could block for ever), an empty one is
 //! refused, and no more is read than the length seen at opening.
 
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -70,7 +69,7 @@ impl Source {
         let mut chunk = vec![0; HASH_CHUNK_BYTES];
         loop {
             match self.file.read(&mut chunk) {
-                Ok(0) => return Ok(hex(&state.finalize())),
+                Ok(0) => return Ok(data_encoding::HEXLOWER.encode(&state.finalize())),
                 Ok(count) => state.update(&chunk[..count]),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(ImageFault::Read(error)),
@@ -117,14 +116,6 @@ pub(crate) fn reserve(part: &'static str, bytes: u64) -> Result<Vec<u8>, ImageFa
 /// An [`ImageFault::TooLarge`] for a bound given in bytes.
 pub(crate) fn too_large(part: &'static str, limit_bytes: u64, cure: &'static str) -> ImageFault {
     ImageFault::TooLarge { part, limit_mib: limit_bytes >> 20, cure }
-}
-
-fn hex(digest: &[u8]) -> String {
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -59,8 +59,7 @@ pub fn keep(slot: Slot<'_>, result: &Measurement) {
 
 /// SHA-256 of `bytes`, in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble)]);
-    Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -1,16 +1,22 @@
-//! Text in XML.
+//! Text in XML and HTML.
 
-/// `text` as XML text or attribute. XML has no place for control characters.
+use crate::table::clean;
+
+/// `text` with the characters that XML has: no control characters, and no U+FFFE and U+FFFF.
+pub(crate) fn characters(text: &str) -> String {
+    clean(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
+}
+
+/// `text` as text or as a quoted attribute.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in crate::table::clean(text).chars() {
+    for c in characters(text).chars() {
         match c {
             '&' => safe += "&amp;",
             '<' => safe += "&lt;",
             '>' => safe += "&gt;",
             '"' => safe += "&quot;",
             '\'' => safe += "&#39;",
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }

@@ -193,12 +193,7 @@ pub(crate) fn for_each_block(
 
 /// SHA-256 of `bytes`, in hexadecimal.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -1,84 +1,61 @@
 //! `JUnit`'s XML, by the schema that Jenkins' xunit plugin and GitLab read.
 
 use pathmeter_model::GateReason;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::{Judged, Line, Outcome, measured, verdict};
-use crate::table::clean;
+use crate::xml::characters;
 
 /// A test case a path: a failure is worse, an error is one that could not be compared. What else
 /// fails the gate is a test case, too.
 pub(super) fn junit(judged: Judged<'_>) -> String {
-    let beside = judged.beside_paths().count();
-    let counts = format!(
-        r#"tests="{}" failures="{}" errors="{}" skipped="{}" time="0""#,
-        judged.outcomes.len() + beside,
-        judged.count(Outcome::Worse) + beside,
-        judged.count(Outcome::Missing),
-        judged.count(Outcome::Skipped),
-    );
-    // The root has no attribute `skipped` in every dialect.
-    let (all, _) = counts.split_once(" skipped").unwrap_or((&counts, ""));
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
-    let name = escaped(&format!("pathmeter compare {} {}", base.name, new.name));
-    let beside = judged.beside_paths().map(case_beside);
-    let cases: String = judged.lines().map(|line| case(&line)).chain(beside).collect();
-    format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites name=\"pathmeter\" {all}>\n\
-         <testsuite name=\"{name}\" {counts}>\n{cases}\
-         <system-out>{}</system-out>\n</testsuite>\n</testsuites>\n",
-        escaped(
-            &std::iter::once(verdict(judged))
-                .chain(measured(judged))
-                .collect::<Vec<_>>()
-                .join("; ")
-        ),
-    )
+    let name = format!("pathmeter compare {} {}", base.name, new.name);
+    let mut suite = TestSuite::new(characters(&name));
+    suite.add_test_cases(judged.lines().map(|line| case(&line)));
+    suite.add_test_cases(judged.beside_paths().map(case_beside));
+    let told: Vec<String> = std::iter::once(verdict(judged)).chain(measured(judged)).collect();
+    suite.set_system_out(characters(&told.join("; ")));
+    let mut report = Report::new("pathmeter");
+    report.add_test_suite(suite);
+    // Writing to memory can't fail.
+    report.to_string().unwrap_or_default()
 }
 
-fn case(line: &Line<'_>) -> String {
+fn case(line: &Line<'_>) -> TestCase {
     let name = &line.row.path;
     let group = name.split_once('.').map_or(&**name, |(group, _)| group);
-    let (group, name) = (escaped(group), escaped(name));
-    let text = escaped(&line.sentence());
-    let inside = match line.outcome {
+    let text = characters(&line.sentence());
+    let status = match line.outcome {
         Outcome::Worse => {
-            let why = escaped(&line.why());
-            format!("<failure type=\"{}\" message=\"{why}\">{text}</failure>", line.row.verdict)
+            let word = line.row.verdict.to_string();
+            unsuccessful(NonSuccessKind::Failure, &word, &line.why(), &text)
         }
-        Outcome::Missing => {
-            format!("<error type=\"not-compared\" message=\"{text}\">{text}</error>")
+        Outcome::Missing => unsuccessful(NonSuccessKind::Error, "not-compared", &text, &text),
+        Outcome::Skipped => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(text.as_str());
+            status
         }
-        Outcome::Skipped => format!("<skipped message=\"{text}\"/>"),
-        Outcome::Passed => format!("<system-out>{text}</system-out>"),
+        Outcome::Passed => TestCaseStatus::success(),
     };
-    format!(
-        "<testcase classname=\"pathmeter.{group}\" name=\"{name}\" time=\"0\">{inside}</testcase>\n"
-    )
-}
-
-fn case_beside(reason: &GateReason) -> String {
-    let (name, why) = (escaped(&reason.row), escaped(&reason.why));
-    format!(
-        "<testcase classname=\"pathmeter\" name=\"{name}\" time=\"0\">\
-         <failure type=\"differs\" message=\"{why}\">{why}</failure></testcase>\n"
-    )
-}
-
-/// Text as content or attribute: XML 1.0 has no other control characters than white space, and no
-/// U+FFFE and U+FFFF.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&apos;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
+    let mut case = TestCase::new(characters(name), status);
+    case.set_classname(format!("pathmeter.{}", characters(group)));
+    if line.outcome == Outcome::Passed {
+        case.set_system_out(text);
     }
-    escaped
+    case
+}
+
+fn case_beside(reason: &GateReason) -> TestCase {
+    let status = unsuccessful(NonSuccessKind::Failure, "differs", &reason.why, &reason.why);
+    let mut case = TestCase::new(characters(&reason.row), status);
+    case.set_classname("pathmeter");
+    case
+}
+
+fn unsuccessful(kind: NonSuccessKind, word: &str, message: &str, text: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::non_success(kind);
+    status.set_type(word).set_message(characters(message)).set_description(characters(text));
+    status
 }

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::table::clean;
+use crate::xml::escaped;
 
 /// Markup under construction.
 #[derive(Clone, Debug, Default)]
@@ -20,16 +20,7 @@ impl Html {
 
     /// Text that came from anywhere, without its control characters; fit for quoted attributes too.
     pub(super) fn text(&mut self, text: &str) -> &mut Self {
-        for character in clean(text).chars() {
-            match character {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                other => self.0.push(other),
-            }
-        }
+        self.0.push_str(&escaped(text));
         self
     }
 

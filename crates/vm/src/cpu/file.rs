@@ -4,7 +4,6 @@
 //! the keys.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::Read as _;
 use std::ops::Range;
 use std::path::Path;
@@ -198,7 +197,7 @@ fn checked(path: &str, text: &str, read: Text) -> Result<CpuFile, Wrong> {
         path: path.to_owned(),
         machine,
         left_out: left_out?,
-        sha256: hexadecimal(&Sha256::digest(text.as_bytes())),
+        sha256: data_encoding::HEXLOWER.encode(&Sha256::digest(text.as_bytes())),
         value_from,
         features,
         two_threads: within("threads", &read.threads, 1, 2)? == 2,
@@ -299,14 +298,6 @@ fn states(read: Spanned<States>) -> Result<KnownStates, Wrong> {
         return Ok(KnownStates { kernel, lines });
     };
     Err(Wrong(span, what))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The file's own words, fit for a terminal.
