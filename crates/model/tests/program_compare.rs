@@ -5,9 +5,9 @@ mod common;
 
 use common::{measurement, path, program::*};
 use pathmeter_model::{
-    CostChange, Ended, FunctionCost, PathResult, ProgramComparison, ProgramResult, ProgramRow,
-    ProgramRun, RowComparison, RowFunctions, RowKind, Threshold, Unit, Verdict, compare,
-    compare_programs, program_differences, row_name,
+    CostChange, CostComparison, Ended, FunctionCost, PathResult, ProgramComparison, ProgramResult,
+    ProgramRow, ProgramRun, RowComparison, RowFunctions, RowKind, Threshold, Unit, Verdict,
+    compare, compare_programs, program_differences, row_name,
 };
 use pathmeter_trace::Event;
 use proptest::prelude::*;
@@ -516,4 +516,22 @@ fn functions_and_their_rest_add_up_to_the_difference_that_the_row_shows() {
         assert_eq!(sum, i64::try_from(of_functions).unwrap());
         assert_eq!(sum + row.rest.unwrap(), shown, "runs {base_run} and {new_run}");
     }
+}
+
+#[test]
+fn own_work_is_shown_of_the_run_that_the_sum_is_of_so_a_part_is_not_more_than_the_whole() {
+    // Faults differ from run to run, and more where the timer's work is less.
+    let result = |more: u64| {
+        let run_of = |(fault, timer): (u64, u64)| {
+            run(&[row(PageFault, "write", 1, fault + more), row(Interrupt, "timer", 1, timer)])
+        };
+        let runs = [(900, 10), (900, 10), (700, 300), (800, 5), (600, 350), (500, 400), (650, 9)];
+        program("vmlinuz", runs.into_iter().map(run_of).collect())
+    };
+    let comparison = compared(&result(0), &result(51));
+    let [own, sum] = [&comparison.own_work, &comparison.sum].map(CostComparison::judged);
+    assert_eq!((own.difference, sum.difference), (51, 51));
+    assert!(own.base.instructions < sum.base.instructions, "{own:?} {sum:?}");
+    assert!(own.new.instructions < sum.new.instructions, "{own:?} {sum:?}");
+    assert_eq!(comparison.sum_parts.unwrap().higher, 51);
 }

@@ -1,6 +1,7 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
 mod comparison;
+mod unseen;
 
 use std::cmp::Reverse;
 
@@ -13,6 +14,7 @@ pub use comparison::program_comparison_table;
 
 use pathmeter_trace::Event;
 
+use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
 use crate::number::{grouped, plural, share};
@@ -128,8 +130,13 @@ fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
         "\n".to_owned() + &table.render(style) + &more
     };
     let more = more_rows(rows.len().saturating_sub(most_rows), style);
-    rows.into_iter().take(most_rows).map(table).collect::<String>() + &more
+    let legend = if rows.is_empty() { String::new() } else { quiet(OF_ONE_RUN, style) };
+    rows.into_iter().take(most_rows).map(table).collect::<String>() + &more + "\n" + &legend
 }
+
+/// Which calls the functions' numbers are of.
+const OF_ONE_RUN: &str = "functions are of all calls in one run: of a row, one in which it costs as \
+                          shown; of a region, all its executions";
 
 /// Says that the functions of so many rows are not shown.
 fn more_rows(rows: usize, style: Style) -> String {
@@ -180,7 +187,9 @@ fn costs(result: &ProgramResult, shown: Rows, style: Style) -> String {
     // Calls of different work don't add up to anything.
     table.row(cells("sum", &sum, &sum, marked, [String::new(), String::new()]));
     let calls_differ = large.iter().any(|row| row.first.calls != typical(row).calls);
-    let legend = legend(result.runs.len(), calls_differ, marked, style);
+    let names = result.runs.iter().flat_map(|run| &run.rows).map(|row| (row.kind, &*row.name));
+    let unseen = unseen(names, &[&result.configuration.condition]);
+    let legend = legend(result.runs.len(), calls_differ, marked, &unseen, style);
     table.render(style) + &fold(&small, &sum, style) + &legend
 }
 
@@ -258,7 +267,7 @@ fn fold(small: &[RowCosts<'_>], sum: &RowCosts<'_>, style: Style) -> String {
 }
 
 /// What the numbers are.
-fn legend(runs: usize, calls_differ: bool, marked: bool, style: Style) -> String {
+fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style: Style) -> String {
     let mut lines = match runs {
         0 | 1 => vec!["numbers are instructions, in the only run".to_owned()],
         runs => vec![
@@ -275,7 +284,8 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, style: Style) -> String
     if marked {
         lines.push(format!("{MANY_VALUES} has several exact values; shown is their median"));
     }
-    lines.iter().map(|line| quiet(line, style)).collect()
+    let unseen = unseen.iter().map(|line| quiet(line, style));
+    lines.iter().map(|line| quiet(line, style)).chain(unseen).collect()
 }
 
 /// What the steps of all rows add up to.

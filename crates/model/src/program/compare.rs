@@ -30,14 +30,18 @@ pub fn compare_programs(
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
     let events = common_events(base, new);
     let rows = compare_rows(base, new, &events, threshold);
-    let total = |wanted: fn(RowKind) -> bool| {
+    let total = |wanted: fn(RowKind) -> bool, shown: Option<usize>| {
         let (of_base, of_new) = (base.total(wanted), new.total(wanted));
-        let (cost, run) = compare_costs(&of_base, &of_new, &events, threshold);
+        let (mut cost, mut run) = compare_costs(&of_base, &of_new, &events, threshold);
+        if let Some(there) = shown.and_then(|shown| in_run(&cost, shown, [&of_base, &of_new])) {
+            (cost.later, run) = (Some(there), shown);
+        }
         let parts = run.map(|run| sum_parts([base, new], run, &rows, wanted));
-        (cost, parts)
+        ((cost, parts), run)
     };
-    let (sum, sum_parts) = total(|_| true);
-    let (own_work, own_work_parts) = total(RowKind::is_own_work);
+    let ((own_work, own_work_parts), run) = total(RowKind::is_own_work, None);
+    // In the run that own work is shown of, so that a part is not more than the whole.
+    let ((sum, sum_parts), _) = total(|_| true, run);
     let regions = (&base.regions[..], &new.regions[..]);
     let regions = compare_paths(regions, Judges::Pairs, one_qemu, threshold);
     ProgramComparison {
@@ -161,6 +165,16 @@ fn compare_costs(
         verdict => verdict,
     };
     (CostComparison { first, later, pairs, verdict, calls_differ, events }, run)
+}
+
+/// What the later runs' costs are in this run, if they differ there by as much as is shown.
+fn in_run(cost: &CostComparison, run: usize, [base, new]: [&[Counts]; 2]) -> Option<CostChange> {
+    let later = cost.later.as_ref()?;
+    let of = |runs: &[Counts], shown: &RowCost| {
+        Some(RowCost { instructions: runs.get(run)?.instructions, ..shown.clone() })
+    };
+    let there = change(of(base, &later.base)?, of(new, &later.new)?);
+    (run > 0 && there.difference == later.difference).then_some(there)
 }
 
 /// The verdict on one run of each side.

@@ -10,6 +10,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Event, Role};
 
+use super::unseen::unseen;
 use super::{
     ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, more_rows, number, quiet,
 };
@@ -345,9 +346,19 @@ fn legend(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
         Some("own work is without interrupts, softirqs and other work that the timer decides"),
         is_marked(comparison).then_some(OF_A_PAIR),
         varies.then_some(VARYING),
+        is_apart(comparison).then_some("own work and the sum are of different runs"),
     ];
-    let lines: String = lines.into_iter().flatten().map(|line| quiet(line, style)).collect();
-    "\n".to_owned() + &lines
+    let names = comparison.rows.iter().map(|row| (row.kind, &*row.name));
+    let with = [&comparison.base, &comparison.new].map(|side| side.measured_with.as_ref());
+    let conditions = with.map(|with| with.map_or("", |with| &with.condition));
+    let lines = lines.into_iter().flatten().chain(unseen(names, &conditions));
+    "\n".to_owned() + &lines.map(|line| quiet(line, style)).collect::<String>()
+}
+
+/// Whether own work is shown as more than the sum that it is a part of.
+fn is_apart(comparison: &ProgramComparison) -> bool {
+    let [own, sum] = [&comparison.own_work, &comparison.sum].map(CostComparison::judged);
+    own.base.instructions > sum.base.instructions || own.new.instructions > sum.new.instructions
 }
 
 /// The functions in which the rows that changed differ.
