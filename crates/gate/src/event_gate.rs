@@ -217,6 +217,7 @@ mod tests {
             moved: None,
             pairs: None,
             work: None,
+            functions: Vec::new(),
             base_at_least: false,
             new_at_least: false,
         }

@@ -117,6 +117,7 @@ fn expanded(form: &[u8]) -> Option<PathResult> {
         events,
         checks,
         work: None,
+        functions: Vec::new(),
     })
 }
 
@@ -297,6 +298,7 @@ mod tests {
                 checks,
                 // A row of a program is kept as it stands.
                 work: None,
+                functions: Vec::new(),
             }
         })
     }

@@ -16,6 +16,7 @@ use crate::{
     EventComparison, Measurement, PathComparison, PathResult, SideInfo, Status, Subject, Summary,
     Unit, Verdict,
     events::{differing, differing_in_pairs, moved},
+    function::function_changes,
     program::measured::with_absent_rows,
     tail::TailVerdict,
 };
@@ -140,6 +141,7 @@ impl Row<'_> {
             moved: None,
             pairs: None,
             work: base.or(new)?.work,
+            functions: Vec::new(),
         };
         if let Some((verdict, reason)) = self.obstacle() {
             return Some(PathComparison { verdict, reason: Some(reason), ..blank });
@@ -230,7 +232,12 @@ fn with_events(
     if blank.work.is_some() {
         let sides = ((of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..]));
         let events = differing_in_pairs(sides.0, sides.1, one_qemu);
-        return PathComparison { events, ..blank };
+        let functions = if base.functions.is_empty() || new.functions.is_empty() {
+            Vec::new()
+        } else {
+            function_changes(&base.functions, &new.functions)
+        };
+        return PathComparison { events, functions, ..blank };
     }
     let (events, moved) = (differing(of_base, of_new, one_qemu), moved(of_base, of_new));
     PathComparison { events, moved, ..blank }

@@ -4,6 +4,7 @@ use pathmeter_trace::{MeasuredWith, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::function::FunctionChange;
 use crate::{
     BudgetReport, Configuration, ConfigurationDifference, EventComparison, GateReport, Measurement,
     Moved, OptionDifference, RowKind, Subject, SubjectKind, Unit, Verdict,
@@ -125,6 +126,10 @@ pub struct PathComparison {
     /// The kind of work, if this is a row of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<RowKind>,
+    /// The functions in which a row of a program differs, the largest difference first; empty where
+    /// they were not counted. They are of one run of each side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionChange>,
 }
 
 /// What pairs of runs differ by that were disturbed alike.

@@ -22,6 +22,7 @@ mod configuration;
 mod events;
 #[cfg(feature = "example")]
 pub mod example;
+mod function;
 mod gate;
 mod guest;
 mod history;
@@ -44,6 +45,7 @@ pub use comparison::{
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use function::{FunctionChange, FunctionCost};
 pub use gate::{Checked, GateReason, GateReport, gate_lines};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
@@ -70,7 +72,7 @@ pub use program::{
         ProgramSummary, RowComparison, RowSummary, SumParts,
     },
     cost::{Calls, RowCost, RowCosts},
-    functions::{FunctionChange, FunctionCost, RowExplanation, RowFunctions},
+    functions::{RowExplanation, RowFunctions},
     measured::{OWN_WORK, SUM, parse_result},
     name::row_name,
     parse::{MAX_PROGRAM_RUNS, MAX_ROWS, parse_program},

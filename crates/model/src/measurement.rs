@@ -10,6 +10,7 @@ use pathmeter_trace::{Event, counted_events};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::function::FunctionCost;
 use crate::{Configuration, GuestReport, PathEvents, RowKind, Unit};
 
 /// Before the name of each region of a user's program.
@@ -156,6 +157,10 @@ pub struct PathResult {
     /// The kind of work, if this is a row of a program; rows are judged in pairs of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<RowKind>,
+    /// The kernel's functions that a row of a program is in, in one run in which it costs as it
+    /// typically does; empty where they were not counted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionCost>,
 }
 
 impl PathResult {
@@ -176,6 +181,7 @@ impl PathResult {
             samples,
             checks,
             work: None,
+            functions: Vec::new(),
         }
     }
 

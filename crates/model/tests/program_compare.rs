@@ -535,3 +535,17 @@ fn the_sum_is_shown_of_the_run_that_own_work_is_of_so_a_part_is_not_more_than_th
     assert!(own.new.instructions < sum.new.instructions, "{own:?} {sum:?}");
     assert_eq!(comparison.sum_parts.unwrap().higher, 51);
 }
+
+#[test]
+fn rows_that_are_compared_as_paths_have_the_functions_that_they_differ_in() {
+    let base = explained(moving(Syscall, "read", &[900, 100, 104, 102]), 1);
+    let new = explained(moving(Syscall, "read", &[950, 140, 150, 145]), 1);
+    let compared = compare(&base.measured(), &new.measured(), EVERY_CHANGE);
+    let row = compared.paths.iter().find(|row| row.path == "read").unwrap();
+    let [function] = &row.functions[..] else { panic!("{row:?}") };
+    assert_eq!((function.base, function.new, function.difference), (100, 140, 40));
+    // Functions of one side alone say nothing of the other.
+    let without = ProgramResult { functions: None, ..new };
+    let compared = compare(&base.measured(), &without.measured(), EVERY_CHANGE);
+    assert!(compared.paths.iter().all(|row| row.functions.is_empty()));
+}

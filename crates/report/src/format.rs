@@ -228,7 +228,7 @@ impl Line<'_> {
     /// The functions in which the difference is, those with the largest first.
     fn functions(&self) -> Vec<String> {
         let Some(difference) = self.explain.and_then(|it| it.difference.as_ref()) else {
-            return Vec::new();
+            return self.row_functions();
         };
         let changed = difference.functions.iter().filter(|function| function.difference != 0);
         let named = changed.clone().take(MOST_FUNCTIONS);
@@ -241,6 +241,19 @@ impl Line<'_> {
         }
         if !texts.is_empty() && Some(difference.total) != self.row.difference {
             texts.push(format!("in windows with {}", signed(difference.total)));
+        }
+        texts
+    }
+
+    /// The same of a row of a program.
+    fn row_functions(&self) -> Vec<String> {
+        let functions = &self.row.functions;
+        let named = functions.iter().take(MOST_FUNCTIONS);
+        let mut texts: Vec<String> =
+            named.map(|it| format!("{} {}", clean(&it.function), signed(it.difference))).collect();
+        let more = functions.len().saturating_sub(MOST_FUNCTIONS);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
         }
         texts
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ProgramRun;
-use crate::RowKind;
+use crate::{FunctionChange, FunctionCost, RowKind};
 
 /// The functions of one row in one run: the first later run in which the row has its median; the
 /// first run, if that is the only one. They add up to the row's instructions in that run.
@@ -19,18 +19,6 @@ pub struct RowFunctions {
     pub run: usize,
     /// Its functions, sorted by name; a name occurs once.
     pub functions: Vec<FunctionCost>,
-}
-
-/// What a function cost in one row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FunctionCost {
-    /// The function.
-    pub function: String,
-    /// How often it was entered at its beginning.
-    pub calls: u64,
-    /// Instructions in it, without those of the functions that it calls.
-    pub instructions: u64,
 }
 
 impl RowFunctions {
@@ -64,21 +52,4 @@ pub struct RowExplanation {
     /// shows is not the one that the functions are of. Null for a region: its number is one
     /// execution's, and its functions are of all executions in a run.
     pub rest: Option<i64>,
-}
-
-/// How a function differs in one row. A side that does not execute it has 0.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FunctionChange {
-    /// The function.
-    pub function: String,
-    /// How often it was entered on base.
-    pub base_calls: u64,
-    /// How often it was entered on new.
-    pub new_calls: u64,
-    /// Instructions in it on base.
-    pub base: u64,
-    /// Instructions in it on new.
-    pub new: u64,
-    /// The instructions of `new` − those of `base`.
-    pub difference: i64,
 }

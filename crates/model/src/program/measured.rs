@@ -13,8 +13,8 @@ use super::name::row_name;
 use super::parse::parse_program;
 use crate::parse::{parse_measurement, schema_of};
 use crate::{
-    Check, Configuration, Document, MAX_DOCUMENT_BYTES, Measurement, ParseError, PathEvents,
-    PathResult, ProgramResult, ResultSchema, Unit,
+    Check, Configuration, Document, FunctionCost, MAX_DOCUMENT_BYTES, Measurement, ParseError,
+    PathEvents, PathResult, ProgramResult, ResultSchema, Unit,
 };
 
 /// The name of what a program does itself: all rows that do not depend on the timer.
@@ -53,7 +53,8 @@ impl ProgramResult {
         };
         let rows = self.series().into_iter();
         let rows = rows.map(|((kind, name), runs)| {
-            self.row_as_path(&unique(row_name(kind, name), name), kind, &runs)
+            let row = self.row_as_path(&unique(row_name(kind, name), name), kind, &runs);
+            PathResult { functions: self.functions_of(kind, name), ..row }
         });
         let mut paths: Vec<PathResult> = rows.collect();
         for (name, own_only) in [(OWN_WORK, true), (SUM, false)] {
@@ -71,6 +72,13 @@ impl ProgramResult {
         let row = PathResult::ok(name, Unit::Instructions, &samples, vec![calls(runs)]);
         let row = row.counting(self.events_of(kind, runs));
         PathResult { work: Some(kind), ..row }
+    }
+
+    /// The functions of a row, if they were counted.
+    fn functions_of(&self, kind: RowKind, name: &str) -> Vec<FunctionCost> {
+        let mut rows = self.functions.iter().flatten();
+        let row = rows.find(|row| (row.kind, &*row.name) == (kind, name));
+        row.map(|row| row.functions.clone()).unwrap_or_default()
     }
 
     /// The events of these runs. Which of the instructions are the program's own is known of its

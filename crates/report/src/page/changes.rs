@@ -1,6 +1,8 @@
 //! Two subjects: every path, the worst change first, with the functions that changed it.
 
-use pathmeter_model::{Comparison, EventComparison, PathComparison, SideInfo, Verdict};
+use pathmeter_model::{
+    Comparison, EventComparison, FunctionChange, PathComparison, SideInfo, Verdict,
+};
 use pathmeter_trace::Explain;
 
 use super::data::Data;
@@ -10,7 +12,10 @@ use super::window::{direction, explanation, places, places_of};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
 use crate::measured_with::{doubt, of_sides};
-use crate::number::{at_least, percent, signed};
+use crate::number::{at_least, grouped, percent, signed};
+
+/// Functions of a row of a program that its details have.
+const MOST_FUNCTIONS: usize = 15;
 
 const HEADINGS: [(&str, &str); 8] = [
     ("path", "text"),
@@ -242,7 +247,9 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
         html.raw(" functions begin at another place in their line of 64 bytes.</p>");
     }
     let changed = !matches!(path.verdict, Verdict::Same | Verdict::Unsupported | Verdict::Broken);
-    if changed && explain.is_none() {
+    if !path.functions.is_empty() {
+        html.add(&functions_table(&path.functions));
+    } else if changed && explain.is_none() {
         html.raw(
             "<p class=\"note\">Which functions changed it is not known from these documents: ",
         );
@@ -252,6 +259,30 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
         });
     }
     (!html.as_str().is_empty()).then_some(html)
+}
+
+/// The functions in which a row of a program differs.
+fn functions_table(functions: &[FunctionChange]) -> Html {
+    let mut html = Html::default();
+    html.raw(
+        "<div class=\"scroll\"><table class=\"small\"><caption>Functions that differ, in one ",
+    );
+    html.raw("run of each side</caption>");
+    html.headings(&["function", "#base", "#new", "#difference", "#calls"]).raw("<tbody>");
+    for one in functions.iter().take(MOST_FUNCTIONS) {
+        html.raw("<tr><th scope=\"row\">").text(&one.function).raw("</th>");
+        html.figure(&grouped(one.base)).figure(&grouped(one.new)).figure(&signed(one.difference));
+        html.figure(&match (one.base_calls, one.new_calls) {
+            (base, new) if base == new => grouped(base),
+            (base, new) => format!("{} → {}", grouped(base), grouped(new)),
+        });
+        html.raw("</tr>");
+    }
+    html.raw("</tbody></table></div>");
+    if let Some(more) = functions.len().checked_sub(MOST_FUNCTIONS).filter(|more| *more > 0) {
+        html.raw("<p class=\"note\">").number(more as u64).raw(" more functions differ.</p>");
+    }
+    html
 }
 
 fn events_table(events: &[EventComparison], explain: Option<&Explain>) -> Html {

@@ -98,6 +98,7 @@ mod tests {
             moved: None,
             pairs: None,
             work: Some(work),
+            functions: vec![],
         }
     }
 
