@@ -179,8 +179,8 @@ pub fn judge(
 
 /// Why a rule that is not kept fails its row.
 fn of_rule(rule: &BudgetRow) -> GateReason {
-    // The highest value, which `max` is held against, is not the one that was compared.
-    let compared = rule.base.zip(rule.new).filter(|_| rule.max.is_none());
+    // The highest value, which is shown if it exceeds `max`, is not the one that was compared.
+    let compared = rule.base.zip(rule.new).filter(|_| rule.is_of_pair());
     let difference = compared.map(|(base, new)| i128::from(new) - i128::from(base));
     GateReason {
         row: rule.path.clone(),

@@ -30,8 +30,8 @@ pub struct BudgetRow {
     pub line: usize,
     /// The value of `base`; null if it has none.
     pub base: Option<u64>,
-    /// The value of `new`: the highest typical one if it is compared with `max`, else the
-    /// one that carries the verdict. Null if it has none.
+    /// The value of `new`: the highest typical one if that exceeds `max`, or if the rule has no
+    /// other limit; else the one that carries the verdict. Null if it has none.
     pub new: Option<u64>,
     /// The largest value that `new` may have, if there is such a limit.
     pub max: Option<u64>,
@@ -43,6 +43,16 @@ pub struct BudgetRow {
     pub reason: Option<String>,
     /// The last day of the acceptance, if there is one.
     pub expires: Option<String>,
+}
+
+impl BudgetRow {
+    /// Whether `new` is the value that was compared with `base`; else it is the highest one, which
+    /// exceeds `max` or is all that the rule is about.
+    pub fn is_of_pair(&self) -> bool {
+        let within =
+            |max: u64| self.max_increase.is_some() && self.new.is_some_and(|new| new <= max);
+        self.max.is_none_or(within)
+    }
 }
 
 /// Whether a limit is kept.

@@ -519,7 +519,7 @@ fn functions_and_their_rest_add_up_to_the_difference_that_the_row_shows() {
 }
 
 #[test]
-fn the_sum_is_shown_of_the_run_that_own_work_is_of_so_a_part_is_not_more_than_the_whole() {
+fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the_whole() {
     let result = |more: u64| {
         let run_of = |(fault, timer): (u64, u64)| {
             run(&[row(PageFault, "write", 1, fault + more), row(Interrupt, "timer", 1, timer)])

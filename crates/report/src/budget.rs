@@ -81,7 +81,7 @@ pub fn sentence(row: &BudgetRow) -> Option<String> {
 
 /// ` 3,300 → 3,333`; of what is held against `max` the value of new alone.
 fn values(row: &BudgetRow) -> String {
-    match (row.base.filter(|_| row.max.is_none()), row.new) {
+    match (row.base.filter(|_| row.is_of_pair()), row.new) {
         (Some(base), Some(new)) => format!(" {} → {}", grouped(base), grouped(new)),
         (None, Some(new)) => format!(" {}", grouped(new)),
         (_, None) => String::new(),

@@ -137,14 +137,19 @@ fn judged(
         return None;
     }
     let compared = numbers.compared;
-    let highest = numbers.highest.map(|(value, _)| value).filter(|_| rule.limits.max.is_some());
+    // The highest value is shown where it is what exceeds, or there is no other; else the pair that
+    // every table shows.
+    let highest = numbers.highest.map(|(value, _)| value);
+    let highest = highest.zip(rule.limits.max).filter(|(value, max)| {
+        value > max || rule.limits.max_increase.is_none() || compared.is_none()
+    });
     Some(BudgetRow {
         path: row.path.clone(),
         event: rule.event.map_or_else(|| row.unit.to_string(), |event| event.word().to_owned()),
         rule: Some(rule.names.pattern()),
         line: rule.line,
         base: compared.map(|compared| compared.base),
-        new: highest.or(compared.map(|compared| compared.new)),
+        new: highest.map(|(value, _)| value).or(compared.map(|compared| compared.new)),
         max: rule.limits.max,
         max_increase: rule.limits.max_increase.map(|increase| increase.to_string()),
         outcome,

@@ -30,18 +30,19 @@ pub fn compare_programs(
     let one_qemu = base.configuration.qemu == new.configuration.qemu;
     let events = common_events(base, new);
     let rows = compare_rows(base, new, &events, threshold);
-    let total = |wanted: fn(RowKind) -> bool, shown: Option<usize>| {
-        let (of_base, of_new) = (base.total(wanted), new.total(wanted));
-        let (mut cost, mut run) = compare_costs(&of_base, &of_new, &events, threshold);
-        if let Some(there) = shown.and_then(|shown| in_run(&cost, shown, [&of_base, &of_new])) {
-            (cost.later, run) = (Some(there), shown);
-        }
-        let parts = run.map(|run| sum_parts([base, new], run, &rows, wanted));
-        ((cost, parts), run)
+    let total = |wanted: fn(RowKind) -> bool| {
+        let sides = [base.total(wanted), new.total(wanted)];
+        let (cost, run) = compare_costs(&sides[0], &sides[1], &events, threshold);
+        Total { sides, cost, run, wanted }
     };
-    let ((own_work, own_work_parts), run) = total(RowKind::is_own_work, None);
-    // In the run that own work is shown of, so that a part is not more than the whole.
-    let ((sum, sum_parts), _) = total(|_| true, run);
+    let (mut sum, mut own_work) = (total(|_| true), total(RowKind::is_own_work));
+    // Of one run, so that a part is not more than the whole.
+    if !own_work.shown_in(sum.run) {
+        sum.shown_in(own_work.run);
+    }
+    let parts =
+        |total: &Total| total.run.map(|run| sum_parts([base, new], run, &rows, total.wanted));
+    let (sum_parts, own_work_parts) = (parts(&sum), parts(&own_work));
     let regions = (&base.regions[..], &new.regions[..]);
     let regions = compare_paths(regions, Judges::Pairs, one_qemu, threshold);
     ProgramComparison {
@@ -53,8 +54,8 @@ pub fn compare_programs(
         new_ended: new.ended,
         base_idle: idle(base),
         new_idle: idle(new),
-        sum,
-        own_work,
+        sum: sum.cost,
+        own_work: own_work.cost,
         sum_parts,
         own_work_parts,
         summary: ProgramSummary::of(&rows, &regions),
@@ -167,14 +168,34 @@ fn compare_costs(
     (CostComparison { first, later, pairs, verdict, calls_differ, events }, run)
 }
 
-/// What the later runs' costs are in this run, if they differ there by as much as is shown.
-fn in_run(cost: &CostComparison, run: usize, [base, new]: [&[Counts]; 2]) -> Option<CostChange> {
-    let later = cost.later.as_ref()?;
-    let of = |runs: &[Counts], shown: &RowCost| {
-        Some(RowCost { instructions: runs.get(run)?.instructions, ..shown.clone() })
-    };
-    let there = change(of(base, &later.base)?, of(new, &later.new)?);
-    (run > 0 && there.difference == later.difference).then_some(there)
+/// Rows together, compared.
+struct Total {
+    sides: [Vec<Counts>; 2],
+    cost: CostComparison,
+    /// The run that is shown, if it is one.
+    run: Option<usize>,
+    wanted: fn(RowKind) -> bool,
+}
+
+impl Total {
+    /// Shows another later run, if the two sides differ in it by as much as in the one that is
+    /// shown. Whether they do.
+    fn shown_in(&mut self, run: Option<usize>) -> bool {
+        let there = run.filter(|run| *run > 0).and_then(|run| {
+            let later = self.cost.later.as_ref()?;
+            let [base, new] = &self.sides;
+            let of = |runs: &[Counts], shown: &RowCost| {
+                Some(RowCost { instructions: runs.get(run)?.instructions, ..shown.clone() })
+            };
+            let there = change(of(base, &later.base)?, of(new, &later.new)?);
+            (there.difference == later.difference).then_some(there)
+        });
+        let found = there.is_some();
+        if found {
+            (self.cost.later, self.run) = (there, run);
+        }
+        found
+    }
 }
 
 /// The verdict on one run of each side.

@@ -216,3 +216,15 @@ fn the_document_of_one_subject_says_why_it_fails_and_is_a_result_all_the_same() 
     let plain = scene.run(&["measure", "base.json", "--json"]).stdout;
     assert!(!plain.contains("\"gate\"") && !plain.contains("\"budget\""));
 }
+
+#[test]
+fn a_rule_that_fails_by_its_increase_shows_the_pair_that_the_table_shows() {
+    let budget = "[paths.\"switch.yield\"]\nmax = 9000\nmax-increase = 5\n";
+    let ran = check(&more_expensive(), budget, &[]);
+    assert_eq!(ran.code, Some(1));
+    let why = "budget: instructions 3,300 → 3,333 over (max 9,000, +5), line 1";
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+    let budget = "[paths.\"switch.yield\"]\nmax = 3000\nmax-increase = 50\n";
+    let ran = check(&more_expensive(), budget, &[]);
+    assert!(ran.stderr.contains("instructions 3,333 over (max 3,000, +50)"), "{}", ran.stderr);
+}
