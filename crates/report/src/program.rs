@@ -135,8 +135,8 @@ fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
 }
 
 /// Which calls the functions' numbers are of.
-const OF_ONE_RUN: &str = "functions are of all calls in one run: of a row, one in which it costs as \
-                          shown; of a region, all its executions";
+const OF_ONE_RUN: &str = "functions are of all calls in one run, in which the row costs as shown; \
+                          of a region, of all its executions";
 
 /// Says that the functions of so many rows are not shown.
 fn more_rows(rows: usize, style: Style) -> String {

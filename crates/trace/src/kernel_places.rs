@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use crate::{
     accounts::{RowKind, UNNAMED, VECTOR},
+    kallsyms::SymbolsError,
     kernel_code::KernelCode,
-    symbols::SymbolsError,
 };
 
 /// What the plugin is told, and what its numbers mean.

@@ -30,6 +30,7 @@ mod event;
 mod executed;
 mod flow;
 mod footprint;
+mod kallsyms;
 mod kernel_code;
 mod kernel_places;
 mod line_counts;
@@ -72,6 +73,7 @@ pub use document::{
 pub use event::{Event, Events, Role};
 pub use executed::{Executed, Faults, MOST_EXECUTIONS, NotExecuted, RecordedWindow, executed};
 pub use footprint::Footprint;
+pub use kallsyms::{MAX_KALLSYMS_BYTES, SymbolsError};
 pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
 pub use measured_with::{MeasuredWith, SettingProof, SettingState};
 pub use naming::folded;
@@ -80,7 +82,7 @@ pub use points::{PointFinder, PointTable, PointsError};
 pub use reader::{Stop, TraceError};
 pub use reconciled::{Claims, Reconciled, reconciled};
 pub use recording::{Recording, WindowCounts, decode, decode_wanting};
-pub use symbols::{Location, MAX_KALLSYMS_BYTES, NoSymbols, Resolve, Symbols, SymbolsError};
+pub use symbols::{Location, NoSymbols, Resolve, Symbols};
 pub use traced::{TracedLine, traced};
 pub use tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,

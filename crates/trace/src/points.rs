@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::kallsyms::SymbolsError;
 use crate::kernel_code::KernelCode;
 use crate::naming::folded;
 use crate::point_window::{Place, Point, PointWindow};
-use crate::symbols::SymbolsError;
 
 /// Why a window can't be looked for in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

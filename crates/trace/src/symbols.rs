@@ -1,19 +1,15 @@
 //! Names for addresses: the trait that the decoder asks, and the kernel's own symbol table.
 //!
-//! The table is the text of `/proc/kallsyms` as the guest's init saw it: untrusted, so bounded.
-//! Format: `ADDRESS TYPE NAME[\t[MODULE]]` (linux `kernel/kallsyms.c`); types as in nm(1).
+//! The table is the text of `/proc/kallsyms` as the guest's init saw it.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
+    kallsyms::{self, KernelSymbol, SymbolsError},
     naming::{Functions, is_limit, unlinked},
     tree::SourceLine,
 };
 
-/// Most bytes of a symbol table. Debian's has 3.6 MB.
-pub const MAX_KALLSYMS_BYTES: usize = 64 << 20;
-/// Longest name, in bytes; the kernel's own bound (`KSYM_NAME_LEN`).
-const MAX_NAME: usize = 512;
 /// An address this far after the last symbol before it belongs to something without a symbol.
 const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 
@@ -56,29 +52,6 @@ impl Resolve for NoSymbols {
     }
 }
 
-/// Why a text is no symbol table.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SymbolsError {
-    /// Longer than [`MAX_KALLSYMS_BYTES`].
-    #[error("the symbol table has {0} bytes, at most {MAX_KALLSYMS_BYTES} are read")]
-    TooLong(usize),
-    /// A line that is not of the form.
-    #[error("line {0} of the symbol table is not an address, a type and a name")]
-    Line(usize),
-    /// The kernel hides its addresses.
-    #[error(
-        "the kernel shows its symbols without addresses; set kernel.kptr_restrict=0 there, or \
-         give the kernel's vmlinux with --vmlinux"
-    )]
-    Restricted,
-    /// No function in it.
-    #[error(
-        "the symbol table names no function; the kernel needs CONFIG_KALLSYMS, or give its \
-         vmlinux with --vmlinux"
-    )]
-    Empty,
-}
-
 /// The functions of a kernel, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
@@ -101,20 +74,14 @@ struct Symbol {
 impl Symbols {
     /// Reads the text of `/proc/kallsyms`.
     pub fn parse(text: &[u8]) -> Result<Self, SymbolsError> {
-        if text.len() > MAX_KALLSYMS_BYTES {
-            return Err(SymbolsError::TooLong(text.len()));
-        }
         let mut lines = Vec::new();
         let mut functions = Functions::default();
         let mut hidden = false;
-        for (index, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if line.is_empty() {
-                continue;
-            }
-            let (line, name) = Line::parse(line).ok_or(SymbolsError::Line(index + 1))?;
-            functions.see(name);
-            hidden |= line.is_code() && line.address == 0;
-            if line.is_code() && line.address != 0 {
+        for symbol in kallsyms::lines(text)? {
+            functions.see(symbol.name);
+            let line = Line { symbol, name: unlinked(symbol.name) };
+            hidden |= line.is_code() && symbol.address == 0;
+            if line.is_code() && symbol.address != 0 {
                 lines.push(line);
             }
         }
@@ -127,15 +94,16 @@ impl Symbols {
     }
 
     fn of(mut lines: Vec<Line<'_>>, functions: &Functions<'_>) -> Self {
-        lines.sort_unstable_by_key(|line| line.address);
+        lines.sort_unstable_by_key(|line| line.symbol.address);
         let mut symbols = Self::default();
         let mut modules = BTreeMap::new();
-        for of_address in lines.chunk_by(|line, next| line.address == next.address) {
-            let address = of_address[0].address;
+        for of_address in lines.chunk_by(|line, next| line.symbol.address == next.symbol.address) {
+            let address = of_address[0].symbol.address;
             let named = of_address.iter().filter(|line| !is_limit(&line.name));
             match named.min_by(|one, other| one.rank(functions).cmp(&other.rank(functions))) {
                 Some(line) => {
-                    let module = line.module.map_or(0, |name| symbols.module(&mut modules, name));
+                    let module =
+                        line.symbol.module.map_or(0, |name| symbols.module(&mut modules, name));
                     symbols.push(address, &line.name, module);
                 }
                 // No function reaches beyond the limit of its section.
@@ -195,37 +163,20 @@ impl Resolve for Symbols {
 
 /// One line of the text.
 struct Line<'a> {
-    address: u64,
-    kind: u8,
+    symbol: KernelSymbol<'a>,
     /// Without what a link-time optimizer appended.
     name: Cow<'a, str>,
-    module: Option<&'a str>,
 }
 
 impl<'a> Line<'a> {
-    /// The line, and the name as it stands there.
-    fn parse(line: &'a [u8]) -> Option<(Self, &'a str)> {
-        let line = str::from_utf8(line).ok()?;
-        let mut words = line.split_ascii_whitespace();
-        let address = u64::from_str_radix(words.next()?, 16).ok()?;
-        let [kind] = words.next()?.as_bytes() else { return None };
-        let name = words.next().filter(|name| name.len() <= MAX_NAME)?;
-        let module = match words.next() {
-            Some(word) => Some(word.strip_prefix('[')?.strip_suffix(']')?),
-            None => None,
-        };
-        let parsed = Self { address, kind: *kind, name: unlinked(name), module };
-        words.next().is_none().then_some((parsed, name))
-    }
-
     /// Whether it is code's. A name that begins with a dot is a label in the midst of a function.
     fn is_code(&self) -> bool {
-        matches!(self.kind, b't' | b'T' | b'w' | b'W') && !self.name.starts_with('.')
+        self.symbol.is_text() && !self.name.starts_with('.')
     }
 
     /// The least of an address gives it its name.
     fn rank(&self, functions: &Functions<'_>) -> impl Ord + use<'_, 'a> {
-        (functions.rank(&self.name), self.module)
+        (functions.rank(&self.name), self.symbol.module)
     }
 }
 
