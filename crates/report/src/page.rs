@@ -99,6 +99,7 @@ pub fn report_page(
         ("style-hash", hash(STYLE)),
         ("title", escaped(&format!("{first} – pathmeter"))),
         ("style", STYLE.to_owned()),
+        ("shades", severity::SHADES.map(|limit| limit.to_string()).join(" ")),
         ("script", SCRIPT.to_owned()),
         ("headline", escaped(&first)),
         ("notes", noted(notes)),

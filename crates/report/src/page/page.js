@@ -25,8 +25,9 @@ document.addEventListener("DOMContentLoaded", () => {
 		return element;
 	};
 
-	// The same limits as where the page is written (severity.rs).
-	const strength = (percent) => 1 + [1, 5, 20].filter((limit) => Math.abs(percent) >= limit).length;
+	// The limits of the shades are those by which the page was written.
+	const shades = document.body.dataset.shades.split(" ").map(Number);
+	const strength = (percent) => 1 + shades.filter((limit) => Math.abs(percent) >= limit).length;
 
 	// Rows that open.
 	for (const button of all("button.open")) {

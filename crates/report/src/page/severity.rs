@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use pathmeter_model::{PathComparison, Verdict};
 
 /// Percent from which a change has the second, third and fourth shade.
-const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
+pub(super) const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
 /// Work of a program that is not its own comes last.
