@@ -8,7 +8,7 @@ use pathmeter_trace::Explain;
 use super::data::Data;
 use super::html::Html;
 use super::severity::{rank, shade, word, worst_first};
-use super::window::{direction, explanation, places, places_of};
+use super::window::{direction, explanation, places, places_of, places_of_row};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
 use crate::measured_with::{doubt, of_sides};
@@ -174,7 +174,8 @@ fn rows(
         .text(&path.percent.unwrap_or(0.0).to_string());
     html.raw("\">").text(&change(path, &part)).raw("</td>");
     html.raw("<td class=\"where\" data-label=\"in\">");
-    html.text(&difference.map(places).unwrap_or_default()).raw("</td>");
+    let named = difference.map_or_else(|| places_of_row(&path.functions), places);
+    html.text(&named).raw("</td>");
     html.raw("<td class=\"events\" data-label=\"events\">").add(&shown_events(path)).raw("</td>");
     html.raw("<td class=\"verdict\" data-value=\"").number(rank(path.verdict)).raw("\">");
     html.raw(word(path.verdict)).raw("</td></tr>");
@@ -289,12 +290,17 @@ fn events_table(events: &[EventComparison], explain: Option<&Explain>) -> Html {
     let mut html = Html::default();
     let difference = explain.and_then(|explain| explain.difference.as_ref());
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events that differ</caption>");
-    html.headings(&["event", "#base", "#new", "#difference", "changed in"]).raw("<tbody>");
+    let headings = ["event", "#base", "#new", "#difference", "changed in"];
+    // Of which functions an event is, only a recording tells.
+    let columns = if difference.is_some() { 5 } else { 4 };
+    html.headings(&headings[..columns]).raw("<tbody>");
     for event in events {
         html.raw("<tr><th scope=\"row\">").text(&event.event).raw("</th>");
         html.figure(&at_least(event.base, false)).figure(&at_least(event.new, false));
         html.figure(&signed(event.difference));
-        html.cell(&difference.map(|it| places_of(it, &event.event)).unwrap_or_default());
+        if let Some(difference) = difference {
+            html.cell(&places_of(difference, &event.event));
+        }
         html.raw("</tr>");
     }
     html.raw("</tbody></table></div>");

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use pathmeter_model::FunctionChange;
 use pathmeter_trace::{
     Change, Difference, Event, Explain, Function, FunctionDifference, Side, SubjectWindow,
     WindowTree,
@@ -180,6 +181,12 @@ fn profile(subject: &SubjectWindow) -> Html {
 pub(super) fn places(difference: &Difference) -> String {
     let changed = difference.functions.iter().filter(|function| function.difference != 0);
     listed(changed.map(|function| (function.name.as_str(), function.difference)))
+}
+
+/// The same of a row of a program.
+pub(super) fn places_of_row(functions: &[FunctionChange]) -> String {
+    let changed = functions.iter().filter(|function| function.difference != 0);
+    listed(changed.map(|function| (function.function.as_str(), function.difference)))
 }
 
 /// The functions that have more or less of an event, those first that differ most.
