@@ -19,7 +19,7 @@ pub(crate) fn documents() -> Vec<String> {
     found
 }
 
-/// Whether a name is of a Markdown file.
+/// Whether this is the name of a Markdown file.
 pub(crate) fn is_markdown(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "md")
 }
