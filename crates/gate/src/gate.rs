@@ -5,8 +5,8 @@
 //! NEW can run is new, which a note tells. Where nothing was compared, nothing was checked.
 
 use pathmeter_model::{
-    BudgetOutcome, BudgetReport, BudgetRow, Comparison, Ended, GateReason, GateReport, Measurement,
-    PathComparison, PathResult, Status, Summary, Unit, Verdict, gate_lines,
+    BudgetOutcome, BudgetReport, BudgetRow, Comparison, GateReason, GateReport, Measurement,
+    PathComparison, PathResult, ProgramComparison, Status, Summary, Unit, Verdict, gate_lines,
 };
 use pathmeter_report::{Outcome, budget_sentence};
 use pathmeter_trace::Event;
@@ -70,6 +70,9 @@ impl Gate {
             }
         }
         gate.budget = wanted.budget.map(|budget| budget.report(rules));
+        if let Some(program) = comparison.program.as_ref().filter(|_| !wanted.regions_only) {
+            gate.worse.splice(0..0, ended(program));
+        }
         gate
     }
 
@@ -118,17 +121,6 @@ impl Gate {
         (rules, outcome)
     }
 
-    /// The same of a program, which ended so on the two sides.
-    #[must_use]
-    pub fn ended(mut self, [base, new]: [Ended; 2]) -> Self {
-        if base != new {
-            let why = format!("it ended with {new}, and on BASE with {base}");
-            let row = "program".to_owned();
-            self.worse.insert(0, GateReason { row, why, ..GateReason::default() });
-        }
-        self
-    }
-
     /// What the document has of it.
     pub fn report(&self) -> GateReport {
         GateReport { worse: self.worse.clone(), unjudged: self.missing.clone() }
@@ -161,6 +153,14 @@ impl Gate {
             message: "--check: no path was compared, so nothing was checked".to_owned(),
         })
     }
+}
+
+/// Why a program that ended differently is worse.
+fn ended(program: &ProgramComparison) -> Option<GateReason> {
+    let (base, new) = (program.base_ended, program.new_ended);
+    let why = format!("it ended with {new}, and on BASE with {base}");
+    let reason = GateReason { row: "program".to_owned(), why, ..GateReason::default() };
+    (base != new).then_some(reason)
 }
 
 /// What a budget's rules make of a row, and why it fails: by what no rule is about, as `why` finds

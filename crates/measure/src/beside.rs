@@ -95,7 +95,7 @@ impl<'a> Probes<'a> {
             let names = || program::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
             let ran = program::measure(&guests, image, &asked, names, progress)?;
-            for region in ran.regions {
+            for region in ran.paths.into_iter().filter(|path| path.work.is_none()) {
                 if result.paths.iter().any(|path| path.path == region.path) {
                     return Err(Failure::Usage {
                         message: format!("two probes have a region {}", region.path),
@@ -104,7 +104,7 @@ impl<'a> Probes<'a> {
                 }
                 result.paths.push(region);
             }
-            hashes += &ran.program.packed_sha256;
+            hashes += packed.sha256();
         }
         if self.packed.is_empty() && self.beside.windows.is_empty() {
             return Ok(result);

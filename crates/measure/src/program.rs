@@ -9,12 +9,13 @@ use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{
-    Ended, Output, Program, ProgramResult, ProgramSchema, Written, parse_program,
+    Configuration, Ended, Execution, Measurement, Output, Program, ProgramRun, ResultSchema,
+    Written, parse_measurement, program_rows,
 };
 use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
 use pathmeter_trace::{
-    Accounts, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
+    Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
 };
 use pathmeter_vm::{
     Accounting, Condition, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
@@ -140,9 +141,20 @@ impl PackedProgram {
     }
 
     /// Whether this is a result of it, as it has to end.
-    fn is_of(&self, result: &ProgramResult) -> bool {
-        result.program.packed_sha256 == self.program.packed_sha256
-            && result.ended == Ended::Code(self.expected)
+    fn is_of(&self, result: &Measurement) -> bool {
+        let program = result.configuration.program.as_ref();
+        program.is_some_and(|it| it.packed_sha256 == self.program.packed_sha256)
+            && result.execution.as_ref().is_some_and(|it| it.ended == Ended::Code(self.expected))
+    }
+
+    /// The hash of all files that are packed for it.
+    pub fn sha256(&self) -> &str {
+        &self.program.packed_sha256
+    }
+
+    /// The program and its arguments, as documents have them.
+    pub fn command(&self) -> &[String] {
+        &self.program.command
     }
 
     /// Perturbed runs, the first one included.
@@ -264,7 +276,7 @@ pub fn measure(
     asked: &Asked<'_>,
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
-) -> Result<ProgramResult, Failure> {
+) -> Result<Measurement, Failure> {
     let Asked { packed, modules, functions, lines, regions, windows } = *asked;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
     let modules = modules.of(image)?;
@@ -274,7 +286,7 @@ pub fn measure(
         initramfs.as_bytes(),
         &format!("{functions} {lines} {regions:?} {windows:?}"),
     );
-    let parse = |bytes: &[u8]| parse_program(bytes).ok().filter(|result| packed.is_of(result));
+    let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
     let loaded = modules.into_iter().map(|module| module.name).collect();
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
@@ -288,7 +300,7 @@ pub fn measure(
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, lines), ran)
     })?;
-    Ok(ProgramResult { subject: image.subject(), ..result })
+    Ok(Measurement { subject: image.subject(), ..result })
 }
 
 fn document(
@@ -297,7 +309,7 @@ fn document(
     (packed, program): (&PackedProgram, Program),
     (kernel, lines): (&KernelNames, bool),
     ran: RanProgram<Accounts>,
-) -> Result<ProgramResult, Failure> {
+) -> Result<Measurement, Failure> {
     let output = output(&ran.outputs);
     let last = ran.unlike.as_ref().map_or_else(|| output.clone(), |run| self::output(&run.outputs));
     let ended = ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
@@ -309,17 +321,15 @@ fn document(
     let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
-    Ok(ProgramResult {
-        schema: ProgramSchema::V1,
+    let counted: Vec<Event> = counted_events(lines).collect();
+    let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
+    Ok(Measurement {
+        schema: ResultSchema::V1,
         subject: image.subject(),
-        configuration,
-        program,
-        ended,
-        output,
-        events: counted_events(lines).collect(),
-        runs,
-        regions,
-        functions,
+        configuration: Configuration { program: Some(program), ..configuration },
+        guest: None,
+        paths: program_rows(&runs, &counted, functions, regions),
+        execution: Some(Execution { ended, output, runs: clocks }),
         notes: Vec::new(),
     })
 }

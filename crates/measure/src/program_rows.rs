@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use pathmeter_model::{
-    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, Unit,
+    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
 };
 use pathmeter_trace::{
     Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces,
@@ -20,8 +20,8 @@ pub struct Accounted {
     pub runs: Vec<ProgramRun>,
     /// The program's own regions, and the windows between two points of the kernel.
     pub regions: Vec<PathResult>,
-    /// The functions of the rows, if the plugin told them.
-    pub functions: Option<Vec<RowFunctions>>,
+    /// The functions of the rows and regions; none if the plugin did not tell them.
+    pub functions: Vec<RowFunctions>,
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
@@ -79,15 +79,12 @@ pub struct KernelNames {
 type Functions = BTreeMap<String, (u64, u64)>;
 
 /// The functions of each row, all of one run, so that they add up: the run after the first that has
-/// the row's median, or the first itself if there is no other. None if no run has any.
+/// the row's median, or the first itself if there is no other.
 fn functions(
     runs: &[Vec<AccountCell>],
     names: &[String],
     kernel: &KernelNames,
-) -> Option<Vec<RowFunctions>> {
-    if runs.iter().all(Vec::is_empty) {
-        return None;
-    }
+) -> Vec<RowFunctions> {
     let first = usize::from(runs.len() > 1);
     let shown = runs.get(first..).unwrap_or_default();
     let mut costs: BTreeMap<(RowKind, String), Vec<Functions>> = BTreeMap::new();
@@ -101,10 +98,9 @@ fn functions(
         }
     }
     let row = |((kind, name), runs): ((RowKind, String), Vec<Functions>)| {
-        let (at, functions) = typical(runs)?;
-        Some(RowFunctions { kind, name, run: first + at, functions })
+        Some(RowFunctions { kind, name, functions: typical(runs)? })
     };
-    Some(costs.into_iter().filter_map(row).collect())
+    costs.into_iter().filter_map(row).collect()
 }
 
 /// Adds a cell to its function.
@@ -119,15 +115,15 @@ fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
     *instructions += cell.instructions;
 }
 
-/// The first of these runs that has the median of their instructions, with its functions. None if
-/// that run has none, because the row is absent there.
-fn typical(runs: Vec<Functions>) -> Option<(usize, Vec<FunctionCost>)> {
+/// The functions of the first of these runs that has the median of their instructions. None if that
+/// run has none, because the row is absent there.
+fn typical(runs: Vec<Functions>) -> Option<Vec<FunctionCost>> {
     let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
     let median = median(runs.iter().map(sum));
-    let (at, run) = runs.into_iter().enumerate().find(|(_, run)| sum(run) == median)?;
+    let run = runs.into_iter().find(|run| sum(run) == median)?;
     let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
     let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
-    (!functions.is_empty()).then_some((at, functions))
+    (!functions.is_empty()).then_some(functions)
 }
 
 /// The row, or region, that a cell belongs to.
@@ -219,7 +215,7 @@ fn run(
             None => rows.push(row),
         }
     }
-    Ok(ProgramRun::new(clock, idle, rows))
+    Ok(ProgramRun { clock: RunClock { clock, idle }, rows })
 }
 
 /// Whether the instructions of each row are in its functions, if these are counted: no more and no
@@ -241,7 +237,7 @@ fn check_functions(
         let sum = sums.remove(&(row.kind, row.name.clone())).unwrap_or(0);
         if sum != row.instructions {
             let (name, counted) =
-                (pathmeter_report::row_name(row.kind, &row.name), row.instructions);
+                (pathmeter_model::row_name(row.kind, &row.name), row.instructions);
             return Err(format!(
                 "{name} has {counted} instructions, but {sum} in its functions: that is worth a \
                  report"
@@ -250,7 +246,7 @@ fn check_functions(
     }
     match sums.into_iter().find(|(_, sum)| *sum > 0) {
         Some(((kind, name), sum)) => {
-            let name = pathmeter_report::row_name(kind, &name);
+            let name = pathmeter_model::row_name(kind, &name);
             Err(format!(
                 "{sum} instructions are in functions of {name}, which is no row: that is worth a \
                  report"

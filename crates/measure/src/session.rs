@@ -266,7 +266,7 @@ impl Session {
     /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
     pub fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
         let parts = [
-            ("document", "program 3"),
+            ("document", "program 4"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),
@@ -452,6 +452,7 @@ impl Session {
             configuration: Configuration { clock: unit, proofs, ..configuration },
             guest: Some(guest),
             paths: paths.map(result).collect(),
+            execution: None,
             notes: measured.notes,
         }
     }

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, is_document, parse_result};
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, is_document, parse_measurement};
 
 use crate::failure::Failure;
 
@@ -28,7 +28,7 @@ impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
-        match parse_result(&bytes) {
+        match parse_measurement(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
             Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
         }

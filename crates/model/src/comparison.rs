@@ -4,10 +4,12 @@ use pathmeter_trace::{MeasuredWith, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::difference::saturated;
 use crate::function::FunctionChange;
 use crate::{
     BudgetReport, Configuration, ConfigurationDifference, EventComparison, GateReport, Measurement,
-    Moved, OptionDifference, RowKind, Subject, SubjectKind, Unit, Verdict,
+    Moved, OptionDifference, ProgramComparison, Subject, SubjectKind, Unit, Verdict,
+    WorkComparison,
 };
 
 /// The name and version of the comparison document.
@@ -30,6 +32,9 @@ pub struct Comparison {
     pub new: SideInfo,
     /// One entry for each path of either side: base's in base's order, then those only in new.
     pub paths: Vec<PathComparison>,
+    /// How the two programs ended and how long they waited, if the rows are those of programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramComparison>,
     /// In what else than the kernel the two were measured differently; empty unless the reader
     /// admitted it.
     #[serde(default)]
@@ -123,11 +128,12 @@ pub struct PathComparison {
     /// null for what is judged as sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<DifferenceRange>,
-    /// The kind of work, if this is a row of a program.
+    /// What else is known if this is a row of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<RowKind>,
-    /// The functions in which a row of a program differs, the largest difference first; empty where
-    /// they were not counted. They are of one run of each side.
+    pub work: Option<WorkComparison>,
+    /// The functions in which a row or region of a program differs, the largest difference first;
+    /// empty where they were not counted. They are of all calls, or executions, in one run of each
+    /// side.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionChange>,
 }
@@ -150,12 +156,6 @@ impl DifferenceRange {
     pub fn varies(self) -> bool {
         self.least != self.most
     }
-}
-
-/// The difference as it is: counts that were read back are small enough for that.
-pub(crate) fn saturated(difference: i128) -> i64 {
-    let limit = if difference < 0 { i64::MIN } else { i64::MAX };
-    i64::try_from(difference).unwrap_or(limit)
 }
 
 impl Comparison {
@@ -183,7 +183,7 @@ impl PathComparison {
     /// Whether it is the program's own work, or no row of a program: the other rows depend on when
     /// the timer ticks.
     pub fn is_own_work(&self) -> bool {
-        self.work.is_none_or(RowKind::is_own_work)
+        self.work.as_ref().is_none_or(|work| work.kind.is_own_work())
     }
 
     /// Whether either side showed several typical values.
@@ -226,9 +226,10 @@ pub struct Summary {
 
 impl Summary {
     /// Counts the verdicts of `paths`.
-    pub fn of(paths: &[PathComparison]) -> Self {
-        let mut summary = Self { paths: paths.len(), ..Self::default() };
+    pub fn of<'a>(paths: impl IntoIterator<Item = &'a PathComparison>) -> Self {
+        let mut summary = Self::default();
         for path in paths {
+            summary.paths += 1;
             *summary.slot(path.verdict) += 1;
             summary.identical += usize::from(path.is_identical());
         }

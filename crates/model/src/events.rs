@@ -75,6 +75,20 @@ impl PathEvents {
         Self { names, distinct, of_samples, placement: Vec::new() }
     }
 
+    /// The same events of one sample with so many retired instructions and these others.
+    pub(crate) fn with_one_sample(&self, retired: u64, others: &BTreeMap<Event, u64>) -> Self {
+        let number = |name: &String| match Event::named(name) {
+            Some(Event::User | Event::Kernel) => retired,
+            event => event.and_then(|event| others.get(&event)).copied().unwrap_or(0),
+        };
+        Self {
+            distinct: vec![self.names.iter().map(number).collect()],
+            of_samples: vec![0],
+            names: self.names.clone(),
+            placement: Vec::new(),
+        }
+    }
+
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
         self.of_column(self.column(event), &self.counted())
@@ -100,6 +114,17 @@ impl PathEvents {
     fn numbers(&self, column: Option<usize>) -> impl Iterator<Item = u64> + '_ {
         let number = move |row: &Vec<u64>| column.and_then(|column| row.get(column)).copied();
         self.distinct.iter().map(move |row| number(row).unwrap_or(0))
+    }
+
+    /// The events of the sample at this position but for the retired instructions; those that it
+    /// had none of are left out.
+    pub(crate) fn of_sample(&self, position: usize) -> BTreeMap<Event, u64> {
+        let place = self.of_samples.get(position).map(|place| *place as usize);
+        let row = place.and_then(|place| self.distinct.get(place));
+        let number = |column: usize| row.and_then(|row| row.get(column)).copied().unwrap_or(0);
+        let counted = self.columns().map(|(event, column)| (event, number(column)));
+        let is_retired = |event| matches!(event, Event::User | Event::Kernel);
+        counted.filter(|(event, number)| *number > 0 && !is_retired(*event)).collect()
     }
 
     /// The numbers in this column, run by run, each of which had so many samples.
@@ -137,6 +162,11 @@ impl PathEvents {
 
     fn column(&self, event: Event) -> Option<usize> {
         self.names.iter().position(|name| name == event.word())
+    }
+
+    /// Whether `event` is named here.
+    pub(crate) fn has(&self, event: Event) -> bool {
+        self.column(event).is_some()
     }
 
     /// The number of `event` that most samples had.
@@ -239,6 +269,22 @@ pub(crate) fn differing_in_pairs(
         EventComparison::of(event, judged.judgement)
     };
     Event::all().filter(common).filter_map(judged).collect()
+}
+
+/// The events of which `compared` holds in which one run of each side differs.
+pub(crate) fn first_runs(
+    base: &BTreeMap<Event, u64>,
+    new: &BTreeMap<Event, u64>,
+    compared: impl Fn(Event) -> bool,
+) -> Vec<EventComparison> {
+    let of = |run: &BTreeMap<Event, u64>, event| run.get(&event).copied().unwrap_or(0);
+    let differing = |event| {
+        let runs = [base, new].map(|run| [[of(run, event)]]);
+        let judged = pathmeter_stats::judge_pairs(&runs[0], &runs[1])?;
+        EventComparison::of(event, judged.judgement)
+    };
+    let wanted = |event: &Event| *event != Event::Clock && compared(*event);
+    Event::all().filter(wanted).filter_map(differing).collect()
 }
 
 /// How the sets of an event's numbers differ; None if they are the same, or one is empty.

@@ -1,15 +1,11 @@
 //! The documents pathmeter writes and reads back, as plain data: no I/O, no opinion on output.
 //!
-//! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, with the
-//!   [`Configuration`] it depends on. Reading one back is [`parse_measurement`], which trusts
-//!   nothing.
-//! - [`ProgramResult`], `pathmeter.program/1`: what one program cost on one subject, run by run and
-//!   row by row; read back by [`parse_program`].
+//! - [`Measurement`], `pathmeter.result/1`: every sample of every path of one subject, or of every
+//!   row of a program on it, with the [`Configuration`] it depends on. Reading one back is
+//!   [`parse_measurement`], which trusts nothing.
 //! - [`Comparison`], `pathmeter.comparison/1`: two measurements, compared path by path; made by
 //!   [`compare`] with the rules of `pathmeter_stats`.
 //! - [`History`], `pathmeter.history/1`, and [`Blame`], `pathmeter.blame/1`: results over time.
-//! - [`ProgramComparison`], `pathmeter.program-comparison/1`: a program on two subjects, compared
-//!   row by row; made by [`compare_programs`].
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
@@ -19,9 +15,11 @@ mod budget;
 mod compare;
 mod comparison;
 mod configuration;
+mod difference;
 mod events;
 #[cfg(feature = "example")]
 pub mod example;
+mod execution;
 mod function;
 mod gate;
 mod guest;
@@ -31,12 +29,18 @@ mod measurement;
 mod options;
 mod parse;
 mod parse_error;
+mod parse_execution;
 mod program;
+mod program_rows;
+mod row_costs;
+mod row_name;
 mod schema;
 mod settings;
 mod tail;
 mod unit;
 mod verdict;
+mod work;
+mod work_comparison;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
@@ -45,6 +49,7 @@ pub use comparison::{
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use events::{EventComparison, Moved, PathEvents};
+pub use execution::{Ended, Execution, Output, RunClock, Written};
 pub use function::{FunctionChange, FunctionCost};
 pub use gate::{Checked, GateReason, GateReport, gate_lines};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
@@ -60,27 +65,15 @@ pub use measurement::{
 };
 pub use options::{OptionDifference, option_differences};
 pub use parse::{check_comparison, check_path, is_document, parse_measurement, parse_path};
-pub use parse_error::{Document, Inconsistency, ParseError, RunInconsistency};
+pub use parse_error::{Inconsistency, ParseError};
+pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
-pub use program::{
-    Ended, Output, ProgramResult, ProgramRow, ProgramRun, ProgramSchema, Written,
-    command::{Program, command_line},
-    compare::{compare_programs, program_differences},
-    comparison::{
-        CostChange, CostComparison, IdleSteps, ProgramComparison, ProgramComparisonSchema,
-        ProgramSummary, RowComparison, RowSummary, SumParts,
-    },
-    cost::{Calls, RowCost, RowCosts},
-    functions::{RowExplanation, RowFunctions},
-    measured::{OWN_WORK, SUM, parse_result},
-    name::row_name,
-    parse::{MAX_PROGRAM_RUNS, MAX_ROWS, parse_program},
-};
-pub use schema::{
-    blame_schema, comparison_schema, history_schema, program_comparison_schema, program_schema,
-    result_schema, settings_schema,
-};
+pub use program::{Program, command_line};
+pub use program_rows::{ProgramRow, ProgramRun, RowFunctions, program_rows};
+pub use row_costs::{RowCost, RowCosts};
+pub use row_name::{OWN_WORK, SUM, row_name};
+pub use schema::{blame_schema, comparison_schema, history_schema, result_schema, settings_schema};
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
@@ -88,3 +81,7 @@ pub use settings::{
 };
 pub use unit::Unit;
 pub use verdict::Verdict;
+pub use work::{Calls, FirstRun, Work};
+pub use work_comparison::{
+    FirstComparison, IdleSteps, ProgramComparison, SumParts, WorkComparison,
+};

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::function::FunctionCost;
-use crate::{Configuration, GuestReport, PathEvents, RowKind, Unit};
+use crate::{Configuration, Execution, GuestReport, PathEvents, Unit, Work};
 
 /// Before the name of each region of a user's program.
 pub(crate) const REGION_PREFIX: &str = "user.";
@@ -37,8 +37,12 @@ pub struct Measurement {
     /// What the guest's kernel printed about its CPU; null in results of versions that did not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<GuestReport>,
-    /// One entry a path, in the order of measuring; names are unique.
+    /// One entry a path, in the order of measuring; names are unique. Of a program its rows by
+    /// kind and name, all own work, the sum of all rows; then the regions and windows in it.
     pub paths: Vec<PathResult>,
+    /// How the program was executed, if this is the result of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Execution>,
     /// What a reader must know to judge the samples, for example panics survived.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -154,11 +158,12 @@ pub struct PathResult {
     /// What the probe proved or noticed.
     #[serde(default)]
     pub checks: Vec<Check>,
-    /// The kind of work, if this is a row of a program; rows are judged in pairs of runs.
+    /// What else is known if this is a row of a program; rows are judged in pairs of runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<RowKind>,
-    /// The kernel's functions that a row of a program is in, in one run in which it costs as it
-    /// typically does; empty where they were not counted.
+    pub work: Option<Work>,
+    /// The kernel's functions that a row of a program is in, in the first run in which it costs as
+    /// it typically does, sorted by name; they add up to that. Of a region those of all executions
+    /// in a run. Empty where they were not counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionCost>,
 }

@@ -1,4 +1,4 @@
-//! Reading a result back; what all documents have in common is used for a program's too.
+//! Reading a result back.
 //!
 //! A result file comes from outside: it may be truncated, edited, hostile or of another version.
 //! Everything that the rest of the program relies on is checked here, once: sizes are bounded, the
@@ -11,12 +11,15 @@ use std::str::{self, Utf8Error};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
+use crate::parse_execution::check_execution;
 use crate::{
-    Comparison, Document, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
+    Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
     MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult,
     Status, Summary, Unit,
 };
 
+/// The schema of a result.
+const SCHEMA: &str = "pathmeter.result/1";
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Most of a foreign text that an error repeats, in characters.
@@ -27,8 +30,9 @@ const QUOTED_CHARS: usize = 120;
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
-    let measurement: Measurement = read(bytes, Document::Result)?;
+    let measurement: Measurement = read(bytes)?;
     check_paths(&measurement.paths, measurement.configuration.clock)?;
+    check_execution(&measurement)?;
     if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
         let what = "a text has control characters".to_owned();
         return Err(ParseError::Field { field: "guest".to_owned(), what });
@@ -41,8 +45,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
 /// # Errors
 /// As [`parse_measurement`].
 pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
-    let path: PathResult =
-        serde_json::from_slice(bytes).map_err(|e| unreadable(&e, Document::Result))?;
+    let path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
     check_path(&path, clock)?;
     Ok(path)
 }
@@ -84,8 +87,8 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
     Err(ParseError::Field { field: "summary".to_owned(), what })
 }
 
-/// Reads a document of the kind `wanted`; nothing of what it contains has been checked.
-pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Document) -> Result<T, ParseError> {
+/// Reads a result; nothing of what it contains has been checked.
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ParseError> {
     bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;
     if is_utf16(bytes) {
         return Err(ParseError::Utf16);
@@ -94,8 +97,8 @@ pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8], wanted: Document) -> Resul
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     // Also in fields that are not read: what keeps the document's text takes it for text.
     let text = str::from_utf8(bytes).map_err(|e| not_utf8(&e))?;
-    check_schema(bytes, wanted)?;
-    serde_json::from_str(text).map_err(|e| unreadable(&e, wanted))
+    check_schema(bytes)?;
+    serde_json::from_str(text).map_err(|e| unreadable(&e))
 }
 
 fn not_utf8(error: &Utf8Error) -> ParseError {
@@ -103,7 +106,7 @@ fn not_utf8(error: &Utf8Error) -> ParseError {
 }
 
 /// Checks paths that were measured by `clock`.
-pub(crate) fn check_paths(paths: &[PathResult], clock: Unit) -> Result<(), ParseError> {
+fn check_paths(paths: &[PathResult], clock: Unit) -> Result<(), ParseError> {
     check_sizes(paths)?;
     check_names(paths)?;
     for path in paths {
@@ -126,30 +129,20 @@ pub fn is_document(bytes: &[u8]) -> bool {
     first == Some(&b'{') || is_utf16(bytes)
 }
 
-/// The schema that a document names; None if it is no document.
-pub(crate) fn schema_of(bytes: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Header {
-        schema: Option<String>,
-    }
-    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    serde_json::from_slice::<Header>(bytes).ok()?.schema
-}
-
 /// Reads the schema alone, so that a file of another version is reported as that, not as malformed.
-fn check_schema(bytes: &[u8], wanted: Document) -> Result<(), ParseError> {
+fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
     #[derive(Deserialize)]
     struct Header {
         schema: Option<serde_json::Value>,
     }
-    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, wanted))?;
+    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
     let found = match header.schema {
-        Some(serde_json::Value::String(schema)) if schema == wanted.schema() => return Ok(()),
+        Some(serde_json::Value::String(schema)) if schema == SCHEMA => return Ok(()),
         Some(serde_json::Value::String(schema)) => quoted(&schema),
         Some(_) => "not a string".into(),
         None => "missing".into(),
     };
-    Err(ParseError::OtherSchema { found, wanted })
+    Err(ParseError::OtherSchema { found })
 }
 
 fn check_sizes(paths: &[PathResult]) -> Result<(), ParseError> {
@@ -208,10 +201,10 @@ pub(crate) fn bounded(what: &str, found: usize, limit: usize) -> Result<(), Pars
     Err(ParseError::TooLarge { what: what.into(), found: found as u64, limit: limit as u64 })
 }
 
-fn unreadable(error: &serde_json::Error, wanted: Document) -> ParseError {
+fn unreadable(error: &serde_json::Error) -> ParseError {
     let detail = shortened(&error.to_string());
     match error.classify() {
-        Category::Data => ParseError::Malformed { wanted, detail },
+        Category::Data => ParseError::Malformed { detail },
         Category::Syntax | Category::Eof | Category::Io => ParseError::NotJson { detail },
     }
 }

@@ -2,8 +2,6 @@
 
 use thiserror::Error;
 
-use crate::MAX_SAMPLE;
-
 /// Why a result file can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
@@ -28,21 +26,16 @@ pub enum ParseError {
     Utf16,
     /// A JSON document of another kind or version.
     #[error(
-        "the schema is {found}, not \"{}\"; give a file written by `{}`",
-        wanted.schema(),
-        wanted.writer()
+        "the schema is {found}, not \"pathmeter.result/1\"; give a file written by `pathmeter \
+         measure --json` or `pathmeter run --json`"
     )]
     OtherSchema {
         /// The schema that the document names, quoted.
         found: String,
-        /// The document that was to be read.
-        wanted: Document,
     },
     /// Its schema is the right one, but a field is missing or of another type.
-    #[error("not a whole {}: {detail}; measure again", wanted.schema())]
+    #[error("not a whole pathmeter.result/1: {detail}; measure again")]
     Malformed {
-        /// The document that was to be read.
-        wanted: Document,
         /// What is wrong and where.
         detail: String,
     },
@@ -68,41 +61,6 @@ pub enum ParseError {
         /// What is wrong with it.
         what: String,
     },
-    /// A run of a program contradicts itself.
-    #[error("runs[{run}].{what}; the file was changed after it was written, measure again")]
-    Run {
-        /// The run's position, from 0.
-        run: usize,
-        /// What contradicts what.
-        what: RunInconsistency,
-    },
-}
-
-/// The documents that are read back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
-    /// What the paths of a subject cost.
-    Result,
-    /// What a program cost on a subject.
-    Program,
-}
-
-impl Document {
-    /// The schema that the document names.
-    pub fn schema(self) -> &'static str {
-        match self {
-            Self::Result => "pathmeter.result/1",
-            Self::Program => "pathmeter.program/1",
-        }
-    }
-
-    /// The command that writes it.
-    pub fn writer(self) -> &'static str {
-        match self {
-            Self::Result => "pathmeter measure --json",
-            Self::Program => "pathmeter run --json",
-        }
-    }
 }
 
 /// How a path contradicts itself.
@@ -137,35 +95,4 @@ pub enum Inconsistency {
     /// Not ok, and no reason given.
     #[error("the status is not ok, but there is no reason")]
     NoReason,
-}
-
-/// How a run of a program contradicts itself.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum RunInconsistency {
-    /// Steps are lost, or in two rows.
-    #[error("rows: their steps and idle add up to {sum}, but the clock is {clock}")]
-    Sum {
-        /// Steps of all rows, and idle ones.
-        sum: u128,
-        /// Steps of the guest's clock.
-        clock: u64,
-    },
-    /// A row does not come after the one before it, in the order of kind and name.
-    #[error("rows: {name} is there twice, or not in order of kind and name")]
-    Order {
-        /// The row's name, quoted.
-        name: String,
-    },
-    /// Instructions are steps of the clock too.
-    #[error("rows: {name} has more instructions than steps")]
-    Instructions {
-        /// The row's name, quoted.
-        name: String,
-    },
-    /// Numbers that are too large to be compared.
-    #[error("rows: the {what} of all rows exceed {MAX_SAMPLE}")]
-    TooMany {
-        /// The field of the rows.
-        what: &'static str,
-    },
 }

@@ -4,10 +4,7 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{
-    Blame, Checked, Comparison, History, Measurement, ProgramComparison, ProgramResult,
-    SettingsResult,
-};
+use crate::{Blame, Checked, Comparison, History, Measurement, SettingsResult};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -17,17 +14,6 @@ pub fn result_schema() -> Schema {
 /// The schema of a comparison, published as `docs/schemas/pathmeter.comparison-1.json`.
 pub fn comparison_schema() -> Schema {
     schema_of::<Comparison>()
-}
-
-/// The schema of a program's result, published as `docs/schemas/pathmeter.program-1.json`.
-pub fn program_schema() -> Schema {
-    schema_of::<Checked<ProgramResult>>()
-}
-
-/// The schema of a program's comparison, published as
-/// `docs/schemas/pathmeter.program-comparison-1.json`.
-pub fn program_comparison_schema() -> Schema {
-    schema_of::<ProgramComparison>()
 }
 
 /// The schema of what a history holds, published as `docs/schemas/pathmeter.history-1.json`.

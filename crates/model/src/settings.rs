@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BudgetRow, Comparison, Configuration, EventComparison, GateReason, Measurement, PathComparison,
-    ProgramComparison, RowComparison, RowKind, SideInfo, Threshold, Verdict, compare,
+    RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
 /// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
@@ -168,9 +168,7 @@ pub struct SettingCost {
 /// A row of a program that a difference is in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowShare {
-    /// The kind of work.
-    pub kind: RowKind,
-    /// Which work of that kind; empty where a kind has one row only.
+    /// The row's name.
     pub name: String,
     /// Its instructions' difference.
     pub difference: i64,
@@ -438,29 +436,29 @@ impl SettingRow {
 }
 
 impl SettingCost {
-    /// What a comparison of the program under the default with that under the setting shows.
-    pub fn of(comparison: &ProgramComparison) -> Self {
-        let own = &comparison.own_work;
-        let judged = own.judged();
-        let changed =
-            |row: &&RowComparison| row.kind.is_own_work() && row.cost.verdict != Verdict::Same;
-        let size = |row: &&RowComparison| row.cost.judged().difference.unsigned_abs();
-        let row = comparison.rows.iter().filter(changed).min_by_key(|row| Reverse(size(row))).map(
-            |row| RowShare {
-                kind: row.kind,
-                name: row.name.clone(),
-                difference: row.cost.judged().difference,
-                per_call_difference: row.cost.judged().per_call_difference,
-            },
-        );
-        Self {
+    /// What a comparison of the program under the default with that under the setting shows. None
+    /// if it is no comparison of a program.
+    pub fn of(comparison: &Comparison) -> Option<Self> {
+        let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
+        let mut rows = comparison.paths.iter();
+        let own = rows.find(|row| kind(row) == Some(RowKind::OwnWork))?;
+        let size = |row: &&PathComparison| row.difference.unwrap_or(0).unsigned_abs();
+        let changed = comparison.paths.iter().filter(|row| {
+            kind(row).is_some_and(RowKind::is_own_work) && row.verdict != Verdict::Same
+        });
+        let row = changed.min_by_key(|row| Reverse(size(row))).map(|row| RowShare {
+            name: row.path.clone(),
+            difference: row.difference.unwrap_or(0),
+            per_call_difference: row.work.as_ref().and_then(|work| work.per_call_difference),
+        });
+        Some(Self {
             verdict: own.verdict,
-            base: judged.base.instructions,
-            difference: judged.difference,
-            percent: judged.percent.unwrap_or(0.0),
+            base: own.base.unwrap_or(0),
+            difference: own.difference.unwrap_or(0),
+            percent: own.percent.unwrap_or(0.0),
             row,
             events: own.events.iter().filter(|event| event.moves_cost()).map(change_of).collect(),
-        }
+        })
     }
 }
 

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::{measurement, path, program::whole_program, whole};
 use pathmeter_model::{
-    RowKind, Threshold, blame_schema, compare, compare_programs, comparison_schema, history_schema,
-    program_comparison_schema, program_schema, result_schema, settings_schema,
+    RowKind, Threshold, blame_schema, compare, comparison_schema, history_schema, result_schema,
+    settings_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -91,41 +91,38 @@ fn a_comparison_has_the_fields_that_others_read() {
 }
 
 #[test]
-fn the_schema_of_a_program_is_published() {
-    assert_published(&program_schema(), "pathmeter.program-1.json");
-}
-
-#[test]
-fn the_schema_of_a_programs_comparison_is_published() {
-    assert_published(&program_comparison_schema(), "pathmeter.program-comparison-1.json");
-}
-
-#[test]
 fn a_program_has_the_fields_that_others_read() {
-    let result = serde_json::to_value(whole_program()).unwrap();
-    assert_eq!(result["schema"], "pathmeter.program/1");
-    assert_eq!(result["ended"], json!({"code": 0}));
-    let row = json!({
-        "kind": "syscall", "name": "write", "calls": 1, "instructions": 1000, "steps": 1020,
-        "events": {"string-bytes": 160, "data-lines": 40}
+    let result = serde_json::to_value(whole_program().result()).unwrap();
+    assert_eq!(result["schema"], "pathmeter.result/1");
+    assert_eq!(result["execution"]["ended"], json!({"code": 0}));
+    assert_eq!(result["execution"]["runs"][0], json!({"clock": 7220, "idle": 300}));
+    let rows = result["paths"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["path"].as_str().unwrap()).collect();
+    let tick = "timer interrupt (apic_timer)";
+    assert_eq!(names, ["user code", "write", tick, "own work", "sum", "user.parse"]);
+    let work = json!({
+        "kind": "syscall", "calls": [1, 1],
+        "first": {
+            "instructions": 1000,
+            "events": {"clock": 1020, "string-bytes": 160, "data-lines": 40}
+        }
     });
-    assert_eq!(result["runs"][0]["rows"][1], row);
-    assert_eq!(result["runs"][0]["rows"][0]["events"], json!({}));
-    assert_eq!(result["events"], json!(["string-bytes", "data-lines", "mov-cr3", "verw"]));
+    assert_eq!((&rows[1]["work"], &rows[1]["samples"]), (&work, &json!([800])));
     let names = |kind: RowKind| serde_json::to_value(kind).unwrap();
-    let kinds = [RowKind::Syscall32, RowKind::PageFault, RowKind::NewTask, RowKind::KernelThread];
-    assert_eq!(kinds.map(names), ["syscall32", "page-fault", "new-task", "kernel-thread"]);
+    let kinds = [RowKind::Syscall32, RowKind::PageFault, RowKind::NewTask, RowKind::OwnWork];
+    assert_eq!(kinds.map(names), ["syscall32", "page-fault", "new-task", "own-work"]);
 }
 
 #[test]
 fn a_programs_comparison_has_the_fields_that_others_read() {
-    let comparison = compare_programs(&whole_program(), &whole_program(), Threshold::default());
-    let comparison = serde_json::to_value(comparison).unwrap();
-    assert_eq!(comparison["schema"], "pathmeter.program-comparison/1");
-    let row = &comparison["rows"][0];
-    assert_eq!([&row["kind"], &row["cost"]["verdict"]], ["user", "same"]);
-    assert_eq!(row["cost"]["first"]["base"]["calls"], json!({"least": 1, "most": 1}));
-    assert_eq!(comparison["summary"]["own-work"]["mode-appeared"], 0);
+    let result = whole_program().result();
+    let comparison = serde_json::to_value(compare(&result, &result, Threshold::default())).unwrap();
+    assert_eq!(comparison["program"]["base_ended"], json!({"code": 0}));
+    assert_eq!(comparison["program"]["later_runs"], 1);
+    let row = &comparison["paths"][0];
+    assert_eq!([&row["work"]["kind"], &row["verdict"]], ["user", "same"]);
+    assert_eq!(row["work"]["base_calls"], json!({"least": 1, "most": 1}));
+    assert_eq!(row["work"]["first"]["base"], 5000);
 }
 
 /// Every field that is written is in the schema as required, all the way down.

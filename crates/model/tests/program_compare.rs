@@ -4,12 +4,11 @@
 mod common;
 
 use common::{measurement, path, program::*};
+use pathmeter_model::example::ProgramExample;
 use pathmeter_model::{
-    CostChange, CostComparison, Ended, FunctionCost, PathResult, ProgramComparison, ProgramResult,
-    ProgramRow, ProgramRun, RowComparison, RowFunctions, RowKind, Threshold, Unit, Verdict,
-    compare, compare_programs, program_differences, row_name,
+    Comparison, Ended, FunctionCost, OWN_WORK, PathComparison, PathResult, ProgramRow, ProgramRun,
+    RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, compare, differences,
 };
-use pathmeter_trace::Event;
 use proptest::prelude::*;
 
 use RowKind::{Interrupt, PageFault, Syscall, User};
@@ -18,58 +17,76 @@ use Verdict::{EventsDiffer, Higher, Lower, ModeAppeared, Same};
 const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
 
 /// Whether a row of the program's own work costs more, or shows a new mode.
-fn costs_more(comparison: &ProgramComparison) -> bool {
-    let worse = |row: &&RowComparison| matches!(row.cost.verdict, Higher | ModeAppeared);
-    comparison.rows.iter().filter(worse).any(|row| row.kind.is_own_work())
+fn costs_more(comparison: &Comparison) -> bool {
+    let worse = |row: &&PathComparison| matches!(row.verdict, Higher | ModeAppeared);
+    rows(comparison).into_iter().filter(worse).any(PathComparison::is_own_work)
+}
+
+/// The rows of a program without the totals.
+fn rows(comparison: &Comparison) -> Vec<&PathComparison> {
+    let is_row =
+        |row: &&PathComparison| row.work.as_ref().is_some_and(|work| !work.kind.is_total());
+    comparison.paths.iter().filter(is_row).collect()
+}
+
+fn named<'a>(comparison: &'a Comparison, name: &str) -> &'a PathComparison {
+    comparison.paths.iter().find(|row| row.path == name).unwrap()
+}
+
+fn work(row: &PathComparison) -> &WorkComparison {
+    row.work.as_ref().unwrap()
 }
 
 /// A result with these rows in the first run, and the others in each of six later ones.
-fn result(first: &[ProgramRow], later: &[ProgramRow]) -> ProgramResult {
+fn result(first: &[ProgramRow], later: &[ProgramRow]) -> ProgramExample {
     let mut runs = vec![run(first)];
     runs.resize(7, run(later));
     program("vmlinuz", runs)
 }
 
 /// A result with these rows in all of seven runs.
-fn steady(rows: &[ProgramRow]) -> ProgramResult {
+fn steady(rows: &[ProgramRow]) -> ProgramExample {
     result(rows, rows)
 }
 
 /// A result of one row that has another number of instructions in each run.
-fn moving(kind: RowKind, name: &str, instructions: &[u64]) -> ProgramResult {
+fn moving(kind: RowKind, name: &str, instructions: &[u64]) -> ProgramExample {
     let run_of = |instructions: &u64| run(&[row(kind, name, 1, *instructions)]);
     program("vmlinuz", instructions.iter().map(run_of).collect())
 }
 
-fn compared(base: &ProgramResult, new: &ProgramResult) -> ProgramComparison {
-    compare_programs(base, new, EVERY_CHANGE)
+fn compared(base: &ProgramExample, new: &ProgramExample) -> Comparison {
+    compare(&base.result(), &new.result(), EVERY_CHANGE)
 }
 
-fn only(comparison: &ProgramComparison) -> &RowComparison {
-    let [row] = &comparison.rows[..] else { panic!("{:?}", comparison.rows) };
+fn only(comparison: &Comparison) -> &PathComparison {
+    let [row] = &rows(comparison)[..] else { panic!("{:?}", comparison.paths) };
     row
 }
 
 /// Whether nothing differs in a row, nor in the first run.
-fn is_unchanged(row: &RowComparison) -> bool {
-    let cost = &row.cost;
-    (cost.verdict, cost.first.difference, cost.calls_differ) == (Same, 0, false)
-        && cost.events.is_empty()
+fn is_unchanged(row: &PathComparison) -> bool {
+    let work = work(row);
+    (row.verdict, work.first.difference, work.calls_differ) == (Same, 0, false)
+        && row.events.is_empty()
 }
 
-fn numbers(change: &CostChange) -> (u64, u64, i64) {
-    (change.base.instructions, change.new.instructions, change.difference)
+fn numbers(row: &PathComparison) -> (u64, u64, i64) {
+    (row.base.unwrap(), row.new.unwrap(), row.difference.unwrap())
+}
+
+fn first(row: &PathComparison) -> (u64, u64, i64) {
+    let first = &work(row).first;
+    (first.base, first.new, first.difference)
 }
 
 #[test]
 fn a_program_is_the_same_as_itself() {
     let comparison = compared(&whole_program(), &whole_program());
-    assert!(comparison.rows.iter().all(is_unchanged));
-    assert_eq!(numbers(&comparison.sum.first), (6900, 6900, 0));
-    assert_eq!(numbers(&comparison.own_work.first), (6000, 6000, 0));
-    assert_eq!(comparison.own_work.first.base.of_event(Event::StringBytes), 160);
-    assert_eq!((comparison.summary.own_work.same, comparison.summary.others.same), (2, 1));
-    assert_eq!(comparison.summary.regions.same, 1);
+    assert!(rows(&comparison).into_iter().all(is_unchanged));
+    assert_eq!(first(named(&comparison, SUM)), (6900, 6900, 0));
+    assert_eq!(first(named(&comparison, OWN_WORK)), (6000, 6000, 0));
+    assert_eq!(comparison.summary.same, 3 + 2 + 1, "rows, totals, and a region");
     assert!(!costs_more(&comparison));
 }
 
@@ -79,16 +96,14 @@ fn one_added_instruction_a_call_is_found() {
     let base = steady(&[user.clone(), row(Syscall, "read", 10, 4000)]);
     let new = steady(&[user, row(Syscall, "read", 10, 4010)]);
     let comparison = compared(&base, &new);
-    let read = &comparison.rows[0];
-    assert_eq!((read.name.as_str(), read.cost.verdict), ("read", Higher));
-    let later = read.cost.later.as_ref().unwrap();
-    assert_eq!(numbers(later), (4000, 4010, 10));
-    assert_eq!((later.per_call_difference, read.cost.calls_differ), (Some(1), false));
-    assert_eq!(numbers(comparison.sum.later.as_ref().unwrap()), (9000, 9010, 10));
-    assert_eq!(comparison.own_work.verdict, Higher);
+    let read = named(&comparison, "read");
+    assert_eq!((read.verdict, numbers(read)), (Higher, (4000, 4010, 10)));
+    assert_eq!((work(read).per_call_difference, work(read).calls_differ), (Some(1), false));
+    assert_eq!(numbers(named(&comparison, SUM)), (9000, 9010, 10));
+    assert_eq!(named(&comparison, OWN_WORK).verdict, Higher);
     assert!(costs_more(&comparison));
     let back = compared(&new, &base);
-    assert_eq!(back.rows[0].cost.verdict, Lower);
+    assert_eq!(named(&back, "read").verdict, Lower);
     assert!(!costs_more(&back));
 }
 
@@ -98,14 +113,13 @@ fn a_row_of_one_side_costs_nothing_on_the_other() {
     let base = steady(std::slice::from_ref(&user));
     let new = steady(&[user, row(Syscall, "openat", 2, 700)]);
     let comparison = compared(&base, &new);
-    let openat = &comparison.rows[0];
-    assert_eq!((openat.cost.verdict, openat.cost.calls_differ), (Higher, true));
-    let later = openat.cost.later.as_ref().unwrap();
-    assert_eq!(numbers(later), (0, 700, 700));
-    assert_eq!((later.base.per_call, later.new.per_call), (None, Some(350)));
-    assert_eq!((later.percent, later.per_call_difference), (None, None));
+    let openat = named(&comparison, "openat");
+    assert_eq!((openat.verdict, work(openat).calls_differ), (Higher, true));
+    assert_eq!(numbers(openat), (0, 700, 700));
+    assert_eq!((openat.percent, work(openat).per_call_difference), (None, None));
     let back = compared(&new, &base);
-    assert_eq!((back.rows[0].cost.verdict, back.rows[0].cost.first.difference), (Lower, -700));
+    let openat = named(&back, "openat");
+    assert_eq!((openat.verdict, work(openat).first.difference), (Lower, -700));
 }
 
 #[test]
@@ -114,10 +128,9 @@ fn a_program_that_did_other_work_is_compared_by_the_call() {
     let new = steady(&[row(Syscall, "read", 12, 4800)]);
     let comparison = compared(&base, &new);
     let read = only(&comparison);
-    assert!(read.cost.calls_differ);
-    assert_eq!(read.cost.verdict, Higher);
-    assert_eq!(read.cost.judged().per_call_difference, Some(0));
-    assert_eq!(comparison.summary.own_work.calls_differ, 1);
+    assert!(work(read).calls_differ);
+    assert_eq!(read.verdict, Higher);
+    assert_eq!(work(read).per_call_difference, Some(0));
 }
 
 #[test]
@@ -126,7 +139,7 @@ fn other_calls_of_the_first_run_alone_are_told_too() {
     let other = [row(Syscall, "read", 11, 4000)];
     let comparison = compared(&result(&same, &same), &result(&other, &same));
     let read = only(&comparison);
-    assert_eq!((read.cost.verdict, read.cost.calls_differ), (Same, true));
+    assert_eq!((read.verdict, work(read).calls_differ), (Same, true));
     assert!(!is_unchanged(read));
 }
 
@@ -138,8 +151,8 @@ fn calls_that_vary_from_run_to_run_do_not_differ() {
     };
     let comparison = compared(&result(&[9, 3, 4, 4, 3, 4, 3]), &result(&[9, 4, 3, 3, 4, 3, 4]));
     let faults = only(&comparison);
-    assert_eq!((faults.cost.verdict, faults.cost.calls_differ), (Same, false));
-    let calls = faults.cost.later.as_ref().unwrap().new.calls;
+    assert_eq!((faults.verdict, work(faults).calls_differ), (Same, false));
+    let calls = work(faults).new_calls;
     assert_eq!((calls.least, calls.most), (3, 4));
 }
 
@@ -150,9 +163,9 @@ fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
     let new = result(&[row(Syscall, "execve", 1, 25_000)], &later);
     let comparison = compared(&base, &new);
     let execve = only(&comparison);
-    assert_eq!(numbers(&execve.cost.first), (20_000, 25_000, 5000));
-    assert_eq!(numbers(execve.cost.later.as_ref().unwrap()), (9000, 9000, 0));
-    assert_eq!(execve.cost.verdict, Same);
+    assert_eq!(first(execve), (20_000, 25_000, 5000));
+    assert_eq!(numbers(execve), (9000, 9000, 0));
+    assert_eq!(execve.verdict, Same);
     assert!(!is_unchanged(execve) && !costs_more(&comparison));
 }
 
@@ -161,11 +174,16 @@ fn without_later_runs_the_first_is_judged() {
     let alone = |instructions| moving(Syscall, "read", &[instructions]);
     let comparison = compared(&alone(400), &alone(401));
     let read = only(&comparison);
-    assert_eq!((read.cost.verdict, read.cost.later.is_none()), (Higher, true));
-    assert_eq!(compared(&alone(401), &alone(400)).rows[0].cost.verdict, Lower);
+    let later_runs = comparison.program.as_ref().unwrap().later_runs;
+    assert_eq!((read.verdict, later_runs), (Higher, 0));
+    assert_eq!(only(&compared(&alone(401), &alone(400))).verdict, Lower);
     let one_percent = Threshold { percent: 1.0 };
-    let small = compare_programs(&alone(400), &alone(401), one_percent);
-    assert_eq!((small.rows[0].cost.verdict, small.rows[0].cost.first.difference), (Same, 1));
+    let small = compare(&alone(400).result(), &alone(401).result(), one_percent);
+    assert_eq!((only(&small).verdict, first(only(&small)).2), (Same, 1));
+    // The first run of the other side is compared, and not its later ones.
+    let more = moving(Syscall, "read", &[400, 390, 390, 390, 390, 390, 390]);
+    let first_alone = compared(&more, &alone(401));
+    assert_eq!(numbers(only(&first_alone)), (400, 401, 1));
 }
 
 #[test]
@@ -175,10 +193,9 @@ fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
     let base = steady(&[user.clone(), tick(900)]);
     let new = steady(&[user, tick(1900)]);
     let comparison = compared(&base, &new);
-    assert_eq!((comparison.rows[0].kind, comparison.rows[0].cost.verdict), (Interrupt, Higher));
-    assert_eq!((comparison.sum.verdict, comparison.own_work.verdict), (Higher, Same));
-    let summary = comparison.summary;
-    assert_eq!((summary.own_work.higher, summary.others.higher), (0, 1));
+    let verdict = |name: &str| named(&comparison, name).verdict;
+    assert_eq!(verdict("timer interrupt (timer)"), Higher);
+    assert_eq!((verdict(SUM), verdict(OWN_WORK)), (Higher, Same));
     assert!(!costs_more(&comparison));
 }
 
@@ -190,10 +207,9 @@ fn a_mode_that_appears_in_own_work_is_worse_if_it_is_large() {
         compared(&base, &moving(Syscall, "read", &runs))
     };
     let slow = with(700);
-    assert_eq!(only(&slow).cost.verdict, ModeAppeared);
-    assert_eq!(slow.summary.own_work.mode_appeared, 1);
+    assert_eq!(only(&slow).verdict, ModeAppeared);
     assert!(costs_more(&slow));
-    assert_eq!(only(&with(420)).cost.verdict, Same);
+    assert_eq!(only(&with(420)).verdict, Same);
 }
 
 #[test]
@@ -201,25 +217,27 @@ fn runs_are_compared_with_those_that_were_disturbed_alike() {
     // As sets all of new's values lie among base's, but pair by pair each is one more.
     let base = moving(Syscall, "read", &[400, 410, 450, 430, 420, 440, 460]);
     let one_more = moving(Syscall, "read", &[401, 411, 451, 431, 421, 441, 461]);
-    assert_eq!(only(&compared(&base, &one_more)).cost.verdict, Higher);
-    assert_eq!(only(&compared(&one_more, &base)).cost.verdict, Lower);
+    assert_eq!(only(&compared(&base, &one_more)).verdict, Higher);
+    assert_eq!(only(&compared(&one_more, &base)).verdict, Lower);
     // As sets they are apart, but the differences of the pairs are no one change.
     let scattered = moving(Syscall, "read", &[400, 470, 500, 465, 490, 610, 480]);
-    assert_eq!(only(&compared(&base, &scattered)).cost.verdict, Same);
+    assert_eq!(only(&compared(&base, &scattered)).verdict, Same);
 }
 
 #[test]
 fn another_end_is_told_and_a_region_judged() {
     let base = steady(&[row(User, "", 1, 5000)]);
-    let died = ProgramResult { ended: Ended::Signal(11), ..base.clone() };
+    let died = ProgramExample { ended: Ended::Signal(11), ..base.clone() };
     let ended = compared(&base, &died);
+    let ended = ended.program.unwrap();
     assert_ne!(ended.base_ended, ended.new_ended);
-    let with =
-        |cost: u64| ProgramResult { regions: vec![path("user.parse", &[cost; 4])], ..base.clone() };
+    let with = |cost: u64| ProgramExample {
+        regions: vec![path("user.parse", &[cost; 4])],
+        ..base.clone()
+    };
     let comparison = compared(&with(70), &with(71));
-    assert_eq!((comparison.regions[0].verdict, comparison.summary.regions.higher), (Higher, 1));
+    assert_eq!((named(&comparison, "user.parse").verdict, comparison.summary.higher), (Higher, 1));
     assert!(!costs_more(&comparison));
-    assert!(comparison.regions.iter().any(|region| region.verdict == Higher));
 }
 
 #[test]
@@ -231,10 +249,9 @@ fn string_bytes_differ_where_instructions_do_not() {
     };
     let comparison = compared(&copying(64), &copying(4096));
     let read = only(&comparison);
-    assert_eq!(read.cost.verdict, EventsDiffer);
-    assert_eq!(comparison.summary.own_work.events_differ, 1);
-    assert_eq!(comparison.sum.verdict, EventsDiffer);
-    let [event] = &read.cost.events[..] else { panic!("{:?}", read.cost.events) };
+    assert_eq!(read.verdict, EventsDiffer);
+    assert_eq!(named(&comparison, SUM).verdict, EventsDiffer);
+    let [event] = &read.events[..] else { panic!("{:?}", read.events) };
     assert_eq!(
         (event.event.as_str(), event.difference, event.verdict),
         ("string-bytes", 4032, Higher)
@@ -253,10 +270,10 @@ fn slow_instructions_differ_in_pairs_of_runs_where_instructions_do_not() {
     };
     let differing = |base, new| {
         let comparison = compared(&with(base), &with(new));
-        let cost = &only(&comparison).cost;
+        let row = only(&comparison);
         let events: Vec<_> =
-            cost.events.iter().map(|event| (event.event.clone(), event.difference)).collect();
-        (cost.verdict, events)
+            row.events.iter().map(|event| (event.event.clone(), event.difference)).collect();
+        (row.verdict, events)
     };
     let moved = [("mov-cr3".to_owned(), -2)];
     // The first runs are no part of the verdict.
@@ -270,7 +287,7 @@ fn slow_instructions_differ_in_pairs_of_runs_where_instructions_do_not() {
         steady(&[ProgramRow { events, ..row(Syscall, "read", 1, instructions) }])
     };
     let comparison = compared(&one(2, 400), &one(0, 390));
-    assert_eq!((only(&comparison).cost.verdict, only(&comparison).cost.events.len()), (Lower, 1));
+    assert_eq!((only(&comparison).verdict, only(&comparison).events.len()), (Lower, 1));
 }
 
 #[test]
@@ -280,11 +297,11 @@ fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
         let counts = events([("data-lines", lines.unwrap_or(0))]);
         match lines {
             Some(_) => steady(&[ProgramRow { events: counts, ..row }]),
-            None => ProgramResult { events: COUNTED[2..].to_vec(), ..steady(&[row]) },
+            None => ProgramExample { events: COUNTED[2..].to_vec(), ..steady(&[row]) },
         }
     };
     let events =
-        |base: &ProgramResult, new: &ProgramResult| compared(base, new).rows[0].cost.events.len();
+        |base: &ProgramExample, new: &ProgramExample| only(&compared(base, new)).events.len();
     assert_eq!(events(&counting(Some(4)), &counting(Some(9))), 1);
     assert_eq!(events(&counting(Some(4)), &counting(None)), 0);
     let mut other = counting(Some(9));
@@ -292,28 +309,8 @@ fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
     assert_eq!(events(&counting(Some(4)), &other), 0);
 }
 
-#[test]
-fn rows_that_changed_come_first_then_by_the_size_of_their_difference_then_by_name() {
-    let of = |numbers: [u64; 6], phase: u64| {
-        let names = ["read", "close", "openat", "write", "mmap", "pause"];
-        let run_of = |at: u64| {
-            let rows = names.iter().zip(numbers);
-            let rows = rows.map(|(name, number)| match *name {
-                // Up in one run and down in another.
-                "pause" => row(Syscall, name, 1, number + (at / phase) % 2 * 900),
-                name => row(Syscall, name, 1, number),
-            });
-            run(&rows.collect::<Vec<_>>())
-        };
-        program("vmlinuz", (0..7).map(run_of).collect())
-    };
-    let comparison = compared(&of([1000; 6], 1), &of([1000, 1000, 1001, 990, 1003, 800], 2));
-    let names: Vec<&str> = comparison.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["write", "mmap", "openat", "pause", "close", "read"]);
-}
-
 /// A row of six later runs that differ by these numbers from a base of which every second is long.
-fn waiting(by: [i64; 6]) -> [ProgramResult; 2] {
+fn waiting(by: [i64; 6]) -> [ProgramExample; 2] {
     let base: [u64; 7] = [1000, 14_781, 230_000, 15_100, 246_200, 14_900, 229_000];
     let mut new = base;
     for (new, by) in new.iter_mut().skip(1).zip(by) {
@@ -326,17 +323,17 @@ fn waiting(by: [i64; 6]) -> [ProgramResult; 2] {
 fn the_pair_that_is_shown_is_of_two_runs_that_differ_as_most_do() {
     let [base, new] = waiting([9, 20, 230_897, -230_900, 5, 10]);
     let comparison = compared(&base, &new);
-    let cost = &only(&comparison).cost;
-    assert_eq!((cost.verdict, numbers(cost.judged())), (Same, (14_781, 14_790, 9)));
-    let range = cost.pairs.unwrap();
+    let row = only(&comparison);
+    assert_eq!((row.verdict, numbers(row)), (Same, (14_781, 14_790, 9)));
+    let range = row.pairs.unwrap();
     assert_eq!((range.least, range.most), (-230_900, 230_897));
-    assert_eq!(cost.judged().per_call_difference, Some(9));
+    assert_eq!(work(row).per_call_difference, Some(9));
 }
 
 #[test]
 fn a_sum_that_is_no_one_change_says_where_its_difference_is() {
     let [base, new] = waiting([9, 20, 230_897, -230_900, 5, 10]);
-    let with = |result: ProgramResult, read: u64| {
+    let with = |result: ProgramExample, read: u64| {
         let runs = result
             .runs
             .iter()
@@ -344,9 +341,9 @@ fn a_sum_that_is_no_one_change_says_where_its_difference_is() {
         program("vmlinuz", runs.collect())
     };
     let comparison = compared(&with(base, 4000), &with(new, 3900));
-    let own = &comparison.own_work;
-    assert_eq!((own.verdict, own.judged().difference), (Same, -90));
-    let parts = comparison.own_work_parts.unwrap();
+    let own = named(&comparison, OWN_WORK);
+    assert_eq!((own.verdict, own.difference), (Same, Some(-90)));
+    let parts = work(own).parts.unwrap();
     assert_eq!((parts.higher, parts.lower, parts.same), (0, -100, 10));
 }
 
@@ -359,9 +356,9 @@ fn a_region_is_judged_run_by_run_and_execution_by_execution() {
     let with = |runs: [u64; 6]| {
         let runs = runs.map(|cost| vec![cost; 60]);
         let region = PathResult::ok("user.mmap", Unit::Instructions, &runs, vec![]);
-        ProgramResult { regions: vec![region], ..steady(&[row(User, "", 1, 5000)]) }
+        ProgramExample { regions: vec![region], ..steady(&[row(User, "", 1, 5000)]) }
     };
-    let region = |base, new| compared(&with(base), &with(new)).regions.remove(0);
+    let region = |base, new| named(&compared(&with(base), &with(new)), "user.mmap").clone();
     let lower = region(base, new);
     assert_eq!((lower.verdict, lower.base, lower.new), (Lower, Some(12_060), Some(10_090)));
     let range = lower.pairs.unwrap();
@@ -382,12 +379,12 @@ fn another_program_is_a_difference_and_another_kernel_is_none() {
     let mut new = base.clone();
     new.configuration.image_sha256 = "ff".repeat(32);
     new.program.modules = vec!["ext4".into()];
-    assert_eq!(program_differences(&base, &new), []);
+    assert_eq!(differences(&base.result(), &new.result()), []);
     new.program.command = vec!["/bin/echo".into(), "good bye".into()];
     new.program.environment.clear();
     new.program.packed_sha256 = "ee".repeat(32);
     new.configuration.runs = 9;
-    let differences = program_differences(&base, &new);
+    let differences = differences(&base.result(), &new.result());
     let fields: Vec<&str> = differences.iter().map(|it| it.field.as_str()).collect();
     let expected = ["program.command", "program.environment", "program.packed_sha256", "runs"];
     assert_eq!(fields, expected);
@@ -397,16 +394,17 @@ fn another_program_is_a_difference_and_another_kernel_is_none() {
 
 #[test]
 fn a_result_gives_the_costs_of_its_rows() {
-    let result = whole_program();
-    let costs = result.costs();
+    let result = whole_program().result();
+    let costs: Vec<_> = result.row_costs().collect();
     let write = &costs[1];
     assert_eq!((write.kind, write.name), (Syscall, "write"));
     assert_eq!((write.first.instructions, write.first.per_call), (1000, Some(1000)));
     let later = write.later.as_ref().unwrap();
     assert_eq!(later.instructions, 800);
-    assert_eq!(later.events, events([("string-bytes", 160), ("data-lines", 40)]));
+    let counted = events([("clock", 820), ("string-bytes", 160), ("data-lines", 40)]);
+    assert_eq!(later.events, counted);
     assert_eq!(costs[2].later.as_ref().unwrap().instructions, 0);
-    let sum = result.sum();
+    let sum = result.total(RowKind::Sum).unwrap();
     assert_eq!((sum.first.instructions, sum.later.unwrap().instructions), (6900, 5800));
 }
 
@@ -425,7 +423,7 @@ fn any_run() -> impl Strategy<Value = ProgramRun> {
 }
 
 /// A result with a first run, and six later ones that do the same as each other.
-fn any_result() -> impl Strategy<Value = ProgramResult> {
+fn any_result() -> impl Strategy<Value = ProgramExample> {
     (any_run(), any_run()).prop_map(|(first, later)| {
         let mut runs = vec![first];
         runs.resize(7, later);
@@ -437,30 +435,13 @@ proptest! {
     #[test]
     fn the_differences_of_all_rows_add_up(base in any_result(), new in any_result()) {
         let comparison = compared(&base, &new);
-        let of = |change: &CostChange| change.difference;
-        let first: i64 = comparison.rows.iter().map(|row| of(&row.cost.first)).sum();
-        prop_assert_eq!(first, of(&comparison.sum.first));
+        let (rows, sum) = (rows(&comparison), named(&comparison, SUM));
+        prop_assert_eq!(rows.iter().map(|row| first(row).2).sum::<i64>(), first(sum).2);
         // Of runs that all do the same, so do the later ones'.
-        let later: i64 = comparison.rows.iter().map(|row| of(row.cost.judged())).sum();
-        prop_assert_eq!(later, of(comparison.sum.judged()));
-        let own = comparison.rows.iter().filter(|row| row.kind.is_own_work());
-        let own: i64 = own.map(|row| of(&row.cost.first)).sum();
-        prop_assert_eq!(own, of(&comparison.own_work.first));
-    }
-
-    #[test]
-    fn rows_as_paths_are_judged_as_rows_are(base in any_result(), new in any_result()) {
-        let comparison = compared(&base, &new);
-        let as_paths = compare(&base.measured(), &new.measured(), EVERY_CHANGE);
-        for row in &comparison.rows {
-            let name = row_name(row.kind, &row.name);
-            let path = as_paths.paths.iter().find(|path| path.path == name).unwrap();
-            let change = row.cost.judged();
-                let judged = (row.cost.verdict, Some(change.difference));
-                prop_assert_eq!((path.verdict, path.difference), judged);
-                prop_assert_eq!(&path.events, &row.cost.events);
-        }
-        prop_assert_eq!(comparison.configuration_differences, as_paths.configuration_differences);
+        let later: i64 = rows.iter().map(|row| row.difference.unwrap()).sum();
+        prop_assert_eq!(later, sum.difference.unwrap());
+        let own = rows.iter().filter(|row| row.is_own_work()).map(|row| first(row).2);
+        prop_assert_eq!(own.sum::<i64>(), first(named(&comparison, OWN_WORK)).2);
     }
 
     #[test]
@@ -469,7 +450,7 @@ proptest! {
     ) {
         let result = program("vmlinuz", runs);
         let comparison = compared(&result, &result);
-        prop_assert!(comparison.rows.iter().all(is_unchanged));
+        prop_assert!(rows(&comparison).into_iter().all(is_unchanged));
         prop_assert!(!costs_more(&comparison));
     }
 }
@@ -481,41 +462,24 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
     let new = [101_000, 103_383, 96_830, 100_872, 101_479, 99_868, 103_703];
     let munmap = |runs: &[u64]| moving(Syscall, "munmap", runs);
     let comparison = compared(&munmap(&base), &munmap(&new));
-    assert_eq!(only(&comparison).cost.verdict, Same);
+    assert_eq!(only(&comparison).verdict, Same);
     assert!(!costs_more(&comparison));
 
     // The same with 60 instructions more is a change, and so is a slow path in two of the runs.
     let worse = new.map(|instructions| instructions + 60);
-    assert_eq!(only(&compared(&munmap(&base), &munmap(&worse))).cost.verdict, Higher);
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&worse))).verdict, Higher);
     let mut slow = base;
     slow[2] += 20_000;
     slow[5] += 20_000;
-    assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).cost.verdict, ModeAppeared);
+    assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).verdict, ModeAppeared);
 }
 
 /// This result, with all instructions that the row has in this run in one function.
-fn explained(result: ProgramResult, run: usize) -> ProgramResult {
+fn explained(result: ProgramExample, run: usize) -> ProgramExample {
     let ProgramRow { kind, name, instructions, .. } = result.runs[run].rows[0].clone();
     let function = FunctionCost { function: "f".into(), calls: 1, instructions };
-    let functions = Some(vec![RowFunctions { kind, name, run, functions: vec![function] }]);
-    ProgramResult { functions, ..result }
-}
-
-#[test]
-fn functions_and_their_rest_add_up_to_the_difference_that_the_row_shows() {
-    let base = moving(Syscall, "read", &[900, 100, 104, 102]);
-    let new = moving(Syscall, "read", &[950, 140, 150, 145]);
-    for (base_run, new_run) in [(1, 1), (1, 2), (3, 1), (2, 3)] {
-        let sides = [explained(base.clone(), base_run), explained(new.clone(), new_run)];
-        let comparison = compared(&sides[0], &sides[1]);
-        let shown = only(&comparison).cost.judged().difference;
-        let [row] = &comparison.explanations.as_ref().unwrap()[..] else { panic!() };
-        let sum: i64 = row.functions.iter().map(|one| one.difference).sum();
-        let of_functions =
-            new.runs[new_run].rows[0].instructions - base.runs[base_run].rows[0].instructions;
-        assert_eq!(sum, i64::try_from(of_functions).unwrap());
-        assert_eq!(sum + row.rest.unwrap(), shown, "runs {base_run} and {new_run}");
-    }
+    let functions = vec![RowFunctions { kind, name, functions: vec![function] }];
+    ProgramExample { functions, ..result }
 }
 
 #[test]
@@ -529,23 +493,22 @@ fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the
         program("vmlinuz", runs.into_iter().map(run_of).collect())
     };
     let comparison = compared(&result(0), &result(51));
-    let [own, sum] = [&comparison.own_work, &comparison.sum].map(CostComparison::judged);
-    assert_eq!((own.difference, sum.difference), (51, 51));
-    assert!(own.base.instructions < sum.base.instructions, "{own:?} {sum:?}");
-    assert!(own.new.instructions < sum.new.instructions, "{own:?} {sum:?}");
-    assert_eq!(comparison.sum_parts.unwrap().higher, 51);
+    let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
+    assert_eq!((own.difference, sum.difference), (Some(51), Some(51)));
+    assert!(own.base < sum.base && own.new < sum.new, "{own:?} {sum:?}");
+    assert_eq!(work(sum).parts.unwrap().higher, 51);
 }
 
 #[test]
-fn rows_that_are_compared_as_paths_have_the_functions_that_they_differ_in() {
+fn rows_have_the_functions_that_they_differ_in() {
     let base = explained(moving(Syscall, "read", &[900, 100, 104, 102]), 1);
     let new = explained(moving(Syscall, "read", &[950, 140, 150, 145]), 1);
-    let compared = compare(&base.measured(), &new.measured(), EVERY_CHANGE);
+    let compared = compare(&base.result(), &new.result(), EVERY_CHANGE);
     let row = compared.paths.iter().find(|row| row.path == "read").unwrap();
     let [function] = &row.functions[..] else { panic!("{row:?}") };
     assert_eq!((function.base, function.new, function.difference), (100, 140, 40));
     // Functions of one side alone say nothing of the other.
-    let without = ProgramResult { functions: None, ..new };
-    let compared = compare(&base.measured(), &without.measured(), EVERY_CHANGE);
+    let without = ProgramExample { functions: vec![], ..new };
+    let compared = compare(&base.result(), &without.result(), EVERY_CHANGE);
     assert!(compared.paths.iter().all(|row| row.functions.is_empty()));
 }

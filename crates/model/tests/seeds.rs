@@ -1,4 +1,4 @@
-//! Results that the fuzzer starts from (`fuzz/seeds/result/`, `fuzz/seeds/program/`).
+//! Results that the fuzzer starts from (`fuzz/seeds/result/`).
 //!
 //! `PATHMETER_BLESS=1 cargo test -p pathmeter-model` writes them anew.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
@@ -8,7 +8,7 @@ mod common;
 use std::{fs, path::Path};
 
 use common::{INSTRUCTIONS, measurement, path, program::whole_program, whole};
-use pathmeter_model::{Check, Measurement, PathResult, parse_measurement, parse_program};
+use pathmeter_model::{Check, Measurement, PathResult, parse_measurement};
 use serde::Serialize;
 
 /// Texts that a terminal would obey, wherever a result has text that is shown.
@@ -29,12 +29,7 @@ fn obeyed() -> Measurement {
 fn the_fuzzers_results_are_whole_and_as_they_would_be_written() {
     assert_seed("whole.json", &whole());
     assert_seed("obeyed.json", &obeyed());
-}
-
-#[test]
-fn the_fuzzers_program_is_whole_and_as_it_would_be_written() {
-    let seed = seed("program/whole.json", &whole_program());
-    assert_eq!(parse_program(&seed), Ok(whole_program()), "stale: run with PATHMETER_BLESS=1");
+    assert_seed("program.json", &whole_program().result());
 }
 
 fn assert_seed(name: &str, result: &Measurement) {

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
-use pathmeter_report::{Placement, ShownOptions};
 
 pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
@@ -294,18 +293,6 @@ pub(crate) struct CompareArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
-}
-
-impl CompareArgs {
-    /// Which options of the kernels' configurations are shown.
-    pub(crate) fn shown_options(&self) -> ShownOptions {
-        if self.options { ShownOptions::All } else { ShownOptions::Few }
-    }
-
-    /// What the table shows of the placement.
-    pub(crate) fn shown(&self) -> Placement {
-        if self.placement { Placement::Shown } else { Placement::Hidden }
-    }
 }
 
 /// Arguments of `witness`.

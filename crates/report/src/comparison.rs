@@ -40,17 +40,22 @@ pub enum Placement {
 
 /// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
 /// else differed between the measurements, and how many paths have each verdict.
-pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style) -> String {
+pub(crate) fn path_comparison_table(
+    comparison: &Comparison,
+    shown: Placement,
+    style: Style,
+) -> String {
+    let all: Vec<&PathComparison> = comparison.paths.iter().collect();
     let floor = comparison.is_against_floor();
     [
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
-        paths(&comparison.paths, floor, shown, style),
+        paths(&all, floor, shown, style),
         differences(&comparison.configuration_differences, style),
         placement(comparison, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         measured_with::lines(&comparison.base, &comparison.new, style),
-        summary(comparison.summary, style),
+        tally(all.into_iter(), ["path", "paths"], style),
     ]
     .concat()
 }
@@ -58,12 +63,12 @@ pub fn comparison_table(comparison: &Comparison, shown: Placement, style: Style)
 /// A row for each path, and what its numbers mean. `floor` is whether new is the lab kernel beside
 /// a Linux.
 pub(crate) fn paths(
-    paths: &[PathComparison],
+    paths: &[&PathComparison],
     floor: bool,
     shown: Placement,
     style: Style,
 ) -> String {
-    let marked = paths.iter().any(PathComparison::is_many_valued);
+    let marked = paths.iter().any(|path| path.is_many_valued());
     let several = several_units(paths);
     let mut table = Table::new(&[
         ("path", Align::Left),
@@ -168,13 +173,13 @@ pub(crate) fn varying(pairs: Option<DifferenceRange>, verdict: Verdict) -> Optio
 }
 
 /// Whether rows count different things, so that each must say what.
-fn several_units(paths: &[PathComparison]) -> bool {
+fn several_units(paths: &[&PathComparison]) -> bool {
     let mut units = paths.iter().map(|path| path.unit);
     units.clone().any(|unit| unit != Unit::Check) && one_unit(units.by_ref()).is_none()
 }
 
 /// What the numbers count, if it is one thing, and what the marker means if it is there.
-pub(crate) fn legend(paths: &[PathComparison], floor: bool, marked: bool, style: Style) -> String {
+pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style: Style) -> String {
     let unit = one_unit(paths.iter().map(|path| path.unit));
     let unit = unit.map(|unit| format!("numbers are {}", unit_word(unit)));
     let marker = marked.then(|| SEVERAL_VALUES.to_owned());
@@ -227,29 +232,20 @@ pub(crate) fn shortened(value: &str) -> String {
     }
 }
 
-/// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of.
-fn summary(summary: Summary, style: Style) -> String {
-    tally(summary.paths, ["path", "paths"], &verdicts(summary), style)
-}
-
-/// How many paths have each verdict.
-pub(crate) fn verdicts(summary: Summary) -> [(Verdict, usize); Verdict::ALL.len()] {
-    Verdict::ALL.map(|verdict| (verdict, summary.count(verdict)))
-}
-
-/// "8 paths: 2 same, 6 higher": how many of them there are, called by one of `names`, singular and
-/// plural, and how many have each verdict.
-pub(crate) fn tally(
-    all: usize,
+/// `43 paths: 30 same, 8 higher, 5 lower`, leaving out what there is none of: how many of them
+/// there are, called by one of `names`, singular and plural, and how many have each verdict.
+pub(crate) fn tally<'a>(
+    paths: impl Iterator<Item = &'a PathComparison>,
     names: [&str; 2],
-    counts: &[(Verdict, usize)],
     style: Style,
 ) -> String {
+    let summary = Summary::of(paths);
+    let counts = Verdict::ALL.map(|verdict| (verdict, summary.count(verdict)));
     let some = counts.iter().filter(|&&(_, count)| count > 0);
     let counts: Vec<String> = some
         .map(|&(verdict, count)| style.paint(&format!("{count} {verdict}"), of_verdict(verdict)))
         .collect();
-    let name = names[usize::from(all != 1)];
+    let name = names[usize::from(summary.paths != 1)];
     let colon = if counts.is_empty() { "" } else { ": " };
-    format!("{all} {name}{colon}{}\n", counts.join(", "))
+    format!("{} {name}{colon}{}\n", summary.paths, counts.join(", "))
 }

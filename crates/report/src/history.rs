@@ -89,7 +89,7 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
     let steps = if blame.steps.is_empty() {
         String::new()
     } else {
-        let all: Vec<PathComparison> = compared().cloned().collect();
+        let all: Vec<&PathComparison> = compared().collect();
         table.render(style) + "\n" + &legend(&all, false, marked, style)
     };
     let found = plural(blame.steps.len(), "step");

@@ -8,6 +8,7 @@
 
 mod budget;
 mod comparison;
+mod document_table;
 mod experiment;
 mod explain;
 mod format;
@@ -27,7 +28,8 @@ mod witness;
 mod xml;
 
 pub use budget::{budget_table, sentence as budget_sentence};
-pub use comparison::{Placement, comparison_table};
+pub use comparison::Placement;
+pub use document_table::{Shown, comparison_table, measurement_table};
 pub use experiment::{counter_examples, experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, beside_row, callgrind, explanation, flame_graph,
@@ -37,13 +39,11 @@ pub use format::{Format, Judged, Outcome};
 pub use heat::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measured_with::USUAL_COMMAND_LINE;
-pub use measurement::measurement_table;
 pub use number::{grouped, signed};
 pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
-pub use pathmeter_model::{OWN_WORK, SUM, row_name};
 pub use paths::{PathRow, paths_table};
-pub use program::{Rows, program_comparison_table, program_table};
+pub use program::Rows;
 pub use settings::settings_tables;
 pub use style::Style;
 pub use witness::{

@@ -11,14 +11,14 @@ use crate::table::{Align, Cell, Table, clean};
 
 /// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
 /// was measured on which machine.
-pub fn measurement_table(measurement: &Measurement, style: Style) -> String {
+pub(crate) fn path_table(measurement: &Measurement, style: Style) -> String {
     let Measurement { subject, configuration, notes, .. } = measurement;
-    results(&measurement.paths, measurement.unit(), style)
-        + &footer(subject, configuration, notes, style)
+    let paths: Vec<&PathResult> = measurement.paths.iter().collect();
+    results(&paths, measurement.unit(), style) + &footer(subject, configuration, notes, style)
 }
 
 /// A row for each path; `unit` is that of a result without numbers.
-pub(crate) fn results(paths: &[PathResult], unit: Unit, style: Style) -> String {
+pub(crate) fn results(paths: &[&PathResult], unit: Unit, style: Style) -> String {
     // Rows of several units have it beside them.
     let several = one_unit(paths.iter().map(|path| path.unit)).is_none()
         && paths.iter().any(|path| path.unit != Unit::Check);

@@ -6,11 +6,11 @@ mod unseen;
 use std::cmp::Reverse;
 
 use pathmeter_model::{
-    Calls, FunctionCost, ProgramResult, ProgramRun, RowCost, RowCosts, RowFunctions, RowKind,
-    Written, command_line, row_name,
+    Calls, Configuration, Execution, FunctionCost, Measurement, PathResult, RowCost, RowCosts,
+    RowKind, Written, command_line,
 };
 
-pub use comparison::program_comparison_table;
+pub(crate) use comparison::program_comparison_table;
 
 use pathmeter_trace::Event;
 
@@ -49,19 +49,27 @@ const NONE: &str = "-";
 
 /// A row for each kind of work with its calls and instructions in the first run and in the later
 /// ones, the sum, the program's own regions, and what was measured on which machine.
-pub fn program_table(result: &ProgramResult, rows: Rows, style: Style) -> String {
+pub(crate) fn program_table(
+    result: &Measurement,
+    execution: &Execution,
+    rows: Rows,
+    style: Style,
+) -> String {
+    let words = result.configuration.program.as_ref().map(|program| &program.command[..]);
+    // Which program it is stands above.
+    let configuration = Configuration { program: None, ..result.configuration.clone() };
     [
-        command(&result.program.command, style),
-        fact(ENDED, &result.ended.to_string(), PLAIN, style),
-        written("stdout ", &result.output.stdout, style),
-        written("stderr ", &result.output.stderr, style),
+        command(words.unwrap_or_default(), style),
+        fact(ENDED, &execution.ended.to_string(), PLAIN, style),
+        written("stdout ", &execution.output.stdout, style),
+        written("stderr ", &execution.output.stderr, style),
         "\n".to_owned(),
         costs(result, rows, style),
         "\n".to_owned(),
-        add_up(result, style),
+        add_up(result, execution, style),
         functions(result, rows, style),
         regions(result, style),
-        footer(&result.subject, &result.configuration, &result.notes, style),
+        footer(&result.subject, &configuration, &result.notes, style),
     ]
     .concat()
 }
@@ -97,41 +105,51 @@ fn written(heading: &str, written: &Written, style: Style) -> String {
 }
 
 /// The functions of the rows that cost most, and of regions, if they were counted.
-fn functions(result: &ProgramResult, shown: Rows, style: Style) -> String {
-    let Some(all) = &result.functions else { return String::new() };
+fn functions(result: &Measurement, shown: Rows, style: Style) -> String {
+    if !result.has_functions() {
+        return String::new();
+    }
     let (most_rows, most_functions) = match shown {
         Rows::All => (usize::MAX, usize::MAX),
         Rows::Folded => (MOST_ROWS, MOST_FUNCTIONS),
     };
-    let sum = |row: &RowFunctions| row.functions.iter().map(|one| one.instructions).sum::<u64>();
-    let mut rows: Vec<&RowFunctions> = all.iter().collect();
-    rows.sort_by_key(|row| (row.kind != RowKind::Region, Reverse(sum(row))));
-    let table = |row: &RowFunctions| {
-        let mut table = Table::new(&[
-            (&*row_name(row.kind, &row.name), Align::Left),
-            ("instructions", Align::Right),
-            ("calls", Align::Right),
-            ("share", Align::Right),
-        ]);
-        let mut functions: Vec<&FunctionCost> = row.functions.iter().collect();
-        functions.sort_by_key(|one| (Reverse(one.instructions), &one.function));
-        for one in functions.iter().take(most_functions) {
-            table.row([
-                one.function.as_str().into(),
-                grouped(one.instructions).into(),
-                grouped(one.calls).into(),
-                share(one.instructions, sum(row)).into(),
-            ]);
-        }
-        let more = match functions.len().saturating_sub(most_functions) {
-            0 => String::new(),
-            more => quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more function")), style),
-        };
-        "\n".to_owned() + &table.render(style) + &more
-    };
+    let some = result.paths.iter().filter(|row| !row.functions.is_empty());
+    let mut rows: Vec<&PathResult> = some.collect();
+    rows.sort_by_key(|row| (row.work.is_some(), Reverse(in_functions(row))));
     let more = more_rows(rows.len().saturating_sub(most_rows), style);
-    let legend = if rows.is_empty() { String::new() } else { quiet(OF_ONE_RUN, style) };
-    rows.into_iter().take(most_rows).map(table).collect::<String>() + &more + "\n" + &legend
+    let tables =
+        rows.into_iter().take(most_rows).map(|row| row_functions(row, most_functions, style));
+    tables.collect::<String>() + &more + "\n" + &quiet(OF_ONE_RUN, style)
+}
+
+/// Instructions in the functions of a row.
+fn in_functions(row: &PathResult) -> u64 {
+    row.functions.iter().fold(0, |sum, one| sum.saturating_add(one.instructions))
+}
+
+/// The functions of a row, the most expensive first.
+fn row_functions(row: &PathResult, most: usize, style: Style) -> String {
+    let mut table = Table::new(&[
+        (&*row.path, Align::Left),
+        ("instructions", Align::Right),
+        ("calls", Align::Right),
+        ("share", Align::Right),
+    ]);
+    let mut functions: Vec<&FunctionCost> = row.functions.iter().collect();
+    functions.sort_by_key(|one| (Reverse(one.instructions), &one.function));
+    for one in functions.iter().take(most) {
+        table.row([
+            one.function.as_str().into(),
+            grouped(one.instructions).into(),
+            grouped(one.calls).into(),
+            share(one.instructions, in_functions(row)).into(),
+        ]);
+    }
+    let more = match functions.len().saturating_sub(most) {
+        0 => String::new(),
+        more => quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more function")), style),
+    };
+    "\n".to_owned() + &table.render(style) + &more
 }
 
 /// Which calls the functions' numbers are of.
@@ -150,65 +168,67 @@ fn more_rows(rows: usize, style: Style) -> String {
     }
 }
 
-/// What a row typically costs: the later runs, or the first if there are no others.
-fn typical<'a>(row: &'a RowCosts<'_>) -> &'a RowCost {
-    row.later.as_ref().unwrap_or(&row.first)
-}
-
 /// The rows, the most expensive first; then those that are folded, and the sum.
-fn costs(result: &ProgramResult, shown: Rows, style: Style) -> String {
-    let sum = result.sum();
-    let mut rows = result.costs();
-    rows.sort_by_key(|row| Reverse((typical(row).instructions, row.first.instructions)));
+fn costs(result: &Measurement, shown: Rows, style: Style) -> String {
+    let Some(sum) = result.total(RowKind::Sum) else { return String::new() };
+    let mut rows: Vec<RowCosts<'_>> = result.row_costs().collect();
+    rows.sort_by_key(|row| Reverse((row.typical().instructions, row.first.instructions)));
     let is_small = |row: &RowCosts| {
         let below = |part: &RowCost, whole: &RowCost| {
             u128::from(part.instructions) * u128::from(SMALL) < u128::from(whole.instructions)
         };
-        shown == Rows::Folded && below(&row.first, &sum.first) && below(typical(row), typical(&sum))
+        shown == Rows::Folded
+            && below(&row.first, &sum.first)
+            && below(row.typical(), sum.typical())
     };
     let (small, large): (Vec<_>, Vec<_>) = rows.into_iter().partition(is_small);
-    let marked = large.iter().chain([&sum]).any(|row| typical(row).values > 1);
-    let mut table = Table::new(&[
+    let marked = large.iter().chain([&sum]).any(|row| row.typical().values > 1);
+    let mut table = costs_table(&sum);
+    for row in &large {
+        table.row(cells(row, &sum, marked, [row_calls(row), per_call(row)]));
+    }
+    // Calls of different work don't add up to anything.
+    table.row(cells(&sum, &sum, marked, [String::new(), String::new()]));
+    let calls_differ = large.iter().any(|row| row.first.calls != row.typical().calls);
+    let unseen = unseen(result.row_costs().map(|row| row.name), &[&result.configuration.condition]);
+    let runs = result.execution.as_ref().map_or(0, |execution| execution.runs.len());
+    let legend = legend(runs, calls_differ, marked, &unseen, style);
+    table.render(style) + &fold(&small, &sum, style) + &legend
+}
+
+fn costs_table(sum: &RowCosts<'_>) -> Table {
+    let table = Table::new(&[
         ("what", Align::Left),
         ("calls", Align::Right),
-        (if result.runs.len() > 1 { "first" } else { "instructions" }, Align::Right),
+        (if sum.later.is_some() { "first" } else { "instructions" }, Align::Right),
         ("later", Align::Right),
         ("per call", Align::Right),
         ("share", Align::Right),
         ("slow", Align::Right),
         ("string bytes", Align::Right),
         ("lines", Align::Right),
-    ])
-    .sparing(&["lines", "string bytes", "slow"]);
-    for row in &large {
-        let text = row_name(row.kind, row.name);
-        table.row(cells(&text, row, &sum, marked, [row_calls(row), per_call(row)]));
-    }
-    // Calls of different work don't add up to anything.
-    table.row(cells("sum", &sum, &sum, marked, [String::new(), String::new()]));
-    let calls_differ = large.iter().any(|row| row.first.calls != typical(row).calls);
-    let names = result.runs.iter().flat_map(|run| &run.rows).map(|row| (row.kind, &*row.name));
-    let unseen = unseen(names, &[&result.configuration.condition]);
-    let legend = legend(result.runs.len(), calls_differ, marked, &unseen, style);
-    table.render(style) + &fold(&small, &sum, style) + &legend
+    ]);
+    table.sparing(&["lines", "string bytes", "slow"])
 }
 
 fn cells(
-    text: &str,
     row: &RowCosts<'_>,
     sum: &RowCosts<'_>,
     marked: bool,
     [calls, per_call]: [String; 2],
 ) -> [Cell; 9] {
-    let cost = typical(row);
-    let later = row.later.as_ref().map_or_else(String::new, |later| number(later, marked));
+    let cost = row.typical();
+    let later = row
+        .later
+        .as_ref()
+        .map_or_else(String::new, |later| number(later.instructions, later.values, marked));
     [
-        text.into(),
+        row.name.into(),
         calls.into(),
         grouped(row.first.instructions).into(),
         later.into(),
         per_call.into(),
-        share(cost.instructions, typical(sum).instructions).into(),
+        share(cost.instructions, sum.typical().instructions).into(),
         some(slow(cost)).into(),
         some(cost.of_event(Event::StringBytes)).into(),
         some(cost.of_event(Event::DataLines)).into(),
@@ -227,9 +247,9 @@ fn some(number: u64) -> String {
 }
 
 /// Instructions, with a marker if they have several values.
-fn number(cost: &RowCost, marked: bool) -> String {
-    let marker = if cost.values > 1 { MANY_VALUES } else { ONE_VALUE };
-    let number = grouped(cost.instructions);
+fn number(instructions: u64, values: usize, marked: bool) -> String {
+    let marker = if values > 1 { MANY_VALUES } else { ONE_VALUE };
+    let number = grouped(instructions);
     if marked { format!("{number}{marker}") } else { number }
 }
 
@@ -240,13 +260,13 @@ fn calls(Calls { least, most }: Calls) -> String {
 
 /// The calls of a run; those of the first run before the others where they differ.
 fn row_calls(row: &RowCosts<'_>) -> String {
-    let (first, later) = (row.first.calls, typical(row).calls);
+    let (first, later) = (row.first.calls, row.typical().calls);
     if first == later { calls(later) } else { format!("{}{BEFORE}{}", calls(first), calls(later)) }
 }
 
 /// Instructions a call; the program's own code is not called.
 fn per_call(row: &RowCosts<'_>) -> String {
-    match typical(row).per_call {
+    match row.typical().per_call {
         _ if row.kind == RowKind::User => String::new(),
         number => number.map_or_else(|| NONE.to_owned(), grouped),
     }
@@ -254,9 +274,9 @@ fn per_call(row: &RowCosts<'_>) -> String {
 
 /// `23 more rows, 0.3 %: --all shows them`.
 fn fold(small: &[RowCosts<'_>], sum: &RowCosts<'_>, style: Style) -> String {
-    let instructions = small.iter().map(|row| typical(row).instructions);
+    let instructions = small.iter().map(|row| row.typical().instructions);
     let instructions = instructions.fold(0, u64::saturating_add);
-    let share = share(instructions, typical(sum).instructions);
+    let share = share(instructions, sum.typical().instructions);
     let comma = if share.is_empty() { "" } else { ", " };
     let line = match small.len() {
         0 => return String::new(),
@@ -289,14 +309,16 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
 }
 
 /// What the steps of all rows add up to.
-fn add_up(result: &ProgramResult, style: Style) -> String {
-    let Some((first, later)) = result.runs.split_first() else { return String::new() };
-    let steps =
-        |run: &ProgramRun| run.rows.iter().fold(0_u64, |sum, row| sum.saturating_add(row.steps));
-    let (sum, clock, idle) = (grouped(steps(first)), grouped(first.clock), grouped(first.idle));
+fn add_up(result: &Measurement, execution: &Execution, style: Style) -> String {
+    let (Some(sum), Some(first)) = (result.total(RowKind::Sum), execution.runs.first()) else {
+        return String::new();
+    };
+    let steps = sum.first.of_event(Event::Clock);
+    let (sum, clock, idle) = (grouped(steps), grouped(first.clock), grouped(first.idle));
     let first = format!("first run: sum {sum} steps = the guest's clock {clock} less idle {idle}");
-    let later = later.iter().map(steps).min().zip(later.iter().map(steps).max());
-    let later = later.map(|(least, most)| {
+    // The rows of each run add up to this.
+    let later = || execution.runs.iter().skip(1).map(|run| run.clock.saturating_sub(run.idle));
+    let later = later().min().zip(later().max()).map(|(least, most)| {
         let steps = calls(Calls { least, most });
         format!("later runs: sum {steps} steps, in each run its clock less idle")
     });
@@ -306,11 +328,12 @@ fn add_up(result: &ProgramResult, style: Style) -> String {
 }
 
 /// The program's own regions, if it has any.
-fn regions(result: &ProgramResult, style: Style) -> String {
-    if result.regions.is_empty() {
+fn regions(result: &Measurement, style: Style) -> String {
+    let regions: Vec<&PathResult> = result.paths.iter().filter(|it| it.work.is_none()).collect();
+    if regions.is_empty() {
         return String::new();
     }
-    "\n".to_owned() + &results(&result.regions, result.configuration.clock, style)
+    "\n".to_owned() + &results(&regions, result.configuration.clock, style)
 }
 
 fn quiet(line: &str, style: Style) -> String {

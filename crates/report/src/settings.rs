@@ -3,7 +3,7 @@
 
 use pathmeter_model::{
     Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Verdict, command_line, gate_lines, row_name,
+    SettingsResult, SettingsSet, Subject, Verdict, command_line, gate_lines,
 };
 
 use crate::measurement::footer;
@@ -133,7 +133,7 @@ fn is_same(cost: &SettingCost) -> bool {
 pub(crate) fn share_of_row(row: &RowShare) -> String {
     let a_call = row.per_call_difference.filter(|difference| *difference != 0);
     let a_call = a_call.map_or_else(String::new, |it| format!(" ({} a call)", signed(it)));
-    format!("{} {}{a_call}", row_name(row.kind, &row.name), signed(row.difference))
+    format!("{} {}{a_call}", row.name, signed(row.difference))
 }
 
 pub(crate) fn function(row: &SettingRow) -> String {

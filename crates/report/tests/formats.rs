@@ -32,7 +32,8 @@ fn path(name: &str, samples: &[u64]) -> PathResult {
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
     let (subject, configuration) = (Subject::kernel_image(name), configuration(release, 1));
     let (schema, notes) = (ResultSchema::V1, vec![]);
-    Measurement { schema, subject, configuration, guest: None, paths, notes }
+    let execution = None;
+    Measurement { schema, subject, configuration, guest: None, paths, execution, notes }
 }
 
 /// What the formats show, with the outcomes of its paths.

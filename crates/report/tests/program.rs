@@ -7,11 +7,12 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::configuration;
+use pathmeter_model::example::{self, ProgramExample, row, run};
 use pathmeter_model::{
-    Ended, FunctionChange, Output, PathResult, Program, ProgramResult, ProgramRow, ProgramRun,
-    ProgramSchema, RowExplanation, RowKind, Subject, Threshold, Unit, Written, compare_programs,
+    Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
+    RowKind, Threshold, Unit, compare,
 };
-use pathmeter_report::{Rows, Style, program_comparison_table, program_table};
+use pathmeter_report::{Placement, Rows, Shown, Style, comparison_table, measurement_table};
 use pathmeter_trace::Event;
 
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
@@ -22,19 +23,10 @@ const COLOURED: Style = Style { colour: true, width: None };
 const NARROW: Style = Style { colour: false, width: Some(100) };
 const TICK: &str = "sysvec_apic_timer_interrupt";
 
-fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramRow {
-    let (name, steps) = (name.to_owned(), instructions);
-    ProgramRow { kind, name, calls, instructions, steps, events: BTreeMap::new() }
-}
-
 /// The same row with bytes that string instructions moved one by one.
 fn moving(bytes: u64, row: ProgramRow) -> ProgramRow {
     let events = BTreeMap::from([(Event::StringBytes, bytes)]);
     ProgramRow { events, steps: row.steps + bytes, ..row }
-}
-
-fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
-    ProgramRun::new(rows.iter().map(|row| row.steps).sum::<u64>() + idle, idle, rows)
 }
 
 /// A run of a program that sorts; `openat` and a page fault cost these instructions, the tick
@@ -59,30 +51,17 @@ fn sorting(openat: u64, fault: u64, ticks: u64) -> ProgramRun {
     run(12_345, rows)
 }
 
-fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramResult {
-    let configuration = configuration(release, runs.len());
+fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramExample {
+    let example = example::program(name, configuration(release, runs.len()), runs);
     let program = Program {
-        windows: vec![],
         command: ["/usr/bin/sort", "-k", "2 3", "words"].map(str::to_owned).to_vec(),
         environment: vec!["LANG=C".into()],
-        packed_sha256: "d3".repeat(32),
         files: 7,
         bytes: 4_123_456,
-        modules: vec![],
+        ..example.program
     };
-    ProgramResult {
-        schema: ProgramSchema::V1,
-        subject: Subject::kernel_image(name),
-        configuration,
-        program,
-        ended: Ended::Code(0),
-        output: Output { stdout: Written::default(), stderr: Written::default() },
-        runs,
-        regions: vec![],
-        events: vec![Event::StringBytes, Event::DataLines],
-        functions: None,
-        notes: vec![],
-    }
+    let events = vec![Event::StringBytes, Event::DataLines];
+    ProgramExample { program, events, ..example }
 }
 
 fn region(cost: u64) -> PathResult {
@@ -90,17 +69,17 @@ fn region(cost: u64) -> PathResult {
     PathResult::ok("user.merge", Unit::Instructions, &runs, vec![])
 }
 
-fn cloud() -> ProgramResult {
+fn cloud() -> ProgramExample {
     let mut runs = vec![sorting(4_210, 2_800, 5)];
     runs.extend([4, 4, 5, 4, 4, 4].map(|ticks| sorting(2_911, 1_700, ticks)));
-    ProgramResult {
+    ProgramExample {
         regions: vec![region(71_200)],
         notes: vec!["a process that the program forked did not end".into()],
         ..program("/boot/vmlinuz-cloud", "6.1.0-18-cloud-amd64", runs)
     }
 }
 
-fn rt() -> ProgramResult {
+fn rt() -> ProgramExample {
     let mut runs = vec![sorting(4_310, 2_800, 5)];
     runs.extend([4, 5, 4, 4, 5, 4].map(|ticks| sorting(2_911, 1_707, ticks)));
     for run in &mut runs {
@@ -115,17 +94,22 @@ fn rt() -> ProgramResult {
             row.instructions += more;
             *row.events.entry(Event::StringBytes).or_default() += bytes;
             row.steps += more + bytes;
-            run.clock += more + bytes;
+            run.clock.clock += more + bytes;
         }
     }
-    ProgramResult {
+    ProgramExample {
         regions: vec![region(71_200)],
         ..program("vmlinuz-rt", "6.1.0-18-rt-amd64", runs)
     }
 }
 
-fn compared(base: &ProgramResult, new: &ProgramResult, rows: Rows, style: Style) -> String {
-    program_comparison_table(&compare_programs(base, new, Threshold::default()), rows, style)
+fn compared(base: &ProgramExample, new: &ProgramExample, rows: Rows, style: Style) -> String {
+    let comparison = compare(&base.result(), &new.result(), Threshold::default());
+    comparison_table(&comparison, Shown { placement: Placement::Hidden, rows }, style)
+}
+
+fn program_table(program: &ProgramExample, rows: Rows, style: Style) -> String {
+    measurement_table(&program.result(), rows, style)
 }
 
 #[test]
@@ -175,7 +159,7 @@ fn a_program_on_two_kernels_in_colour() {
 
 #[test]
 fn a_program_on_two_kernels_of_which_one_killed_it() {
-    let killed = ProgramResult { ended: Ended::Signal(11), ..rt() };
+    let killed = ProgramExample { ended: Ended::Signal(11), ..rt() };
     let ended = compared(&cloud(), &killed, Folded, PLAIN);
     assert!(ended.contains("ended    exit code 0 on base, signal 11 on new\n"), "{ended}");
 }
@@ -224,30 +208,53 @@ fn a_terminal_obeys_nothing_of_a_guest() {
     }
 }
 
+/// A result with such rows of one system call each, all of whose instructions are in one function.
+fn calls(rows: &[(&str, [u64; 7])]) -> Measurement {
+    let run_of = |at: usize| {
+        run(0, rows.iter().map(|(name, runs)| row(Syscall, name, 1, runs[at])).collect())
+    };
+    let functions = rows.iter().map(|(name, runs)| {
+        let mut later = runs[1..].to_vec();
+        later.sort_unstable();
+        let instructions = later[2];
+        let function = FunctionCost { function: "f".into(), calls: 1, instructions };
+        RowFunctions { kind: Syscall, name: (*name).to_owned(), functions: vec![function] }
+    });
+    let example = program("vmlinuz", "6.1.0", (0..7).map(run_of).collect());
+    ProgramExample { functions: functions.collect(), ..example }.result()
+}
+
+/// The table of two such results.
+fn of_calls(base: &[(&str, [u64; 7])], new: &[(&str, [u64; 7])]) -> String {
+    let shown = Shown { placement: Placement::Hidden, rows: All };
+    comparison_table(&compare(&calls(base), &calls(new), Threshold::default()), shown, PLAIN)
+}
+
 #[test]
 fn functions_of_other_runs_than_the_row_shows_have_a_line_for_the_rest() {
-    let table = |rest| {
-        let mut comparison = compare_programs(&cloud(), &rt(), Threshold::default());
-        let change = FunctionChange {
-            function: "do_sys_openat2".into(),
-            base_calls: 2,
-            new_calls: 4,
-            base: 100,
-            new: 160,
-            difference: 60,
-        };
-        comparison.explanations = Some(vec![RowExplanation {
-            kind: RowKind::Syscall,
-            name: "openat".into(),
-            functions: vec![change],
-            rest,
-        }]);
-        program_comparison_table(&comparison, Folded, PLAIN)
-    };
-    let line = |rest| {
-        let table = table(rest);
+    let base = [900, 100, 104, 102, 106, 108, 110];
+    let rest = |new: [u64; 7]| {
+        let table = of_calls(&[("read", base)], &[("read", new)]);
         table.lines().find(|line| line.contains("of other runs")).map(str::to_owned)
     };
-    assert!(line(Some(-7)).unwrap().contains("-7"), "{}", table(Some(-7)));
-    assert_eq!([line(Some(0)), line(None)], [None, None]);
+    assert_eq!(rest(base.map(|cost| cost + 40)), None);
+    let uneven = rest([950, 141, 150, 146, 146, 151, 166]).unwrap();
+    assert!(uneven.contains("(the row's numbers are of other runs)"), "{uneven}");
+}
+
+#[test]
+fn rows_that_changed_come_first_then_by_the_size_of_their_difference_then_by_name() {
+    let of = |numbers: [u64; 6], phase: usize| {
+        let names = ["read", "close", "openat", "write", "mmap", "pause"];
+        let runs = |name, number: u64| {
+            // Up in one run and down in another.
+            let at = |run: usize| if name == "pause" { (run / phase) as u64 % 2 * 900 } else { 0 };
+            std::array::from_fn(|run| number + at(run))
+        };
+        names.iter().zip(numbers).map(|(name, it)| (*name, runs(*name, it))).collect::<Vec<_>>()
+    };
+    let table = of_calls(&of([1000; 6], 1), &of([1000, 1000, 1001, 990, 1003, 800], 2));
+    let later = table.lines().skip_while(|line| !line.starts_with("later runs")).skip(1);
+    let names: Vec<&str> = later.take(6).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["write", "mmap", "openat", "pause", "close", "read"]);
 }

@@ -5,13 +5,13 @@ mod common;
 use common::configuration;
 use pathmeter_model::{
     Baseline, Check, Comparison, EventChange, GateReason, Measurement, PathEvents, PathResult,
-    ResultSchema, RowKind, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome,
-    SettingRow, SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit,
-    Verdict, compare,
+    ResultSchema, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit, Verdict,
+    compare,
 };
 use pathmeter_report::{
-    PathRow, Placement, Style, WitnessRow, Witnessed, WitnessedCounts, comparison_table,
-    measurement_table, paths_table, settings_tables, witness_table,
+    PathRow, Placement, Rows, Style, WitnessRow, Witnessed, WitnessedCounts, paths_table,
+    settings_tables, witness_table,
 };
 use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
@@ -20,6 +20,15 @@ use Placement::{Hidden, Shown};
 const PLAIN: Style = Style { colour: false, width: None };
 const COLOURED: Style = Style { colour: true, width: None };
 const NARROW: Style = Style { colour: false, width: Some(100) };
+
+fn comparison_table(comparison: &Comparison, placement: Placement, style: Style) -> String {
+    let shown = pathmeter_report::Shown { placement, rows: Rows::Folded };
+    pathmeter_report::comparison_table(comparison, shown, style)
+}
+
+fn measurement_table(measurement: &Measurement, style: Style) -> String {
+    pathmeter_report::measurement_table(measurement, Rows::Folded, style)
+}
 
 fn path(name: &str, runs: &[&[u64]]) -> PathResult {
     let runs: Vec<Vec<u64>> = runs.iter().map(|run| run.to_vec()).collect();
@@ -44,6 +53,7 @@ fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement
         configuration,
         guest: None,
         paths,
+        execution: None,
         notes: vec![],
     }
 }
@@ -349,12 +359,8 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         events: vec![EventChange { event: "string-bytes".to_owned(), difference: -24 }],
     };
     let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);
-    let read = RowShare {
-        kind: RowKind::Syscall,
-        name: "read".to_owned(),
-        difference: 1200,
-        per_call_difference: Some(50),
-    };
+    let read =
+        RowShare { name: "read".to_owned(), difference: 1200, per_call_difference: Some(50) };
     let unseen = ("boot:nosmt".to_owned(), "a source".to_owned());
     let why = Some("the guest has one CPU".to_owned());
     let fails = "instructions 100 → 262 (+162, higher)".to_owned();

@@ -6,16 +6,22 @@ use pathmeter_gate::budget::{parse_budget, today};
 use pathmeter_model::{Measurement, PathResult, RowKind, Unit, example};
 
 const PATHS: [&str; 3] = ["switch.yield", "syscall.getppid", "user.parse"];
-const ROWS: [&str; 3] = ["openat", "page fault: write, not present", "own work"];
 
-/// A result of these paths, or of these rows of a program.
-fn measurement(names: &[&str], work: Option<RowKind>) -> Measurement {
-    let path = |name: &&str| {
-        let path = PathResult::ok(name, Unit::Instructions, &[vec![100]], Vec::new());
-        PathResult { work, ..path }
-    };
+/// A result of these paths.
+fn of_paths(names: &[&str]) -> Measurement {
+    let path = |name: &&str| PathResult::ok(name, Unit::Instructions, &[vec![100]], Vec::new());
     let paths = names.iter().map(path).collect();
     example::measurement("bzImage", example::configuration("6.1.0", 2), paths)
+}
+
+/// A result of a program with rows.
+fn of_program() -> Measurement {
+    let rows = vec![
+        example::row(RowKind::Syscall, "openat", 1, 100),
+        example::row(RowKind::PageFault, "write, not present", 1, 100),
+    ];
+    let runs = vec![example::run(0, rows)];
+    example::program("bzImage", example::configuration("6.1.0", 2), runs).result()
 }
 
 fuzz_target!(|bytes: &[u8]| {
@@ -25,8 +31,8 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(budget) => budget,
         Err(error) => return within(error.line),
     };
-    let of_kernel = measurement(&PATHS, None);
-    let mut of_program = measurement(&ROWS, Some(RowKind::Syscall));
+    let of_kernel = of_paths(&PATHS);
+    let mut of_program = of_program();
     of_program.paths.extend(of_kernel.paths.clone());
     for side in [of_kernel, of_program] {
         let checked = budget.check(&[side.clone(), side]);

@@ -1,9 +1,10 @@
-//! A result file: what is read can be written and read back, compared, and shown on a terminal.
+//! A result file, of paths or of a program: what is read can be written and read back, compared,
+//! and shown on a terminal.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_model::{Threshold, compare, parse_measurement};
-use pathmeter_report::{Placement, Style, comparison_table, measurement_table};
+use pathmeter_report::{Placement, Rows, Shown, Style, comparison_table, measurement_table};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(result) = parse_measurement(bytes) else { return };
@@ -12,9 +13,14 @@ fuzz_target!(|bytes: &[u8]| {
     let comparison = compare(&result, &result, Threshold::default());
     assert!(comparison.paths.iter().all(|path| path.difference.unwrap_or(0) == 0));
     let style = Style { colour: false, width: Some(80) };
-    for table in
-        [measurement_table(&result, style), comparison_table(&comparison, Placement::Shown, style)]
-    {
-        assert!(!table.contains(|c: char| c.is_control() && c != '\n'), "{table:?}");
+    for rows in [Rows::Folded, Rows::All] {
+        let shown = Shown { placement: Placement::Shown, rows };
+        let tables = [
+            measurement_table(&result, rows, style),
+            comparison_table(&comparison, shown, style),
+        ];
+        for table in tables {
+            assert!(!table.contains(|c: char| c.is_control() && c != '\n'), "{table:?}");
+        }
     }
 });

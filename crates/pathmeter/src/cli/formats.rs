@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
+use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_report::Format;
 
 /// Limits, and formats for other programs.
@@ -41,6 +42,18 @@ pub(crate) struct Written {
 }
 
 impl FormatArgs {
+    /// The exit code of a verb that ended so, which `git bisect run` wants its own of.
+    pub(crate) fn exit(
+        &self,
+        ended: Result<Exit, Failure>,
+        report: impl FnOnce(&Failure) -> Exit,
+    ) -> Result<Exit, Failure> {
+        if !self.bisect {
+            return ended;
+        }
+        Ok(ended.unwrap_or_else(|failure| report(&failure)).for_git_bisect())
+    }
+
     /// What is written, by the option that names it.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = (&'static str, Option<&Path>)> {
         self.write.iter().map(|written| ("--write", Some(&*written.file)))

@@ -1,31 +1,34 @@
 //! Where a comparison goes: stdout, the JSON document's file, and files in formats for CI.
 
-use pathmeter_model::{Comparison, GateReport};
-use pathmeter_report::{Format, Judged, Outcome, comparison_table, options_table};
+use pathmeter_gate::Gate;
+use pathmeter_model::Comparison;
+use pathmeter_report::{Format, Judged, Shown, ShownOptions, comparison_table, options_table};
 use pathmeter_trace::Explain;
 
-use crate::cli::{CompareArgs, FormatArgs};
+use crate::cli::FormatArgs;
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;
 
-/// What the user asked for, and where it goes.
+/// Where all goes that the user asked for, and in which form.
 pub(crate) struct Formats<'a> {
-    pub(crate) args: &'a CompareArgs,
-    /// The outcomes of the comparison's paths, in its order.
-    pub(crate) outcomes: &'a [Outcome],
-    /// Why paths are worse.
-    pub(crate) gate: &'a GateReport,
+    /// Whether JSON is printed in place of a table.
+    pub(crate) json: bool,
+    pub(crate) args: &'a FormatArgs,
+    /// What the table shows.
+    pub(crate) shown: Shown,
+    /// Which options of the kernels' configurations are shown.
+    pub(crate) options: ShownOptions,
     /// The JSON document's file.
-    pub(crate) file: Option<&'a Destination>,
+    pub(crate) file: Option<Destination>,
     /// Those of `--write`, in its order.
-    pub(crate) written: &'a [Option<Destination>],
+    pub(crate) written: Vec<Option<Destination>>,
 }
 
 impl Formats<'_> {
     /// Whether tables go to stdout.
     pub(crate) fn shows_tables(&self) -> bool {
-        !self.args.output.document.json && self.args.formats.format.is_none()
+        !self.json && self.args.format.is_none()
     }
 
     /// The table, if it is wanted.
@@ -33,7 +36,7 @@ impl Formats<'_> {
         if !self.shows_tables() {
             return Ok(());
         }
-        output::print(comparison_table(comparison, self.args.shown(), screen.style()).as_bytes())?;
+        output::print(comparison_table(comparison, self.shown, screen.style()).as_bytes())?;
         self.options(comparison, screen)
     }
 
@@ -42,44 +45,43 @@ impl Formats<'_> {
         let Some(options) = comparison.options.as_deref().filter(|_| self.shows_tables()) else {
             return Ok(());
         };
-        let table = options_table(options, self.args.shown_options(), screen.style());
-        output::print(table.as_bytes())
+        output::print(options_table(options, self.options, screen.style()).as_bytes())
     }
 
     /// Everything that is wanted of a comparison without explanations. What can't be written costs
     /// nothing of the rest.
-    pub(crate) fn deliver(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
-        let document = output::document(self.args.output.document.json, self.file, comparison);
+    pub(crate) fn deliver(
+        &self,
+        comparison: &Comparison,
+        gate: &Gate,
+        screen: &Screen,
+    ) -> Result<(), Failure> {
+        let document = output::document(self.json, self.file.as_ref(), comparison);
         let table = self.table(comparison, screen);
         let failures = [document.err(), table.err()].into_iter().flatten();
-        match failures.chain(self.formats(comparison, &[])).collect::<Vec<_>>() {
-            failures if failures.is_empty() => Ok(()),
-            failures => Err(Failure::all(failures)),
-        }
+        failed(failures.chain(self.formats(comparison, gate, &[])).collect())
     }
 
     /// All other formats; what could not be written.
     pub(crate) fn formats(
         &self,
         comparison: &Comparison,
+        gate: &Gate,
         explanations: &[Explain],
     ) -> Vec<Failure> {
-        let judged = Judged { comparison, outcomes: self.outcomes, gate: self.gate, explanations };
-        put(&self.args.formats, judged, self.written)
+        let (outcomes, gate) = (&gate.outcomes[..], &gate.report());
+        let judged = Judged { comparison, outcomes, gate, explanations };
+        let text = |format: Format| format.render(judged).into_bytes();
+        let printed = self.args.format.map(|format| output::print(&text(format)));
+        let files = self.args.write.iter().zip(&self.written).map(|(wanted, file)| match file {
+            Some(file) => file.write(&text(wanted.format)),
+            None => Ok(()),
+        });
+        printed.into_iter().chain(files).filter_map(Result::err).collect()
     }
 }
 
-/// Puts a comparison out in the formats that the user named; what could not be written.
-pub(crate) fn put(
-    formats: &FormatArgs,
-    judged: Judged<'_>,
-    written: &[Option<Destination>],
-) -> Vec<Failure> {
-    let text = |format: Format| format.render(judged).into_bytes();
-    let printed = formats.format.map(|format| output::print(&text(format)));
-    let files = formats.write.iter().zip(written).map(|(wanted, file)| match file {
-        Some(file) => file.write(&text(wanted.format)),
-        None => Ok(()),
-    });
-    printed.into_iter().chain(files).filter_map(Result::err).collect()
+/// All that failed, if something did.
+pub(crate) fn failed(failures: Vec<Failure>) -> Result<(), Failure> {
+    if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
 }

@@ -15,7 +15,7 @@ mod tree;
 use pathmeter_model::{
     Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
 };
-use pathmeter_report::{Placement, comparison_table};
+use pathmeter_report::{Placement, Rows, Shown, comparison_table};
 use pathmeter_trace::Event;
 
 use self::document::{Difference, Put};
@@ -129,7 +129,8 @@ impl<'a> Question<'a> {
         screen: &Screen,
     ) -> Result<Difference, Failure> {
         let comparison = self.comparison(&base.result, &new.result);
-        let table = comparison_table(&comparison, Placement::Hidden, screen.style());
+        let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded };
+        let table = comparison_table(&comparison, shown, screen.style());
         put.text(&format!("\n{table}"))?;
         let explanation = meter.explained(self.path, [base, new])?;
         if let Some(explained) = &explanation

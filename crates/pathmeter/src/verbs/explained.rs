@@ -7,11 +7,12 @@ use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::ExplainOutput;
-use crate::screen::formats::Formats;
+use crate::cli::{CompareArgs, ExplainOutput};
+use crate::screen::formats::{Formats, failed};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::verbs::explain;
+use pathmeter_gate::Gate;
 use pathmeter_measure::beside::REGIONS;
 use pathmeter_measure::build_options::BuildOptions;
 use pathmeter_measure::failure::Failure;
@@ -71,13 +72,12 @@ pub(crate) struct Unexplained {
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
+    args: &CompareArgs,
     put: &Formats<'_>,
-    mut comparison: Comparison,
-    (session, options): (&Session, Option<&BuildOptions>),
-    [base, new]: [&Image; 2],
+    (mut comparison, gate): (Comparison, &Gate),
+    (session, options, [base, new]): (&Session, Option<&BuildOptions>, [&Image; 2]),
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let args = put.args;
     // The comparison is printed at once: the rest takes seconds.
     put.table(&comparison, screen)?;
     let windows = &args.probes.windows.window;
@@ -116,11 +116,11 @@ pub(crate) fn deliver(
     }
     comparison.options = options.map(|it| it.differences(&explanations));
     failures.extend(put.options(&comparison, screen).err());
-    failures.extend(put.formats(&comparison, &explanations));
+    failures.extend(put.formats(&comparison, gate, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
-    failures.extend(output::document(args.output.document.json, put.file, &document).err());
-    if failures.is_empty() { Ok(()) } else { Err(Failure::all(failures)) }
+    failures.extend(output::document(put.json, put.file.as_ref(), &document).err());
+    failed(failures)
 }
 
 /// The paths that are explained, as far as they have windows to record.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_history::{Added, Date, NewResult, Pruned, Store, blame};
-use pathmeter_model::{Document, KeptResult, parse_measurement, parse_result};
+use pathmeter_model::{KeptResult, parse_measurement};
 use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
 
 use crate::cli::{
@@ -74,16 +74,12 @@ fn document(path: &Path) -> Result<Vec<u8>, Failure> {
         })?;
         return Err(Failure::Usage {
             message: format!("{}: not a result", path.display()),
-            help: format!("give a file written by `{}`", Document::Result.writer()),
+            help: "give a file written by `pathmeter measure --json` or `pathmeter run --json`"
+                .to_owned(),
         });
     };
-    // The rows of a program are kept as paths are.
-    let of_paths = match parse_measurement(&bytes) {
-        Ok(_) => return Ok(bytes),
-        Err(_) => parse_result(&bytes),
-    };
-    match of_paths {
-        Ok(rows) => output::json(&rows),
+    match parse_measurement(&bytes) {
+        Ok(_) => Ok(bytes),
         Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
     }
 }

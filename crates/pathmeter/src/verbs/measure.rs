@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use pathmeter_model::{Checked, Measurement, Status, Threshold, compare};
-use pathmeter_report::{budget_table, measurement_table};
+use pathmeter_model::{Checked, Measurement, Status};
+use pathmeter_report::{Rows, Style, budget_table, measurement_table};
 
 use crate::cli::MeasureArgs;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_gate::BudgetFile;
-use pathmeter_gate::EventGate;
-use pathmeter_gate::{Gate, Wanted};
+use crate::verbs::judge::{Judge, budget};
+use pathmeter_gate::Gate;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
@@ -27,24 +26,24 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let names: Vec<&str> =
         subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();
     let selection = Selection::new(&args.output.only, &names)?;
-    let budget = args
-        .budget
-        .as_deref()
-        .map(|path| BudgetFile::read(path, |note| screen.note(note)))
-        .transpose()?;
+    let budget = budget(args.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
         budget.refuse_increases("compare two subjects: pathmeter compare BASE NEW --check")?;
     }
     let inputs: Vec<&Path> = [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();
     let [file] = args.output.document.named(&inputs).open(screen)?;
     let result = selection.apply(measured(subject, args, &probes, screen)?);
-    let gate = budget.as_ref().map(|budget| gate(&result, &selection, budget)).transpose()?;
+    let judge = Judge {
+        selection: &selection,
+        check: None,
+        regions_only: false,
+        budget: budget.as_ref(),
+        threshold: 0.0,
+    };
+    let gate = budget.is_some().then(|| judge.alone(&result)).transpose()?.map(|it| it.1);
     let budget = gate.as_ref().and_then(|gate| gate.budget.clone());
     let checked = Checked { document: &result, budget, gate: gate.as_ref().map(Gate::report) };
-    screen.deliver(args.output.document.json, file.as_ref(), &checked, |checked, style| {
-        let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
-        measurement_table(checked.document, style) + &budget.unwrap_or_default()
-    })?;
+    screen.deliver(args.output.document.json, file.as_ref(), &checked, checked_table)?;
     if let Some(gate) = gate {
         return Ok(output::gate(&gate, screen));
     }
@@ -52,14 +51,10 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
 }
 
-/// What a budget makes of the result. Beside itself nothing is more than before, and what remains
-/// are the largest values.
-fn gate(result: &Measurement, selection: &Selection, budget: &BudgetFile) -> Result<Gate, Failure> {
-    budget.check(&[result.clone(), result.clone()])?;
-    let itself = compare(result, result, Threshold::default());
-    let (events, budget) = (EventGate::usual(), Some(budget));
-    let wanted = Wanted { selection, events: &events, regions_only: false, budget };
-    Ok(Gate::new(&itself, [result; 2], &wanted))
+/// The table of a result, and what a budget makes of it.
+fn checked_table(checked: &Checked<&Measurement>, style: Style) -> String {
+    let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
+    measurement_table(checked.document, Rows::Folded, style) + &budget.unwrap_or_default()
 }
 
 fn measured(

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use pathmeter_model::{
-    Baseline, FunctionShare, Measurement, ProgramResult, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSchema, SettingsSet, SideInfo,
+    Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, SideInfo,
 };
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
 
@@ -113,7 +113,7 @@ struct Under<'a> {
 /// What the rows are made against.
 struct Against {
     paths: Baseline,
-    program: Option<ProgramResult>,
+    program: Option<Measurement>,
 }
 
 impl Under<'_> {
@@ -137,7 +137,7 @@ impl Under<'_> {
             base: SideInfo::from(base),
             configuration: base.configuration.clone(),
             layout: against.paths.layout().clone(),
-            program: against.program.as_ref().map(|result| result.program.command.clone()),
+            program: self.program.map(|program| program.packed.command().to_vec()),
         })
     }
 
@@ -149,8 +149,7 @@ impl Under<'_> {
         let paths = Baseline::new(base?, vec![again?]);
         let program = self.program.as_ref().map(|program| program.run(self.image)).transpose()?;
         if let Some(gates) = &self.gates {
-            let rows = program.as_ref().map(ProgramResult::measured);
-            gates.check(paths.base(), rows.as_ref())?;
+            gates.check(paths.base(), program.as_ref())?;
         }
         Ok(Against { paths, program })
     }

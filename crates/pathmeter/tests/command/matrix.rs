@@ -133,8 +133,8 @@ fn scene() -> Scene {
     let result = |result: &Measurement| serde_json::to_value(result).unwrap();
     write("base.json", result(&base()));
     write("new.json", result(&more_expensive()));
-    write("program.json", serde_json::to_value(program(1000, 70)).unwrap());
-    write("dearer.json", serde_json::to_value(program(1010, 80)).unwrap());
+    write("program.json", serde_json::to_value(program(1000, 70).result()).unwrap());
+    write("dearer.json", serde_json::to_value(program(1010, 80).result()).unwrap());
     let explain = Explain::new(window(&base(), 3300), None);
     write("explain.json", serde_json::to_value(explain).unwrap());
     let comparison = compare(&base(), &more_expensive(), Threshold::default());

@@ -1,66 +1,39 @@
 //! `run --check --budget`: limits of a program's rows and regions.
 
-use std::collections::BTreeMap;
-
-use pathmeter_model::{
-    Ended, Output, PathEvents, PathResult, Program, ProgramResult, ProgramRow, ProgramRun,
-    ProgramSchema, RowKind, Unit, Written,
-};
+use pathmeter_model::example::{self, ProgramExample, row};
+use pathmeter_model::{Ended, PathEvents, PathResult, RowKind, Unit};
 
 use pathmeter_trace::{Event, Events, counted_events};
 
 use crate::results::{base, unchanged};
 use crate::scene::{Ran, Scene};
 
-fn row(kind: RowKind, name: &str, instructions: u64) -> ProgramRow {
-    ProgramRow {
-        kind,
-        name: name.into(),
-        calls: 1,
-        instructions,
-        steps: instructions,
-        events: BTreeMap::new(),
-    }
-}
-
 /// A program of which `openat` and one region cost so much, six times.
-pub(crate) fn program(openat: u64, region: u64) -> ProgramResult {
+pub(crate) fn program(openat: u64, region: u64) -> ProgramExample {
     let rows = vec![
-        row(RowKind::User, "", 5000),
-        row(RowKind::Syscall, "openat", openat),
-        row(RowKind::PageFault, "write, not present", 2000),
-        row(RowKind::Interrupt, "sysvec_apic_timer_interrupt", 700),
+        row(RowKind::User, "", 1, 5000),
+        row(RowKind::Syscall, "openat", 1, openat),
+        row(RowKind::PageFault, "write, not present", 1, 2000),
+        row(RowKind::Interrupt, "sysvec_apic_timer_interrupt", 1, 700),
     ];
-    let run = ProgramRun::new(rows.iter().map(|row| row.steps).sum(), 0, rows);
     let of_kernel = if openat == 1000 { base() } else { unchanged() };
-    let program = Program {
-        command: vec!["/bin/true".into()],
-        environment: vec![],
-        packed_sha256: "d3".repeat(32),
-        files: 1,
-        bytes: 2_000,
-        modules: vec![],
-        windows: vec![],
-    };
-    ProgramResult {
-        schema: ProgramSchema::V1,
+    let runs = vec![example::run(0, rows); 6];
+    ProgramExample {
         subject: of_kernel.subject,
-        configuration: of_kernel.configuration,
-        program,
-        ended: Ended::Code(0),
-        output: Output { stdout: Written::default(), stderr: Written::default() },
-        runs: vec![run; 6],
         regions: vec![PathResult::ok("user.parse", Unit::Instructions, &[vec![region; 6]], vec![])],
-        events: Vec::new(),
-        functions: None,
-        notes: vec![],
+        ..example::program("", of_kernel.configuration, runs)
     }
 }
 
-fn run(new: &ProgramResult, budget: &str, more: &[&str]) -> Ran {
+/// The document of its result.
+pub(crate) fn bytes(program: &ProgramExample) -> Vec<u8> {
+    serde_json::to_vec(&program.result()).unwrap()
+}
+
+fn run(new: &ProgramExample, budget: &str, more: &[&str]) -> Ran {
     let scene = Scene::new();
-    scene.write("base.json", serde_json::to_vec(&program(1000, 70)).unwrap());
-    scene.write("new.json", serde_json::to_vec(new).unwrap());
+    scene.write("base.json", bytes(&program(1000, 70)));
+    scene.write("new.json", bytes(new));
     scene.write("rows.toml", budget);
     let arguments = ["run", "base.json", "new.json", "--check", "--budget", "rows.toml"];
     scene.run(&[&arguments[..], more].concat())
@@ -117,7 +90,7 @@ fn what_a_row_costs_is_accepted_until_it_expires() {
     let both = accept("row = \"openat\"\npath = \"user.parse\"", "9999-12-31");
     let ran = run(&program(1010, 70), &both, &[]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    let died = ProgramResult { ended: Ended::Signal(11), ..program(1000, 70) };
+    let died = ProgramExample { ended: Ended::Signal(11), ..program(1000, 70) };
     let ran = run(&died, &accept("row = \"*\"", "9999-12-31"), &[]);
     assert_eq!(ran.code, Some(1), "nothing accepts another end");
 }
@@ -156,10 +129,10 @@ fn the_document_has_the_outcomes() {
 }
 
 /// `run` of two results.
-fn compared(base: &ProgramResult, new: &ProgramResult, more: &[&str]) -> Ran {
+fn compared(base: &ProgramExample, new: &ProgramExample, more: &[&str]) -> Ran {
     let scene = Scene::new();
-    scene.write("base.json", serde_json::to_vec(base).unwrap());
-    scene.write("new.json", serde_json::to_vec(new).unwrap());
+    scene.write("base.json", bytes(base));
+    scene.write("new.json", bytes(new));
     scene.run(&[&["run", "base.json", "new.json"], more].concat())
 }
 
@@ -178,7 +151,7 @@ fn a_check_that_fails_ends_with_why_on_every_output() {
     let ran = run(&new, "[rows.openat]\nmax-increase = 9", &[]);
     let why = "--check fails: openat: budget: instructions 1,000 → 1,010 over (+9), line 1\n";
     assert!(ran.stderr.contains(why) && ran.stderr.contains(region), "{}", ran.stderr);
-    let died = ProgramResult { ended: Ended::Signal(11), ..program(1000, 70) };
+    let died = ProgramExample { ended: Ended::Signal(11), ..program(1000, 70) };
     let ran = compared(&program(1000, 70), &died, &["--check"]);
     assert!(ran.stderr.contains("ended with signal 11, and on BASE with exit code 0"));
 }
@@ -198,7 +171,7 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
     let ran = compared(&base, &new, &[]);
     assert!(ran.stdout.contains("program  /bin/true → /bin/false\n"), "{}", ran.stdout);
     // Two programs on two kernels are refused: a difference could come from either.
-    let elsewhere = ProgramResult { program: new.program.clone(), ..program(1010, 70) };
+    let elsewhere = ProgramExample { program: new.program.clone(), ..program(1010, 70) };
     assert_eq!(compared(&base, &elsewhere, &[]).code, Some(2));
     assert_eq!(compared(&base, &elsewhere, &["--across"]).code, Some(0));
     new.program.environment = vec!["A=b".into()];
@@ -208,7 +181,7 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
 #[test]
 fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
     let scene = Scene::new();
-    scene.write("base.json", serde_json::to_vec(&program(1000, 70)).unwrap());
+    scene.write("base.json", bytes(&program(1000, 70)));
     let ran = scene.run(&["run", "base.json", "--check"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("nothing to compare"), "{}", ran.stderr);
@@ -229,7 +202,7 @@ fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
 
 /// The program, of which `openat` has so many `lfence` and its region so many `verw`, in as many
 /// instructions.
-fn fenced(lfence: u64, verw: u64) -> ProgramResult {
+fn fenced(lfence: u64, verw: u64) -> ProgramExample {
     let slow = |name| Event::named(name).unwrap();
     let mut result = program(1000, 70);
     result.events = counted_events(false).collect();
@@ -282,8 +255,8 @@ fn limits_of_events_hold_for_rows_and_regions() {
         (limit("max-increase = 3"), 1),
     ] {
         let scene = Scene::new();
-        scene.write("base.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
-        scene.write("new.json", serde_json::to_vec(&fenced(5, 2)).unwrap());
+        scene.write("base.json", bytes(&fenced(2, 1)));
+        scene.write("new.json", bytes(&fenced(5, 2)));
         scene.write("rows.toml", &budget);
         let gate = ["--check", "--budget", "rows.toml"];
         let ran = scene.run(&[&["run", "base.json", "new.json"], &gate[..]].concat());
@@ -294,8 +267,8 @@ fn limits_of_events_hold_for_rows_and_regions() {
 #[test]
 fn a_programs_reasons_are_in_the_document_and_in_every_format() {
     let scene = Scene::new();
-    scene.write("base.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
-    scene.write("new.json", serde_json::to_vec(&fenced(5, 2)).unwrap());
+    scene.write("base.json", bytes(&fenced(2, 1)));
+    scene.write("new.json", bytes(&fenced(5, 2)));
     let formats = ["text", "markdown", "junit", "ktap", "csv", "openmetrics"];
     let files = formats.map(|format| format!("{format}={format}"));
     let mut words = vec!["run", "base.json", "new.json", "--check", "-o", "d.json"];
@@ -325,7 +298,7 @@ fn what_was_not_counted_of_a_program_does_not_pass_for_none() {
         let rules = ["[rows.openat.events]", "[paths.\"user.*\".events]"];
         for rule in rules {
             let scene = Scene::new();
-            scene.write("new.json", serde_json::to_vec(&fenced(2, 1)).unwrap());
+            scene.write("new.json", bytes(&fenced(2, 1)));
             scene.write("rows.toml", format!("{rule}\n{event} = {{ max = 0 }}\n"));
             let ran = scene.run(&["run", "new.json", "--check", "--budget", "rows.toml"]);
             assert_eq!(ran.code, Some(3), "{rule}: {}", ran.stderr);

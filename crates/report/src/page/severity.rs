@@ -75,41 +75,28 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::{RowKind, Unit};
+    use pathmeter_model::example::{self, row, run};
+    use pathmeter_model::{RowKind, Threshold, compare};
 
     use super::*;
 
-    fn row(name: &str, base: u64, new: u64, work: RowKind) -> PathComparison {
-        let difference = i64::try_from(new).unwrap() - i64::try_from(base).unwrap();
-        PathComparison {
-            path: name.into(),
-            unit: Unit::Instructions,
-            base: Some(base),
-            new: Some(new),
-            base_at_least: false,
-            new_at_least: false,
-            difference: Some(difference),
-            percent: None,
-            verdict: Verdict::Higher,
-            reason: None,
-            base_values: 1,
-            new_values: 1,
-            events: vec![],
-            moved: None,
-            pairs: None,
-            work: Some(work),
-            functions: vec![],
-        }
-    }
-
     #[test]
     fn what_is_not_the_programs_own_work_comes_last_however_much_it_grew() {
-        let paths = [
-            row("timer interrupt", 10, 1000, RowKind::Interrupt),
-            row("read", 100, 101, RowKind::Syscall),
-            row("open", 100, 150, RowKind::Syscall),
-        ];
-        let names: Vec<&str> = worst_first(&paths).iter().map(|it| it.path.as_str()).collect();
-        assert_eq!(names, ["open", "read", "timer interrupt"]);
+        let result = |[timer, read, open]: [u64; 3]| {
+            let rows = vec![
+                row(RowKind::Interrupt, "timer", 1, timer),
+                row(RowKind::Syscall, "read", 1, read),
+                row(RowKind::Syscall, "open", 1, open),
+            ];
+            let configuration = example::configuration("6.1.0", 6);
+            example::program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
+        };
+        let (base, new) = (result([10, 100, 100]), result([1000, 101, 150]));
+        let paths = compare(&base, &new, Threshold::default()).paths;
+        let rows = worst_first(&paths)
+            .into_iter()
+            .filter(|row| row.work.as_ref().is_some_and(|work| !work.kind.is_total()));
+        let names: Vec<&str> = rows.map(|row| row.path.as_str()).collect();
+        assert_eq!(names, ["open", "read", "timer interrupt (timer)"]);
     }
 }

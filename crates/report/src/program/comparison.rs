@@ -4,20 +4,19 @@ use std::cmp::Reverse;
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    ConfigurationDifference, CostChange, CostComparison, EventComparison, IdleSteps, OWN_WORK,
-    PathComparison, ProgramComparison, ProgramSummary, RowComparison, RowExplanation, RowSummary,
-    SUM, SumParts, Verdict, command_line, row_name,
+    Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, IdleSteps,
+    PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict, WorkComparison,
+    command_line,
 };
-use pathmeter_trace::{Event, Role};
+
+use pathmeter_trace::MeasuredWith;
 
 use super::unseen::unseen;
 use super::{
     ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, more_rows, number, quiet,
 };
 use crate::budget::budget_table;
-use crate::comparison::{
-    Placement, VARYING, differences, fact, paths, sides, tally, varying, verdicts,
-};
+use crate::comparison::{Placement, VARYING, differences, fact, paths, sides, tally, varying};
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
@@ -39,31 +38,95 @@ const MOST_CHANGED_FIRST: usize = 4;
 const MOST_FUNCTIONS: usize = 6;
 const MOST_EXPLAINED: usize = 5;
 
+/// The rows of a program's comparison.
+struct Parted<'a> {
+    comparison: &'a Comparison,
+    /// All but the totals: those that changed, then those that are the same; of either the largest
+    /// difference first, of equal ones by name.
+    rows: Vec<Row<'a>>,
+    /// Own work, and the sum.
+    totals: Vec<Row<'a>>,
+    /// The program's regions and windows.
+    regions: Vec<&'a PathComparison>,
+}
+
+/// A row of a program, with what else is known of it.
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    path: &'a PathComparison,
+    work: &'a WorkComparison,
+}
+
+impl<'a> Parted<'a> {
+    fn new(comparison: &'a Comparison) -> Self {
+        let row = |path: &'a PathComparison| Some(Row { path, work: path.work.as_ref()? });
+        let all = comparison.paths.iter().filter_map(row);
+        let (totals, mut rows): (Vec<_>, Vec<_>) = all.partition(|row| row.work.kind.is_total());
+        rows.sort_by_key(|row| {
+            (row.path.verdict == Verdict::Same, Reverse(row.size()), &row.path.path)
+        });
+        let regions = comparison.paths.iter().filter(|path| path.work.is_none()).collect();
+        Self { comparison, rows, totals, regions }
+    }
+
+    fn sum(&self) -> Option<Row<'a>> {
+        self.totals.iter().copied().find(|row| row.work.kind == RowKind::Sum)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Row<'a>> {
+        self.rows.iter().chain(&self.totals)
+    }
+
+    fn is_marked(&self) -> bool {
+        self.all().any(|row| row.path.is_many_valued())
+    }
+}
+
+impl Row<'_> {
+    fn size(&self) -> u64 {
+        self.path.difference.unwrap_or(0).unsigned_abs()
+    }
+}
+
 /// The two kernels; a row for each kind of work in the later runs, those that changed first; the
 /// same for the first run; the program's own regions, and how many rows have each verdict.
-pub fn program_comparison_table(
-    comparison: &ProgramComparison,
+pub(crate) fn program_comparison_table(
+    comparison: &Comparison,
+    program: &ProgramComparison,
     rows: Rows,
     style: Style,
 ) -> String {
+    let parted = Parted::new(comparison);
     let all = comparison.configuration_differences.iter();
     let others: Vec<_> = all.filter(|it| !is_of_program(it)).cloned().collect();
+    let of_first = if program.later_runs > 0 { first(&parted, rows, style) } else { String::new() };
     [
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
-        programs(comparison, style),
-        ended(comparison, style),
-        idle(comparison, style),
-        judged(comparison, rows, style),
-        first(comparison, rows, style),
-        legend(comparison, rows, style),
-        explanations(comparison, rows, style),
-        regions(&comparison.regions, style),
+        programs(comparison, program, style),
+        ended(program, style),
+        idle(program, style),
+        judged(&parted, program, rows, style),
+        of_first,
+        legend(&parted, rows, style),
+        functions(&parted, rows, style),
+        regions(&parted.regions, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         differences(&others, style),
-        measured_with::lines(&comparison.base, &comparison.new, style),
-        summary(&comparison.summary, style),
+        measured_with::lines(
+            &without_program(&comparison.base),
+            &without_program(&comparison.new),
+            style,
+        ),
+        summary(&parted, style),
     ]
     .concat()
+}
+
+/// A side without its program, which the head shows.
+fn without_program(side: &SideInfo) -> SideInfo {
+    let with = side.measured_with.clone();
+    let measured_with = with.map(|with| MeasuredWith { program: None, ..with });
+    SideInfo { measured_with, ..side.clone() }
 }
 
 /// Whether a difference is that of two programs, which the head shows.
@@ -73,23 +136,23 @@ fn is_of_program(difference: &ConfigurationDifference) -> bool {
 
 /// The program, or the two of them: `./sort-1 words → ./sort-2 words`, or of one command which
 /// contents it had.
-fn programs(comparison: &ProgramComparison, style: Style) -> String {
+fn programs(comparison: &Comparison, program: &ProgramComparison, style: Style) -> String {
     let find = |field| comparison.configuration_differences.iter().find(|it| it.field == field);
     let beginning = |hash: &str| hash.chars().take(HASH_DIGITS).collect::<String>();
     match (find(COMMAND), find(CONTENT)) {
         (Some(two), _) => fact(PROGRAM, &format!("{} → {}", two.base, two.new), PLAIN, style),
         (None, Some(two)) => {
-            let command = command_line(&comparison.command);
+            let command = command_line(&program.command);
             let (base, new) = (beginning(&two.base), beginning(&two.new));
             fact(PROGRAM, &format!("{command}, files {base} → {new}"), PLAIN, style)
         }
-        (None, None) => command(&comparison.command, style),
+        (None, None) => command(&program.command, style),
     }
 }
 
 /// How the program ended on both sides.
-fn ended(comparison: &ProgramComparison, style: Style) -> String {
-    let (base, new) = (comparison.base_ended, comparison.new_ended);
+fn ended(program: &ProgramComparison, style: Style) -> String {
+    let (base, new) = (program.base_ended, program.new_ended);
     if base == new {
         return fact(ENDED, &base.to_string(), PLAIN, style);
     }
@@ -97,8 +160,8 @@ fn ended(comparison: &ProgramComparison, style: Style) -> String {
 }
 
 /// How long the CPU idled, if it did: what the program waits for is in no row.
-fn idle(comparison: &ProgramComparison, style: Style) -> String {
-    let (base, new) = (&comparison.base_idle, &comparison.new_idle);
+fn idle(program: &ProgramComparison, style: Style) -> String {
+    let (base, new) = (&program.base_idle, &program.new_idle);
     if base.most.max(new.most) == 0 {
         return String::new();
     }
@@ -112,37 +175,38 @@ fn idle(comparison: &ProgramComparison, style: Style) -> String {
 }
 
 /// The runs that carry the verdict, what changed first; what is the same is folded.
-fn judged(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
-    let heading = if comparison.sum.later.is_some() { "later runs" } else { FIRST_RUN };
-    let (marked, sums) = (is_marked(comparison), sums(comparison));
-    let is_same = |row: &&RowComparison| shown == Rows::Folded && is_same(&row.cost);
-    let (same, mut changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
+fn judged(parted: &Parted<'_>, program: &ProgramComparison, shown: Rows, style: Style) -> String {
+    let heading = if program.later_runs > 0 { "later runs" } else { FIRST_RUN };
+    let marked = parted.is_marked();
+    let is_same = |row: &Row| shown == Rows::Folded && is_same(*row);
+    let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
     let rest = rest(&mut changed, shown, MOST_CHANGED);
     let mut table = table(heading);
     for row in changed {
-        let text = row_name(row.kind, &row.name);
-        let remark = joined([Some(remark(&row.cost)), range(&row.cost)]);
-        table.row(judged_cells(&text, &row.cost, marked, paint_of(row), &remark));
+        let remark = joined([Some(remark(row)), range(row.path)]);
+        table.row(judged_cells(row, marked, paint_of(row), &remark));
     }
-    for (text, cost) in sums {
-        let remark = joined([Some(events(cost)), range(cost)]);
-        let cells = judged_cells(text, cost, marked, of_verdict(cost.verdict), &remark);
+    for row in &parted.totals {
+        let remark = joined([Some(events(&row.path.events)), range(row.path)]);
+        let cells = judged_cells(*row, marked, of_verdict(row.path.verdict), &remark);
         table.row(without_calls(cells));
     }
-    let same = same.into_iter().map(|row| row.cost.judged());
-    let fold = fold(same, comparison.sum.judged(), style);
-    let more = more(&rest, |row| row.cost.judged(), style);
-    "\n".to_owned() + &table.render(style) + &parts(comparison, style) + &more + &fold
+    let base = |row: &Row<'_>| row.path.base.unwrap_or(0);
+    let same = same.iter().map(base);
+    let fold = fold(same, parted.sum().as_ref().map_or(0, base), style);
+    let more = more(&rest, |row| row.path.difference.unwrap_or(0), style);
+    "\n".to_owned() + &table.render(style) + &parts(parted, style) + &more + &fold
 }
 
 /// Where the sums' differences are: `own work: -90 is -100 of lower rows, +10 of same ones`.
-fn parts(comparison: &ProgramComparison, style: Style) -> String {
-    let (own, sum) = (comparison.own_work_parts, comparison.sum_parts);
-    // Of two sums with one verdict the first says it all.
-    let sum = sum.filter(|_| comparison.sum.verdict != comparison.own_work.verdict);
-    let all = [(OWN_WORK, &comparison.own_work, own), (SUM, &comparison.sum, sum)];
-    let line = |(name, cost, parts): (&str, &CostComparison, Option<SumParts>)| {
-        let SumParts { higher, lower, mode_appeared, same } = parts?;
+fn parts(parted: &Parted<'_>, style: Style) -> String {
+    let mut last = None;
+    let line = |row: &Row<'_>| {
+        let SumParts { higher, lower, mode_appeared, same } = row.work.parts?;
+        // Of two sums with one verdict the first says it all.
+        if last.replace(row.path.verdict) == Some(row.path.verdict) {
+            return None;
+        }
         let parts = [
             ("higher", higher),
             ("mode-appeared", mode_appeared),
@@ -152,15 +216,15 @@ fn parts(comparison: &ProgramComparison, style: Style) -> String {
         let some = parts.into_iter().filter(|(_, part)| *part != 0);
         let some: Vec<String> =
             some.map(|(rows, part)| format!("{} in {rows} rows", signed(part))).collect();
-        let difference = signed(cost.judged().difference);
-        let text = format!("{name}: {difference} is {}", some.join(", "));
+        let difference = signed(row.path.difference.unwrap_or(0));
+        let text = format!("{}: {difference} is {}", row.path.path, some.join(", "));
         (some.len() > 1).then(|| quiet(&text, style))
     };
-    all.into_iter().filter_map(line).collect()
+    parted.totals.iter().filter_map(line).collect()
 }
 
 /// Takes away what is not shown of rows that are sorted.
-fn rest<'a>(rows: &mut Vec<&'a RowComparison>, shown: Rows, most: usize) -> Vec<&'a RowComparison> {
+fn rest<'a>(rows: &mut Vec<Row<'a>>, shown: Rows, most: usize) -> Vec<Row<'a>> {
     match shown {
         Rows::All => Vec::new(),
         Rows::Folded => rows.split_off(most.min(rows.len())),
@@ -168,8 +232,8 @@ fn rest<'a>(rows: &mut Vec<&'a RowComparison>, shown: Rows, most: usize) -> Vec<
 }
 
 /// How far pairs of runs differ, where they are no one change.
-fn range(cost: &CostComparison) -> Option<String> {
-    varying(cost.pairs, cost.verdict)
+fn range(path: &PathComparison) -> Option<String> {
+    varying(path.pairs, path.verdict)
 }
 
 fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
@@ -178,12 +242,8 @@ fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
 }
 
 /// `23 more rows differ by +1,234 instructions in all: --all shows them`.
-fn more<'a>(
-    rows: &[&'a RowComparison],
-    change: impl Fn(&'a RowComparison) -> &'a CostChange,
-    style: Style,
-) -> String {
-    let sum = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(change(row).difference));
+fn more(rows: &[Row<'_>], difference: impl Fn(&Row<'_>) -> i64, style: Style) -> String {
+    let sum = rows.iter().fold(0_i64, |sum, row| sum.saturating_add(difference(row)));
     let sum = signed(sum);
     match rows.len() {
         0 => String::new(),
@@ -192,33 +252,23 @@ fn more<'a>(
     }
 }
 
-/// The first run, if it is not the only one; what is the same is folded.
-fn first(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
-    if comparison.sum.later.is_none() {
-        return String::new();
-    }
-    let is_same = |row: &&RowComparison| shown == Rows::Folded && is_first_same(&row.cost.first);
-    let (same, mut changed): (Vec<_>, Vec<_>) = comparison.rows.iter().partition(is_same);
-    changed.sort_by_key(|row| Reverse(row.cost.first.difference.unsigned_abs()));
+/// The first run, where it is not the only one; what is the same is folded.
+fn first(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
+    let is_same = |row: &Row<'_>| shown == Rows::Folded && is_first_same(&row.work.first);
+    let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    changed.sort_by_key(|row| Reverse(row.work.first.difference.unsigned_abs()));
     let rest = rest(&mut changed, shown, MOST_CHANGED_FIRST);
     let mut table = table(FIRST_RUN);
     for row in changed {
-        let change = &row.cost.first;
-        let text = row_name(row.kind, &row.name);
-        table.row(cells(&text, change, false, PLAIN, "", &first_remark(change)));
+        table.row(first_cells(row, &first_remark(&row.work.first)));
     }
-    for (text, cost) in sums(comparison) {
-        table.row(without_calls(cells(text, &cost.first, false, PLAIN, "", "")));
+    for row in &parted.totals {
+        table.row(without_calls(first_cells(*row, "")));
     }
-    let same = same.into_iter().map(|row| &row.cost.first);
-    let fold = fold(same, &comparison.sum.first, style);
-    let more = more(&rest, |row| &row.cost.first, style);
+    let same = same.iter().map(|row| row.work.first.base);
+    let fold = fold(same, parted.sum().map_or(0, |row| row.work.first.base), style);
+    let more = more(&rest, |row| row.work.first.difference, style);
     "\n".to_owned() + &table.render(style) + &more + &fold
-}
-
-/// What stands below the rows.
-fn sums(comparison: &ProgramComparison) -> [(&'static str, &CostComparison); 2] {
-    [(OWN_WORK, &comparison.own_work), (SUM, &comparison.sum)]
 }
 
 fn table(heading: &str) -> Table {
@@ -235,34 +285,39 @@ fn table(heading: &str) -> Table {
     table.sparing(&["percent"]).with_whole_remarks()
 }
 
-fn judged_cells(
-    text: &str,
-    cost: &CostComparison,
-    marked: bool,
-    paint: Paint,
-    remark: &str,
-) -> [Cell; 8] {
-    cells(text, cost.judged(), marked, paint, &cost.verdict.to_string(), remark)
-}
-
-fn cells(
-    text: &str,
-    change: &CostChange,
-    marked: bool,
-    paint: Paint,
-    verdict: &str,
-    remark: &str,
-) -> [Cell; 8] {
+fn judged_cells(row: Row<'_>, marked: bool, paint: Paint, remark: &str) -> [Cell; 8] {
+    let Row { path, work } = row;
+    let side = |side: Option<u64>, values| {
+        side.map_or_else(String::new, |side| number(side, values, marked))
+    };
     [
-        text.into(),
-        number(&change.base, marked).into(),
-        number(&change.new, marked).into(),
-        Cell::painted(&signed(change.difference), paint),
-        Cell::painted(&change.percent.map_or_else(String::new, percent), paint),
-        change.per_call_difference.map_or_else(|| NONE.to_owned(), signed).into(),
-        Cell::painted(verdict, paint),
+        path.path.as_str().into(),
+        side(path.base, path.base_values).into(),
+        side(path.new, path.new_values).into(),
+        Cell::painted(&path.difference.map_or_else(String::new, signed), paint),
+        Cell::painted(&path.percent.map_or_else(String::new, percent), paint),
+        per_call(work.per_call_difference),
+        Cell::painted(&path.verdict.to_string(), paint),
         remark.into(),
     ]
+}
+
+fn first_cells(Row { path, work }: Row<'_>, remark: &str) -> [Cell; 8] {
+    let first = &work.first;
+    [
+        path.path.as_str().into(),
+        grouped(first.base).into(),
+        grouped(first.new).into(),
+        signed(first.difference).into(),
+        first.percent.map_or_else(String::new, percent).into(),
+        per_call(first.per_call_difference),
+        "".into(),
+        remark.into(),
+    ]
+}
+
+fn per_call(difference: Option<i64>) -> Cell {
+    difference.map_or_else(|| NONE.to_owned(), signed).into()
 }
 
 /// Calls of different work don't add up to anything.
@@ -272,63 +327,48 @@ fn without_calls(mut cells: [Cell; 8]) -> [Cell; 8] {
 }
 
 /// The verdict's colour, except where the timer decides how much work there is.
-fn paint_of(row: &RowComparison) -> Paint {
-    if row.kind.is_own_work() { of_verdict(row.cost.verdict) } else { QUIET }
-}
-
-fn is_marked(comparison: &ProgramComparison) -> bool {
-    let rows = comparison.rows.iter().map(|row| &row.cost);
-    let sides = |cost: &CostComparison| {
-        let change = cost.judged();
-        change.base.values > 1 || change.new.values > 1
-    };
-    rows.chain([&comparison.sum, &comparison.own_work]).any(sides)
+fn paint_of(row: Row<'_>) -> Paint {
+    if row.path.is_own_work() { of_verdict(row.path.verdict) } else { QUIET }
 }
 
 /// Whether there is nothing to show of a row in the runs that carry the verdict.
-fn is_same(cost: &CostComparison) -> bool {
-    cost.verdict == Verdict::Same && remark(cost).is_empty()
+fn is_same(row: Row<'_>) -> bool {
+    row.path.verdict == Verdict::Same && remark(row).is_empty()
 }
 
-fn is_first_same(change: &CostChange) -> bool {
-    change.difference == 0 && first_remark(change).is_empty()
+fn is_first_same(first: &FirstComparison) -> bool {
+    first.difference == 0 && first_remark(first).is_empty()
 }
 
 /// As [`remark`], of one run on each side.
-fn first_remark(change: &CostChange) -> String {
-    let costs = Event::all().filter(|event| event.role() == Role::Cost);
-    let differing = costs.filter_map(|event| {
-        let (base, new) = (change.base.of_event(event), change.new.of_event(event));
-        let difference = i64::try_from(i128::from(new) - i128::from(base)).unwrap_or_default();
-        (base != new).then(|| format!("{event} {}", signed(difference)))
-    });
-    differing_calls(change).into_iter().chain(differing).collect::<Vec<_>>().join(", ")
+fn first_remark(first: &FirstComparison) -> String {
+    let calls = |calls| Calls { least: calls, most: calls };
+    let calls = differing_calls(calls(first.base_calls), calls(first.new_calls));
+    joined([calls, Some(events(&first.events))])
 }
 
 /// How often the work was done where that differs, and the other events that differ:
 /// `calls 10 → 12, string-bytes +4,096`.
-fn remark(cost: &CostComparison) -> String {
-    let calls = cost.calls_differ.then(|| differing_calls(cost.judged())).flatten();
-    joined([calls, Some(events(cost))])
+fn remark(Row { path, work }: Row<'_>) -> String {
+    let calls = work.calls_differ.then(|| differing_calls(work.base_calls, work.new_calls));
+    joined([calls.flatten(), Some(events(&path.events))])
 }
 
-fn events(cost: &CostComparison) -> String {
-    let events = cost.events.iter().filter(|event| event.is_shown());
+fn events(events: &[EventComparison]) -> String {
+    let shown = events.iter().filter(|event| event.is_shown());
     let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
-    events.map(text).collect::<Vec<_>>().join(", ")
+    shown.map(text).collect::<Vec<_>>().join(", ")
 }
 
-fn differing_calls(change: &CostChange) -> Option<String> {
-    let (base, new) = (change.base.calls, change.new.calls);
+fn differing_calls(base: Calls, new: Calls) -> Option<String> {
     (base != new).then(|| format!("calls {} → {}", calls(base), calls(new)))
 }
 
-/// `41 rows are the same, 93.2 % of base: --all shows them`.
-fn fold<'a>(same: impl Iterator<Item = &'a CostChange>, sum: &CostChange, style: Style) -> String {
-    let (rows, instructions) = same.fold((0_usize, 0_u64), |(rows, sum), row| {
-        (rows + 1, sum.saturating_add(row.base.instructions))
-    });
-    let share = share(instructions, sum.base.instructions);
+/// `41 rows are the same, 93.2 % of base: --all shows them`, of rows with so many instructions.
+fn fold(same: impl Iterator<Item = u64>, sum: u64, style: Style) -> String {
+    let (rows, instructions) =
+        same.fold((0_usize, 0_u64), |(rows, sum), row| (rows + 1, sum.saturating_add(row)));
+    let share = share(instructions, sum);
     let share = if share.is_empty() { share } else { format!(", {share} of base") };
     match rows {
         0 => String::new(),
@@ -337,44 +377,50 @@ fn fold<'a>(same: impl Iterator<Item = &'a CostChange>, sum: &CostChange, style:
     }
 }
 
-fn legend(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
-    let rows = comparison.rows.iter().map(|row| &row.cost);
-    let rows = rows.filter(|cost| shown == Rows::All || !is_same(cost));
-    let varies = rows.chain(sums(comparison).map(|it| it.1)).any(|cost| range(cost).is_some());
+fn legend(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
+    let rows = parted.rows.iter().filter(|row| shown == Rows::All || !is_same(**row));
+    let varies = rows.chain(&parted.totals).any(|row| range(row.path).is_some());
     let lines = [
         Some("numbers are instructions; per call is the difference of what a call costs"),
         Some("own work is without interrupts, softirqs and other work that the timer decides"),
-        is_marked(comparison).then_some(OF_A_PAIR),
+        parted.is_marked().then_some(OF_A_PAIR),
         varies.then_some(VARYING),
-        is_apart(comparison).then_some("own work and the sum are of different runs"),
+        is_apart(parted).then_some("own work and the sum are of different runs"),
     ];
-    let names = comparison.rows.iter().map(|row| (row.kind, &*row.name));
-    let with = [&comparison.base, &comparison.new].map(|side| side.measured_with.as_ref());
+    let names = parted.rows.iter().map(|row| row.path.path.as_str());
+    let sides = [&parted.comparison.base, &parted.comparison.new];
+    let with = sides.map(|side| side.measured_with.as_ref());
     let conditions = with.map(|with| with.map_or("", |with| &with.condition));
     let lines = lines.into_iter().flatten().chain(unseen(names, &conditions));
     "\n".to_owned() + &lines.map(|line| quiet(line, style)).collect::<String>()
 }
 
 /// Whether own work is shown as more than the sum that it is a part of.
-fn is_apart(comparison: &ProgramComparison) -> bool {
-    let [own, sum] = [&comparison.own_work, &comparison.sum].map(CostComparison::judged);
-    own.base.instructions > sum.base.instructions || own.new.instructions > sum.new.instructions
+fn is_apart(parted: &Parted<'_>) -> bool {
+    match &parted.totals[..] {
+        [own, sum] => own.path.base > sum.path.base || own.path.new > sum.path.new,
+        _ => false,
+    }
 }
 
-/// The functions in which the rows that changed differ.
-fn explanations(comparison: &ProgramComparison, shown: Rows, style: Style) -> String {
+/// The functions in which the rows and regions that changed differ, regions first.
+fn functions(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
-    let explained = || comparison.explanations.iter().flatten();
+    let rows = parted.rows.iter().map(|row| row.path);
+    let explained = || {
+        let all = parted.regions.iter().copied().chain(rows.clone());
+        all.filter(|row| row.difference.is_some_and(|it| it != 0) && !row.functions.is_empty())
+    };
     let more = more_rows(explained().skip(most).count(), style);
-    explained().take(most).map(|row| explanation(row, shown, style)).collect::<String>() + &more
+    explained().take(most).map(|row| row_functions(row, shown, style)).collect::<String>() + &more
 }
 
 /// Names what the functions of a row lack of its difference.
 const OTHER_RUNS: &str = "(the row's numbers are of other runs)";
 
-fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
+fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
     let mut table = Table::new(&[
-        (&*row_name(row.kind, &row.name), Align::Left),
+        (&*row.path, Align::Left),
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
@@ -394,7 +440,7 @@ fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
             calls.into(),
         ]);
     }
-    if let Some(rest) = row.rest.filter(|rest| *rest != 0) {
+    if let Some(rest) = rest_of(row).filter(|rest| *rest != 0) {
         table.row([OTHER_RUNS.into(), "".into(), "".into(), signed(rest).into(), "".into()]);
     }
     let rest = row.functions.iter().skip(most);
@@ -410,8 +456,17 @@ fn explanation(row: &RowExplanation, shown: Rows, style: Style) -> String {
     "\n".to_owned() + &table.render(style) + &more
 }
 
+/// What the functions of a row lack of its difference, since the pair of runs that the row shows
+/// is not the one that they are of. None of a region: its number is one execution's, and its
+/// functions are of all executions in a run.
+fn rest_of(row: &PathComparison) -> Option<i64> {
+    row.work.as_ref()?;
+    let sum: i128 = row.functions.iter().map(|one| i128::from(one.difference)).sum();
+    i64::try_from(i128::from(row.difference?) - sum).ok()
+}
+
 /// The program's own regions, if it has any.
-fn regions(regions: &[PathComparison], style: Style) -> String {
+fn regions(regions: &[&PathComparison], style: Style) -> String {
     if regions.is_empty() {
         return String::new();
     }
@@ -419,21 +474,12 @@ fn regions(regions: &[PathComparison], style: Style) -> String {
 }
 
 /// How many rows have each verdict, those of own work and the others, and how many regions.
-fn summary(summary: &ProgramSummary, style: Style) -> String {
-    let rows = |rows: &RowSummary, names| {
-        let counts = [
-            (Verdict::Same, rows.same),
-            (Verdict::Higher, rows.higher),
-            (Verdict::Lower, rows.lower),
-            (Verdict::ModeAppeared, rows.mode_appeared),
-            (Verdict::EventsDiffer, rows.events_differ),
-        ];
-        tally(rows.rows, names, &counts, style)
-    };
-    let own = rows(&summary.own_work, ["row of own work", "rows of own work"]);
-    let others = rows(&summary.others, ["other row", "other rows"]);
-    let regions = summary.regions;
-    let regions = (regions.paths > 0)
-        .then(|| tally(regions.paths, ["region", "regions"], &verdicts(regions), style));
+fn summary(parted: &Parted<'_>, style: Style) -> String {
+    let (own, others): (Vec<_>, Vec<_>) =
+        parted.rows.iter().map(|row| row.path).partition(|path| path.is_own_work());
+    let own = tally(own.into_iter(), ["row of own work", "rows of own work"], style);
+    let others = tally(others.into_iter(), ["other row", "other rows"], style);
+    let regions = (!parted.regions.is_empty())
+        .then(|| tally(parted.regions.iter().copied(), ["region", "regions"], style));
     own + &others + &regions.unwrap_or_default()
 }

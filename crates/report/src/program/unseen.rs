@@ -1,7 +1,5 @@
 //! What the numbers of a program leave out by their nature, said where they stand.
 
-use pathmeter_model::RowKind;
-
 /// One CPU, so nobody waits for a lock that another CPU holds.
 const CONTENTION: &str = "the guest has one CPU, on which threads take turns: what they lose by \
                           contention is not in these numbers";
@@ -14,10 +12,10 @@ const OF_STORE_BYPASS: &str = "spec_store_bypass_disable=";
 
 /// What is left out of a program that has these rows, on sides with these conditions.
 pub(super) fn unseen<'a>(
-    mut rows: impl Iterator<Item = (RowKind, &'a str)>,
+    mut rows: impl Iterator<Item = &'a str>,
     conditions: &[&str],
 ) -> Vec<&'static str> {
-    let waits = rows.any(|(kind, name)| kind == RowKind::Syscall && name == "futex");
+    let waits = rows.any(|name| name == "futex");
     let bypass = conditions.iter().any(|condition| condition.contains(OF_STORE_BYPASS));
     let lines = [waits.then_some(CONTENTION), bypass.then_some(STORE_BYPASS)];
     lines.into_iter().flatten().collect()
@@ -29,9 +27,9 @@ mod tests {
 
     #[test]
     fn who_waits_for_others_is_told_of_contention_and_who_disables_the_bypass_of_time() {
-        let of = |rows: &[(RowKind, &str)], condition| unseen(rows.iter().copied(), &[condition]);
-        assert_eq!(of(&[(RowKind::Syscall, "read"), (RowKind::Softirq, "futex")], ""), [""; 0]);
-        assert_eq!(of(&[(RowKind::Syscall, "futex")], "boot:nopti"), [CONTENTION]);
+        let of = |rows: &[&str], condition| unseen(rows.iter().copied(), &[condition]);
+        assert_eq!(of(&["read", "softirq: futex"], ""), [""; 0]);
+        assert_eq!(of(&["futex"], "boot:nopti"), [CONTENTION]);
         assert_eq!(of(&[], "boot:spec_store_bypass_disable=seccomp"), [STORE_BYPASS]);
     }
 }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
 use pathmeter_model::{
-    Baseline, Check, Measurement, PathResult, ResultSchema, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, SubjectKind, Threshold, Unit,
-    compare,
+    Baseline, Check, Measurement, PathResult, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet, SideInfo, Subject, SubjectKind, Threshold, Unit, compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{
@@ -40,7 +39,7 @@ pub(crate) fn result(release: &str, costs: [u64; 3]) -> Measurement {
         Subject { kind: SubjectKind::KernelImage, name: format!("vmlinuz-{release}{HOSTILE}") };
     let configuration = configuration(release, 2);
     let notes = vec![HOSTILE.to_owned()];
-    Measurement { schema: ResultSchema::V1, subject, configuration, guest: None, paths, notes }
+    Measurement { subject, notes, ..example::measurement("", configuration, paths) }
 }
 
 /// A window in which `finish_task_switch` executes what is not in the others.

@@ -33,6 +33,10 @@ pub enum RowKind {
     Other,
     /// A region of the program's: of functions only, since it is no row of a run.
     Region,
+    /// All work that the program itself causes, together.
+    OwnWork,
+    /// All work together.
+    Sum,
 }
 
 impl RowKind {
@@ -51,7 +55,23 @@ impl RowKind {
             | Self::KernelThread
             | Self::Agent
             | Self::Other
-            | Self::Region => false,
+            | Self::Region
+            | Self::OwnWork
+            | Self::Sum => false,
+        }
+    }
+
+    /// Whether it is several rows together.
+    pub fn is_total(self) -> bool {
+        matches!(self, Self::OwnWork | Self::Sum)
+    }
+
+    /// Whether this work is part of what `total` has together.
+    pub fn is_part_of(self, total: Self) -> bool {
+        match total {
+            Self::OwnWork => self.is_own_work(),
+            Self::Sum => self != Self::Region && !self.is_total(),
+            _ => false,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{iter, slice};
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
     Comparison, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult, check_comparison,
-    parse_result,
+    parse_measurement,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -29,7 +29,6 @@ const EXPLAIN: &str = "pathmeter.explain/1";
 const EXPERIMENT: &str = "pathmeter.experiment/1";
 const SETTINGS: &str = "pathmeter.settings/1";
 const RESULT: &str = "pathmeter.result/1";
-const PROGRAM: &str = "pathmeter.program/1";
 
 /// Why a document contradicts itself.
 const CHANGED: &str = "the file was changed after it was written";
@@ -103,7 +102,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if bytes.len() > MAX_DOCUMENT_BYTES {
         // Its reader names the limit.
-        return Ok(Input::Result(Box::new(parse_result(bytes)?)));
+        return Ok(Input::Result(Box::new(parse_measurement(bytes)?)));
     }
     if bytes.trim_ascii_start().starts_with(b"[") {
         return list(bytes);
@@ -128,11 +127,11 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
         }
         Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
-        Some(other) if ![RESULT, PROGRAM].contains(&other) => Err(Fault::Document(format!(
-            "the schema is {other:?}; a report shows {RESULT}, {PROGRAM}, {COMPARISON}, \
-             {EXPLAINED}, {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
+        Some(other) if other != RESULT => Err(Fault::Document(format!(
+            "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
+             {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
         ))),
-        _ => Ok(Input::Result(Box::new(parse_result(bytes)?))),
+        _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }
 }
 

@@ -114,6 +114,7 @@ mod tests {
             configuration: example::configuration("6.1.0", 1),
             guest: None,
             paths: paths.map(path).collect(),
+            execution: None,
             notes: vec![],
         }
     }

@@ -1,8 +1,6 @@
 //! A program of the user's under each setting.
 
-use pathmeter_model::{
-    ProgramResult, SettingCost, SettingOutcome, SettingRow, Threshold, compare_programs,
-};
+use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Threshold, compare};
 
 use super::gate::SettingGates;
 use super::obstacle;
@@ -26,7 +24,7 @@ pub(super) struct SettingProgram<'a> {
 
 impl SettingProgram<'_> {
     /// What it costs on this kernel.
-    pub(super) fn run(&self, image: &Image) -> Result<ProgramResult, Failure> {
+    pub(super) fn run(&self, image: &Image) -> Result<Measurement, Failure> {
         let asked = Asked {
             packed: self.packed,
             modules: &ModuleRequest { names: &[], folder: None },
@@ -35,7 +33,11 @@ impl SettingProgram<'_> {
             regions: &[],
             windows: &[],
         };
-        run::one_of([self.session, &self.guests], image, &asked, self.board)
+        let line = self.board.line(image.subject().name);
+        let sessions = [self.session, &self.guests];
+        let result = run::one_of(sessions, image, &asked, &|progress| line.show(progress));
+        line.clear();
+        result
     }
 
     /// The row with what the setting costs the program. Under some settings it does not end as it
@@ -43,7 +45,7 @@ impl SettingProgram<'_> {
     pub(super) fn beside(
         &self,
         row: SettingRow,
-        base: &ProgramResult,
+        base: &Measurement,
         image: &Image,
     ) -> Result<SettingRow, Failure> {
         let new = match self.run(image) {
@@ -55,10 +57,10 @@ impl SettingProgram<'_> {
             }
             Err(failure) => return Ok(failed(row, &failure.to_string())),
         };
-        let comparison = compare_programs(base, &new, Threshold::default());
-        let mut row = row.with_program(SettingCost::of(&comparison));
+        let cost = SettingCost::of(&compare(base, &new, Threshold::default()));
+        let mut row = cost.map_or(row.clone(), |cost| row.with_program(cost));
         if let (Some(gate), Some(gates)) = (&mut row.gate, self.gates) {
-            gates.judge_program(gate, [&base.measured(), &new.measured()]);
+            gates.judge_program(gate, [base, &new]);
         }
         Ok(row)
     }

@@ -44,6 +44,7 @@ fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
         configuration,
         guest: None,
         paths: paths.chain([unsupported]).collect(),
+        execution: None,
         notes: vec![],
     }
 }

@@ -1,8 +1,13 @@
-//! The names of a program's rows as people read them. Documents have the names as measured.
+//! The names of a program's rows as people read them.
 
 use pathmeter_trace::RowKind;
 
-/// A row's name as people read it. The document has the name as it was measured.
+/// The name of what a program does itself: all rows that do not depend on the timer.
+pub const OWN_WORK: &str = "own work";
+/// The name of all rows together.
+pub const SUM: &str = "sum";
+
+/// A row's name as people read it.
 pub fn row_name(kind: RowKind, name: &str) -> String {
     match (kind, name) {
         (RowKind::Syscall32, name) if !name.is_empty() => format!("{name} (32-bit)"),
@@ -30,6 +35,8 @@ fn plural(kind: RowKind) -> &'static str {
         RowKind::Agent => "pathmeter's own",
         RowKind::Other => "other",
         RowKind::Region => "regions",
+        RowKind::OwnWork => OWN_WORK,
+        RowKind::Sum => SUM,
     }
 }
 

@@ -1,0 +1,244 @@
+//! One path of two results, judged.
+
+use std::cmp::Ordering;
+
+use pathmeter_stats::{self as stats, Judgement};
+
+use super::Threshold;
+use crate::{
+    DifferenceRange, EventComparison, PathComparison, PathResult, RowKind, Status, Unit, Verdict,
+    WorkComparison,
+    difference::percent_of,
+    events::{differing, differing_in_pairs, moved},
+    function::function_changes,
+    tail::TailVerdict,
+};
+
+/// How rows are judged.
+#[derive(Clone, Copy)]
+pub(super) struct Rules {
+    /// Whether one version of QEMU measured both.
+    pub(super) one_qemu: bool,
+    /// Whether all rows are judged run by run, and not only the rows of programs and those regions
+    /// of probes of which there are enough runs.
+    pub(super) in_pairs: bool,
+    /// Whether functions were counted on both sides.
+    pub(super) functions: bool,
+    pub(super) threshold: Threshold,
+}
+
+/// One path on the sides that have it; at least one does.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) base: Option<&'a PathResult>,
+    pub(super) new: Option<&'a PathResult>,
+    pub(super) rules: Rules,
+}
+
+/// A path, compared.
+pub(super) struct Compared<'a> {
+    pub(super) comparison: PathComparison,
+    pub(super) base: Option<&'a PathResult>,
+    pub(super) new: Option<&'a PathResult>,
+    /// The sampled run that the numbers are of, if they are of one.
+    pub(super) run: Option<usize>,
+}
+
+impl Compared<'_> {
+    /// The kind of work, if this is a row of a program.
+    pub(super) fn kind(&self) -> Option<RowKind> {
+        self.comparison.work.as_ref().map(|work| work.kind)
+    }
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn compare(self) -> Option<Compared<'a>> {
+        let Self { base, new, rules } = self;
+        let compared = |comparison, run| Some(Compared { comparison, base, new, run });
+        let blank = self.blank()?;
+        if let Some((verdict, reason)) = self.obstacle() {
+            return compared(PathComparison { verdict, reason: Some(reason), ..blank }, None);
+        }
+        let pairs = self.judged_in_pairs();
+        let judgement = pairs.map(|it| it.judgement);
+        let judgement = judgement.or_else(|| stats::judge(&base?.histogram(), &new?.histogram()));
+        let run = pairs.and_then(|it| it.run);
+        let blank = PathComparison {
+            pairs: pairs.map(|it| DifferenceRange::of(it.range)),
+            work: WorkComparison::of(base?, new?, run, rules.one_qemu),
+            ..blank
+        };
+        let blank = with_functions(with_events(blank, base?, new?, rules), base?, new?, rules);
+        let Some(judgement) = judgement else { return compared(blank, run) };
+        let judged = |judgement: Judgement, verdict| {
+            let (base_at_least, new_at_least) =
+                (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
+            let sides = PathComparison { base_at_least, new_at_least, ..blank.clone() };
+            judged(sides, judgement, verdict, rules.threshold)
+        };
+        let row = judged(judgement, judgement.verdict.into());
+        let tail = TailVerdict::of(base?, new?, [judgement.base, judgement.new]);
+        let Some(tail) = tail.filter(|it| it.leads(&row)) else { return compared(row, run) };
+        let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
+        let of_tail = PathComparison { unit: tail.unit, ..judged(pair, tail.verdict) };
+        compared(tail.explained(of_tail, &row), run)
+    }
+
+    /// The path with the values of both sides, not judged.
+    fn blank(self) -> Option<PathComparison> {
+        let Self { base, new, .. } = self;
+        let values =
+            |path: Option<&PathResult>| path.map_or(0, |path| path.histogram().typical().len());
+        Some(PathComparison {
+            path: base.or(new)?.path.clone(),
+            unit: base.or(new)?.unit,
+            base: value(base),
+            new: value(new),
+            base_at_least: at_least(base, value(base)),
+            new_at_least: at_least(new, value(new)),
+            difference: None,
+            percent: None,
+            verdict: Verdict::Same,
+            reason: None,
+            base_values: values(base),
+            new_values: values(new),
+            events: Vec::new(),
+            moved: None,
+            pairs: None,
+            work: None,
+            functions: Vec::new(),
+        })
+    }
+
+    /// The judgement run by run, if these samples are judged so.
+    fn judged_in_pairs(self) -> Option<stats::PairJudgement> {
+        let (base, new) = (self.base?, self.new?);
+        let (base_runs, new_runs) = (base.runs(), new.runs());
+        let enough = base_runs.len().min(new_runs.len()) >= stats::LEAST_PAIRS;
+        let in_pairs = self.rules.in_pairs || base.work.is_some() || (enough && base.is_region());
+        in_pairs.then(|| stats::judge_pairs(&base_runs, &new_runs))?
+    }
+
+    /// What keeps the two from being judged: a failure before anything else, since it shows that a
+    /// kernel does not do what it should.
+    fn obstacle(self) -> Option<(Verdict, String)> {
+        let (failed, unsupported) = (self.with(Status::Failed), self.with(Status::Unsupported));
+        if let Some(reason) = failed {
+            return Some((Verdict::Broken, reason));
+        }
+        if let Some(reason) = unsupported {
+            return Some((Verdict::Unsupported, reason));
+        }
+        let (base, new) = (self.base?.unit, self.new?.unit);
+        let reason = || format!("units differ: {base} in base, {new} in new");
+        (base != new).then(|| (Verdict::Unsupported, reason()))
+    }
+
+    /// Which sides have `status`, and why; None if neither has.
+    fn with(self, status: Status) -> Option<String> {
+        match (trouble(self.base, status), trouble(self.new, status)) {
+            (Some(base), Some(new)) if base == new => Some(format!("both: {base}")),
+            (Some(base), Some(new)) => Some(format!("base: {base}; new: {new}")),
+            (Some(base), None) => Some(format!("base: {base}")),
+            (None, Some(new)) => Some(format!("new: {new}")),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Why the path has `status`, if it has. One that a side lacks, or that has no samples though it is
+/// not a check, is unsupported there.
+fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
+    let (found, reason) = match path {
+        None => (Status::Unsupported, "not measured"),
+        Some(path) if path.status == Status::Ok && path.unit == Unit::Check => return None,
+        Some(path) if path.status == Status::Ok && path.samples.is_empty() => {
+            (Status::Unsupported, "no samples")
+        }
+        Some(path) => (path.status, path.reason.as_deref().unwrap_or("no reason given")),
+    };
+    (found == status).then_some(reason)
+}
+
+fn with_events(
+    blank: PathComparison,
+    base: &PathResult,
+    new: &PathResult,
+    Rules { one_qemu, .. }: Rules,
+) -> PathComparison {
+    let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
+    if blank.work.is_some() {
+        let sides = ((of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..]));
+        let events = differing_in_pairs(sides.0, sides.1, one_qemu);
+        return PathComparison { events, ..blank };
+    }
+    let (events, moved) = (differing(of_base, of_new, one_qemu), moved(of_base, of_new));
+    PathComparison { events, moved, ..blank }
+}
+
+/// The functions in which the sides differ, if they were counted on both. A side that does not
+/// execute the row has none of them.
+fn with_functions(
+    blank: PathComparison,
+    base: &PathResult,
+    new: &PathResult,
+    rules: Rules,
+) -> PathComparison {
+    let counted = rules.functions && !(base.functions.is_empty() && new.functions.is_empty());
+    let changes = || function_changes(&base.functions, &new.functions);
+    PathComparison { functions: if counted { changes() } else { Vec::new() }, ..blank }
+}
+
+fn judged(
+    blank: PathComparison,
+    judgement: Judgement,
+    verdict: Verdict,
+    threshold: Threshold,
+) -> PathComparison {
+    let difference = i128::from(judgement.new) - i128::from(judgement.base);
+    let percent = percent_of((judgement.base, judgement.new));
+    let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
+    let open = open_side(&blank, &judgement, small);
+    let verdict = if small { Verdict::Same } else { verdict };
+    let costly = |event: &EventComparison| match blank.work {
+        Some(_) => event.moves_cost(),
+        None => event.counts(),
+    };
+    let costly = blank.events.iter().any(costly);
+    PathComparison {
+        base: Some(judgement.base),
+        new: Some(judgement.new),
+        difference: i64::try_from(difference).ok(),
+        percent,
+        verdict: match verdict {
+            _ if open.is_some() => Verdict::Unsupported,
+            Verdict::Same if costly => Verdict::EventsDiffer,
+            verdict => verdict,
+        },
+        reason: open.map(|side| {
+            format!("{side} is a lower bound: its value may be higher, so there is no verdict")
+        }),
+        ..blank
+    }
+}
+
+/// A side whose value is a lower bound where a higher one would give another verdict.
+fn open_side(sides: &PathComparison, judgement: &Judgement, small: bool) -> Option<&'static str> {
+    let (base, new) = (sides.base_at_least, sides.new_at_least);
+    match judgement.new.cmp(&judgement.base) {
+        // The same was seen of both.
+        Ordering::Equal if base && new => None,
+        Ordering::Greater if !base && !small => None,
+        Ordering::Less if !new && !small => None,
+        _ if base => Some("base"),
+        _ => new.then_some("new"),
+    }
+}
+
+fn value(path: Option<&PathResult>) -> Option<u64> {
+    path?.estimate.as_ref().map(|estimate| estimate.value)
+}
+
+fn at_least(path: Option<&PathResult>, value: Option<u64>) -> bool {
+    path.zip(value).is_some_and(|(path, value)| path.is_lower_bound(value))
+}

@@ -1,0 +1,131 @@
+//! The sides of a comparison, or the only one: results that are there, and kernels to be measured.
+
+use std::path::Path;
+
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::Subject;
+use pathmeter_measure::threads::at_once;
+use pathmeter_model::Measurement;
+
+use crate::cli::GuestArgs;
+use crate::screen::output::Screen;
+use crate::screen::progress::{Board, Line};
+use crate::setup;
+
+/// Measures one kernel.
+pub(crate) type Measure<'a> =
+    &'a (dyn Fn(&Session, &Image, Report<'_>) -> Result<Measurement, Failure> + Sync);
+
+/// The sides, in their order, and what measures those that are kernels.
+pub(crate) struct Sides {
+    subjects: Vec<Subject>,
+    /// None if there is no kernel.
+    pub(crate) session: Option<Session>,
+    /// The kernels; one twice, if it is compared with itself on two CPUs or under two conditions.
+    pub(crate) images: Vec<Image>,
+}
+
+/// What is at each of these places, or all that is wrong there.
+pub(crate) fn subjects(names: &[&Path]) -> Result<Vec<Subject>, Failure> {
+    all(names.iter().map(|name| Subject::open(name)))
+}
+
+/// All of them, or all that is wrong.
+fn all<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
+    let (mut good, mut failures) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(one) => good.push(one),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() { Ok(good) } else { Err(Failure::all(failures)) }
+}
+
+impl Sides {
+    /// Finds QEMU and hashes the kernels, if there are any.
+    pub(crate) fn prepare(subjects: Vec<Subject>, guest: &GuestArgs) -> Result<Self, Failure> {
+        let names: Vec<&Path> = subjects.iter().filter_map(Subject::kernel).collect();
+        let (session, images) = match (&names[..], guest.pair()?) {
+            ([], _) => (None, Vec::new()),
+            ([base, ..], Some(pair)) => {
+                let (session, images) = setup::prepare_on(guest, interrupt::listen(), base, pair)?;
+                (Some(session), images)
+            }
+            (names, None) => {
+                let (session, images) = setup::prepare(guest, interrupt::listen(), names)?;
+                (Some(session), images)
+            }
+        };
+        Ok(Self { subjects, session, images })
+    }
+
+    /// The results of all sides: those that are kernels are measured by `measure`, at once.
+    pub(crate) fn results(
+        &mut self,
+        measure: Measure<'_>,
+        screen: &Screen,
+    ) -> Result<Vec<Measurement>, Failure> {
+        let subjects = std::mem::take(&mut self.subjects);
+        let labels: &[&str] = match subjects.len().max(self.images.len()) {
+            1 => &[""],
+            _ => &["base ", "new "],
+        };
+        let is_kernel = |(subject, _): &(&Subject, &&str)| subject.kernel().is_some();
+        let kernels = subjects.iter().zip(labels).filter(is_kernel).map(|(_, label)| *label);
+        // One kernel on two CPUs, or under two conditions, is two sides.
+        let labels: Vec<&str> = match kernels.collect::<Vec<_>>() {
+            one if one.len() < self.images.len() => labels.to_vec(),
+            kernels => kernels,
+        };
+        let mut fresh = self.measured(&labels, measure, screen)?.into_iter();
+        let mut results = Vec::new();
+        for subject in subjects {
+            match subject {
+                Subject::Result(result) => results.push(*result),
+                Subject::Kernel(_) => results.extend(fresh.next()),
+            }
+        }
+        results.extend(fresh);
+        Ok(results)
+    }
+
+    /// The kernels' results. A line of the screen is cleared as soon as its side is done.
+    fn measured(
+        &self,
+        labels: &[&str],
+        measure: Measure<'_>,
+        screen: &Screen,
+    ) -> Result<Vec<Measurement>, Failure> {
+        let Some(session) = &self.session else { return Ok(Vec::new()) };
+        let board = Board::new(screen);
+        let line =
+            |label: &str, image: &Image| board.line(format!("{label}{}", image.subject().name));
+        let one = |image: &Image, line: &Line<'_>| {
+            let result = measure(session, image, &|progress| line.show(progress));
+            line.clear();
+            result
+        };
+        match (&self.images[..], labels) {
+            ([base, new], _) if base.is_same_as(new) => {
+                screen.note("BASE and NEW are the same image; it is measured once");
+                let result = one(base, &line("", base))?;
+                Ok(vec![result.clone(), Measurement { subject: new.subject(), ..result }])
+            }
+            ([base, new], [upper, lower, ..]) => {
+                let (upper, lower) = (line(upper, base), line(lower, new));
+                // A thread each, which outlives the guest that it starts: QEMU is killed when that
+                // thread ends.
+                let (base, new) = at_once(|| one(base, &upper), || one(new, &lower));
+                all([base, new])
+            }
+            (images, labels) => {
+                let label = labels.first().copied().unwrap_or_default();
+                all(images.iter().map(|image| one(image, &line(label, image))))
+            }
+        }
+    }
+}
