@@ -1,5 +1,4 @@
-//! What a budget makes of a comparison: part of `pathmeter.comparison/1` and of
-//! `pathmeter.program-comparison/1`.
+//! What a budget makes of a comparison: part of `pathmeter.comparison/1`.
 
 use std::fmt;
 

@@ -41,7 +41,7 @@ fn the_files_are_as_they_were_packed() {
     let own = format!("{}:/opt/clean", program("clean"));
     let options = ["--json", "--file", &to, "--file", &own];
     let result = run(&scene, &[&built("base")], &options, &["/opt/clean", "list"]).json();
-    let list = result["output"]["stdout"]["text"].as_str().unwrap();
+    let list = result["execution"]["output"]["stdout"]["text"].as_str().unwrap();
     for expected in [
         format!("/given 41777 0 {TIME} 2 0:0 "),
         format!("/given/a 104755 4 {TIME} 1 0:0 "),

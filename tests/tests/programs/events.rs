@@ -22,8 +22,8 @@ const HIDDEN_COSTS: [(&str, &[(&str, i64)]); 8] = [
 const CALLS: i64 = 28;
 
 fn row<'a>(comparison: &'a Value, name: &str) -> &'a Value {
-    let mut rows = comparison["rows"].as_array().unwrap().iter();
-    rows.find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {comparison}"))
+    let mut rows = comparison["paths"].as_array().unwrap().iter();
+    rows.find(|row| row["path"] == name).unwrap_or_else(|| panic!("{name}: {comparison}"))
 }
 
 /// The difference in an event; 0 if there is none.
@@ -38,8 +38,8 @@ fn what_costs_a_row_without_an_instruction_more_is_told() {
     for (variant, a_call) in HIDDEN_COSTS {
         let (base, new) = (built("base"), built(variant));
         let (_, comparison) = compared(&base, &new, &[], &[&program("processes")]);
-        let cost = &row(&comparison, "getppid")["cost"];
-        assert_eq!(cost["later"]["difference"], 0, "{variant}: {cost}");
+        let cost = row(&comparison, "getppid");
+        assert_eq!(cost["difference"], 0, "{variant}: {cost}");
         assert_eq!(cost["verdict"], "events-differ", "{variant}: {cost}");
         let told =
             cost["events"].as_array().unwrap().iter().map(|event| {
@@ -55,12 +55,11 @@ fn what_mitigations_cost_is_in_rows_and_regions() {
     let options = ["--under", "default", "--under", "boot:mitigations=off", "--json"];
     let command = [&*program("regions"), "good"];
     let comparison = run(&Scene::warm(), &[&debian("cloud")], &options, &command).json();
-    let cost = &row(&comparison, "getppid")["cost"];
-    let calls = cost["later"]["base"]["calls"]["least"].as_i64().unwrap();
+    let cost = row(&comparison, "getppid");
+    let calls = cost["work"]["base_calls"]["least"].as_i64().unwrap();
     for (name, a_call) in [("mov-cr3", -2), ("wrmsr", -2), ("verw", -1)] {
         assert_eq!(difference(&cost["events"], name), a_call * calls, "{name}: {cost}");
-        let inner = comparison["regions"].as_array().unwrap().iter();
-        let inner = inner.clone().find(|region| region["path"] == "user.inner").unwrap();
+        let inner = row(&comparison, "user.inner");
         assert_eq!(difference(&inner["events"], name), a_call, "{name}: {inner}");
     }
 }
@@ -69,10 +68,8 @@ fn what_mitigations_cost_is_in_rows_and_regions() {
 fn a_program_has_its_own_instructions_and_no_other() {
     for kernel in [built("base"), debian("cloud")] {
         let result = measured(&kernel, &[&program("loop")]);
-        let own: Vec<u64> = rows(&result)
-            .filter(|(_, row)| row["kind"] == "user")
-            .map(|(_, row)| row["instructions"].as_u64().unwrap())
-            .collect();
+        let own = rows(&result).into_iter().filter(|row| row.kind == "user");
+        let own: Vec<u64> = own.map(|row| row.instructions).collect();
         assert_eq!(own, [4004; super::RUNS]);
     }
 }
@@ -86,14 +83,10 @@ fn functions_of_a_row_are_all_that_it_executed() {
         let scene = Scene::warm();
         let words = [&["run", &debian("cloud"), "--perturb", "1"], &options[..], &["--"], &command];
         let result = scene.run(&words.concat()).json();
-        let functions = result["functions"].as_array().unwrap();
-        for (_, row) in rows(&result).filter(|(run, row)| *run == 1 && row["kind"] != "user") {
-            let of_row = functions
-                .iter()
-                .find(|one| (&one["kind"], &one["name"]) == (&row["kind"], &row["name"]));
-            let costs = of_row.unwrap()["functions"].as_array().unwrap().iter();
-            let sum: u64 = costs.map(|one| one["instructions"].as_u64().unwrap()).sum();
-            assert_eq!(Some(sum), row["instructions"].as_u64(), "{condition}: {row}");
+        for one in rows(&result).iter().filter(|row| row.run == 1 && row.kind != "user") {
+            let costs = row(&result, &one.name)["functions"].as_array().unwrap().iter();
+            let sum: u64 = costs.map(|cost| cost["instructions"].as_u64().unwrap()).sum();
+            assert_eq!(sum, one.instructions, "{condition}: {}", one.name);
         }
     }
 }

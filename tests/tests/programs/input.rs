@@ -17,8 +17,8 @@ fn standard_input_is_given_and_only_its_content_counts() {
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let one = result("one", "some text\n");
-    assert_eq!(one["output"]["stdout"]["text"], "some text\n");
-    let packed = |result: &Value| result["program"]["packed_sha256"].clone();
+    assert_eq!(one["execution"]["output"]["stdout"]["text"], "some text\n");
+    let packed = |result: &Value| result["configuration"]["program"]["packed_sha256"].clone();
     assert_eq!(packed(&one), packed(&result("copy", "some text\n")));
     assert_ne!(packed(&one), packed(&result("other", "some more text\n")));
 }

@@ -77,27 +77,61 @@ fn compared(base: &str, new: &str, options: &[&str], command: &[&str]) -> (i32, 
     (run.code, serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr)))
 }
 
-/// The rows of all runs, with their run's number.
-fn rows(result: &Value) -> impl Iterator<Item = (usize, &Value)> {
-    let runs = result["runs"].as_array().unwrap().iter().enumerate();
-    runs.flat_map(|(number, run)| {
-        run["rows"].as_array().unwrap().iter().map(move |row| (number, row))
-    })
+/// What one row cost in one run.
+struct RunRow {
+    run: usize,
+    kind: String,
+    name: String,
+    calls: u64,
+    instructions: u64,
+    steps: u64,
+}
+
+/// The rows of all runs in which their work was done, without the totals.
+fn rows(result: &Value) -> Vec<RunRow> {
+    let all = result["paths"].as_array().unwrap().iter();
+    let all = all.filter(|row| !row["work"].is_null()).flat_map(of_runs);
+    all.filter(|row| !["own-work", "sum"].contains(&&*row.kind) && row.steps > 0).collect()
+}
+
+/// A row, run by run.
+fn of_runs(row: &Value) -> Vec<RunRow> {
+    let work = &row["work"];
+    let number = |value: &Value| value.as_u64().unwrap();
+    let events = &row["events"];
+    let names = events["names"].as_array().unwrap();
+    let clock = names.iter().position(|name| name == "clock").unwrap();
+    let numbers = |run: usize| {
+        if run == 0 {
+            let steps = work["first"]["events"]["clock"].as_u64().unwrap_or(0);
+            return (number(&work["first"]["instructions"]), steps);
+        }
+        let place = usize::try_from(number(&events["of_samples"][run - 1])).unwrap();
+        (number(&row["samples"][run - 1]), number(&events["distinct"][place][clock]))
+    };
+    let runs = work["calls"].as_array().unwrap().iter().enumerate();
+    let row = |(run, calls): (usize, &Value)| {
+        let (instructions, steps) = numbers(run);
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let (kind, name) = (text(&work["kind"]), text(&row["path"]));
+        RunRow { run, kind, name, calls: number(calls), instructions, steps }
+    };
+    runs.map(row).collect()
 }
 
 /// How often the work of this row was done, in each run.
 fn calls(result: &Value, kind: &str, name: &str) -> Vec<u64> {
-    let found = rows(result).filter(|(_, row)| row["kind"] == kind && row["name"] == name);
-    found.map(|(_, row)| row["calls"].as_u64().unwrap()).collect()
+    let found = rows(result).into_iter().filter(|row| row.kind == kind && row.name == name);
+    found.map(|row| row.calls).collect()
 }
 
 /// In each run every step of the guest's clock must be in a row, or idle.
 fn assert_adds_up(result: &Value) {
-    let runs = result["runs"].as_array().unwrap();
+    let runs = result["execution"]["runs"].as_array().unwrap();
     assert_eq!(runs.len(), RUNS);
     for (number, run) in runs.iter().enumerate() {
-        let steps = rows(result).filter(|(of, _)| *of == number);
-        let steps: u64 = steps.map(|(_, row)| row["steps"].as_u64().unwrap()).sum();
+        let steps: u64 =
+            rows(result).iter().filter(|row| row.run == number).map(|row| row.steps).sum();
         assert_eq!(Some(steps + run["idle"].as_u64().unwrap()), run["clock"].as_u64(), "{number}");
     }
 }

@@ -20,14 +20,18 @@ fn faults_and_signals() {
     for result in on_both(&[&program("faults")]) {
         // Of tests/programs/faults.c: five rounds.
         for (name, count) in [("invalid_op", 5), ("int3", 5), ("divide_error", 5), ("debug", 5)] {
-            assert_eq!(calls(&result, "exception", name), [count; RUNS], "{name}");
+            assert_eq!(
+                calls(&result, "exception", &format!("exception: {name}")),
+                [count; RUNS],
+                "{name}"
+            );
         }
         // hlt, cli, int $0x42, cr0, and an address that is none.
-        assert_eq!(calls(&result, "exception", "general_protection"), [25; RUNS]);
+        assert_eq!(calls(&result, "exception", "exception: general_protection"), [25; RUNS]);
         assert_eq!(calls(&result, "syscall", "rt_sigreturn"), [0; 0]);
         // The pages are read, and then written to.
         for name in ["read, page not present", "write, protected page"] {
-            let counts = calls(&result, "page-fault", name);
+            let counts = calls(&result, "page-fault", &format!("page fault: {name}"));
             assert!(counts.iter().all(|count| *count >= 64), "{name}: {counts:?}");
         }
     }
@@ -40,7 +44,7 @@ fn processes_of_every_kind() {
         assert_eq!(calls(&result, "syscall", "getppid"), [28; RUNS]);
         assert_eq!(calls(&result, "syscall", "vfork"), [1; RUNS]);
         assert_eq!(calls(&result, "syscall", "execve"), [2; RUNS]);
-        let steps = calls(&result, "exception", "debug");
+        let steps = calls(&result, "exception", "exception: debug");
         assert!(steps.iter().all(|count| *count > 7), "{steps:?}");
     }
 }
@@ -51,7 +55,7 @@ fn threads_timers_and_a_sleep() {
         assert_eq!(calls(&result, "syscall", "clone3"), [6; RUNS]);
         assert_eq!(calls(&result, "syscall", "rt_sigreturn"), [3; RUNS]);
         // The sleep of 50 ms, a step a nanosecond: the CPU waits for most of it.
-        for run in result["runs"].as_array().unwrap() {
+        for run in result["execution"]["runs"].as_array().unwrap() {
             assert!(run["idle"].as_u64().unwrap() > 40_000_000, "{}", run["idle"]);
         }
     }
@@ -61,8 +65,8 @@ fn threads_timers_and_a_sleep() {
 fn a_32_bit_program() {
     let result = measured(&built("base"), &[&program("compat32")]);
     assert_adds_up(&result);
-    assert_eq!(calls(&result, "syscall32", "getppid"), [5; RUNS]);
-    assert_eq!(result["output"]["stdout"]["text"], "32 bits\n");
+    assert_eq!(calls(&result, "syscall32", "getppid (32-bit)"), [5; RUNS]);
+    assert_eq!(result["execution"]["output"]["stdout"]["text"], "32 bits\n");
 }
 
 #[test]
@@ -77,6 +81,6 @@ fn a_pipeline_of_the_shell() {
     let result: Run = run(&Scene::warm(), &[&debian("cloud")], &options, &["sh", "-c", script]);
     let result = result.json();
     assert_adds_up(&result);
-    assert_eq!(result["output"]["stdout"]["text"], "1\n");
+    assert_eq!(result["execution"]["output"]["stdout"]["text"], "1\n");
     assert_eq!(calls(&result, "syscall", "execve"), [4; RUNS]);
 }

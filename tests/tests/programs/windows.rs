@@ -17,7 +17,7 @@ fn asked(windows: &[&str], options: &[&str], command: &[&str]) -> Run {
 }
 
 fn window(result: &Value, name: &str) -> Value {
-    path(&serde_json::json!({ "paths": result["regions"] }), name).clone()
+    path(result, name).clone()
 }
 
 fn samples(window: &Value) -> Vec<u64> {
@@ -59,19 +59,16 @@ fn windows_come_as_often_as_what_they_are_about_and_their_parts_add_up() {
     let (shorter, longer): (Vec<u64>, Vec<u64>) =
         samples(&faults).into_iter().partition(|sample| *sample == of_kernel);
     assert!(longer.iter().all(|sample| *sample == longer[0]), "{faults}");
-    let faults_of_kernel = rows(&result).filter(|(run, row)| {
-        *run > 0 && row["name"].as_str().unwrap().ends_with("from the kernel")
-    });
-    let faults_of_kernel = faults_of_kernel.map(|(_, row)| row["calls"].as_u64().unwrap());
-    assert_eq!(shorter.len() as u64, faults_of_kernel.sum::<u64>());
+    let rows = rows(&result);
+    let faults_of_kernel =
+        rows.iter().filter(|row| row.run > 0 && row.name.ends_with("from the kernel"));
+    assert_eq!(shorter.len() as u64, faults_of_kernel.map(|row| row.calls).sum::<u64>());
     assert!(check(&window(&result, "wake"), "executions") > 10);
     // Its functions have all of it.
-    let functions = result["functions"].as_array().unwrap();
-    let of_window = functions.iter().find(|row| row["name"] == "asked").unwrap();
-    let functions = of_window["functions"].as_array().unwrap();
+    let functions = asked["functions"].as_array().unwrap();
     let sum: u64 =
         functions.iter().map(|function| function["instructions"].as_u64().unwrap()).sum();
-    assert_eq!(sum, samples(&asked).iter().sum::<u64>() / 2, "{of_window}");
+    assert_eq!(sum, samples(&asked).iter().sum::<u64>() / 2, "{asked}");
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn a_window_may_have_to_begin_inside_a_region() {
     let of = |condition: &str| {
         let asked = format!("asked=__x64_sys_getppid..__x64_sys_getppid:return{condition}");
         let result = measured(&[&asked], &["--json"], &[&program("regions"), "good"]);
-        assert_eq!(result["program"]["windows"], serde_json::json!([asked]));
+        assert_eq!(result["configuration"]["program"]["windows"], serde_json::json!([asked]));
         let asked = window(&result, "asked");
         (check(&asked, "executions"), check(&asked, "outside the region"))
     };
@@ -110,7 +107,7 @@ fn a_function_that_is_patched_is_seen_as_often_as_before() {
     let window = "number=__task_pid_nr_ns..__task_pid_nr_ns:return";
     let options = ["--json", "--window", window];
     let result = run(&Scene::warm(), &[&debian("cloud")], &options, &[&program("patched"), "5"]);
-    let row = path(&serde_json::json!({ "paths": result.json()["regions"] }), "number").clone();
+    let row = path(&result.json(), "number").clone();
     for trouble in ["overlapping", "loose ends", "hidden", "no end"] {
         assert_eq!(check(&row, trouble), 0, "{row}");
     }
