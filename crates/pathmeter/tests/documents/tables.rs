@@ -125,12 +125,12 @@ fn the_documents_name_the_schemas_that_there_are() {
         })
         .collect();
     // That one takes a kernel to print.
-    let symbols = "pathmeter.symbols/1".to_owned();
-    assert!(printed(&["symbols", "--help"]).contains(&symbols));
+    let functions = "pathmeter.functions/1".to_owned();
+    assert!(printed(&["list", "functions", "--help"]).contains(&functions));
     let mut all = published.clone();
-    all.insert(symbols);
-    for command in [["paths", "--json"], ["doctor", "--json"], ["cpu", "capture"]] {
-        all.extend(schema_names(&printed(&command)));
+    all.insert(functions);
+    for command in ["list paths --json", "doctor --json", "list cpus --capture"] {
+        all.extend(schema_names(&printed(&command.split(' ').collect::<Vec<_>>())));
     }
     assert_eq!(all.len(), published.len() + 4, "{all:?}");
     assert_eq!(schema_names(&read("docs/reference/results.md")), all);
