@@ -20,7 +20,7 @@ mod compare;
 mod comparison;
 mod configuration;
 mod events;
-#[cfg(feature = "example")]
+#[cfg(any(test, feature = "example"))]
 pub mod example;
 mod function;
 mod gate;
