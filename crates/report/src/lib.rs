@@ -21,6 +21,7 @@ mod page;
 mod paths;
 mod program;
 mod settings;
+mod shades;
 mod style;
 mod table;
 mod witness;
@@ -34,7 +35,7 @@ pub use explain::{
     folded_stacks,
 };
 pub use format::{Format, Judged, Outcome};
-pub use heat::{HeatBase, heat_map_svg};
+pub use heat::picture::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measured_with::USUAL_COMMAND_LINE;
 pub use measurement::measurement_table;

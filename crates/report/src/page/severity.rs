@@ -1,11 +1,8 @@
-//! Which change comes first, and how strongly it is coloured.
+//! Which change comes first.
 
 use std::cmp::Reverse;
 
 use pathmeter_model::{PathComparison, Verdict};
-
-/// Percent from which a change has the second, third and fourth shade.
-pub(super) const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
 /// Work of a program that is not its own comes last.
@@ -42,22 +39,6 @@ fn size(path: &PathComparison) -> u64 {
     path.difference.map_or(0, i64::unsigned_abs)
 }
 
-/// The class that colours a change of so many percent.
-pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
-    let strength =
-        percent.map_or(0, |percent| SHADES.iter().filter(|it| percent.abs() >= **it).count());
-    match verdict {
-        Verdict::Same => "",
-        Verdict::Unsupported => "none",
-        Verdict::Broken => "broken",
-        Verdict::EventsDiffer => "events",
-        Verdict::Higher | Verdict::ModeAppeared | Verdict::LongerTail => {
-            ["up1", "up2", "up3", "up4"][strength]
-        }
-        Verdict::Lower | Verdict::ShorterTail => ["down1", "down2", "down3", "down4"][strength],
-    }
-}
-
 /// A verdict in words for the page.
 pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
@@ -75,31 +56,12 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::{RowKind, Unit};
+    use pathmeter_model::{RowKind, example};
 
     use super::*;
 
     fn row(name: &str, base: u64, new: u64, work: RowKind) -> PathComparison {
-        let difference = i64::try_from(new).unwrap() - i64::try_from(base).unwrap();
-        PathComparison {
-            path: name.into(),
-            unit: Unit::Instructions,
-            base: Some(base),
-            new: Some(new),
-            base_at_least: false,
-            new_at_least: false,
-            difference: Some(difference),
-            percent: None,
-            verdict: Verdict::Higher,
-            reason: None,
-            base_values: 1,
-            new_values: 1,
-            events: vec![],
-            moved: None,
-            pairs: None,
-            work: Some(work),
-            functions: vec![],
-        }
+        PathComparison { work: Some(work), ..example::row(name, base, new) }
     }
 
     #[test]
