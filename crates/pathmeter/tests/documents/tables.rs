@@ -1,6 +1,7 @@
 //! Tables of names: the paths, the crates, the exit codes, the documents' schemas.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use assert_cmd::Command;
 use pathmeter_catalogue::Suite;
@@ -120,7 +121,8 @@ fn the_documents_name_verbs_that_there_are() {
         }
     }
     assert!(found > 100, "{found}");
-    for source in files(|name| name.ends_with(".rs")) {
+    let sources = files(|name| Path::new(name).extension().is_some_and(|end| end == "rs"));
+    for source in sources {
         for rest in read(&source).split("`pathmeter ").skip(1) {
             let end = |char: char| !(char.is_ascii_lowercase() || char == '-');
             let verb = rest.split(end).next().unwrap();
