@@ -26,7 +26,7 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "signal.deliver+rseq-offered",
 ];
 
-/// The names of all paths that `pathmeter paths --json`, a result or a comparison lists.
+/// The names of all paths that `pathmeter list paths --json`, a result or a comparison lists.
 pub fn paths(document: &Value) -> Vec<&str> {
     rows(document).iter().map(|row| row["path"].as_str().unwrap()).collect()
 }

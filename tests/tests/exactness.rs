@@ -66,7 +66,7 @@ fn several_measurements_at_once_agree() {
 #[test]
 fn every_path_of_the_list_is_there_and_those_that_are_ok_have_samples() {
     let scene = Scene::warm();
-    let list = scene.run(&["paths", "--json"]).json();
+    let list = scene.run(&["list", "paths", "--json"]).json();
     let result = scene.run(&["measure", &debian("cloud"), "--perturb", "2", "--json"]).json();
     assert_eq!(paths(&result), paths(&list));
     for (name, _) in with_status(&result, "ok") {

@@ -93,7 +93,7 @@ fn refused(path: &Path, error: &BudgetError) -> Failure {
     };
     Failure::Usage {
         message: format!("{place}: {error}"),
-        help: "docs/guide/gates.md describes budgets; `pathmeter paths` lists all paths, and \
+        help: "docs/guide/gates.md describes budgets; `pathmeter list paths` lists all paths, and \
                `pathmeter run --all` shows all rows"
             .to_owned(),
     }

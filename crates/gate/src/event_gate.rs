@@ -185,7 +185,7 @@ fn is_higher(verdict: Verdict, difference: Option<i64>, passes: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_model::Unit;
+    use pathmeter_model::example;
 
     fn gate(text: &str) -> EventGate {
         text.parse().unwrap()
@@ -202,25 +202,8 @@ mod tests {
     }
 
     fn path(verdict: Verdict, difference: i64, events: Vec<EventComparison>) -> PathComparison {
-        PathComparison {
-            path: "a.b".to_owned(),
-            unit: Unit::Instructions,
-            base: Some(300),
-            new: Some(300),
-            difference: Some(difference),
-            percent: None,
-            verdict,
-            reason: None,
-            base_values: 1,
-            new_values: 1,
-            events,
-            moved: None,
-            pairs: None,
-            work: None,
-            functions: Vec::new(),
-            base_at_least: false,
-            new_at_least: false,
-        }
+        let difference = Some(difference);
+        PathComparison { verdict, difference, events, ..example::row("a.b", 300, 300) }
     }
 
     #[test]

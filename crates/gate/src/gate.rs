@@ -243,14 +243,13 @@ fn compared(summary: Summary) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_model::PathEvents;
+    use pathmeter_model::example;
 
     #[test]
     fn a_path_whose_events_one_side_lacks_is_named_once() {
-        let path = |name| PathResult::ok(name, Unit::Instructions, &[vec![7]], vec![]);
-        let events = PathEvents::new([].iter(), vec![]);
-        let counted = PathResult { events: Some(events), ..path("c.counted") };
-        let failed = PathResult::failed("f.failed", Unit::Instructions, "the guest panicked");
+        let path = |name| example::path(name, &[7]);
+        let counted = example::counting(path("c.counted"), &[], &[]);
+        let failed = example::failed("f.failed", "the guest panicked");
         let clock = PathResult::ok("s.softirq", Unit::Clock, &[vec![7]], vec![]);
         let base = vec![path("a.a"), counted.clone(), failed, clock];
         let new = vec![path("a.a"), path("c.counted")];

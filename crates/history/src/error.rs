@@ -111,7 +111,7 @@ impl HistoryError {
                 "check that its folder exists, that you may write there, and the limit on the size \
                  of files (`ulimit -f`)"
             }
-            Self::NoSuchPath { .. } => "`pathmeter paths` lists all paths",
+            Self::NoSuchPath { .. } => "`pathmeter list paths` lists all paths",
             Self::Document(_) | Self::Label { .. } => return None,
         })
     }

@@ -8,12 +8,10 @@ use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
 use pathmeter_model::{
-    Configuration, Measurement, PathEvents, PathResult, Status, Threshold, Unit, Verdict, compare,
-    differences, example,
+    Configuration, Measurement, PathEvents, Status, Threshold, Verdict, compare, differences,
+    example,
 };
 use proptest::prelude::*;
-
-const INSTRUCTIONS: Unit = Unit::Instructions;
 
 /// A folder with a history in it.
 struct Scene {
@@ -59,15 +57,15 @@ fn result(name: &str, samples: &[u64]) -> Measurement {
         ..example::configuration(name, 1)
     };
     let paths = vec![
-        PathResult::ok("switch.yield", INSTRUCTIONS, &[samples.to_vec()], vec![]),
-        PathResult::ok("syscall.getppid", INSTRUCTIONS, &[vec![330; 40]], vec![]),
+        example::in_runs("switch.yield", &[samples]),
+        example::in_runs("syscall.getppid", &[&[330; 40]]),
     ];
     example::measurement(name, configuration, paths)
 }
 
 fn failing(name: &str) -> Measurement {
     let mut result = result(name, &[1]);
-    result.paths[0] = PathResult::failed("switch.yield", INSTRUCTIONS, "it hangs");
+    result.paths[0] = example::failed("switch.yield", "it hangs");
     result
 }
 

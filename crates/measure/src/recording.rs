@@ -67,7 +67,7 @@ impl<'a> RecordablePath<'a> {
         self.wanting([new; 2])
     }
 
-    /// As `pathmeter paths` lists it.
+    /// As `pathmeter list paths` lists it.
     pub fn name(self) -> &'a str {
         self.name
     }

@@ -68,11 +68,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use pathmeter_model::{PathResult, Unit, example};
+    use pathmeter_model::example;
     use pathmeter_vm::{Cache, Caller, Interrupt, Progress, Sought};
 
     fn result() -> Measurement {
-        let paths = vec![PathResult::ok("a.b", Unit::Instructions, &[vec![330, 330]], vec![])];
+        let paths = vec![example::path("a.b", &[330, 330])];
         example::measurement("vmlinuz", example::configuration("6.1.0", 1), paths)
     }
 
@@ -141,7 +141,7 @@ mod tests {
         let mut noted = result();
         noted.notes.push("the kernel died once".into());
         let mut failed = result();
-        failed.paths.push(PathResult::failed("c.d", Unit::Instructions, "lost"));
+        failed.paths.push(example::failed("c.d", "lost"));
         for result in [noted, failed] {
             acting(&cache, |slot| keep(slot, &result));
             assert_eq!(found(&cache), (None, vec![]));

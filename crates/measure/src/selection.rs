@@ -90,9 +90,9 @@ pub fn one_path(name: &str) -> Result<usize, Failure> {
 fn unknown(pattern: &str, names: &[&str]) -> Failure {
     let close = close_to(pattern, names);
     let help = if close.is_empty() {
-        "`pathmeter paths` lists all paths".to_owned()
+        "`pathmeter list paths` lists all paths".to_owned()
     } else {
-        format!("did you mean {}? `pathmeter paths` lists all paths", close.join(", "))
+        format!("did you mean {}? `pathmeter list paths` lists all paths", close.join(", "))
     };
     Failure::Usage { message: format!("{pattern}: no path has this name"), help }
 }
@@ -150,6 +150,6 @@ mod tests {
         let Err(failure) = Selection::new(&["switch.yeild".into()], NAMES) else { panic!() };
         assert!(failure.advice().unwrap().starts_with("did you mean switch.yield, "));
         let Err(failure) = Selection::new(&["zzz".into()], NAMES) else { panic!() };
-        assert_eq!(failure.advice(), Some("`pathmeter paths` lists all paths"));
+        assert_eq!(failure.advice(), Some("`pathmeter list paths` lists all paths"));
     }
 }

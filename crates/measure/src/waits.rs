@@ -86,7 +86,8 @@ pub fn refused(
 }
 
 /// Where a kernel's functions are listed.
-const WHERE: &str = "`pathmeter symbols KERNEL` lists its functions, but for those of modules";
+const WHERE: &str =
+    "`pathmeter list functions KERNEL` lists its functions, but for those of modules";
 
 /// What to try instead of the point that the kernel does not have.
 fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
@@ -106,13 +107,14 @@ pub fn close_functions(missing: &[&str], finder: &PointFinder<'_>, looked_up: bo
     };
     let inlined = match (missing.first(), looked_up) {
         (Some(name), false) => format!(
-            "if the compiler inlined it, `pathmeter symbols KERNEL {name} --vmlinux FILE` names \
-             the functions that hold it; "
+            "if the compiler inlined it, `pathmeter list functions KERNEL {name} --vmlinux FILE` \
+             names the functions that hold it; "
         ),
         _ => String::new(),
     };
     format!(
-        "{meant}{inlined}`pathmeter symbols KERNEL` lists all; those of modules are not among them"
+        "{meant}{inlined}`pathmeter list functions KERNEL` lists all; those of modules are not \
+         among them"
     )
 }
 
@@ -198,7 +200,10 @@ mod tests {
         let missing = |name: &str| PointsError::Missing { functions: vec![name.to_owned()] };
         let help = proposed(&missing("ksys_raed"), &finder);
         assert!(help.starts_with("did you mean ksys_read, ksys_write? if the"), "{help}");
-        assert!(help.contains("`pathmeter symbols KERNEL ksys_raed --vmlinux FILE`"), "{help}");
+        assert!(
+            help.contains("`pathmeter list functions KERNEL ksys_raed --vmlinux FILE`"),
+            "{help}"
+        );
         assert!(proposed(&missing("zzz"), &finder).starts_with("if the compiler inlined it"));
         assert_eq!(proposed(&PointsError::NotKernel(0x12), &finder), WHERE);
     }

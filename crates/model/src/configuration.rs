@@ -186,26 +186,13 @@ impl Configuration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::example;
 
     fn configuration() -> Configuration {
         Configuration {
-            clock: Unit::Instructions,
-            image_sha256: "aa".into(),
-            release: Some("6.1.0".into()),
-            command_line: "quiet".into(),
             condition: "boot:nopti".into(),
-            proofs: vec![],
-            cpu: "max".into(),
-            machine: "microvm".into(),
-            qemu: "7.2.22".into(),
             firmware_sha256: Some("dd".into()),
-            portable: false,
-            agent_sha256: "bb".into(),
-            initramfs_sha256: "cc".into(),
-            runs: 8,
-            memory_mib: 256,
-            cpus: 1,
-            program: None,
+            ..example::configuration("6.1.0", 8)
         }
     }
 

@@ -1,13 +1,18 @@
-//! A measurement and its configuration to vary, and a program's, for the tests of every crate that
-//! takes results.
+//! Documents to vary, for the tests of every crate that takes them: a measurement with its
+//! configuration and its paths, a row of a comparison, what settings cost, a recorded window.
+
+pub mod program;
 
 use std::collections::BTreeMap;
 
-use pathmeter_trace::{Event, RowKind};
+use pathmeter_trace::{
+    Counts, Footprint, Function, Node, NodeKind, RecordedWindows, SubjectWindow, WindowTree,
+};
 
 use crate::{
-    Configuration, Ended, Execution, Measurement, Output, PathResult, Program, ProgramRow,
-    ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, Unit, program_rows,
+    Baseline, Check, Configuration, Measurement, PathComparison, PathEvents, PathResult,
+    ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Unit,
+    compare_path,
 };
 
 /// How a kernel of this release was measured in so many perturbed runs.
@@ -52,90 +57,120 @@ pub fn measurement(
     }
 }
 
-/// The runs of a program to vary, of which a result is made last.
-#[derive(Clone, Debug)]
-pub struct ProgramExample {
-    /// The kernel.
-    pub subject: Subject,
-    /// How it was measured, but for the program.
-    pub configuration: Configuration,
-    /// What was executed.
-    pub program: Program,
-    /// How it ended.
-    pub ended: Ended,
-    /// What it wrote.
-    pub output: Output,
-    /// The events that were counted in each row.
-    pub events: Vec<Event>,
-    /// The first run, then the later ones.
-    pub runs: Vec<ProgramRun>,
-    /// The functions of the rows and regions.
-    pub functions: Vec<RowFunctions>,
-    /// The program's regions.
-    pub regions: Vec<PathResult>,
-    /// What a reader must know.
-    pub notes: Vec<String>,
+/// A path with these samples, in instructions, in each of two runs.
+#[must_use]
+pub fn path(name: &str, samples: &[u64]) -> PathResult {
+    in_runs(name, &[samples, samples])
 }
 
-/// `/bin/true` on the kernel in the file `name`.
+/// A path with these samples, in instructions, run by run.
 #[must_use]
-pub fn program(name: &str, configuration: Configuration, runs: Vec<ProgramRun>) -> ProgramExample {
-    let program = Program {
-        command: vec!["/bin/true".into()],
-        packed_sha256: "d3".repeat(32),
-        files: 1,
-        bytes: 2_000,
-        ..Program::default()
+pub fn in_runs(name: &str, runs: &[&[u64]]) -> PathResult {
+    let runs: Vec<Vec<u64>> = runs.iter().map(|run| run.to_vec()).collect();
+    PathResult::ok(name, Unit::Instructions, &runs, vec![])
+}
+
+/// A path that could not be measured, for this reason.
+#[must_use]
+pub fn unsupported(name: &str, reason: &str) -> PathResult {
+    PathResult::unsupported(name, Unit::Instructions, reason)
+}
+
+/// A path that ran wrongly, in this way.
+#[must_use]
+pub fn failed(name: &str, reason: &str) -> PathResult {
+    PathResult::failed(name, Unit::Instructions, reason)
+}
+
+/// A path that is a check, passed.
+#[must_use]
+pub fn check(name: &str) -> PathResult {
+    let proof = Check { name: "switches".into(), value: "100".into() };
+    PathResult::ok(name, Unit::Check, &[], vec![proof])
+}
+
+/// The same path, of which these events were counted, alike in every sample, with the places of its
+/// functions' entries.
+#[must_use]
+pub fn counting(path: PathResult, events: &[(&str, u64)], placement: &[u8]) -> PathResult {
+    let (names, numbers) = events.iter().map(|(name, number)| ((*name).to_owned(), number)).unzip();
+    let events = PathEvents {
+        names,
+        distinct: vec![numbers],
+        of_samples: vec![0; path.samples.len()],
+        placement: placement.to_vec(),
     };
-    ProgramExample {
-        subject: Subject::kernel_image(name),
-        configuration,
-        program,
-        ended: Ended::Code(0),
-        output: Output::default(),
-        events: vec![],
-        runs,
-        functions: vec![],
-        regions: vec![],
-        notes: vec![],
+    path.counting(events)
+}
+
+/// The row of a comparison of a path that cost `base` instructions, and costs `new`.
+///
+/// # Panics
+/// Never: paths with samples are compared.
+#[must_use]
+#[allow(clippy::expect_used, reason = "a builder for tests")]
+pub fn row(name: &str, base: u64, new: u64) -> PathComparison {
+    let [base, new] = [base, new].map(|cost| path(name, &[cost; 3]));
+    compare_path(Some(&base), Some(&new), true).expect("both sides have samples")
+}
+
+/// What the settings of one set cost the kernel that `baseline` is of.
+#[must_use]
+pub fn settings(baseline: &Baseline, set: SettingsSet) -> SettingsResult {
+    SettingsResult {
+        schema: SettingsSchema::V1,
+        base: SideInfo::from(baseline.base()),
+        configuration: baseline.base().configuration.clone(),
+        sets: vec![set],
+        layout: baseline.layout().clone(),
+        program: None,
     }
 }
 
-impl ProgramExample {
-    /// The result of these runs.
-    #[must_use]
-    pub fn result(&self) -> Measurement {
-        let (functions, regions) = (self.functions.clone(), self.regions.clone());
-        let execution = Execution {
-            ended: self.ended,
-            output: self.output.clone(),
-            runs: self.runs.iter().map(|run| run.clock).collect(),
-        };
-        Measurement {
-            schema: ResultSchema::V1,
-            subject: self.subject.clone(),
-            configuration: Configuration {
-                program: Some(self.program.clone()),
-                ..self.configuration.clone()
-            },
-            guest: None,
-            paths: program_rows(&self.runs, &self.events, functions, regions),
-            execution: Some(execution),
-            notes: self.notes.clone(),
-        }
+/// A window of `path` on the kernel `name`: functions that are each called once, by the one at the
+/// place that they name, and how many instructions each executes itself.
+#[must_use]
+pub fn window(path: &str, name: &str, calls: &[(Option<u32>, &str, u64)]) -> SubjectWindow {
+    let counts = |instructions| Counts { instructions, clock: instructions, ..Counts::default() };
+    let function = |(_, name, instructions): &(Option<u32>, &str, u64)| Function {
+        name: (*name).to_owned(),
+        module: None,
+        address: None,
+        entry_in_line: Some(16),
+        source: None,
+        lines: Vec::new(),
+        counts: counts(*instructions),
+        census: BTreeMap::new(),
+        footprint: Footprint::default(),
+        events: BTreeMap::new(),
+    };
+    let node = |(index, (parent, _, instructions)): (u32, &(Option<u32>, &str, u64))| Node {
+        parent: *parent,
+        function: index,
+        kind: NodeKind::Call,
+        counts: counts(*instructions),
+        census: BTreeMap::new(),
+    };
+    let total = calls.iter().map(|(_, _, instructions)| instructions).sum();
+    SubjectWindow {
+        path: path.to_owned(),
+        name: name.to_owned(),
+        image_sha256: "a0".repeat(32),
+        measured_with: None,
+        windows: RecordedWindows { recorded: 8, interrupted: 0, unstamped: 0, alike: 8 },
+        idle: 0,
+        window: WindowTree {
+            window: 0,
+            total,
+            clock: total,
+            unattributed: 0,
+            interrupts: 0,
+            unmatched_returns: 0,
+            functions: calls.iter().map(function).collect(),
+            nodes: (0..).zip(calls).map(node).collect(),
+            footprint: Footprint::default(),
+            census: BTreeMap::new(),
+            events: BTreeMap::new(),
+        },
     }
-}
-
-/// A row of so many calls and instructions, in which no string instruction was executed.
-#[must_use]
-pub fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramRow {
-    let (name, steps) = (name.to_owned(), instructions);
-    ProgramRow { kind, name, calls, instructions, steps, events: BTreeMap::new() }
-}
-
-/// A run of these rows, in which the CPU idled for so many steps.
-#[must_use]
-pub fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
-    let steps: u64 = rows.iter().map(|row| row.steps).sum();
-    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows }
 }

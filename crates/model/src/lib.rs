@@ -17,7 +17,7 @@ mod comparison;
 mod configuration;
 mod difference;
 mod events;
-#[cfg(feature = "example")]
+#[cfg(any(test, feature = "example"))]
 pub mod example;
 mod execution;
 mod function;

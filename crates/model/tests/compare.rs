@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{INSTRUCTIONS, check, measurement, path};
+use common::{check, measurement, path};
 use pathmeter_model::{
-    Comparison, PathComparison, PathEvents, PathResult, Threshold, Unit, Verdict, compare,
+    Comparison, PathComparison, PathEvents, PathResult, Threshold, Unit, Verdict, compare, example,
 };
 
 use Verdict::{Broken, Same, Unsupported};
@@ -21,11 +21,11 @@ fn row(base: PathResult, new: PathResult) -> PathComparison {
 }
 
 fn unsupported(reason: &str) -> PathResult {
-    PathResult::unsupported("a.b", INSTRUCTIONS, reason)
+    example::unsupported("a.b", reason)
 }
 
 fn failed(reason: &str) -> PathResult {
-    PathResult::failed("a.b", INSTRUCTIONS, reason)
+    example::failed("a.b", reason)
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn wait(name: &str, usual: u64, late: usize) -> PathResult {
         run if run < late => vec![usual, usual + 24, 4_002_430, usual],
         _ => vec![usual, usual + 24, usual, usual],
     };
-    PathResult::ok(name, INSTRUCTIONS, &(0..6).map(run).collect::<Vec<_>>(), vec![])
+    PathResult::ok(name, Unit::Instructions, &(0..6).map(run).collect::<Vec<_>>(), vec![])
 }
 
 #[test]
@@ -221,12 +221,12 @@ fn a_wait_in_which_the_cpu_idles_now_and_then_is_as_long_as_the_clock_says() {
             distinct: numbers,
             placement: vec![],
         };
-        PathResult::ok("softirq.timer+idle", INSTRUCTIONS, &runs, vec![]).counting(events)
+        PathResult::ok("softirq.timer+idle", Unit::Instructions, &runs, vec![]).counting(events)
     };
     let late = row(side(0), side(2));
     assert_eq!((late.verdict, late.unit), (Verdict::LongerTail, Unit::Clock));
     assert_eq!((late.base, late.new), (Some(1080), Some(3_998_103)));
-    assert_eq!(row(side(0), side(1)).unit, INSTRUCTIONS);
+    assert_eq!(row(side(0), side(1)).unit, Unit::Instructions);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 use common::{measurement, path};
 use pathmeter_model::{
     EventComparison, Inconsistency, Measurement, Moved, ParseError, PathComparison, PathEvents,
-    PathResult, Threshold, Verdict, compare, parse_measurement,
+    PathResult, Threshold, Verdict, compare, example, parse_measurement,
 };
 use pathmeter_trace::Event;
 
@@ -14,15 +14,8 @@ const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
 
 /// A path of four samples of 330 instructions, 30 of them the program's, and these further events.
 fn counted(further: &[(&str, u64)]) -> PathResult {
-    let names = ["user", "kernel"].into_iter().chain(further.iter().map(|(name, _)| *name));
-    let numbers = [30, 300].into_iter().chain(further.iter().map(|(_, number)| *number));
-    let events = PathEvents {
-        names: names.map(str::to_owned).collect(),
-        distinct: vec![numbers.collect()],
-        of_samples: vec![0; 4],
-        placement: vec![0, 16, 48],
-    };
-    PathResult { events: Some(events), ..path("a.b", &[330, 330]) }
+    let events = [&[("user", 30), ("kernel", 300)], further].concat();
+    example::counting(path("a.b", &[330, 330]), &events, &[0, 16, 48])
 }
 
 fn compared(base: PathResult, new: PathResult) -> PathComparison {

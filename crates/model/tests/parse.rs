@@ -194,7 +194,7 @@ proptest! {
         runs in proptest::collection::vec(
             proptest::collection::vec(0..=i64::MAX as u64, 1..20), 1..5),
     ) {
-        let unit = common::INSTRUCTIONS;
+        let unit = pathmeter_model::Unit::Instructions;
         let paths = vec![pathmeter_model::PathResult::ok("a.b", unit, &runs, vec![])];
         let written = measurement("vmlinuz", paths);
         prop_assert_eq!(parse_measurement(&bytes(&written)), Ok(written));

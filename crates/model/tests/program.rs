@@ -4,7 +4,7 @@
 mod common;
 
 use common::{path, program::*, whole};
-use pathmeter_model::example::ProgramExample;
+use pathmeter_model::example::program::ProgramExample;
 use pathmeter_model::{
     FunctionCost, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, RowFunctions, RowKind,
     command_line, parse_measurement,

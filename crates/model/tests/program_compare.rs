@@ -4,7 +4,7 @@
 mod common;
 
 use common::{measurement, path, program::*};
-use pathmeter_model::example::ProgramExample;
+use pathmeter_model::example::program::ProgramExample;
 use pathmeter_model::{
     Comparison, Ended, FunctionCost, OWN_WORK, PathComparison, PathResult, ProgramRow, ProgramRun,
     RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, compare, differences,

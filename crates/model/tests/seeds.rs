@@ -7,8 +7,8 @@ mod common;
 
 use std::{fs, path::Path};
 
-use common::{INSTRUCTIONS, measurement, path, program::whole_program, whole};
-use pathmeter_model::{Check, Measurement, PathResult, parse_measurement};
+use common::{measurement, path, program::whole_program, whole};
+use pathmeter_model::{Check, Measurement, PathResult, example, parse_measurement};
 use serde::Serialize;
 
 /// Texts that a terminal would obey, wherever a result has text that is shown.
@@ -17,7 +17,7 @@ fn obeyed() -> Measurement {
     let check = Check { name: TEXT.into(), value: TEXT.into() };
     let paths = vec![
         PathResult { checks: vec![check], ..path(TEXT, &[7]) },
-        PathResult::failed("tcp.round-trip", INSTRUCTIONS, TEXT),
+        example::failed("tcp.round-trip", TEXT),
     ];
     let mut result = Measurement { notes: vec![TEXT.into()], ..measurement(TEXT, paths) };
     result.configuration.release = Some(TEXT.into());

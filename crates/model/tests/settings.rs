@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{measurement, path};
 use pathmeter_model::{
-    Baseline, EventSpread, Measurement, PathEvents, PathResult, PathSum, SettingOutcome,
-    SettingRow, SettingsSet, Verdict,
+    Baseline, EventSpread, Measurement, PathSum, SettingOutcome, SettingRow, SettingsSet, Verdict,
+    example,
 };
 use pathmeter_trace::{SettingProof, SettingState};
 
@@ -98,13 +98,9 @@ fn what_the_parts_leave_over_is_told_of_each_path_that_all_change() {
 
 /// A path of as many instructions whatever it moves by string instructions.
 fn moving(string_bytes: u64, lfences: u64) -> Measurement {
-    let events = PathEvents {
-        names: ["user", "kernel", "string-bytes", "lfence"].map(str::to_owned).to_vec(),
-        distinct: vec![vec![30, 70, string_bytes, lfences]],
-        of_samples: vec![0; 12],
-        placement: vec![0, 16],
-    };
-    let path = PathResult { events: Some(events), ..path("a.a", &[100; 6]) };
+    let events =
+        [("user", 30), ("kernel", 70), ("string-bytes", string_bytes), ("lfence", lfences)];
+    let path = example::counting(path("a.a", &[100; 6]), &events, &[0, 16]);
     measurement("moving", vec![path])
 }
 

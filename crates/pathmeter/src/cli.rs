@@ -1,17 +1,18 @@
 //! The command line, as data. Its comments are the help text that users read.
 
 mod bisect;
-mod cpu;
+mod doctor;
 mod explain;
 mod formats;
 mod guest;
 mod history;
+mod list;
 mod needs;
+mod new_probe;
 mod probe_name;
 mod report;
 mod run;
 mod settings;
-mod symbols;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 pub(crate) use self::bisect::BisectArgs;
-pub(crate) use self::cpu::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
+pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput};
 pub(crate) use self::formats::FormatArgs;
 pub(crate) use self::guest::{GuestArgs, LONGEST};
@@ -27,11 +28,12 @@ pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     ShowArgs,
 };
+pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
+pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::report::ReportArgs;
-pub(crate) use self::run::{NewProbeArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::run::{PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
-pub(crate) use self::symbols::SymbolsArgs;
 use crate::screen::destination::Named;
 use pathmeter_gate::{EventGate, USUAL};
 
@@ -55,6 +57,10 @@ Examples:
   pathmeter compare base.json arch/x86/boot/bzImage --check
                                                       did my change make any path more expensive?
   pathmeter measure bzImage -o base.json              keep a result to compare against
+  pathmeter run old.deb new.deb -- ls -R /            what do they cost a program of yours?
+  pathmeter explain file.stat old.deb new.deb         in which functions is the difference?
+  pathmeter settings bzImage                          what does each mitigation cost here?
+  pathmeter list paths                                what is measured?
 
 Exit codes:
   0    done; with --check, and no path is worse
@@ -88,21 +94,6 @@ Examples:
   pathmeter explain switch.yield lab                  the lab kernel's own switch
 
 Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could not be measured.";
-
-const WITNESS_EXAMPLES: &str = "\
-Bochs shares no code with QEMU. On a CPU that both have, the same kernel executes the same \
-instructions in both, unless it decides differently by its data. A path whose counts differ is \
-recorded in both, and the instruction at which they diverge is named. Needs Debian's packages \
-bochs, bochs-sdl and vgabios, and takes about a minute a kernel.
-
-Examples:
-  pathmeter witness bzImage
-  pathmeter witness old.deb new.deb lab
-  pathmeter witness bzImage -- ls -R /                a program of yours
-
-Exit codes: 0 if the two agree on every path that both can run, or differ only where the kernel \
-decided differently, or if they agree in every run of the program; 1 if not, 3 if a kernel could \
-not be run in one of them.";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -168,48 +159,34 @@ pub(crate) struct Look {
 /// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// List what can be measured
-    Paths(PathsArgs),
     /// Measure all paths of one kernel
     Measure(MeasureArgs),
     /// Compare two kernels: which paths changed, and by how much
     Compare(CompareArgs),
-    /// Find the first kernel, or commit, in which a path costs something else
-    Bisect(BisectArgs),
-    /// Show which functions a path's instructions, or a difference's, are in
-    Explain(ExplainArgs),
-    /// Write results, comparisons or experiments as one page of HTML that opens offline
-    Report(ReportArgs),
-    /// Run the classic before-and-after experiments, on the lab kernel
-    Experiment(ExperimentArgs),
     /// Run a program of yours: what does a kernel cost it, system call by system call?
-    Run(RunArgs),
+    Run(RunVerb),
     /// What each setting of a kernel costs: mitigations, hardening, debugging aids
     Settings(SettingsArgs),
-    /// Write a small program to begin one of your own from, for `run`
-    NewProbe(NewProbeArgs),
+    /// Show which functions a path's instructions, or a difference's, are in
+    Explain(ExplainArgs),
+    /// Find the first kernel, or commit, in which a path costs something else
+    Bisect(BisectArgs),
+    /// Write results, comparisons or experiments as one page of HTML that opens offline
+    Report(ReportArgs),
     /// Keep results, and show how paths changed over them
     History(HistoryArgs),
-    /// Check the counts with a second interpreter, Bochs: every path, instruction by instruction
-    Witness(WitnessArgs),
-    /// List a kernel's functions, which can be points of a window
-    Symbols(SymbolsArgs),
-    /// Show the CPUs that a guest can have, or write this machine's as one
-    Cpu(CpuArgs),
-    /// Check what this machine can measure
+    /// Run the classic before-and-after experiments, on the lab kernel
+    Experiment(ExperimentArgs),
+    /// List what can be measured, a kernel's functions, or the CPUs that a guest can have
+    List(ListArgs),
+    /// Check what this machine can measure, or the counts with a second interpreter
     Doctor(DoctorArgs),
-    /// Print the completion script of a shell
+    /// Print the completion script of a shell, for packages
+    #[command(hide = true)]
     Completions(CompletionsArgs),
-    /// Print the manual page
+    /// Print the manual page, for packages
+    #[command(hide = true)]
     Man(ManArgs),
-}
-
-/// Arguments of `paths`.
-#[derive(Debug, Args)]
-pub(crate) struct PathsArgs {
-    /// Print JSON (pathmeter.paths/1) instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Arguments of `measure`.
@@ -295,24 +272,6 @@ pub(crate) struct CompareArgs {
     pub(crate) guest: GuestArgs,
 }
 
-/// Arguments of `witness`.
-#[derive(Debug, Args)]
-#[command(after_help = WITNESS_EXAMPLES, mut_arg("cpu", |arg| arg.hide(true)))]
-pub(crate) struct WitnessArgs {
-    /// Kernel images, or lab[:mechanism=variant,…]
-    #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
-    pub(crate) subjects: Vec<PathBuf>,
-    /// The Bochs to run; by default bochs on PATH
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
-    pub(crate) bochs: Option<PathBuf>,
-    /// What is executed instead of the paths.
-    #[command(flatten)]
-    pub(crate) packing: PackingArgs,
-    /// How guests run.
-    #[command(flatten)]
-    pub(crate) guest: GuestArgs,
-}
-
 /// What is printed or written of paths, and where.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
@@ -368,17 +327,6 @@ pub(crate) struct ExperimentArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
-}
-
-/// Arguments of `doctor`.
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// Print JSON (pathmeter.doctor/1) instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The QEMU to check; by default qemu-system-x86_64 on PATH
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
-    pub(crate) qemu: Option<PathBuf>,
 }
 
 /// Arguments of `completions`.

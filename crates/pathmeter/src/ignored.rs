@@ -98,10 +98,10 @@ impl<'a> Given<'a> {
                 let why = "no program is named".to_owned();
                 (why, leave(", or name the program after two dashes: -- PROGRAM ARGS"))
             }
-            Need::Given(other) if !self.has(other) => match self.positional(other) {
-                Some(name) => (format!("no {name} is named"), leave("")),
-                None => (format!("{} is not given", long(other)), leave("")),
-            },
+            Need::Given(other) if !self.has(other) => {
+                let other = self.positional(other).unwrap_or_else(|| long(other));
+                (format!("{other} is not given"), leave(&format!(", or give {other}")))
+            }
             Need::Without(other) if self.has(other) => {
                 (format!("{} is given", long(other)), leave(&format!(", or {}", long(other))))
             }

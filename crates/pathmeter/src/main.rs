@@ -4,6 +4,7 @@
 //! [`Exit`] defines the exit codes. A reader that closes stdout early ends the run in peace.
 
 mod cli;
+mod former;
 mod ignored;
 mod packing;
 #[cfg(test)]
@@ -16,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::cli::{Cli, Verb};
+use crate::cli::{Cli, RunVerb, Verb};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Exit;
 
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(answer) => return answered(&answer).into(),
+        Err(answer) => return answered(&former::named(&mut command, answer)).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
     if let Err(failure) = pathmeter_measure::interrupt::register() {
@@ -36,20 +37,18 @@ fn main() -> ExitCode {
         return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {
-        Verb::Paths(args) => verbs::paths::run(args, &screen),
         Verb::Measure(args) => verbs::measure::run(args, &screen),
         Verb::Compare(args) => verbs::compare::run(args, &screen),
         Verb::Bisect(args) => verbs::bisect::run(args, &screen),
         Verb::Explain(args) => verbs::explain::run(args, &screen),
         Verb::Report(args) => verbs::report::run(args, &screen),
         Verb::Experiment(args) => verbs::experiment::run(args, &screen),
-        Verb::Run(args) => verbs::run::run(args, &screen),
+        Verb::Run(RunVerb::Run(args)) => verbs::run::run(args, &screen),
+        Verb::Run(RunVerb::NewProbe(name)) => verbs::new_probe::run(name),
         Verb::Settings(args) => verbs::settings::run(args, &screen),
-        Verb::NewProbe(args) => verbs::new_probe::run(args),
         Verb::History(args) => verbs::history::run(args, &screen),
-        Verb::Witness(args) => verbs::witness::run(args, &screen),
-        Verb::Symbols(args) => verbs::symbols::run(args, &screen),
-        Verb::Cpu(args) => verbs::cpu::run(args, &screen),
+        Verb::List(args) => verbs::list::run(args, &screen),
+        Verb::Doctor(args) if args.witness => verbs::witness::run(args, &screen),
         Verb::Doctor(args) => verbs::doctor::run(args, &screen),
         Verb::Completions(args) => verbs::manual::completions(args),
         Verb::Man(args) => verbs::manual::pages(args),

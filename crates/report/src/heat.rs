@@ -1,320 +1,138 @@
-//! Many results as one picture: a heat map of paths × kernels as SVG, without scripts or fonts of
-//! its own, light or dark as the reader's system is. Each cell has its number as text, so that
-//! nobody has to tell colours apart. Everything that came from outside is escaped.
+//! A heat map of paths × kernels: its rows, its columns and its cells. A page and a
+//! [picture](picture) draw the same ones.
 
-use std::fmt::Write;
+pub(crate) mod picture;
 
-use pathmeter_model::{Measurement, PathComparison, Status, Threshold, compare};
+use pathmeter_model::{Measurement, PathComparison, PathResult, Status, Verdict};
 
-use crate::measured_with::machine;
-use crate::number::{grouped, percent, signed, unit_word};
-use crate::page::history::{in_cell, is_shown, labels};
-use crate::page::severity::shade;
-use crate::xml::escaped;
+use crate::number::grouped;
+use crate::shades::shade;
 
-/// Most characters of a path's name, and of a line of a kernel's, that are drawn.
-const LONGEST_PATH: usize = 40;
-const LONGEST_LABEL: usize = 20;
-/// Lines of a kernel's name: parts that end with a dash or a plus sign.
-const MOST_LINES: usize = 3;
-/// Width of a character of the names, in tenths: fonts of one width have 0.6 of their size.
-const CHARACTER: usize = 75;
-const MARGIN: usize = 12;
-const ROW: usize = 22;
-/// Between two families of paths.
-const GAP: usize = 4;
-const LINE: usize = 14;
-const LEAST_COLUMN: usize = 50;
-/// Above the kernels' names, and below the last row.
-const HEAD: usize = 48;
-const FOOT: usize = 58;
-
-const CSS: &str = "\
-:root{color-scheme:light dark;--back:#fff;--ink:#1b1f24;--dim:#59636e;--on:#fff;--box:#eef1f4;\
---up1:#fdeae7;--up2:#f9c9c1;--up3:#ee9384;--up4:#c03a28;\
---down1:#e4eefb;--down2:#bdd6f6;--down3:#83b0e8;--down4:#2766ad;--events:#e6d5f7}\
-@media(prefers-color-scheme:dark){:root{--back:#14181d;--ink:#e6edf3;--dim:#9aa5b1;--box:#20262d;\
---up1:#3a2320;--up2:#5e2c25;--up3:#8f3a2e;--up4:#c94a37;\
---down1:#1d2b3c;--down2:#22405f;--down3:#2a5b8f;--down4:#2f72ba;--events:#43305a}}\
-text{font:12px system-ui,sans-serif;fill:var(--ink);text-anchor:middle}\
-.left{text-anchor:start}.name{font:12px ui-monospace,Menlo,Consolas,monospace}\
-.head{font-size:16px;font-weight:600;text-anchor:start}.quiet{fill:var(--dim)}\
-rect{fill:var(--box)}.up1{fill:var(--up1)}.up2{fill:var(--up2)}.up3{fill:var(--up3)}\
-.up4{fill:var(--up4)}.down1{fill:var(--down1)}.down2{fill:var(--down2)}\
-.down3{fill:var(--down3)}.down4{fill:var(--down4)}.events{fill:var(--events)}\
-.broken{fill:none;stroke:var(--up4)}.on{fill:var(--on)}";
-
-/// What the cells of a heat map compare a kernel with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeatBase {
-    /// The result at this place, from 0.
-    Result(usize),
-    /// The result before it.
-    Before,
+/// The rows and columns of the map of these results.
+pub(crate) struct Axes<'a> {
+    /// The kernels' names.
+    pub(crate) labels: Vec<String>,
+    /// Each path that has a value in one of the results, in the order in which they have them.
+    pub(crate) paths: Vec<&'a str>,
+    /// Those that no kernel has numbers of.
+    pub(crate) left_out: Vec<&'a str>,
 }
 
-impl HeatBase {
-    /// With which result the one at this place is compared; the base itself with none.
-    fn of(self, place: usize) -> Option<usize> {
-        match self {
-            Self::Result(base) => (base != place).then_some(base),
-            Self::Before => place.checked_sub(1),
-        }
-    }
-}
-
-/// The picture: a row for each path that has a value in one of `results`, in the order in which
-/// they have them, and a column for each result. All are judged by the rules of [`compare`].
-pub fn heat_map_svg(results: &[Measurement], base: HeatBase) -> String {
-    let map = Map::new(results, base);
-    let (width, height) = (map.width(), map.height());
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{CSS}</style>\n\
-         <rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>\n",
-        escaped(&map.headline()),
-    );
-    map.headings(&mut svg);
-    map.rows(&mut svg);
-    map.legend(&mut svg);
-    svg + "</svg>\n"
-}
-
-/// What is drawn, and where. Writing to a `String` does not fail, so its results are dropped.
-struct Map<'a> {
-    results: &'a [Measurement],
-    base: HeatBase,
-    labels: Vec<String>,
-    /// The lines of each label.
-    lines: Vec<Vec<String>>,
-    paths: Vec<&'a str>,
-    /// By result: each path compared with the base; empty for the base itself.
-    compared: Vec<Vec<PathComparison>>,
-    left: usize,
-    column: usize,
-}
-
-impl<'a> Map<'a> {
-    fn new(results: &'a [Measurement], base: HeatBase) -> Self {
+impl<'a> Axes<'a> {
+    pub(crate) fn of(results: &'a [Measurement]) -> Self {
         let mut paths: Vec<&str> = Vec::new();
+        let mut left_out: Vec<&str> = Vec::new();
         for path in results.iter().flat_map(|result| &result.paths) {
             let name = path.path.as_str();
             if !paths.contains(&name) && results.iter().any(|result| is_shown(result, name)) {
                 paths.push(name);
+            } else if !paths.contains(&name) && !left_out.contains(&name) {
+                left_out.push(name);
             }
         }
-        let with_base = |(place, new): (usize, &Measurement)| {
-            let base = base.of(place).and_then(|base| results.get(base));
-            base.map_or_else(Vec::new, |base| compare(base, new, Threshold::default()).paths)
-        };
-        let compared = results.iter().enumerate().map(with_base).collect();
-        let labels = labels(results);
-        let lines: Vec<Vec<String>> = labels.iter().map(|label| in_lines(label)).collect();
-        let longest = paths.iter().map(|path| path.chars().count()).max().unwrap_or(0);
-        let widest = lines.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
-        Self {
-            results,
-            base,
-            labels,
-            lines,
-            compared,
-            left: MARGIN + longest.min(LONGEST_PATH) * CHARACTER / 10 + 10,
-            column: (widest * CHARACTER / 10 + 8).max(LEAST_COLUMN),
-            paths,
-        }
+        Self { labels: labels(results), paths, left_out }
     }
+}
 
-    fn width(&self) -> usize {
-        // Room for the heading and the legend.
-        (self.left + self.column * self.results.len() + MARGIN).max(640)
-    }
+/// A cell.
+pub(crate) struct Cell {
+    /// The class that colours it.
+    pub(crate) class: &'static str,
+    pub(crate) text: String,
+}
 
-    /// Where the first row begins.
-    fn top(&self) -> usize {
-        HEAD + LINE * self.lines.iter().map(Vec::len).max().unwrap_or(0) + 6
-    }
-
-    fn height(&self) -> usize {
-        self.places().last().map_or(self.top(), |(_, y)| y + ROW) + FOOT
-    }
-
-    /// The paths, each with the top of its row.
-    fn places(&self) -> impl Iterator<Item = (&'a str, usize)> {
-        let mut y = self.top();
-        let mut before: Option<&str> = None;
-        self.paths.iter().map(move |&path| {
-            if before.is_some_and(|before| family(before) != family(path)) {
-                y += GAP;
-            }
-            before = Some(path);
-            y += ROW;
-            (path, y - ROW)
-        })
-    }
-
-    fn headline(&self) -> String {
-        match self.base {
-            HeatBase::Before => {
-                "What each kernel costs more or less than the one before".to_owned()
-            }
-            HeatBase::Result(base) => {
-                let base = self.labels.get(base).map_or("the first", String::as_str);
-                format!("What each kernel costs more or less than {base}")
-            }
+impl Cell {
+    /// What a path costs more or less than on the kernel of the base.
+    pub(crate) fn compared(path: Option<&PathComparison>) -> Self {
+        match path {
+            Some(path) => Self { class: shade(path.verdict, path.percent), text: in_cell(path) },
+            None => Self { class: "none", text: "–".to_owned() },
         }
     }
 
-    fn headings(&self, svg: &mut String) {
-        let how = self
-            .results
-            .first()
-            .map(|it| machine(&it.configuration.measured_with()))
-            .unwrap_or_default();
-        let _ = writeln!(
-            svg,
-            "<text class=\"head\" x=\"{MARGIN}\" y=\"24\">{}</text>\n\
-             <text class=\"left quiet\" x=\"{MARGIN}\" y=\"42\">{}</text>",
-            escaped(&self.headline()),
-            escaped(&format!("instructions of hot paths, in percent; {}", cut(&how, 60)))
-        );
-        for (place, lines) in self.lines.iter().enumerate() {
-            let x = self.left + self.column * place + self.column / 2;
-            for (number, line) in lines.iter().enumerate() {
-                let y = HEAD + LINE * (number + 1);
-                let line = escaped(line);
-                let _ = writeln!(svg, "<text class=\"name\" x=\"{x}\" y=\"{y}\">{line}</text>");
-            }
-        }
-    }
-
-    fn rows(&self, svg: &mut String) {
-        for (path, y) in self.places() {
-            let (middle, name) = (y + ROW / 2 + 4, escaped(&cut(path, LONGEST_PATH)));
-            let _ = writeln!(
-                svg,
-                "<text class=\"left name\" x=\"{MARGIN}\" y=\"{middle}\">{name}</text>"
-            );
-            for place in 0..self.results.len() {
-                self.cell(svg, path, place, y);
-            }
-        }
-    }
-
-    fn cell(&self, svg: &mut String, path: &str, place: usize, y: usize) {
-        let compared = self.compared[place].iter().find(|it| it.path == path);
-        let (class, text, title) = match (self.base.of(place), compared) {
-            (None, _) => ("", self.value(place, path), self.own_title(place, path)),
-            (Some(base), Some(it)) => {
-                (shade(it.verdict, it.percent), in_cell(it), self.title(base, place, it))
-            }
-            (Some(_), None) => ("", "–".to_owned(), self.own_title(place, path)),
-        };
-        let (x, width, height) = (self.left + self.column * place, self.column - 2, ROW - 2);
-        let (middle, bottom) = (x + width / 2, y + ROW / 2 + 4);
-        let on = match class {
-            "up4" | "down4" => " class=\"on\"",
-            "" | "none" => " class=\"quiet\"",
-            _ => "",
-        };
-        let _ = writeln!(
-            svg,
-            "<g><title>{}</title><rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" \
-             height=\"{height}\" rx=\"2\"/><text{on} x=\"{middle}\" y=\"{bottom}\">{}</text></g>",
-            escaped(&title),
-            escaped(&text)
-        );
-    }
-
-    /// The value of a path as it stands in the base's column.
-    fn value(&self, place: usize, path: &str) -> String {
-        let value = self.results[place].paths.iter().find(|it| it.path == path);
-        match value.map(|it| (it.status, it.estimate.as_ref())) {
+    /// What a path costs, in the column of the base.
+    pub(crate) fn of_base(result: &Measurement, path: &str) -> Self {
+        let found = found(result, path).map(|it| (it.status, it.estimate.as_ref()));
+        let text = match found {
             Some((_, Some(estimate))) => grouped(estimate.value),
             Some((Status::Failed, None)) => "broken".to_owned(),
             _ => "–".to_owned(),
-        }
-    }
-
-    fn own_title(&self, place: usize, path: &str) -> String {
-        let found = self.results[place].paths.iter().find(|it| it.path == path);
-        let unit = found.map(|it| unit_word(it.unit)).unwrap_or_default();
-        let reason = found.and_then(|it| it.reason.clone());
-        let what = reason.unwrap_or_else(|| format!("{} {unit}", self.value(place, path)));
-        format!("{path}, {}: {what}", self.labels[place])
-    }
-
-    /// `switch.yield, 6.1 to 6.12: 3,297 to 3,639 instructions, +342, +10.37 %, higher`.
-    fn title(&self, base: usize, place: usize, it: &PathComparison) -> String {
-        let base = self.labels.get(base).map_or("", String::as_str);
-        let mut text = format!("{}, {base} to {}: ", it.path, self.labels[place]);
-        if let (Some(before), Some(after)) = (it.base, it.new) {
-            let _ =
-                write!(text, "{} to {} {}, ", grouped(before), grouped(after), unit_word(it.unit));
-        }
-        if let Some(difference) = it.difference.filter(|difference| *difference != 0) {
-            let part = it.percent.map(percent).unwrap_or_default();
-            let _ = write!(text, "{}, {part}, ", signed(difference));
-        }
-        text += &it.verdict.to_string();
-        if let Some(reason) = &it.reason {
-            text.extend([": ", reason]);
-        }
-        for event in it.shown_events() {
-            let _ = write!(text, ", {} {}", event.event, signed(event.difference));
-        }
-        text
-    }
-
-    fn legend(&self, svg: &mut String) {
-        let shades = [
-            ("down4", "−20 %"),
-            ("down3", "−5 %"),
-            ("down2", "−1 %"),
-            ("down1", "less"),
-            ("up1", "more"),
-            ("up2", "+1 %"),
-            ("up3", "+5 %"),
-            ("up4", "+20 %"),
-            ("events", "e"),
-        ];
-        let y = self.height() - FOOT + 14;
-        for (number, (class, text)) in shades.iter().enumerate() {
-            let x = MARGIN + number * 52;
-            let on = if class.ends_with('4') { " class=\"on\"" } else { "" };
-            let _ = writeln!(
-                svg,
-                "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"50\" height=\"18\" \
-                 rx=\"2\"/><text{on} x=\"{}\" y=\"{}\">{text}</text>",
-                x + 25,
-                y + 13
-            );
-        }
-        let _ = writeln!(
-            svg,
-            "<text class=\"left quiet\" x=\"{MARGIN}\" y=\"{}\">· same; e: as many instructions, \
-             other events differ; –: not measured</text>",
-            y + 35
-        );
+        };
+        Self { class: "base", text }
     }
 }
 
-/// The part of a path's name before its dot.
-fn family(path: &str) -> &str {
-    path.split('.').next().unwrap_or(path)
-}
-
-/// A kernel's name in lines; what does not fit is left out.
-fn in_lines(label: &str) -> Vec<String> {
-    let parts = label.split_inclusive(['-', '+']);
-    parts.take(MOST_LINES).map(|part| cut(part, LONGEST_LABEL)).collect()
-}
-
-/// `text` with at most so many characters.
-fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
+/// What a cell shows: percent, or a sign.
+fn in_cell(path: &PathComparison) -> String {
+    match path.verdict {
+        Verdict::Same => "·".to_owned(),
+        Verdict::Unsupported => "–".to_owned(),
+        Verdict::Broken => "broken".to_owned(),
+        Verdict::EventsDiffer => "e".to_owned(),
+        _ => path.percent.map_or_else(|| "?".to_owned(), short_percent),
     }
-    let kept: String = text.chars().take(most - 1).collect();
-    kept + "…"
+}
+
+/// `+12`, `-0.4` or `+0.02`: two digits are enough for a cell.
+fn short_percent(percent: f64) -> String {
+    match percent.abs() {
+        9.95.. => format!("{percent:+.0}"),
+        0.095.. => format!("{percent:+.1}"),
+        _ => format!("{percent:+.2}"),
+    }
+}
+
+/// A result's path of this name.
+pub(crate) fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
+    result.paths.iter().find(|found| found.path == path)
+}
+
+/// Whether a path has numbers, or should have.
+fn is_shown(result: &Measurement, path: &str) -> bool {
+    let path = found(result, path);
+    path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
+}
+
+/// A short name for each kernel: its release, or its file's name where two have one release,
+/// without what all have at the end.
+fn labels(results: &[Measurement]) -> Vec<String> {
+    let release = |result: &Measurement| result.configuration.release.clone();
+    let mut labels: Vec<String> =
+        results.iter().map(|it| release(it).unwrap_or_else(|| it.subject.name.clone())).collect();
+    for (at, result) in results.iter().enumerate() {
+        if results.iter().filter(|other| release(other) == release(result)).count() > 1 {
+            labels[at].clone_from(&result.subject.name);
+        }
+    }
+    let shared = shared_end(&labels);
+    labels.iter().map(|label| label[..label.len() - shared].to_owned()).collect()
+}
+
+/// How many bytes all end with alike, from a dash on; none may be left empty.
+fn shared_end(labels: &[String]) -> usize {
+    let Some(first) = labels.first().filter(|_| labels.len() > 1) else { return 0 };
+    let ends = first.match_indices('-').map(|(at, _)| &first[at..]);
+    let all = |end: &&str| labels.iter().all(|it| it.len() > end.len() && it.ends_with(*end));
+    ends.clone().find(all).map_or(0, str::len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_names_end_with_is_left_out() {
+        let of = |labels: &[&str]| {
+            shared_end(&labels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["6.1.0-48-cloud-amd64", "6.12.94-cloud-amd64"]), "-cloud-amd64".len());
+        assert_eq!(of(&["-a", "-a"]), 0);
+        assert_eq!(of(&["6.1-a"]), 0);
+    }
+
+    #[test]
+    fn a_cell_has_two_digits() {
+        let texts = [0.44, -9.96, 38.2, 0.021].map(short_percent);
+        assert_eq!(texts, ["+0.4", "-10", "+38", "+0.02"]);
+    }
 }

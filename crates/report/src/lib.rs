@@ -22,6 +22,7 @@ mod page;
 mod paths;
 mod program;
 mod settings;
+mod shades;
 mod style;
 mod table;
 mod witness;
@@ -36,7 +37,7 @@ pub use explain::{
     folded_stacks,
 };
 pub use format::{Format, Judged, Outcome};
-pub use heat::{HeatBase, heat_map_svg};
+pub use heat::picture::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measured_with::USUAL_COMMAND_LINE;
 pub use number::{grouped, signed};

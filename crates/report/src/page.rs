@@ -24,6 +24,7 @@ use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
 use crate::measured_with::{measured_with, of_two};
+use crate::shades::{COLOURS, SHADES};
 use data::Data;
 use html::Html;
 
@@ -94,12 +95,13 @@ pub fn report_page(
     let first = headlines.into_iter().next().unwrap_or_else(|| "There is nothing to show.".into());
     let mut json = Html::default();
     json.json(&data)?;
+    let style = format!("{COLOURS}{STYLE}");
     let parts = [
         ("script-hash", hash(SCRIPT)),
-        ("style-hash", hash(STYLE)),
+        ("style-hash", hash(&style)),
         ("title", escaped(&format!("{first} – pathmeter"))),
-        ("style", STYLE.to_owned()),
-        ("shades", severity::SHADES.map(|limit| limit.to_string()).join(" ")),
+        ("style", style),
+        ("shades", SHADES.map(|limit| limit.to_string()).join(" ")),
         ("script", SCRIPT.to_owned()),
         ("headline", escaped(&first)),
         ("notes", noted(notes)),

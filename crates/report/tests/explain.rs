@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_model::{PathComparison, PathResult, Unit, compare_path};
+use pathmeter_model::example::row;
 use pathmeter_report::{
     FlameError, Least, Limits, Style, beside_row, callgrind, explanation, flame_graph,
     folded_stacks,
@@ -182,13 +182,6 @@ fn two_subjects() {
     insta::assert_snapshot!(explanation(&two(), ALL, PLAIN));
 }
 
-/// A row with these instructions on its sides.
-fn row(base: u64, new: u64) -> PathComparison {
-    let [base, new] = [base, new]
-        .map(|cost| PathResult::ok("switch.yield", Unit::Instructions, &[vec![cost; 6]], vec![]));
-    compare_path(Some(&base), Some(&new), true).unwrap()
-}
-
 #[test]
 fn where_the_window_shown_is_not_the_rows_it_is_said() {
     let explain = two();
@@ -196,12 +189,16 @@ fn where_the_window_shown_is_not_the_rows_it_is_said() {
     let about = |sentences: Vec<String>, what: &str| {
         sentences.into_iter().find(|sentence| sentence.starts_with(what))
     };
-    assert_eq!(about(beside_row(&explain, &row(totals[0], totals[1])), "instructions"), None);
-    let other = about(beside_row(&explain, &row(1000, 1024)), "instructions").unwrap();
+    assert_eq!(
+        about(beside_row(&explain, &row("switch.yield", totals[0], totals[1])), "instructions"),
+        None
+    );
+    let other =
+        about(beside_row(&explain, &row("switch.yield", 1000, 1024)), "instructions").unwrap();
     assert!(other.starts_with("instructions: 1,000 → 1,024 (+24) in the row"), "{other}");
     assert!(other.contains(&format!("windows shown have {}", "1,3")), "{other}");
     // Lines that the row does not have in its samples, and the window has.
-    let lines = beside_row(&explain, &row(totals[0], totals[1]));
+    let lines = beside_row(&explain, &row("switch.yield", totals[0], totals[1]));
     assert!(about(lines, "data-lines: as many in all samples").is_some());
 }
 

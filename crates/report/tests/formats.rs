@@ -8,7 +8,7 @@ mod common;
 use common::configuration;
 use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, EventComparison, GateReason, GateReport,
-    Measurement, PathResult, ResultSchema, Subject, Threshold, Unit, Verdict, compare,
+    Measurement, PathResult, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{Format, Judged, Outcome};
 use pulldown_cmark::{Event, Options, Tag, TagEnd};
@@ -26,19 +26,16 @@ const HOSTILE: [&str; 8] = [
 ];
 
 fn path(name: &str, samples: &[u64]) -> PathResult {
-    PathResult::ok(name, Unit::Instructions, &[samples.to_vec()], vec![])
+    example::in_runs(name, &[samples])
 }
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
-    let (subject, configuration) = (Subject::kernel_image(name), configuration(release, 1));
-    let (schema, notes) = (ResultSchema::V1, vec![]);
-    let execution = None;
-    Measurement { schema, subject, configuration, guest: None, paths, execution, notes }
+    example::measurement(name, configuration(release, 1), paths)
 }
 
 /// What the formats show, with the outcomes of its paths.
 fn usual() -> (Comparison, Vec<Outcome>, GateReport) {
-    let rdpid = PathResult::unsupported("getcpu.rdpid", Unit::Instructions, "no rdpid");
+    let rdpid = example::unsupported("getcpu.rdpid", "no rdpid");
     let check = PathResult::ok("flags.isolation", Unit::Check, &[], vec![]);
     let base = vec![
         path("syscall.getppid", &[330, 330]),
@@ -54,7 +51,7 @@ fn usual() -> (Comparison, Vec<Outcome>, GateReport) {
         path("switch.yield", &[3333, 3333]),
         path("switch.pipe", &[11_000]),
         path("file.stat", &[1800]),
-        PathResult::unsupported("futex.wake", Unit::Instructions, "not measured"),
+        example::unsupported("futex.wake", "not measured"),
         check,
         rdpid,
     ];

@@ -3,11 +3,11 @@
 mod common;
 
 use common::configuration;
+use pathmeter_model::example::{check, in_runs, unsupported};
 use pathmeter_model::{
-    Baseline, Check, Comparison, EventChange, GateReason, Measurement, PathEvents, PathResult,
-    ResultSchema, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Threshold, Unit, Verdict,
-    compare,
+    Baseline, Comparison, EventChange, GateReason, Measurement, PathResult, RowShare,
+    SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{
     PathRow, Placement, Rows, Style, WitnessRow, Witnessed, WitnessedCounts, paths_table,
@@ -30,44 +30,20 @@ fn measurement_table(measurement: &Measurement, style: Style) -> String {
     pathmeter_report::measurement_table(measurement, Rows::Folded, style)
 }
 
-fn path(name: &str, runs: &[&[u64]]) -> PathResult {
-    let runs: Vec<Vec<u64>> = runs.iter().map(|run| run.to_vec()).collect();
-    PathResult::ok(name, Unit::Instructions, &runs, vec![])
-}
-
-fn unsupported(name: &str, reason: &str) -> PathResult {
-    PathResult::unsupported(name, Unit::Instructions, reason)
-}
-
-fn isolation() -> PathResult {
-    let proof = Check { name: "switches".into(), value: "100".into() };
-    PathResult::ok("flags.isolation", Unit::Check, &[], vec![proof])
-}
-
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
-    let configuration = configuration(release, 2);
-    let subject = Subject::kernel_image(name);
-    Measurement {
-        schema: ResultSchema::V1,
-        subject,
-        configuration,
-        guest: None,
-        paths,
-        execution: None,
-        notes: vec![],
-    }
+    example::measurement(name, configuration(release, 2), paths)
 }
 
 fn cloud() -> Measurement {
     let paths = vec![
-        path("syscall.getppid", &[&[330, 330], &[330, 330]]),
-        path("switch.yield", &[&[3723, 3723], &[3723, 3723]]),
-        path("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
-        path("process.fork-exit", &[&[111_632, 112_874], &[115_001, 117_680]]),
-        path("tcp.round-trip", &[&[4739, 4739], &[4739, 4739]]),
-        isolation(),
+        in_runs("syscall.getppid", &[&[330, 330], &[330, 330]]),
+        in_runs("switch.yield", &[&[3723, 3723], &[3723, 3723]]),
+        in_runs("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
+        in_runs("process.fork-exit", &[&[111_632, 112_874], &[115_001, 117_680]]),
+        in_runs("tcp.round-trip", &[&[4739, 4739], &[4739, 4739]]),
+        check("flags.isolation"),
         unsupported("getcpu.rdpid", "this CPU model has no rdpid: QEMU 7.2 does not interpret it"),
-        path("softirq.net-rx", &[&[742, 742], &[742, 742]]),
+        in_runs("softirq.net-rx", &[&[742, 742], &[742, 742]]),
     ];
     measurement("/boot/vmlinuz-cloud", "6.1.0-18-cloud-amd64", paths)
 }
@@ -75,14 +51,14 @@ fn cloud() -> Measurement {
 fn rt() -> Measurement {
     let dead = "the guest panicked: BUG: unable to handle page fault for address: ffffffffdeadbeef";
     let paths = vec![
-        path("syscall.getppid", &[&[331, 331], &[331, 331]]),
-        path("switch.yield", &[&[3537, 3537], &[3537, 3537]]),
-        path("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
-        path("process.fork-exit", &[&[111_633, 112_875], &[115_002, 117_681]]),
-        path("tcp.round-trip", &[&[4739, 4739], &[6781, 6781]]),
-        isolation(),
+        in_runs("syscall.getppid", &[&[331, 331], &[331, 331]]),
+        in_runs("switch.yield", &[&[3537, 3537], &[3537, 3537]]),
+        in_runs("switch.pipe", &[&[5210, 5210], &[5210, 5210]]),
+        in_runs("process.fork-exit", &[&[111_633, 112_875], &[115_002, 117_681]]),
+        in_runs("tcp.round-trip", &[&[4739, 4739], &[6781, 6781]]),
+        check("flags.isolation"),
         unsupported("getcpu.rdpid", "this CPU model has no rdpid: QEMU 7.2 does not interpret it"),
-        PathResult::failed("softirq.net-rx", Unit::Instructions, dead),
+        example::failed("softirq.net-rx", dead),
     ];
     measurement("vmlinuz-rt", "6.1.0-18-rt-amd64", paths)
 }
@@ -122,7 +98,7 @@ fn a_comparison_on_a_narrow_terminal() {
 
 #[test]
 fn a_comparison_without_change() {
-    let paths = vec![path("syscall.getppid", &[&[330]]), path("switch.yield", &[&[3723]])];
+    let paths = vec![in_runs("syscall.getppid", &[&[330]]), in_runs("switch.yield", &[&[3723]])];
     let same = measurement("vmlinuz", "6.1.0", paths);
     insta::assert_snapshot!(comparison_table(
         &compare(&same, &same, Threshold::default()),
@@ -142,8 +118,8 @@ fn a_comparison_across_machines() {
 
 /// The timer softirq in a kernel that leaves it to the tick, and in one that never runs it.
 fn waits() -> [Measurement; 3] {
-    let timer = |samples: [u64; 2]| path("softirq.timer+user", &[&samples, &samples]);
-    let net = || path("softirq.net-rx", &[&[742, 742], &[742, 742]]);
+    let timer = |samples: [u64; 2]| in_runs("softirq.timer+user", &[&samples, &samples]);
+    let net = || in_runs("softirq.net-rx", &[&[742, 742], &[742, 742]]);
     let some = timer([4_000_123, 8_000_000]).with_lower_bounds(vec![1, 3]);
     let all = timer([8_000_000; 2]).with_lower_bounds(vec![0, 1, 2, 3]);
     [timer([1384, 1499]), some, all].map(|timer| measurement("vmlinuz", "6.1", vec![timer, net()]))
@@ -167,7 +143,7 @@ fn a_comparison_with_lower_bounds() {
 /// Rows of instructions and one of steps of the clock.
 fn of_two_units(more: u64) -> Measurement {
     let steps = PathResult::ok("b.wait", Unit::Clock, &[vec![4_000_000 + more; 4]], vec![]);
-    Measurement { paths: vec![path("a.call", &[&[330 + more], &[330 + more]]), steps], ..rt() }
+    Measurement { paths: vec![in_runs("a.call", &[&[330 + more], &[330 + more]]), steps], ..rt() }
 }
 
 #[test]
@@ -191,15 +167,8 @@ fn rows_of_several_units_each_have_theirs() {
 
 /// A path with what was counted beside its instructions.
 fn counted(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult {
-    let names = ["kernel"].into_iter().chain(further.iter().map(|(name, _)| *name));
-    let numbers = [330].into_iter().chain(further.iter().map(|(_, number)| *number));
-    let events = PathEvents {
-        names: names.map(str::to_owned).collect(),
-        distinct: vec![numbers.collect()],
-        of_samples: vec![0, 0],
-        placement: placement.to_vec(),
-    };
-    PathResult { events: Some(events), ..path(name, &[&[330], &[330]]) }
+    let events = [&[("kernel", 330)], further].concat();
+    example::counting(in_runs(name, &[&[330], &[330]]), &events, placement)
 }
 
 /// One path with an event more, one with less memory touched, one that only moved, one identical.
@@ -209,14 +178,14 @@ fn other_events() -> Comparison {
         counted("file.read-zero", &[("data-lines", 40), ("data-pages", 9)], &[0, 16]),
         counted("switch.yield", &[], &[0, 16, 32]),
         counted("switch.pipe", &[], &[0]),
-        path("softirq.net-rx", &[&[742]]),
+        in_runs("softirq.net-rx", &[&[742]]),
     ];
     let new = vec![
         counted("syscall.getppid", &[("lfence", 2)], &[0, 16]),
         counted("file.read-zero", &[("data-lines", 37), ("data-pages", 8)], &[0, 16]),
         counted("switch.yield", &[], &[0, 48, 48]),
         counted("switch.pipe", &[], &[0]),
-        path("softirq.net-rx", &[&[742]]),
+        in_runs("softirq.net-rx", &[&[742]]),
     ];
     let (base, new) = (measurement("old", "6.1.0", base), measurement("new", "6.1.0", new));
     compare(&base, &new, Threshold::default())
@@ -234,7 +203,7 @@ fn a_comparison_that_shows_what_moved() {
 
 #[test]
 fn a_comparison_with_the_lab_kernel_shows_shares() {
-    let mut floor = measurement("lab", "lab", vec![path("syscall.getppid", &[&[66]])]);
+    let mut floor = measurement("lab", "lab", vec![in_runs("syscall.getppid", &[&[66]])]);
     floor.subject = Subject::lab("lab");
     let comparison = compare(&cloud(), &floor, Threshold::default());
     insta::assert_snapshot!(comparison_table(&comparison, Hidden, PLAIN));
@@ -347,8 +316,8 @@ fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {
 
 #[test]
 fn settings_show_what_they_cost_the_paths_and_the_program() {
-    let base = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[100, 100]])]);
-    let audited = measurement("vmlinuz", "6.1.0", vec![path("a.a", &[&[150, 150]])]);
+    let base = measurement("vmlinuz", "6.1.0", vec![in_runs("a.a", &[&[100, 100]])]);
+    let audited = measurement("vmlinuz", "6.1.0", vec![in_runs("a.a", &[&[150, 150]])]);
     let baseline = Baseline::new(base.clone(), vec![base.clone()]);
     let moved = SettingChange {
         path: "a.a".to_owned(),
@@ -379,13 +348,8 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         row("boot:nothing=1", &base).with_program(cost(0, 0.0, None)),
         SettingRow::without(unseen, SettingOutcome::Unseen, why),
     ];
-    let result = SettingsResult {
-        schema: SettingsSchema::V1,
-        base: SideInfo::from(&base),
-        configuration: base.configuration.clone(),
-        sets: vec![SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows)],
-        layout: baseline.layout().clone(),
-        program: Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]),
-    };
+    let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
+    let program = Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]);
+    let result = SettingsResult { program, ..example::settings(&baseline, set) };
     insta::assert_snapshot!(settings_tables(std::slice::from_ref(&result), PLAIN));
 }

@@ -5,21 +5,15 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use assert_cmd::cargo::cargo_bin;
-use pathmeter_model::{Configuration, PathEvents, PathResult, Unit, example};
+use pathmeter_model::{Configuration, example};
 use tempfile::TempDir;
 
 /// An exact result of one path: 14 instructions in user mode and 102 in the kernel.
 fn exact(folder: &TempDir) -> PathBuf {
-    let events = PathEvents {
-        names: vec!["user".into(), "kernel".into()],
-        distinct: vec![vec![14, 102]],
-        of_samples: vec![0; 51],
-        placement: vec![],
-    };
-    let getppid = PathResult::ok("syscall.getppid", Unit::Instructions, &[vec![116; 51]], vec![]);
+    let getppid = example::in_runs("syscall.getppid", &[&[116; 51]]);
+    let getppid = example::counting(getppid, &[("user", 14), ("kernel", 102)], &[]);
     let configuration = Configuration { cpu: "zen2".into(), ..example::configuration("6.1.0", 1) };
-    let measurement =
-        example::measurement("vmlinuz", configuration, vec![getppid.counting(events)]);
+    let measurement = example::measurement("vmlinuz", configuration, vec![getppid]);
     let path = folder.path().join("exact.json");
     std::fs::write(&path, serde_json::to_vec(&measurement).unwrap()).unwrap();
     path

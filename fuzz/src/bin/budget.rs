@@ -3,7 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_gate::budget::{parse_budget, today};
-use pathmeter_model::{Measurement, PathResult, RowKind, Unit, example};
+use pathmeter_model::example::{self, program};
+use pathmeter_model::{Measurement, PathResult, RowKind, Unit};
 
 const PATHS: [&str; 3] = ["switch.yield", "syscall.getppid", "user.parse"];
 
@@ -17,11 +18,11 @@ fn of_paths(names: &[&str]) -> Measurement {
 /// A result of a program with rows.
 fn of_program() -> Measurement {
     let rows = vec![
-        example::row(RowKind::Syscall, "openat", 1, 100),
-        example::row(RowKind::PageFault, "write, not present", 1, 100),
+        program::row(RowKind::Syscall, "openat", 1, 100),
+        program::row(RowKind::PageFault, "write, not present", 1, 100),
     ];
-    let runs = vec![example::run(0, rows)];
-    example::program("bzImage", example::configuration("6.1.0", 2), runs).result()
+    let runs = vec![program::run(0, rows)];
+    program::program("bzImage", example::configuration("6.1.0", 2), runs).result()
 }
 
 fuzz_target!(|bytes: &[u8]| {

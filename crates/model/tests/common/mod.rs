@@ -3,20 +3,8 @@
 
 pub(crate) mod program;
 
-use pathmeter_model::{Check, Configuration, Measurement, PathResult, Unit, example};
-
-pub(crate) const INSTRUCTIONS: Unit = Unit::Instructions;
-
-/// A path with the same samples in two runs.
-pub(crate) fn path(name: &str, samples: &[u64]) -> PathResult {
-    PathResult::ok(name, INSTRUCTIONS, &[samples.to_vec(), samples.to_vec()], vec![])
-}
-
-/// A path that is a check, passed.
-pub(crate) fn check(name: &str) -> PathResult {
-    let proof = Check { name: "switches".into(), value: "100".into() };
-    PathResult::ok(name, Unit::Check, &[], vec![proof])
-}
+pub(crate) use pathmeter_model::example::{check, path};
+use pathmeter_model::{Configuration, Measurement, PathResult, example};
 
 /// A measurement of the kernel in the file `name`.
 pub(crate) fn measurement(name: &str, paths: Vec<PathResult>) -> Measurement {
@@ -33,8 +21,8 @@ pub(crate) fn whole() -> Measurement {
     let paths = vec![
         path("syscall.getppid", &[330, 330, 330, 331]),
         check("flags.isolation"),
-        PathResult::unsupported("getcpu.rdpid", INSTRUCTIONS, "the CPU has no rdpid"),
-        PathResult::failed("tcp.round-trip", INSTRUCTIONS, "the guest panicked"),
+        example::unsupported("getcpu.rdpid", "the CPU has no rdpid"),
+        example::failed("tcp.round-trip", "the guest panicked"),
     ];
     measurement("vmlinuz", paths)
 }

@@ -31,7 +31,7 @@ pub(crate) struct BisectArgs {
     /// Kernel images, or result files, in order
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
     pub(crate) kernels: Vec<PathBuf>,
-    /// The path that changed, as `pathmeter paths` names it
+    /// The path that changed, as `pathmeter list paths` names it
     #[arg(long, value_name = "PATH")]
     pub(crate) path: String,
     /// The event that changed (docs/reference/events.md); by default the path's instructions

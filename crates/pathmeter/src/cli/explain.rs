@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
-    /// The path, as `pathmeter paths` names it
+    /// The path, as `pathmeter list paths` names it
     pub(crate) path: String,
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]

@@ -29,7 +29,7 @@ pub(crate) struct GuestArgs {
     pub(crate) qemu: Option<PathBuf>,
     /// The guest's CPU, by default skylake: haswell, skylake, cascadelake, icelake,
     /// sapphirerapids, zen1, zen2, zen3, zen4, each of these as a guest sees it (skylake-guest),
-    /// plain, max, a FILE.toml that `pathmeter cpu capture` wrote, or QEMU's own text
+    /// plain, max, a FILE.toml that `pathmeter list cpus --capture` wrote, or QEMU's own text
     ///
     /// `pathmeter doctor` and docs/reference/cpu.md describe the profiles: a kernel patches itself
     /// as on that machine, alike in every QEMU. Any other text is QEMU's, and may stand for another

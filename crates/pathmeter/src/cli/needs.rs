@@ -80,6 +80,15 @@ const GUEST_UNLESS_LISTED: &[Row] = &[
     ("no_cache", Without("list")),
 ];
 
+/// The same where there is something to run only with another option.
+const GUEST_OF_WITNESS: &[Row] = &[
+    ("memory", Given("witness")),
+    ("append", Given("witness")),
+    ("under", Given("witness")),
+    ("timeout", Given("witness")),
+    ("no_cache", Given("witness")),
+];
+
 const DOCUMENT: &[Row] = &[("json", Nothing), ("output", Nothing)];
 
 const PROBES: &[Row] =
@@ -100,7 +109,7 @@ const FORMATS: &[Row] =
 /// Which results of a history.
 const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
 
-/// Why symbols can't.
+/// Why listing functions can't.
 const NO_RUN: &str = "no path is executed";
 /// Why the CPU can't be chosen for two interpreters.
 const ONE_CPU: &str = "both interpreters have the same CPU, of what each can execute";
@@ -111,7 +120,6 @@ const NO_KERNEL: &str = "does not hold a kernel to explain";
 
 /// Every verb.
 pub(crate) const VERBS: &[VerbNeeds] = &[
-    VerbNeeds { verb: "paths", subjects: &[], rows: &[LOOK, &[("json", Nothing)]] },
     VerbNeeds {
         verb: "measure",
         subjects: &["subject"],
@@ -226,6 +234,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         rows: &[
             LOOK,
             &[
+                ("new_probe", Nothing),
                 ("base", Nothing),
                 ("new", Nothing),
                 ("module", Kernel),
@@ -263,7 +272,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             GUEST,
         ],
     },
-    VerbNeeds { verb: "new-probe", subjects: &[], rows: &[LOOK, &[("name", Nothing)]] },
     VerbNeeds {
         verb: "history add",
         subjects: &[],
@@ -294,23 +302,9 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         subjects: &[],
         rows: &[LOOK, &[("output", Nothing)], WHICH],
     },
+    VerbNeeds { verb: "list paths", subjects: &[], rows: &[LOOK, &[("json", Nothing)]] },
     VerbNeeds {
-        verb: "witness",
-        subjects: &["subjects"],
-        rows: &[
-            LOOK,
-            &[
-                ("cpu", Never(ONE_CPU)),
-                ("perturb", Program),
-                ("subjects", Nothing),
-                ("bochs", Nothing),
-            ],
-            PACKING,
-            GUEST,
-        ],
-    },
-    VerbNeeds {
-        verb: "symbols",
+        verb: "list functions",
         subjects: &["subject"],
         rows: &[
             LOOK,
@@ -325,13 +319,32 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             GUEST,
         ],
     },
-    VerbNeeds { verb: "cpu capture", subjects: &[], rows: &[LOOK, &[("output", Nothing)]] },
-    VerbNeeds { verb: "cpu list", subjects: &[], rows: &[LOOK] },
-    VerbNeeds { verb: "cpu show", subjects: &[], rows: &[LOOK, &[("cpu", Nothing)]] },
+    VerbNeeds {
+        verb: "list cpus",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            &[("cpu", Without("capture")), ("capture", Nothing), ("output", Given("capture"))],
+        ],
+    },
     VerbNeeds {
         verb: "doctor",
-        subjects: &[],
-        rows: &[LOOK, &[("json", Nothing), ("qemu", Nothing)]],
+        subjects: &["subjects"],
+        rows: &[
+            LOOK,
+            &[
+                ("json", Without("witness")),
+                ("witness", Nothing),
+                ("subjects", Given("witness")),
+                ("bochs", Given("witness")),
+                ("command", Given("witness")),
+                ("qemu", Nothing),
+                ("cpu", Never(ONE_CPU)),
+                ("perturb", Program),
+            ],
+            PACKING,
+            GUEST_OF_WITNESS,
+        ],
     },
     VerbNeeds { verb: "completions", subjects: &[], rows: &[LOOK, &[("shell", Nothing)]] },
     VerbNeeds { verb: "man", subjects: &[], rows: &[LOOK, &[("out", Nothing)]] },

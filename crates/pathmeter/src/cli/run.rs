@@ -10,7 +10,6 @@ use pathmeter_pack::{FileArg, Packing};
 use pathmeter_report::Rows;
 use pathmeter_trace::PointWindow;
 
-use super::probe_name::probe_name;
 use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
@@ -30,14 +29,8 @@ Examples:
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
-  pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'";
-
-const NEW_PROBE_EXAMPLES: &str = "\
-The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and a \
-README. It works as it is; docs/tutorial/probes.md goes on from there.
-
-Examples:
-  pathmeter new-probe my-ioctl
+  pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
+  pathmeter run --new-probe my-ioctl                  a program to begin one of yours from, then
   make -C my-ioctl run KERNEL=bzImage
   make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
 
@@ -178,17 +171,6 @@ impl RunArgs {
     pub(crate) fn rows(&self) -> Rows {
         if self.all { Rows::All } else { Rows::Folded }
     }
-}
-
-/// Arguments of `new-probe`.
-#[derive(Debug, Args)]
-#[command(after_help = NEW_PROBE_EXAMPLES)]
-pub(crate) struct NewProbeArgs {
-    /// The probe's name: of its folder, which must be new, its program and its region
-    ///
-    /// Up to 63 of the characters A-Z a-z 0-9 . _ + -, beginning with a letter or a digit.
-    #[arg(value_parser = probe_name)]
-    pub(crate) name: String,
 }
 
 /// What else is measured than the built-in paths: programs of the user's, and windows between two

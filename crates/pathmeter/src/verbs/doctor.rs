@@ -76,7 +76,7 @@ impl Check {
 /// Looks at everything and prints what was found.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let interrupt = interrupt::listen();
-    let found = Qemu::find(args.qemu.as_deref(), &interrupt);
+    let found = Qemu::find(args.guest.qemu.as_deref(), &interrupt);
     let mut checks = qemu(&found, &interrupt)?;
     let profiles = profiles_of(&found, &interrupt)?;
     checks.extend([cache(), disk(), memory(), processors(), kvm()]);

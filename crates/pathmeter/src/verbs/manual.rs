@@ -36,13 +36,13 @@ pub(crate) fn pages(args: &ManArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Writes a page of the command and of each verb below it that its help names.
 fn write_all(command: &Command, folder: &Path) -> Result<(), Failure> {
-    let write = |command: &Command| {
-        let name = command.get_display_name().unwrap_or(command.get_name());
-        destination::save(&folder.join(format!("{name}.1")), &page(command)?)
-    };
-    write(command)?;
-    command.get_subcommands().filter(|verb| verb.get_name() != "help").try_for_each(write)
+    let name = command.get_display_name().unwrap_or(command.get_name());
+    destination::save(&folder.join(format!("{name}.1")), &page(command)?)?;
+    let verbs = command.get_subcommands();
+    let mut shown = verbs.filter(|verb| verb.get_name() != "help" && !verb.is_hide_set());
+    shown.try_for_each(|verb| write_all(verb, folder))
 }
 
 fn page(command: &Command) -> Result<Vec<u8>, Failure> {

@@ -2,20 +2,18 @@
 
 pub(crate) mod bisect;
 pub(crate) mod compare;
-pub(crate) mod cpu;
 pub(crate) mod doctor;
 pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod explained;
 pub(crate) mod history;
 pub(crate) mod judge;
+pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod new_probe;
-pub(crate) mod paths;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod settings;
 pub(crate) mod sides;
-pub(crate) mod symbols;
 pub(crate) mod witness;

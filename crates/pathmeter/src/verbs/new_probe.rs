@@ -1,4 +1,4 @@
-//! `pathmeter new-probe`: a folder with a complete small program to begin one's own from.
+//! `pathmeter run --new-probe`: a folder with a complete small program to begin one's own from.
 //!
 //! Contract: nothing is overwritten, and the folder is written whole or not at all.
 
@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use crate::cli::NewProbeArgs;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 
@@ -23,8 +22,7 @@ const FILES: [(&str, &str); 4] = [
 const PLACE: &str = "@NAME@";
 
 /// Writes the folder and prints what to do next.
-pub(crate) fn run(args: &NewProbeArgs) -> Result<Exit, Failure> {
-    let name = &args.name;
+pub(crate) fn run(name: &str) -> Result<Exit, Failure> {
     let files = FILES.map(|(file, text)| (file.replace(PLACE, name), text.replace(PLACE, name)));
     interrupt::undisturbed(|| write(Path::new(name), &files))?;
     let text = format!(

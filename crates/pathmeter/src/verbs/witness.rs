@@ -1,4 +1,4 @@
-//! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
+//! `pathmeter doctor --witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
 mod explained;
 mod program;
@@ -13,7 +13,7 @@ use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
 
 use self::explained::Differing;
 use self::program::Witnessing;
-use crate::cli::{GuestArgs, WitnessArgs};
+use crate::cli::{DoctorArgs, GuestArgs};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
@@ -27,7 +27,7 @@ use pathmeter_measure::subject::Subject;
 const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code only";
 
 /// Measures each subject in both, and prints a table of each.
-pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let guest = with_common_cpu(&args.guest)?;
     let names: Vec<PathBuf> = args
         .subjects

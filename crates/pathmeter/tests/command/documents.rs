@@ -48,7 +48,7 @@ fn the_schemas_refuse_what_lacks_a_field() {
 
 #[test]
 fn paths_lists_every_path_with_its_unit() {
-    let document = parsed(&Scene::new().run(&["paths", "--json"]).stdout);
+    let document = parsed(&Scene::new().run(&["list", "paths", "--json"]).stdout);
     assert_eq!(document["schema"], "pathmeter.paths/1");
     let paths = document["paths"].as_array().unwrap();
     let find = |name: &str| paths.iter().find(|path| path["path"] == name).unwrap();

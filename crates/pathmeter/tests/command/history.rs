@@ -205,9 +205,7 @@ fn distinct(number: u64) -> Measurement {
     let mut result = base();
     result.subject.name = format!("k{number}");
     result.configuration.image_sha256 = format!("{number:064x}");
-    let samples = vec![vec![3300 + number; 3]; 2];
-    let unit = result.paths[1].unit;
-    result.paths[1] = pathmeter_model::PathResult::ok("switch.yield", unit, &samples, vec![]);
+    result.paths[1] = pathmeter_model::example::path("switch.yield", &[3300 + number; 3]);
     result
 }
 

@@ -11,10 +11,26 @@ fn help_teaches_with_examples_and_exit_codes() {
     insta::assert_snapshot!(Scene::new().run(&["compare", "--help"]).stdout);
 }
 
+/// The verbs that the help names.
+fn verbs() -> Vec<String> {
+    let help = Scene::new().run(&["--help"]).stdout;
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let names = list.lines().map_while(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+#[test]
+fn the_verbs_are_these() {
+    let all = "measure compare run settings explain bisect report history experiment list doctor";
+    assert_eq!(verbs().join(" "), all);
+}
+
 #[test]
 fn every_verb_has_help_and_says_nothing_else() {
-    for verb in ["paths", "measure", "compare", "report", "doctor", "completions", "man"] {
-        let ran = Scene::new().run(&[verb, "--help"]);
+    let hidden = ["completions", "man", "list paths"].map(str::to_owned);
+    for verb in verbs().into_iter().chain(hidden) {
+        let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let ran = Scene::new().run(&words);
         assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""), "{verb}");
         assert!(ran.stdout.contains("Usage: pathmeter"), "{verb}");
     }
@@ -31,7 +47,7 @@ fn wrong_usage_is_exit_code_2_and_goes_to_stderr() {
         &["measure", "k", "--perturb", "100000"],
         &["measure", "k", "--memory", "1"],
         &["measure", "k", "--timeout", "0"],
-        &["paths", "--color", "sometimes"],
+        &["list", "paths", "--color", "sometimes"],
     ];
     for arguments in wrong {
         let ran = Scene::new().run(arguments);
@@ -54,6 +70,25 @@ fn completions_know_the_verbs() {
     }
 }
 
+#[test]
+fn a_verb_of_before_is_refused_with_the_one_that_does_its_work() {
+    let former = [
+        ("paths", "list paths"),
+        ("symbols", "list functions"),
+        ("cpu", "list cpus"),
+        ("witness", "doctor --witness"),
+        ("new-probe", "run --new-probe"),
+    ];
+    for (verb, now) in former {
+        let ran = Scene::new().run(&["--quiet", verb, "lab"]);
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{verb}");
+        assert!(ran.stderr.contains(&format!("`pathmeter {now}`")), "{}", ran.stderr);
+        assert_ne!(Scene::new().run(&["history", verb]).stderr, ran.stderr);
+    }
+    let unknown = Scene::new().run(&["path"]).stderr;
+    assert!(unknown.contains("unrecognized subcommand 'path'"), "{unknown}");
+}
+
 /// What bash proposes for this line, with a `pathmeter` that has three functions.
 fn proposed(line: &str, words: &[&str]) -> Vec<String> {
     let scene = Scene::new();
@@ -62,7 +97,7 @@ fn proposed(line: &str, words: &[&str]) -> Vec<String> {
     std::fs::write(scene.path("bzImage"), "").unwrap();
     let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let bash = format!(
-        "pathmeter() {{ [ \"$*\" = 'symbols --cached --quiet -- bzImage try*' ] && \
+        "pathmeter() {{ [ \"$*\" = 'list functions --cached --quiet -- bzImage try*' ] && \
          printf 'try_to_free\\ntry_to_wake_up\\n'; }}\n. ./script\nCOMP_LINE='{line}'\n\
          COMP_POINT=${{#COMP_LINE}}\nCOMP_WORDS=({})\nCOMP_CWORD={}\n_pathmeter_or_points \
          pathmeter \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"\n\
@@ -99,34 +134,21 @@ fn manual_pages_are_written_one_a_verb() {
     assert_eq!(scene.run(&["man", "--out", "man1"]).code, Some(0));
     let mut pages = scene.files("man1");
     pages.sort();
-    let verbs = [
-        "bisect",
-        "compare",
-        "completions",
-        "cpu",
-        "doctor",
-        "experiment",
-        "explain",
-        "history",
-        "man",
-        "measure",
-        "new-probe",
-        "paths",
-        "report",
-        "run",
-        "settings",
-        "symbols",
-        "witness",
-    ];
-    let of_verbs = verbs.map(|verb| format!("pathmeter-{verb}.1"));
-    assert_eq!(pages, [&of_verbs[..], &["pathmeter.1".to_owned()]].concat());
+    let of_history = ["add", "blame", "export", "plot", "prune", "show"];
+    let of_list = ["cpus", "functions", "paths"];
+    let below = of_history.map(|verb| format!("history-{verb}")).into_iter();
+    let below = below.chain(of_list.map(|verb| format!("list-{verb}")));
+    let pages_of = verbs().into_iter().chain(below).map(|verb| format!("pathmeter-{verb}.1"));
+    let mut all: Vec<String> = pages_of.chain(["pathmeter.1".to_owned()]).collect();
+    all.sort();
+    assert_eq!(pages, all);
     assert!(scene.read("man1/pathmeter-compare.1").contains("\\-\\-threshold"));
     assert_eq!(scene.run(&["man", "--out", "missing"]).code, Some(3));
 }
 
 #[test]
 fn paths_are_a_table() {
-    let ran = Scene::new().run(&["paths"]);
+    let ran = Scene::new().run(&["list", "paths"]);
     let first: Vec<&str> = ran.stdout.lines().next().unwrap().split_whitespace().collect();
     assert_eq!(first, ["path", "unit", "measures"]);
     assert!(ran.stdout.lines().any(|line| line.starts_with("switch.yield+ioport-both ")));
@@ -178,7 +200,7 @@ fn a_dumb_terminal_gets_neither_colours_nor_moving_lines() {
 fn tables_fit_the_terminal() {
     let scene = Scene::with(&base(), &more_expensive());
     for columns in [60, 80, 100] {
-        for arguments in ["compare base.json new.json", "measure base.json", "paths"] {
+        for arguments in ["compare base.json new.json", "measure base.json", "list paths"] {
             let text = on_terminal(&scene, "dumb", columns, arguments);
             let widest = text.lines().map(|line| line.trim_end().chars().count()).max();
             assert!(widest <= Some(columns as usize), "{arguments} at {columns}:\n{text}");

@@ -1,4 +1,4 @@
-//! `pathmeter new-probe`: what it writes compiles, runs, and is not written twice.
+//! `pathmeter run --new-probe`: what it writes compiles, runs, and is not written twice.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use crate::scene::Scene;
 #[test]
 fn what_is_written_compiles_and_ends_with_0_outside_the_guest() {
     let scene = Scene::new();
-    let ran = scene.run(&["new-probe", "my-ioctl.v2"]);
+    let ran = scene.run(&["run", "--new-probe", "my-ioctl.v2"]);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     assert!(ran.stdout.contains("make run KERNEL="), "{}", ran.stdout);
     let mut files = scene.files("my-ioctl.v2");
@@ -28,7 +28,7 @@ fn what_is_written_compiles_and_ends_with_0_outside_the_guest() {
 #[test]
 fn its_targets_run_pathmeter_on_the_kernels_that_are_named() {
     let scene = Scene::new();
-    assert_eq!(scene.run(&["new-probe", "it"]).code, Some(0));
+    assert_eq!(scene.run(&["run", "--new-probe", "it"]).code, Some(0));
     let make = |words: &[&str]| {
         let mut make = Command::new("make");
         make.arg("-s").arg("-C").arg(scene.path("it")).arg("PATHMETER=echo").args(words);
@@ -49,7 +49,7 @@ fn an_existing_folder_is_named_and_left_alone() {
     let scene = Scene::new();
     std::fs::create_dir(scene.path("mine")).unwrap();
     scene.write("mine/Makefile", "precious");
-    let ran = scene.run(&["new-probe", "mine"]);
+    let ran = scene.run(&["run", "--new-probe", "mine"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
     assert!(ran.stderr.contains("mine exists already"), "{}", ran.stderr);
     assert_eq!(
@@ -62,7 +62,7 @@ fn an_existing_folder_is_named_and_left_alone() {
 fn a_name_that_no_region_can_have_is_a_usage_error() {
     let scene = Scene::new();
     for name in ["a/b", "a b", "", "Makefile", "--", ".."] {
-        let ran = scene.run(&["new-probe", name]);
+        let ran = scene.run(&["run", "--new-probe", name]);
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{name:?}");
     }
     assert!(scene.files(".").is_empty());

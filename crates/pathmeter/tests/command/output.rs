@@ -43,7 +43,7 @@ fn a_full_disk_is_exit_code_3_and_named() {
     assert!(ran.stderr.contains("writing /dev/full: No space left on device"), "{}", ran.stderr);
     let full = File::options().write(true).open("/dev/full").unwrap();
     let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter");
-    let output = Command::new(pathmeter).arg("paths").stdout(full).output().unwrap();
+    let output = Command::new(pathmeter).args(["list", "paths"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     assert!(String::from_utf8(output.stderr).unwrap().contains("writing standard output"));
 }

@@ -1,12 +1,7 @@
 //! `report`: pages of documents, and what is refused. `crates/report/tests/page` looks into them.
 
-use std::collections::BTreeMap;
-
-use pathmeter_model::{Measurement, Threshold, compare};
-use pathmeter_trace::{
-    Counts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows, SubjectWindow,
-    WindowTree,
-};
+use pathmeter_model::{Measurement, Threshold, compare, example};
+use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::results::{base, cheaper, measured_otherwise, more_expensive};
 use crate::scene::{Ran, Scene};
@@ -42,43 +37,13 @@ fn one_result_and_three_are_pages_too() {
 
 /// A window of `switch.yield` on the kernel of `result`, all of it in one function.
 pub(crate) fn window(result: &Measurement, total: u64) -> SubjectWindow {
-    let counts = Counts { instructions: total, clock: total, ..Counts::default() };
-    let function = Function {
-        name: "finish_task_switch".into(),
-        module: None,
-        address: None,
-        entry_in_line: None,
-        source: None,
-        lines: Vec::new(),
-        counts,
-        census: BTreeMap::new(),
-        footprint: Footprint::default(),
-        events: BTreeMap::new(),
-    };
-    let kind = NodeKind::Call;
-    let node = Node { parent: None, function: 0, kind, counts, census: BTreeMap::new() };
-    SubjectWindow {
-        path: "switch.yield".into(),
-        name: result.subject.name.clone(),
-        image_sha256: result.configuration.image_sha256.clone(),
-
-        measured_with: None,
-        windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
-        idle: 0,
-        window: WindowTree {
-            window: 0,
-            total,
-            clock: total,
-            unattributed: 0,
-            interrupts: 0,
-            unmatched_returns: 0,
-            functions: vec![function],
-            nodes: vec![node],
-            footprint: Footprint::default(),
-            census: BTreeMap::new(),
-            events: BTreeMap::new(),
-        },
-    }
+    let window = example::window(
+        "switch.yield",
+        &result.subject.name,
+        &[(None, "finish_task_switch", total)],
+    );
+    let image_sha256 = result.configuration.image_sha256.clone();
+    SubjectWindow { image_sha256, ..window }
 }
 
 #[test]

@@ -1,12 +1,7 @@
 //! Results, each named by its state.
 
+use pathmeter_model::example::path;
 use pathmeter_model::{Configuration, Measurement, PathResult, Unit, example};
-
-const INSTRUCTIONS: Unit = Unit::Instructions;
-
-fn path(name: &str, samples: &[u64]) -> PathResult {
-    PathResult::ok(name, INSTRUCTIONS, &[samples.to_vec(), samples.to_vec()], vec![])
-}
 
 fn measurement(name: &str, release: &str, paths: Vec<PathResult>) -> Measurement {
     let configuration = Configuration {
@@ -23,7 +18,7 @@ pub(crate) fn base() -> Measurement {
         path("switch.yield", &[3300, 3300, 3300]),
         path("switch.pipe", &[11_331, 11_331, 11_331]),
         PathResult::ok("flags.isolation", Unit::Check, &[], vec![]),
-        PathResult::unsupported("getcpu.rdpid", INSTRUCTIONS, "the CPU has no rdpid"),
+        example::unsupported("getcpu.rdpid", "the CPU has no rdpid"),
     ];
     measurement("old/vmlinuz-old", "6.1.0-old", paths)
 }
@@ -86,7 +81,7 @@ pub(crate) fn with_a_new_path() -> Measurement {
 /// One path that could be measured can't be any more.
 pub(crate) fn without_a_path() -> Measurement {
     let mut lacking = unchanged();
-    lacking.paths[2] = PathResult::unsupported("switch.pipe", INSTRUCTIONS, "no pipes");
+    lacking.paths[2] = example::unsupported("switch.pipe", "no pipes");
     lacking
 }
 

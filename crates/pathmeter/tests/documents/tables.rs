@@ -1,11 +1,12 @@
 //! Tables of names: the paths, the crates, the exit codes, the documents' schemas.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use assert_cmd::Command;
 use pathmeter_catalogue::Suite;
 
-use crate::markdown::{code, documents, prose, read, root, section, tables};
+use crate::markdown::{code, documents, files, first_cells, prose, read, root, section, tables};
 
 /// What `pathmeter` prints.
 fn printed(arguments: &[&str]) -> String {
@@ -32,6 +33,103 @@ fn readme_and_changelog_know_how_many_paths_there_are() {
     assert!(text.contains(&format!("8 of {count} paths of two kernels")));
     assert!(text.contains(&format!("shows all {count} rows")));
     assert!(read("CHANGELOG.md").contains(&format!("- {count} paths, each with a probe")));
+}
+
+/// The names of the files with this ending in a folder.
+fn stems(folder: &str, ending: &str) -> BTreeSet<String> {
+    let entries = root().join(folder).read_dir().unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| Some(name.strip_suffix(ending)?.to_owned())).collect()
+}
+
+#[test]
+fn threads_and_programs_are_as_many_as_the_documents_say() {
+    let words = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"];
+    let threads = words[stems("experiments", ".toml").len()];
+    let programs = words[stems("programs", ".c").len()];
+    for (document, said) in [
+        ("ARCHITECTURE.md", format!("the {threads} mailing-list threads as data")),
+        ("CHANGELOG.md", format!("of {threads} mailing-list threads")),
+        ("docs/explanation/lab.md", format!("\n## The {threads} threads\n")),
+        ("docs/explanation/lab.md", format!("those of {threads} threads on")),
+        ("docs/guide/own-programs.md", format!("has {programs} programs with regions")),
+        ("programs/README.md", format!("Each of the {threads} threads")),
+    ] {
+        assert!(read(document).contains(&said), "{document}: {said}");
+    }
+}
+
+#[test]
+fn every_bundled_set_of_settings_is_documented() {
+    let text = read("docs/guide/settings.md");
+    let documented = first_cells(&text, "set").into_iter().flat_map(code).map(str::to_owned);
+    assert_eq!(documented.collect::<BTreeSet<_>>(), stems("crates/pathmeter/sets", ".toml"));
+}
+
+#[test]
+fn every_cpu_profile_is_documented_in_the_lists_order() {
+    let text = read("docs/reference/cpu.md");
+    let cells = first_cells(&text, "`--cpu`").into_iter().flat_map(code);
+    let documented = cells.filter(|name| *name != "FILE.toml");
+    let (ends, machines): (Vec<_>, Vec<_>) = documented.partition(|name| name.ends_with("-guest"));
+    let listed = printed(&["list", "cpus"]);
+    let names = listed.lines().filter_map(|line| line.split_whitespace().next());
+    let (guests, listed): (Vec<_>, Vec<_>) = names.partition(|name| name.ends_with("-guest"));
+    assert_eq!(machines, listed);
+    assert_eq!(ends, [guests[0], guests[guests.len() - 1]], "from the first to the last");
+}
+
+/// The commands in a document, from the word after the program's name on: lines of blocks, and
+/// what stands between backticks.
+fn commands(text: &str) -> Vec<Vec<String>> {
+    let prose = prose(text);
+    let blocks = text.lines().zip(&prose).filter(|(_, outside)| outside.is_empty());
+    let blocks = blocks.map(|(line, _)| line.trim_start().trim_start_matches("$ ").to_owned());
+    let inline = prose.join(" ");
+    let inline = inline.split('`').skip(1).step_by(2).map(str::to_owned);
+    let words = blocks.chain(inline).filter_map(|command| {
+        let words = command.strip_prefix("pathmeter ")?.split_whitespace();
+        Some(words.map(str::to_owned).collect())
+    });
+    words.collect()
+}
+
+/// Whether a word is a verb's, and neither an option nor a word for any.
+fn is_verb(word: &str) -> bool {
+    word.chars().all(|char| char.is_ascii_lowercase() || char == '-') && !word.starts_with('-')
+}
+
+#[test]
+fn the_documents_name_verbs_that_there_are() {
+    let of_help = |arguments: &[&str]| -> BTreeSet<String> {
+        let help = printed(arguments);
+        let (_, list) = help.split_once("\nCommands:\n").unwrap();
+        list.lines().map_while(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    };
+    let mut verbs = of_help(&["--help"]);
+    verbs.extend(["completions", "man"].map(str::to_owned));
+    let lists = of_help(&["list", "--help"]);
+    let mut found = 0;
+    // Files of these formats begin with the name, too.
+    for document in documents().iter().filter(|name| !name.contains("-format.")) {
+        for words in commands(&read(document)) {
+            let named: Vec<_> = words.iter().take(2).take_while(|word| is_verb(word)).collect();
+            let known = named.first().is_none_or(|verb| verbs.contains(*verb))
+                && (named.len() < 2 || named[0] != "list" || lists.contains(named[1]));
+            assert!(known, "{document}: pathmeter {}", words.join(" "));
+            found += named.len();
+        }
+    }
+    assert!(found > 100, "{found}");
+    let sources = files(|name| Path::new(name).extension().is_some_and(|end| end == "rs"));
+    for source in sources {
+        for rest in read(&source).split("`pathmeter ").skip(1) {
+            let end = |char: char| !(char.is_ascii_lowercase() || char == '-');
+            let verb = rest.split(end).next().unwrap();
+            let known = verb.is_empty() || verb.starts_with('-') || verbs.contains(verb);
+            assert!(known, "{source}: pathmeter {verb}");
+        }
+    }
 }
 
 /// The crates of this workspace that `manifest` depends on outside its tests.
@@ -125,12 +223,12 @@ fn the_documents_name_the_schemas_that_there_are() {
         })
         .collect();
     // That one takes a kernel to print.
-    let symbols = "pathmeter.symbols/1".to_owned();
-    assert!(printed(&["symbols", "--help"]).contains(&symbols));
+    let functions = "pathmeter.functions/1".to_owned();
+    assert!(printed(&["list", "functions", "--help"]).contains(&functions));
     let mut all = published.clone();
-    all.insert(symbols);
-    for command in [["paths", "--json"], ["doctor", "--json"], ["cpu", "capture"]] {
-        all.extend(schema_names(&printed(&command)));
+    all.insert(functions);
+    for command in ["list paths --json", "doctor --json", "list cpus --capture"] {
+        all.extend(schema_names(&printed(&command.split(' ').collect::<Vec<_>>())));
     }
     assert_eq!(all.len(), published.len() + 4, "{all:?}");
     assert_eq!(schema_names(&read("docs/reference/results.md")), all);

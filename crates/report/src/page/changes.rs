@@ -7,12 +7,13 @@ use pathmeter_trace::Explain;
 
 use super::data::Data;
 use super::html::Html;
-use super::severity::{rank, shade, word, worst_first};
+use super::severity::{rank, word, worst_first};
 use super::window::{direction, explanation, places, places_of, places_of_row};
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
 use crate::measured_with::{doubt, of_sides};
 use crate::number::{at_least, grouped, percent, signed};
+use crate::shades::shade;
 
 /// Functions of a row of a program that its details have.
 const MOST_FUNCTIONS: usize = 15;

@@ -46,6 +46,8 @@ pub(super) struct Pair {
     pub(super) verdicts: String,
     /// Base and new of each path that is neither same nor without numbers, in order.
     pub(super) numbers: Vec<u64>,
+    /// The place of each path's cell: its class, a space, and its text.
+    pub(super) cells: Vec<usize>,
 }
 
 /// A call tree, or two laid over each other.

@@ -3,19 +3,18 @@
 //! The map as written is relative to the first kernel; the page's script has all pairs, judged by
 //! the same rules as any comparison, and shows it relative to any other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use pathmeter_model::{
-    Comparison, Measurement, PathComparison, PathResult, Status, Threshold, Unit, Verdict, compare,
-};
+use pathmeter_model::{Comparison, Measurement, PathComparison, Threshold, Unit, Verdict, compare};
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 
 use super::changes::warning;
 use super::data::{Data, History, Pair};
 use super::headline::{counted, step};
 use super::html::Html;
-use super::severity::shade;
+use crate::heat::{Axes, Cell, found};
 use crate::number::{grouped, percent, unit_word};
+use crate::shades::{SIGNS, legend};
 
 /// Size of a line's picture, in its own units.
 const WIDTH: f64 = 240.0;
@@ -44,22 +43,13 @@ impl<'a> Compared<'a> {
     /// Compares all with all.
     pub(super) fn new(given: Results<'a>) -> Self {
         let results = given.results;
-        let mut paths: Vec<&str> = Vec::new();
-        let mut left_out: Vec<&str> = Vec::new();
-        for path in results.iter().flat_map(|result| &result.paths) {
-            let name = path.path.as_str();
-            if !paths.contains(&name) && results.iter().any(|result| is_shown(result, name)) {
-                paths.push(name);
-            } else if !paths.contains(&name) && !left_out.contains(&name) {
-                left_out.push(name);
-            }
-        }
         let against = |base: &Measurement| {
             let pair = |new: &Measurement| compare(base, new, Threshold::default());
             results.iter().map(pair).collect()
         };
         let pairs = results.iter().map(against).collect();
-        Self { labels: labels(results), paths, left_out, pairs, given }
+        let Axes { labels, paths, left_out } = Axes::of(results);
+        Self { given, labels, paths, left_out, pairs }
     }
 
     fn pair(&self, base: usize, new: usize, path: &str) -> Option<&PathComparison> {
@@ -110,7 +100,7 @@ impl<'a> Compared<'a> {
         let mut html = Html::default();
         html.add(&warning(across));
         html.raw("<div class=\"history\" data-history=\"").number(data.histories.len() as u64);
-        html.raw("\">").add(&self.controls()).add(&self.map()).add(&legend());
+        html.raw("\">").add(&self.controls()).add(&self.map()).add(&explained_shades());
         if !self.left_out.is_empty() {
             html.raw(
                 "<p class=\"note\">Without a cost in any of these kernels, or not executable: ",
@@ -166,16 +156,17 @@ impl<'a> Compared<'a> {
     }
 
     fn cell(&self, html: &mut Html, kernel: usize, path: &str) {
-        let compared = self.pair(0, kernel, path);
-        let class = compared.map_or("none", |it| shade(it.verdict, it.percent));
-        let text = match (kernel, compared) {
-            (0, Some(it)) => it.base.map_or_else(|| "–".to_owned(), grouped),
-            (_, Some(it)) => in_cell(it),
-            (_, None) => "–".to_owned(),
-        };
-        let class = if kernel == 0 { "base" } else { class };
+        let Cell { class, text } = self.drawn(0, kernel, path);
         html.raw("<td><button type=\"button\" class=\"shade ").raw(class).raw("\">");
         html.text(&text).raw("</button></td>");
+    }
+
+    /// The cell of a path on kernel `new`, in the map that is relative to `base`.
+    fn drawn(&self, base: usize, new: usize, path: &str) -> Cell {
+        if base == new {
+            return Cell::of_base(&self.given.results[base], path);
+        }
+        Cell::compared(self.pair(base, new, path))
     }
 
     fn lines(&self) -> Html {
@@ -213,18 +204,21 @@ impl<'a> Compared<'a> {
             let own = |kernel| Some(functions_of(self.window(kernel, path)?, data));
             functions.push(kernels.map(own).collect());
         }
-        let pair = |comparison: &Comparison| self.letters(comparison);
-        let pairs = self.pairs.iter().map(|row| row.iter().map(pair).collect()).collect();
+        let all = 0..results.len();
+        let mut pair = |base, new| self.letters(base, new, data);
+        let pairs = all.clone().map(|base| all.clone().map(|new| pair(base, new)).collect());
+        let pairs = pairs.collect();
         let paths = self.paths.iter().map(|path| (*path).to_owned()).collect();
         History { kernels: self.labels.clone(), paths, values, events, functions, pairs }
     }
 
-    fn letters(&self, comparison: &Comparison) -> Pair {
-        let by_name: HashMap<&str, &PathComparison> =
-            comparison.paths.iter().map(|path| (path.path.as_str(), path)).collect();
-        let mut pair = Pair { verdicts: String::new(), numbers: Vec::new() };
+    fn letters(&self, base: usize, new: usize, data: &mut Data) -> Pair {
+        let mut pair = Pair { verdicts: String::new(), numbers: Vec::new(), cells: Vec::new() };
         for path in &self.paths {
-            let letter = match by_name.get(path).map(|compared| (compared.verdict, compared)) {
+            let Cell { class, text } = self.drawn(base, new, path);
+            pair.cells.push(data.name(&format!("{class} {text}")));
+            let compared = self.pair(base, new, path);
+            let letter = match compared.map(|compared| (compared.verdict, compared)) {
                 Some((Verdict::Same, _)) => 's',
                 Some((Verdict::Broken, _)) => 'b',
                 None | Some((Verdict::Unsupported, _)) => 'u',
@@ -247,45 +241,14 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn legend() -> Html {
+fn explained_shades() -> Html {
     let mut html = Html::default();
     html.raw("<p class=\"legend\">In percent of the chosen kernel. ");
-    html.raw("<span class=\"shade down4\">−20 %</span> <span class=\"shade down2\">−1 %</span> ");
-    html.raw("<span class=\"shade up1\">more</span> <span class=\"shade up2\">+1 %</span> ");
-    html.raw("<span class=\"shade up3\">+5 %</span> <span class=\"shade up4\">+20 %</span> ");
-    html.raw("<span class=\"shade events\">other events</span> · same, – not measured. ");
-    html.raw("A cell opens its difference.</p>");
+    for (class, text) in legend() {
+        html.raw("<span class=\"shade ").raw(class).raw("\">").text(&text).raw("</span> ");
+    }
+    html.text(SIGNS).raw(". A cell opens its difference.</p>");
     html
-}
-
-/// What a cell shows: percent, or a sign.
-pub(crate) fn in_cell(path: &PathComparison) -> String {
-    match path.verdict {
-        Verdict::Same => "·".to_owned(),
-        Verdict::Unsupported => "–".to_owned(),
-        Verdict::Broken => "broken".to_owned(),
-        Verdict::EventsDiffer => "e".to_owned(),
-        _ => path.percent.map_or_else(|| "?".to_owned(), short_percent),
-    }
-}
-
-/// `+12`, `-0.4` or `+0.02`: two digits are enough for a cell.
-fn short_percent(percent: f64) -> String {
-    match percent.abs() {
-        9.95.. => format!("{percent:+.0}"),
-        0.095.. => format!("{percent:+.1}"),
-        _ => format!("{percent:+.2}"),
-    }
-}
-
-fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
-    result.paths.iter().find(|found| found.path == path)
-}
-
-/// Whether a path has numbers, or should have.
-pub(crate) fn is_shown(result: &Measurement, path: &str) -> bool {
-    let path = found(result, path);
-    path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
 }
 
 /// The most frequent value, if it counts this.
@@ -382,53 +345,14 @@ fn small(number: u64) -> f64 {
     number as f64
 }
 
-/// A short name for each kernel: its release, or its file's name where two have one release,
-/// without what all have at the end.
-pub(crate) fn labels(results: &[Measurement]) -> Vec<String> {
-    let release = |result: &Measurement| result.configuration.release.clone();
-    let mut labels: Vec<String> =
-        results.iter().map(|it| release(it).unwrap_or_else(|| it.subject.name.clone())).collect();
-    for (at, result) in results.iter().enumerate() {
-        if results.iter().filter(|other| release(other) == release(result)).count() > 1 {
-            labels[at].clone_from(&result.subject.name);
-        }
-    }
-    let shared = shared_end(&labels);
-    labels.iter().map(|label| label[..label.len() - shared].to_owned()).collect()
-}
-
-/// How many bytes all end with alike, from a dash on; none may be left empty.
-fn shared_end(labels: &[String]) -> usize {
-    let Some(first) = labels.first().filter(|_| labels.len() > 1) else { return 0 };
-    let ends = first.match_indices('-').map(|(at, _)| &first[at..]);
-    let all = |end: &&str| labels.iter().all(|it| it.len() > end.len() && it.ends_with(*end));
-    ends.clone().find(all).map_or(0, str::len)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_all_names_end_with_is_left_out() {
-        let of = |labels: &[&str]| {
-            shared_end(&labels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(of(&["6.1.0-48-cloud-amd64", "6.12.94-cloud-amd64"]), "-cloud-amd64".len());
-        assert_eq!(of(&["-a", "-a"]), 0);
-        assert_eq!(of(&["6.1-a"]), 0);
-    }
 
     #[test]
     fn a_range_is_that_of_the_known_values() {
         assert_eq!(range(&[None, Some(100), Some(7), Some(150)]), "100 → 150 (+50.00 %)");
         assert_eq!(range(&[Some(100), None]), "100");
         assert_eq!(range(&[None]), "");
-    }
-
-    #[test]
-    fn a_cell_has_two_digits() {
-        let texts = [0.44, -9.96, 38.2, 0.021].map(short_percent);
-        assert_eq!(texts, ["+0.4", "-10", "+38", "+0.02"]);
     }
 }

@@ -245,32 +245,14 @@ document.addEventListener("DOMContentLoaded", () => {
 			const [old, now] = numbers.get(pair)[path] || values;
 			return { letter: pair.verdicts[path], old, now };
 		};
-		const percentOf = ({ old, now }) => (old > 0 ? (100 * (now - old)) / old : NaN);
-		const short = (percent) => {
-			if (Number.isNaN(percent)) return "?";
-			const size = Math.abs(percent);
-			const digits = size >= 9.95 ? 0 : size >= 0.095 ? 1 : 2;
-			return (percent < 0 ? "-" : "+") + Math.abs(percent).toFixed(digits);
-		};
+		// The class and the text of a cell, as the page's writer drew it.
+		const drawn = (path, from, to) =>
+			data.names[history.pairs[from][to].cells[path]].split(" ");
 		const show = () => {
 			cells.forEach((row, path) => row.forEach((button, kernel) => {
-				const from = base(kernel);
-				if (from === kernel) {
-					const value = history.values[path][kernel];
-					button.className = "shade base";
-					button.textContent = value === null ? "–" : grouped(value);
-					return;
-				}
-				const result = judged(path, from, kernel);
-				const percent = percentOf(result);
-				const shades = {
-					h: "up" + strength(percent), m: "up" + strength(percent),
-					t: "up" + strength(percent), l: "down" + strength(percent),
-					r: "down" + strength(percent), e: "events", b: "broken", u: "none", s: "",
-				};
-				const texts = { s: "·", u: "–", b: "broken", e: "e" };
-				button.className = "shade " + shades[result.letter];
-				button.textContent = texts[result.letter] || short(percent);
+				const [shade, text] = drawn(path, base(kernel), kernel);
+				button.className = "shade " + shade;
+				button.textContent = text;
 			}));
 		};
 		select.addEventListener("change", show);
@@ -351,8 +333,8 @@ document.addEventListener("DOMContentLoaded", () => {
 				parts.push(make("p", {}, "It was not measured in both."));
 			} else {
 				const change = result.now - result.old;
-				const percent = percentOf(result);
-				const part = change === 0 || Number.isNaN(percent) ? "" : " (" + short(percent) + " %)";
+				const percent = drawn(path, from, kernel)[1];
+				const part = /^[+-]/.test(percent) ? " (" + percent + " %)" : "";
 				const text = grouped(result.old) + " → " + grouped(result.now) + ": " + WORDS[result.letter] +
 					(change === 0 ? "" : ", " + signed(change) + part);
 				parts.push(make("p", {}, make("b", {}, text)));

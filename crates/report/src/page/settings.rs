@@ -5,10 +5,10 @@ use pathmeter_model::{PathSum, SettingChange, SettingOutcome, SettingRow, Settin
 
 use super::changes::{filter, id, opener, sortable};
 use super::html::Html;
-use super::severity::shade;
 use super::window::direction;
 use crate::number::{grouped, percent, plural, signed};
 use crate::settings::{FOLDED, by_how_much, changes, events, function, named, share_of_row};
+use crate::shades::shade;
 
 const HEADINGS: [(&str, &str); 8] = [
     ("setting", "text"),

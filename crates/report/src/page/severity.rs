@@ -1,11 +1,8 @@
-//! Which change comes first, and how strongly it is coloured.
+//! Which change comes first.
 
 use std::cmp::Reverse;
 
 use pathmeter_model::{PathComparison, Verdict};
-
-/// Percent from which a change has the second, third and fourth shade.
-pub(super) const SHADES: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
 /// Work of a program that is not its own comes last.
@@ -42,22 +39,6 @@ fn size(path: &PathComparison) -> u64 {
     path.difference.map_or(0, i64::unsigned_abs)
 }
 
-/// The class that colours a change of so many percent.
-pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
-    let strength =
-        percent.map_or(0, |percent| SHADES.iter().filter(|it| percent.abs() >= **it).count());
-    match verdict {
-        Verdict::Same => "",
-        Verdict::Unsupported => "none",
-        Verdict::Broken => "broken",
-        Verdict::EventsDiffer => "events",
-        Verdict::Higher | Verdict::ModeAppeared | Verdict::LongerTail => {
-            ["up1", "up2", "up3", "up4"][strength]
-        }
-        Verdict::Lower | Verdict::ShorterTail => ["down1", "down2", "down3", "down4"][strength],
-    }
-}
-
 /// A verdict in words for the page.
 pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
@@ -75,8 +56,8 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::example::{self, row, run};
-    use pathmeter_model::{RowKind, Threshold, compare};
+    use pathmeter_model::example::program::{program, row, run};
+    use pathmeter_model::{RowKind, Threshold, compare, example};
 
     use super::*;
 
@@ -89,7 +70,7 @@ mod tests {
                 row(RowKind::Syscall, "open", 1, open),
             ];
             let configuration = example::configuration("6.1.0", 6);
-            example::program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
+            program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
         };
         let (base, new) = (result([10, 100, 100]), result([1000, 101, 150]));
         let paths = compare(&base, &new, Threshold::default()).paths;

@@ -1,18 +1,14 @@
 //! Documents to make pages of. What a guest or a file could have written is hostile in all.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::collections::BTreeMap;
-
 use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
+use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
-    Baseline, Check, Measurement, PathResult, SettingOutcome, SettingRow, SettingsResult,
-    SettingsSchema, SettingsSet, SideInfo, Subject, SubjectKind, Threshold, Unit, compare, example,
+    Baseline, Check, Measurement, PathResult, SettingOutcome, SettingRow, SettingsSet, Threshold,
+    Unit, compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
-use pathmeter_trace::{
-    Counts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows, SubjectWindow,
-    WindowTree,
-};
+use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::common::configuration;
 
@@ -20,26 +16,20 @@ use crate::common::configuration;
 pub(crate) const HOSTILE: &str =
     "\"'></script></style><script>window.hit=1</script><img src=http://127.0.0.1:9/x onerror=hit>";
 
-fn path(name: &str, value: u64) -> PathResult {
-    PathResult::ok(name, Unit::Instructions, &[vec![value; 4], vec![value; 4]], vec![])
-}
-
 /// A result whose paths cost this much, and three that can't be measured or have no cost.
 pub(crate) fn result(release: &str, costs: [u64; 3]) -> Measurement {
     let [yielding, stat, pipe] = costs;
     let check = Check { name: HOSTILE.into(), value: HOSTILE.into() };
     let paths = vec![
-        path("switch.yield", yielding),
-        path("file.stat", stat),
-        path("switch.pipe", pipe),
+        path("switch.yield", &[yielding; 4]),
+        path("file.stat", &[stat; 4]),
+        path("switch.pipe", &[pipe; 4]),
         PathResult::ok("flags.isolation", Unit::Check, &[], vec![check]),
-        PathResult::unsupported("getcpu.rdpid", Unit::Instructions, HOSTILE),
+        unsupported("getcpu.rdpid", HOSTILE),
     ];
-    let subject =
-        Subject { kind: SubjectKind::KernelImage, name: format!("vmlinuz-{release}{HOSTILE}") };
-    let configuration = configuration(release, 2);
-    let notes = vec![HOSTILE.to_owned()];
-    Measurement { subject, notes, ..example::measurement("", configuration, paths) }
+    let name = format!("vmlinuz-{release}{HOSTILE}");
+    let result = example::measurement(&name, configuration(release, 2), paths);
+    Measurement { notes: vec![HOSTILE.to_owned()], ..result }
 }
 
 /// A window in which `finish_task_switch` executes what is not in the others.
@@ -50,43 +40,7 @@ pub(crate) fn window(path: &str, name: &str, total: u64) -> SubjectWindow {
         (Some(1), HOSTILE, 50),
         (Some(1), "finish_task_switch", total - 150),
     ];
-    let counts = |instructions| Counts { instructions, clock: instructions, ..Counts::default() };
-    let function = |(_, name, instructions): &(Option<u32>, &str, u64)| Function {
-        name: (*name).to_owned(),
-        module: None,
-        address: None,
-        entry_in_line: Some(16),
-        source: None,
-        lines: Vec::new(),
-        counts: counts(*instructions),
-        census: BTreeMap::new(),
-        footprint: Footprint::default(),
-        events: BTreeMap::new(),
-    };
-    let node = |(index, (parent, _, instructions)): (u32, &(Option<u32>, &str, u64))| Node {
-        parent: *parent,
-        function: index,
-        kind: NodeKind::Call,
-        counts: counts(*instructions),
-        census: BTreeMap::new(),
-    };
-    let tree = WindowTree {
-        window: 0,
-        total,
-        clock: total,
-        unattributed: 0,
-        interrupts: 0,
-        unmatched_returns: 0,
-        functions: rows.iter().map(function).collect(),
-        nodes: (0..).zip(&rows).map(node).collect(),
-        footprint: Footprint::default(),
-        census: BTreeMap::new(),
-        events: BTreeMap::new(),
-    };
-    let windows = RecordedWindows { recorded: 8, interrupted: 0, unstamped: 0, alike: 8 };
-    let (path, name, image_sha256) = (path.to_owned(), name.to_owned(), "a0".repeat(32));
-    let measured_with = None;
-    SubjectWindow { path, name, image_sha256, measured_with, windows, idle: 0, window: tree }
+    example::window(path, name, &rows)
 }
 
 /// One kernel.
@@ -134,14 +88,8 @@ pub(crate) fn settings() -> PageSection {
         baseline.row(about("nothing=1"), &base),
         SettingRow::without(about("nosmt"), SettingOutcome::Unseen, Some(HOSTILE.to_owned())),
     ];
-    PageSection::Settings(Box::new(SettingsResult {
-        schema: SettingsSchema::V1,
-        base: SideInfo::from(&base),
-        configuration: base.configuration.clone(),
-        sets: vec![SettingsSet::new(HOSTILE.to_owned(), HOSTILE.to_owned(), rows)],
-        layout: baseline.layout().clone(),
-        program: None,
-    }))
+    let set = SettingsSet::new(HOSTILE.to_owned(), HOSTILE.to_owned(), rows);
+    PageSection::Settings(Box::new(example::settings(&baseline, set)))
 }
 
 /// All kinds of sections, the two kernels first.

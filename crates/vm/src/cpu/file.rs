@@ -1,4 +1,5 @@
-//! A CPU profile in a file, as `pathmeter cpu capture` writes it of a machine and users edit it.
+//! A CPU profile in a file, as `pathmeter list cpus --capture` writes it of a machine and users
+//! edit it.
 //!
 //! It comes from outside: what is not known is refused, with the line. `docs/reference/cpu.md` has
 //! the keys.

@@ -4,7 +4,7 @@
 use pathmeter_vm::{Cpu, Lack, PROFILES, Profile};
 use serde::Serialize;
 
-use crate::verbs::cpu::machine::{Machine, Nearness};
+use crate::verbs::list::cpus::machine::{Machine, Nearness};
 
 /// A CPU that `--cpu` names.
 #[derive(Serialize)]
@@ -85,8 +85,8 @@ impl Nearest {
     /// Lines for people.
     pub(super) fn text(&self) -> String {
         let mut text = format!(
-            "\nNearest to this machine's CPU (`pathmeter cpu capture` writes its own): {}\n  \
-             features alike: {}\n",
+            "\nNearest to this machine's CPU (`pathmeter list cpus --capture` writes its own): \
+             {}\n  features alike: {}\n",
             self.name, self.features_equal
         );
         for (what, names) in [

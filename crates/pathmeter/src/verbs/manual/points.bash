@@ -19,7 +19,7 @@ _pathmeter_points() {
     COMPREPLY=()
     while read -r name; do
         COMPREPLY+=("${cur%"$part"}$name")
-    done < <("${COMP_WORDS[0]}" symbols --cached --quiet -- "$kernel" "$part*" 2>/dev/null)
+    done < <("${COMP_WORDS[0]}" list functions --cached --quiet -- "$kernel" "$part*" 2>/dev/null)
     compopt -o nospace 2>/dev/null
     return 0
 }

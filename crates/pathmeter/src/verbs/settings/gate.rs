@@ -100,23 +100,14 @@ impl SettingGates {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::{Baseline, PathResult, ResultSchema, Subject, Unit, example, gate_lines};
+    use pathmeter_model::{Baseline, example, gate_lines};
 
     use super::*;
 
     fn result(costs: [u64; 2]) -> Measurement {
         let paths = ["file.stat", "switch.yield"].into_iter().zip(costs);
-        let path =
-            |(name, cost)| PathResult::ok(name, Unit::Instructions, &[vec![cost; 4]], vec![]);
-        Measurement {
-            schema: ResultSchema::V1,
-            subject: Subject::kernel_image("vmlinuz"),
-            configuration: example::configuration("6.1.0", 1),
-            guest: None,
-            paths: paths.map(path).collect(),
-            execution: None,
-            notes: vec![],
-        }
+        let paths = paths.map(|(name, cost)| example::path(name, &[cost; 2])).collect();
+        example::measurement("vmlinuz", example::configuration("6.1.0", 2), paths)
     }
 
     fn judged(budget: Option<&str>, new: [u64; 2]) -> SettingGate {

@@ -1,6 +1,4 @@
-use pathmeter_model::{
-    Configuration, Measurement, PathEvents, PathResult, ResultSchema, Subject, Unit,
-};
+use pathmeter_model::{Configuration, Measurement, example};
 
 use super::*;
 use crate::lines::{parse, tests::whole};
@@ -9,44 +7,17 @@ use crate::table::table;
 /// An exact result of these paths: each is a name, instructions in user mode, in the kernel.
 fn exact(paths: &[(&str, u64, u64)]) -> Measurement {
     let paths = paths.iter().map(|(path, user, kernel)| {
-        let events = PathEvents {
-            names: vec!["user".into(), "kernel".into()],
-            distinct: vec![vec![*user, *kernel]],
-            of_samples: vec![0; 2],
-            placement: vec![],
-        };
-        let samples = vec![user + kernel; 2];
-        PathResult::ok(path, Unit::Instructions, &[samples], vec![]).counting(events)
+        let path = example::path(path, &[user + kernel]);
+        example::counting(path, &[("user", *user), ("kernel", *kernel)], &[])
     });
+    let unsupported = example::unsupported("getcpu.rdpid", "no rdpid");
     let configuration = Configuration {
-        clock: Unit::Instructions,
-        image_sha256: "a0".repeat(32),
-        release: Some("6.1.0-18-amd64".into()),
-        command_line: "quiet".into(),
-        condition: String::new(),
-        proofs: Vec::new(),
         cpu: "zen2".into(),
-        machine: "microvm".into(),
-        qemu: "7.2.22".into(),
-        firmware_sha256: None,
         portable: true,
-        agent_sha256: "b1".repeat(32),
-        initramfs_sha256: "c2".repeat(32),
-        runs: 1,
-        memory_mib: 128,
-        cpus: 1,
-        program: None,
+        ..example::configuration("6.1.0-18-amd64", 2)
     };
-    let unsupported = PathResult::unsupported("getcpu.rdpid", Unit::Instructions, "no rdpid");
-    Measurement {
-        schema: ResultSchema::V1,
-        subject: Subject::kernel_image("vmlinuz-6.1.0-18-amd64"),
-        configuration,
-        guest: None,
-        paths: paths.chain([unsupported]).collect(),
-        execution: None,
-        notes: vec![],
-    }
+    let paths = paths.chain([unsupported]).collect();
+    example::measurement("vmlinuz-6.1.0-18-amd64", configuration, paths)
 }
 
 /// Passes of a counter that says one too much of each window, in which every path has 14

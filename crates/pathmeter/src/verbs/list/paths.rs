@@ -1,4 +1,4 @@
-//! `pathmeter paths`: what can be measured.
+//! `pathmeter list paths`: what can be measured.
 
 use pathmeter_catalogue::{self as catalogue, Suite};
 use pathmeter_model::Unit;

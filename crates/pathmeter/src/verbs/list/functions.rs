@@ -1,11 +1,11 @@
-//! `pathmeter symbols`: a kernel's functions, which can be points of a window.
+//! `pathmeter list functions`: a kernel's functions, which can be points of a window.
 
 use pathmeter_debuginfo::DebugInfo;
 use pathmeter_trace::PointFinder;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::cli::SymbolsArgs;
+use crate::cli::FunctionsArgs;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
@@ -16,9 +16,9 @@ use pathmeter_measure::recording::debug_info;
 use pathmeter_measure::subject;
 use pathmeter_measure::waits;
 
-/// The document of `--json`, `pathmeter.symbols/1`.
+/// The document of `--json`, `pathmeter.functions/1`.
 #[derive(Serialize)]
-struct Symbols<'a> {
+struct Functions<'a> {
     schema: &'static str,
     functions: Vec<Function<'a>>,
 }
@@ -32,7 +32,7 @@ struct Function<'a> {
 }
 
 /// Prints the functions that have one of the names.
-pub(crate) fn run(args: &SymbolsArgs, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure> {
     subject::refuse_results([&args.subject])?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.subject])?;
     let image = &images[0];
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &SymbolsArgs, screen: &Screen) -> Result<Exit, Failure> 
     let functions: Vec<&str> = finder.functions().filter(asked).collect();
     if args.json {
         let functions = functions.iter().map(|name| function(&finder, name)).collect();
-        output::print(&output::json(&Symbols { schema: "pathmeter.symbols/1", functions })?)?;
+        output::print(&output::json(&Functions { schema: "pathmeter.functions/1", functions })?)?;
     } else {
         let mut lines = functions.join("\n");
         if !lines.is_empty() {

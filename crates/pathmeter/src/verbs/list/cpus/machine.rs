@@ -90,7 +90,7 @@ impl Machine {
     pub(crate) fn to_toml(&self) -> String {
         let Self { family, model, stepping, microcode, last_extended, .. } = self;
         let mut text = format!(
-            "# A CPU profile, for --cpu FILE.toml; `pathmeter cpu capture` wrote it.\n\
+            "# A CPU profile, for --cpu FILE.toml; `pathmeter list cpus --capture` wrote it.\n\
              schema = {:?}\nmachine = {:?}\nvendor = {:?}\nfamily = {family}\nmodel = {model}\n\
              stepping = {stepping}\nmicrocode = {microcode:#x}\n\
              last_extended = {last_extended:#x}\naddress_bits = {}\n\

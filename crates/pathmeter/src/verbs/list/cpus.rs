@@ -1,31 +1,32 @@
-//! `pathmeter cpu`: the profiles, and this machine's CPU as one.
+//! `pathmeter list cpus`: the profiles, and this machine's CPU as one.
 
 mod deduce;
 pub(crate) mod machine;
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
-use crate::cli::{CaptureArgs, CpuArgs, CpuShowArgs, CpuVerb};
+use crate::cli::CpusArgs;
 use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
 use pathmeter_measure::failure::{Exit, Failure};
 
-/// Does what was asked for.
-pub(crate) fn run(args: &CpuArgs, screen: &Screen) -> Result<Exit, Failure> {
-    match &args.verb {
-        CpuVerb::Capture(args) => capture(args, screen),
-        CpuVerb::List => output::print(list().as_bytes()),
-        CpuVerb::Show(args) => show(args),
+/// Lists them, shows one, or writes this machine's.
+pub(crate) fn run(args: &CpusArgs, screen: &Screen) -> Result<Exit, Failure> {
+    match &args.cpu {
+        _ if args.capture => capture(args.output.as_deref(), screen),
+        Some(cpu) => show(cpu),
+        None => output::print(list().as_bytes()),
     }?;
     Ok(Exit::Done)
 }
 
-fn capture(args: &CaptureArgs, screen: &Screen) -> Result<(), Failure> {
-    let outputs = [("--output", args.output.as_deref())];
-    let [file] = Named { outputs, inputs: &[], prints: args.output.is_none() }.open(screen)?;
+fn capture(file: Option<&Path>, screen: &Screen) -> Result<(), Failure> {
+    let outputs = [("--output", file)];
+    let [file] = Named { outputs, inputs: &[], prints: file.is_none() }.open(screen)?;
     let text = Machine::here()?.to_toml();
     match file {
         Some(file) => file.write(text.as_bytes()),
@@ -42,13 +43,12 @@ fn list() -> String {
     PROFILES.iter().map(line).collect()
 }
 
-fn show(args: &CpuShowArgs) -> Result<(), Failure> {
+fn show(cpu: &str) -> Result<(), Failure> {
     let unknown = |message: String| Failure::Usage {
         message,
-        help: "`pathmeter cpu list` lists the profiles, `pathmeter cpu capture` writes one"
-            .to_owned(),
+        help: "`pathmeter list cpus` lists the profiles, with --capture it writes one".to_owned(),
     };
-    let cpu = Cpu::read(&args.cpu).map_err(|error| unknown(error.to_string()))?;
+    let cpu = Cpu::read(cpu).map_err(|error| unknown(error.to_string()))?;
     let text = match &cpu {
         Cpu::Profile(profile) => profile_text(profile, &cpu),
         Cpu::File(file) => {

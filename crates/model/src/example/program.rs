@@ -1,0 +1,98 @@
+//! The runs of a program to vary, for the tests of every crate that takes results.
+
+use std::collections::BTreeMap;
+
+use pathmeter_trace::{Event, RowKind};
+
+use crate::{
+    Configuration, Ended, Execution, Measurement, Output, PathResult, Program, ProgramRow,
+    ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, program_rows,
+};
+
+/// The runs of a program to vary, of which a result is made last.
+#[derive(Clone, Debug)]
+pub struct ProgramExample {
+    /// The kernel.
+    pub subject: Subject,
+    /// How it was measured, but for the program.
+    pub configuration: Configuration,
+    /// What was executed.
+    pub program: Program,
+    /// How it ended.
+    pub ended: Ended,
+    /// What it wrote.
+    pub output: Output,
+    /// The events that were counted in each row.
+    pub events: Vec<Event>,
+    /// The first run, then the later ones.
+    pub runs: Vec<ProgramRun>,
+    /// The functions of the rows and regions.
+    pub functions: Vec<RowFunctions>,
+    /// The program's regions.
+    pub regions: Vec<PathResult>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// `/bin/true` on the kernel in the file `name`.
+#[must_use]
+pub fn program(name: &str, configuration: Configuration, runs: Vec<ProgramRun>) -> ProgramExample {
+    let program = Program {
+        command: vec!["/bin/true".into()],
+        packed_sha256: "d3".repeat(32),
+        files: 1,
+        bytes: 2_000,
+        ..Program::default()
+    };
+    ProgramExample {
+        subject: Subject::kernel_image(name),
+        configuration,
+        program,
+        ended: Ended::Code(0),
+        output: Output::default(),
+        events: vec![],
+        runs,
+        functions: vec![],
+        regions: vec![],
+        notes: vec![],
+    }
+}
+
+impl ProgramExample {
+    /// The result of these runs.
+    #[must_use]
+    pub fn result(&self) -> Measurement {
+        let (functions, regions) = (self.functions.clone(), self.regions.clone());
+        let execution = Execution {
+            ended: self.ended,
+            output: self.output.clone(),
+            runs: self.runs.iter().map(|run| run.clock).collect(),
+        };
+        Measurement {
+            schema: ResultSchema::V1,
+            subject: self.subject.clone(),
+            configuration: Configuration {
+                program: Some(self.program.clone()),
+                ..self.configuration.clone()
+            },
+            guest: None,
+            paths: program_rows(&self.runs, &self.events, functions, regions),
+            execution: Some(execution),
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+/// A row of so many calls and instructions, in which no string instruction was executed.
+#[must_use]
+pub fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramRow {
+    let (name, steps) = (name.to_owned(), instructions);
+    ProgramRow { kind, name, calls, instructions, steps, events: BTreeMap::new() }
+}
+
+/// A run of these rows, in which the CPU idled for so many steps.
+#[must_use]
+pub fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
+    let steps: u64 = rows.iter().map(|row| row.steps).sum();
+    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows }
+}
