@@ -11,6 +11,7 @@
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
 //! published in `docs/schemas/`.
 
+mod bounds;
 mod budget;
 mod compare;
 mod comparison;

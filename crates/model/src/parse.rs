@@ -11,6 +11,7 @@ use std::str::{self, Utf8Error};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
+use crate::bounds::{bounded, quoted, shortened};
 use crate::parse_execution::check_execution;
 use crate::{
     Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
@@ -22,8 +23,6 @@ use crate::{
 const SCHEMA: &str = "pathmeter.result/1";
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// Most of a foreign text that an error repeats, in characters.
-const QUOTED_CHARS: usize = 120;
 
 /// Reads a result from the bytes of a file.
 ///
@@ -194,36 +193,10 @@ fn are_positions(positions: &[u32], length: usize) -> bool {
         && positions.last().is_none_or(|&last| (last as usize) < length)
 }
 
-pub(crate) fn bounded(what: &str, found: usize, limit: usize) -> Result<(), ParseError> {
-    if found <= limit {
-        return Ok(());
-    }
-    Err(ParseError::TooLarge { what: what.into(), found: found as u64, limit: limit as u64 })
-}
-
 fn unreadable(error: &serde_json::Error) -> ParseError {
     let detail = shortened(&error.to_string());
     match error.classify() {
         Category::Data => ParseError::Malformed { detail },
         Category::Syntax | Category::Eof | Category::Io => ParseError::NotJson { detail },
     }
-}
-
-pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", shortened(text))
-}
-
-/// Foreign text, fit for a terminal: control characters escaped, and not too much of it.
-fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(QUOTED_CHARS).flat_map(plain).collect();
-    if text.chars().nth(QUOTED_CHARS).is_some() {
-        short.push('…');
-    }
-    short
-}
-
-fn plain(c: char) -> impl Iterator<Item = char> {
-    let escaped = c.is_control().then(|| c.escape_default());
-    let kept = escaped.is_none().then_some(c);
-    escaped.into_iter().flatten().chain(kept)
 }
