@@ -8,12 +8,13 @@
 use core::arch::asm;
 
 use crate::{
+    arch::{MAP_32BIT, nr32},
     failure::{Failure, prove, unsupported},
     fast32::Fast32,
     int80::int80,
     lab,
     socket::{AF_INET, Ifreq, SOCK_DGRAM, socket},
-    sys::{self, CStr, flag, nr, nr32},
+    sys::{self, CStr, flag, nr},
 };
 
 /// `SIOCGIFINDEX` of `<linux/sockios.h>`.
@@ -175,7 +176,7 @@ const _: () = assert!(lab::PARAMS_32_BYTES <= ROOM);
 
 /// `ROOM` zeroed bytes below 4 GiB, ours alone, never unmapped.
 fn low_memory() -> Result<usize, Failure> {
-    sys::map(ROOM, flag::MAP_PRIVATE | flag::MAP_32BIT).map_err(|error| {
+    sys::map(ROOM, flag::MAP_PRIVATE | MAP_32BIT).map_err(|error| {
         Failure::unsupported(format_args!("no memory below 4 GiB (mmap: error {error})"))
     })
 }

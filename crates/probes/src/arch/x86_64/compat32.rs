@@ -6,20 +6,20 @@
 //! 0x80 as CPU and kernel have it (Linux `arch/x86/entry/vdso/vdso32/system_call.S`). So the
 //! program below gets an ELF32 header in front, is written to a file and executed. It writes the
 //! first bytes of the entry, then a record a window, to a pipe; the probe proves each record after
-//! it has ended.
-//!
-//! With two CPUs it pauses before each window, as `ioctl/two_cpus.rs` describes.
+//! it has ended. With two CPUs it pauses before each window, as
+//! `ioctl/two_cpus.rs` describes.
 
 use core::arch::global_asm;
 
 use pathmeter_catalogue::WARMUP;
 
 use crate::{
+    arch::nr32,
     descriptor,
     failure::{Failure, Outcome, prove, unsupported},
     ioctl::target::Target,
     report::ProbeReport,
-    sys::{self, CStr, flag, nr, nr32},
+    sys::{self, CStr, flag, nr},
     task::{self, Ended},
 };
 

@@ -7,7 +7,8 @@ use core::arch::asm;
 use core::sync::atomic::Ordering;
 
 use crate::{
-    clock::{self, marker_code, stamp_code},
+    arch::{marker_code, stamp_code},
+    clock,
     compat32::{self, Signalled},
     failure::{Failure, Outcome, broken, prove},
     lab,

@@ -9,6 +9,7 @@
 use core::arch::global_asm;
 
 use crate::{
+    arch::MAP_32BIT,
     failure::{Failure, unsupported},
     sys::{self, flag, nr},
     task::{self, Ended},
@@ -61,7 +62,7 @@ impl Fast32 {
 
 /// The mapping, with code whose far pointers are filled in.
 fn page() -> Result<usize, Failure> {
-    let flags = flag::MAP_PRIVATE | flag::MAP_32BIT;
+    let flags = flag::MAP_PRIVATE | MAP_32BIT;
     let page = match sys::map(ROOM, flags) {
         Ok(page) => page,
         Err(error) => return unsupported!("no memory below 4 GiB (mmap: error {error})"),

@@ -3,8 +3,9 @@
 use core::arch::asm;
 
 use crate::{
+    arch::{MAP_32BIT, nr32},
     failure::{Failure, Outcome, broken, unsupported},
-    sys::{self, flag, nr32},
+    sys::{self, flag},
     task::{self, Ended},
 };
 
@@ -56,7 +57,7 @@ const STACK: usize = 64 << 10;
 /// caller's stack, and takes its pointer to have 32 bits (5.10 `arch/x86/include/asm/compat.h`:
 /// `arch_compat_alloc_user_space`). With any other stack the call fails with EFAULT.
 pub(crate) fn on_low_stack<F: FnOnce() -> Outcome>(body: F) -> Outcome {
-    let bottom = sys::map(STACK, flag::MAP_PRIVATE | flag::MAP_32BIT).map_err(|error| {
+    let bottom = sys::map(STACK, flag::MAP_PRIVATE | MAP_32BIT).map_err(|error| {
         Failure::unsupported(format_args!("no stack below 4 GiB (mmap: error {error})"))
     })?;
     let mut call = Call { body: Some(body), outcome: None };
