@@ -5,5 +5,13 @@
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+#[cfg(all(target_arch = "x86_64", feature = "program"))]
+pub(crate) use x86_64::launch::{marked_end, marked_execve};
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::*;
+pub(crate) use x86_64::{
+    pause::{leave_loop_code, pause_guest, pause_guest_and_loop},
+    port::{
+        CONTROL, DATA, FILE, PAUSE, drop_privilege, receive, send, take_privilege, unreachable,
+    },
+    words::LOOKED_FOR,
+};

@@ -28,7 +28,7 @@ use crate::{
 
 /// Longest command line that Linux takes, and so all that it may hand to pid 1.
 const MAX_WORDS: usize = 2048;
-/// Parameters with a dot that belong to no module (Linux `cgroup.c`, `security.c`, `proc_sysctl.c`).
+/// Parameters with a dot of no module (Linux `cgroup.c`, `security.c`, `proc_sysctl.c`).
 const NO_MODULES: [&[u8]; 3] = [b"cgroup", b"lsm", b"sysctl"];
 
 /// Gives a sysctl this value, and reads it back where that can be done.

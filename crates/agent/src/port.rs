@@ -1,8 +1,8 @@
 //! The protocol port: a byte port to the host, beside the console.
 //!
-//! Two ways to reach it from user space: by instructions, with a privilege; or, on kernels that give
-//! none, by a file. The privilege is dropped at once after each use: a task that holds it makes
-//! every switch to it more expensive, and a probe forked from here must not inherit that.
+//! Two ways to reach it from user space: by instructions, with a privilege; or, on kernels that
+//! give none, by a file. The privilege is dropped at once after each use: a task that holds it
+//! makes every switch to it more expensive, and a probe forked from here must not inherit that.
 
 use pathmeter_catalogue::Suite;
 use pathmeter_probes::sys::{self, CStr, flag};

@@ -1,7 +1,7 @@
 //! The timestamps around a window.
 //!
-//! Under an instruction-counting QEMU the clock advances by one an instruction, so the difference of
-//! two stamps is the number of instructions executed between them, the stamps' own few included.
+//! Under an instruction-counting QEMU the clock advances by one an instruction, so the difference
+//! of two stamps is the number of instructions executed between them, their own few included.
 //!
 //! With the feature `pmu` a stamp reads a counter of the processor's instead, for a program that
 //! runs on a real one (`docs/evidence/witness-pmu.md`). The agent is never built with it.

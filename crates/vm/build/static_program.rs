@@ -20,8 +20,8 @@ const FLAGS: &[&str] = &[
     "--target=x86_64-unknown-linux-gnu",
 ];
 
-/// A file whose name is in the agent's bytes, as the place of a panic, and the name that it has there:
-/// they must not move with the folder of an architecture.
+/// A file whose name is in the agent's bytes, as the place of a panic, and the name that it has
+/// there: they must not move with the folder of an architecture.
 const NAMED: (&str, &str) = ("probes/src/arch/x86_64/compat32.rs", "probes/src/compat32.rs");
 
 /// For the linker: nothing but our own code, and no note that depends on where it was built.

@@ -65,7 +65,7 @@ window: mov     PAUSES(%esi), %ecx
 
 6:      mov     ANSWER(%esi), %eax
         movl    $-1, STRUCTURE(%esi, %eax)      // poison
-        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // clock.rs: marker_code!(begin)
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x01, 0x4d, 0x50  // stamp.rs: marker_code!(begin)
         rdtsc
         mov     %eax, 4(%esp)
         mov     %edx, 8(%esp)
@@ -76,7 +76,7 @@ window: mov     PAUSES(%esi), %ecx
         call    *(%esp)
         mov     %eax, %edi
         rdtsc
-        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x4d, 0x50  // clock.rs: marker_code!(end)
+        .byte   0x0f, 0x1f, 0x84, 0x00, 0x00, 0x02, 0x4d, 0x50  // stamp.rs: marker_code!(end)
         sub     4(%esp), %eax
         sbb     8(%esp), %edx
         mov     %eax, 4(%esp)
