@@ -20,6 +20,7 @@ pub(crate) use leave_loop_code;
 ///
 /// # Safety
 /// The caller holds the I/O privilege, and has a signal coming whose handler ends the loop.
+#[allow(clippy::inline_always, reason = "the code of its caller is what it was")]
 #[inline(always)]
 pub(crate) unsafe fn pause_guest_and_loop() {
     // SAFETY: as the contract; the device at the port touches no memory.

@@ -14,7 +14,7 @@ macro_rules! call_code {
         ud2"
     };
 }
-pub use call_code;
+pub(crate) use call_code;
 
 /// The `syscall` instruction with six arguments; the raw result.
 ///
