@@ -14,38 +14,38 @@ use pathmeter_wire::{
     message::{Shown, Unmet, UnmetCause},
 };
 
-use crate::file::{Held, contents, holds, words};
-use crate::refusal::{Refusal, not_taken, refused, unknown};
-use crate::{cgroup, filter::Filter, path::Path, port::Port, shown, trouble::Trouble};
+use crate::{
+    arch::LOOKED_FOR,
+    cgroup,
+    file::{Held, contents, holds, words},
+    filter::Filter,
+    path::Path,
+    port::Port,
+    refusal::{Refusal, not_taken, refused, unknown},
+    shown,
+    trouble::Trouble,
+};
 
-/// Longest command line that Linux takes on x86, and so all that it may hand to pid 1.
+/// Longest command line that Linux takes, and so all that it may hand to pid 1.
 const MAX_WORDS: usize = 2048;
-/// Parameters with a dot that belong to no module (Linux `kernel/cgroup/cgroup.c`,
-/// `security/security.c`, `fs/proc/proc_sysctl.c`).
+/// Parameters with a dot of no module (Linux `cgroup.c`, `security.c`, `proc_sysctl.c`).
 const NO_MODULES: [&[u8]; 3] = [b"cgroup", b"lsm", b"sysctl"];
 
-/// Parameters that x86 kernels look for themselves, and then hand to pid 1 all the same (Linux
-/// `arch/x86/kernel/cpu/bugs.c`, `arch/x86/mm/pti.c`, `arch/x86/kernel/fpu/init.c`,
-/// `arch/x86/boot/compressed/kaslr.c`, `arch/x86/kernel/head64.c`). Of a value that they do not
-/// take they print a line, which the host reads.
-const LOOKED_FOR: [&[u8]; 16] = [
-    b"spectre_v2",
-    b"nospectre_v2",
-    b"spectre_v2_user",
-    b"spec_store_bypass_disable",
-    b"nospec_store_bypass_disable",
-    b"pti",
-    b"nopti",
-    b"no387",
-    b"nofxsr",
-    b"noxsave",
-    b"noxsaveopt",
-    b"noxsaves",
-    b"clearcpuid",
-    b"setcpuid",
-    b"nokaslr",
-    b"no5lvl",
-];
+/// Gives a sysctl this value, and reads it back where that can be done.
+fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
+    // As sysctl(8) has it: dots separate, unless there are slashes.
+    let slashes = name.contains(&b'/');
+    let path = name.iter().map(|byte| if *byte == b'.' && !slashes { b'/' } else { *byte });
+    let path = Path::of(b"/proc/sys/", path);
+    let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
+        errno::ENOENT => unknown("this kernel has no such sysctl"),
+        error => refused(format_args!("it can't be written to (error {error})")),
+    })?;
+    let written = sys::write(fd, value);
+    let _ = sys::close(fd);
+    written.map_err(not_taken)?;
+    holds(&path, |held| words(held).eq(words(value)))
+}
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
 pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
@@ -125,22 +125,6 @@ fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
         (Ok(_), Err(errno::ENOENT)) => Err(unknown("no module of this name is in this kernel")),
         _ => Ok(()),
     }
-}
-
-/// Gives a sysctl this value, and reads it back where that can be done.
-fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
-    // As sysctl(8) has it: dots separate, unless there are slashes.
-    let slashes = name.contains(&b'/');
-    let path = name.iter().map(|byte| if *byte == b'.' && !slashes { b'/' } else { *byte });
-    let path = Path::of(b"/proc/sys/", path);
-    let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
-        errno::ENOENT => unknown("this kernel has no such sysctl"),
-        error => refused(format_args!("it can't be written to (error {error})")),
-    })?;
-    let written = sys::write(fd, value);
-    let _ = sys::close(fd);
-    written.map_err(not_taken)?;
-    holds(&path, |held| words(held).eq(words(value)))
 }
 
 /// Whether a process can be filtered, and lives long enough to end.

@@ -7,6 +7,9 @@
 //!
 //! Without libc and without an allocator: it must run on any kernel, and its instructions are part
 //! of what is measured. `main.rs` makes a program of it.
+//!
+//! The order of functions in the program is that of their names with the modules', and a panic's
+//! place has its line: so a function that moves to another module, or by a line, changes bytes.
 #![cfg_attr(not(test), no_std)]
 #![allow(
     clippy::result_large_err,
@@ -15,6 +18,7 @@
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
 mod agent;
+mod arch;
 mod cgroup;
 mod command;
 mod condition;

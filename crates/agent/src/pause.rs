@@ -13,9 +13,12 @@
 //! That takes the exact clock. In the host's time any moment may last, the signal may come before
 //! the loop, and there is no exact state to be resumed from: there the write is all.
 
-use core::arch::{asm, naked_asm};
+use core::arch::naked_asm;
 
+use pathmeter_probes::call_code;
 use pathmeter_probes::sys::{self, flag, nr};
+
+use crate::arch::{leave_loop_code, pause_guest, pause_guest_and_loop};
 
 const SA_SIGINFO: usize = 4;
 const SA_RESTORER: usize = 0x0400_0000;
@@ -35,22 +38,19 @@ struct Action {
 const _: () = assert!(size_of::<Action>() == 32);
 
 /// Ends the loop: moves the interrupted context past the jump.
-///
-/// rdx = `struct ucontext`: 40 bytes of header, then the registers, of which the instruction
-/// pointer is the 17th (Linux `arch/x86/include/uapi/asm/sigcontext.h`). The jump has two bytes.
 #[unsafe(naked)]
 unsafe extern "C" fn leave_loop() {
-    naked_asm!("add qword ptr [rdx + 40 + 16 * 8], 2", "ret")
+    naked_asm!(leave_loop_code!())
 }
 
 #[unsafe(naked)]
 unsafe extern "C" fn restorer() {
-    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const nr::RT_SIGRETURN)
+    naked_asm!(call_code!(), number = const nr::RT_SIGRETURN)
 }
 
-/// Writes `value` to the I/O port that pauses the guest; the caller holds the privilege. Where
-/// there are no timers it only writes, and the race stays open.
-pub(crate) fn at_an_exact_state(port: u16, value: u8) {
+/// Pauses the guest; the caller may do so. Where there are no timers it only writes, and the race
+/// stays open.
+pub(crate) fn at_an_exact_state() {
     let action = Action { handler: leave_loop, flags: SA_SIGINFO | SA_RESTORER, restorer, mask: 0 };
     let action_place = &raw const action as usize;
     let once = [0_u64, 0, 0, WAIT];
@@ -62,9 +62,9 @@ pub(crate) fn at_an_exact_state(port: u16, value: u8) {
         let armed = sys::checked(nr::RT_SIGACTION, [flag::SIGALRM, action_place, 0, 8, 0, 0])
             .and_then(|_| sys::checked(nr::SETITIMER, [0, timer_place, 0, 0, 0, 0]));
         if armed.is_ok() {
-            asm!("out dx, al", "2: jmp 2b", in("dx") port, in("al") value);
+            pause_guest_and_loop();
         } else {
-            somewhere(port, value);
+            pause_guest();
         }
     }
 }
@@ -78,8 +78,7 @@ pub(crate) fn forget_signal() {
     let _ = unsafe { sys::checked(nr::RT_SIGACTION, [flag::SIGALRM, place, 0, 8, 0, 0]) };
 }
 
-/// Writes `value` to the I/O port that pauses the guest; the caller holds the privilege.
-pub(crate) fn somewhere(port: u16, value: u8) {
-    // SAFETY: the instruction touches no memory, and the device at the port none of ours.
-    unsafe { asm!("out dx, al", in("dx") port, in("al") value, options(nostack)) };
+/// Pauses the guest; the caller may do so.
+pub(crate) fn somewhere() {
+    pause_guest();
 }

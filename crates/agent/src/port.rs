@@ -1,35 +1,29 @@
 //! The protocol port: a byte port to the host, beside the console.
 //!
-//! Two ways to reach it from user space: port instructions, after iopl(2); or, on kernels without
-//! that, `/dev/port`. The I/O privilege is dropped at once after each use: a task that holds it
+//! Two ways to reach it from user space: by instructions, with a privilege; or, on kernels that
+//! give none, by a file. The privilege is dropped at once after each use: a task that holds it
 //! makes every switch to it more expensive, and a probe forked from here must not inherit that.
 
-use core::arch::asm;
-
 use pathmeter_catalogue::Suite;
-use pathmeter_probes::{
-    sys::{self, CStr, flag},
-    text::Text,
-};
+use pathmeter_probes::sys::{self, CStr, flag};
 use pathmeter_wire::{Kind, MAX_FRAME, message, program};
 
-use crate::{pause, trouble::Trouble};
-
-/// The byte port that the host reads (QEMU's isa-debugcon).
-const DATA: u16 = 0xe9;
-/// A write of [`PAUSE`] here pauses the guest before its next instruction (QEMU's pvpanic, told to
-/// pause): so a snapshot is taken at the same instruction every time.
-const CONTROL: u16 = 0x505;
-const PAUSE: u8 = 1;
+use crate::{
+    arch::{
+        CONTROL, DATA, FILE, PAUSE, drop_privilege, receive, send, take_privilege, unreachable,
+    },
+    pause,
+    trouble::Trouble,
+};
 
 /// How bytes get out.
 #[derive(Clone, Copy)]
 enum Way {
     /// Not opened yet.
     None,
-    /// iopl(2), then port instructions.
+    /// The privilege, then instructions.
     Instructions,
-    /// This descriptor of `/dev/port`.
+    /// This descriptor of [`FILE`].
     File(usize),
 }
 
@@ -48,18 +42,15 @@ impl Port {
 
     /// Finds a way to the port.
     pub(crate) fn open(&mut self) -> Result<(), Trouble> {
-        if sys::iopl(3).is_ok() {
+        if take_privilege() {
             self.way = Way::Instructions;
             drop_privilege();
             return Ok(());
         }
-        match sys::open(CStr::new(b"/dev/port\0"), flag::O_RDWR, 0) {
+        match sys::open(CStr::new(FILE), flag::O_RDWR, 0) {
             Ok(fd) => self.way = Way::File(fd),
             Err(error) => {
-                return Err(Text::format(format_args!(
-                    "user space can't reach I/O ports: neither iopl(2) nor /dev/port \
-                     (error {error}); set CONFIG_X86_IOPL_IOPERM or CONFIG_DEVPORT"
-                )));
+                return Err(unreachable(error));
             }
         }
         Ok(())
@@ -157,9 +148,9 @@ impl Port {
         match self.way {
             Way::None => {}
             Way::File(fd) => {
-                let _ = sys::read_at(fd, &mut byte, usize::from(DATA));
+                let _ = sys::read_at(fd, &mut byte, DATA);
             }
-            Way::Instructions => with_privilege(|| byte[0] = get()),
+            Way::Instructions => with_privilege(|| byte[0] = receive()),
         }
         byte[0] == message::SYMBOLS_ASKED
     }
@@ -169,24 +160,16 @@ impl Port {
         match (self.way, suite) {
             (Way::None, _) => {}
             (Way::File(fd), _) => {
-                let _ = sys::write_at(fd, &[PAUSE], usize::from(CONTROL));
+                let _ = sys::write_at(fd, &[PAUSE], CONTROL);
             }
             (Way::Instructions, Suite::Exact) => {
-                with_privilege(|| pause::at_an_exact_state(CONTROL, PAUSE));
+                with_privilege(pause::at_an_exact_state);
             }
             (Way::Instructions, Suite::Elapsed) => {
-                with_privilege(|| pause::somewhere(CONTROL, PAUSE));
+                with_privilege(pause::somewhere);
             }
         }
     }
-}
-
-/// A byte from the host's port; the caller holds the privilege.
-fn get() -> u8 {
-    let byte;
-    // SAFETY: the instruction touches no memory, and the device at the port none of ours.
-    unsafe { asm!("in al, dx", in("dx") DATA, out("al") byte, options(nostack)) };
-    byte
 }
 
 /// Prints on the console what went wrong, for the case that the port can't be reached.
@@ -203,25 +186,18 @@ fn put(way: Way, bytes: &[u8]) {
         Way::None => {}
         // Each byte alone: the file's offset is the port's number, and moves on with every byte.
         Way::File(fd) => bytes.iter().for_each(|byte| {
-            let _ = sys::write_at(fd, &[*byte], usize::from(DATA));
+            let _ = sys::write_at(fd, &[*byte], DATA);
         }),
         Way::Instructions => with_privilege(|| {
-            // SAFETY: the privilege is held; reads `bytes` upwards, DF being clear by the ABI.
-            unsafe {
-                asm!("rep outsb", in("dx") DATA, inout("rsi") bytes.as_ptr() => _,
-                    inout("rcx") bytes.len() => _, options(nostack, preserves_flags, readonly));
-            }
+            // SAFETY: the privilege is held.
+            unsafe { send(bytes) };
         }),
     }
 }
 
 fn with_privilege(access: impl FnOnce()) {
-    if sys::iopl(3).is_ok() {
+    if take_privilege() {
         access();
         drop_privilege();
     }
-}
-
-fn drop_privilege() {
-    let _ = sys::iopl(0);
 }

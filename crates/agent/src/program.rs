@@ -4,8 +4,8 @@
 //! The first reading is taken by the child that becomes the program, just before execve(2); the
 //! second by the agent, once wait4(2) has told it that the program ended. What other processes the
 //! program left are killed before the next run.
-
-use core::arch::asm;
+//!
+//! Both readings stand right after their markers, in the architecture's own instructions.
 
 use pathmeter_probes::{
     clock, socket,
@@ -20,7 +20,14 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    condition, filter::Filter, guest, pause, port::Port, root::Roots, start, trouble::Trouble,
+    arch::{marked_end, marked_execve},
+    condition,
+    filter::Filter,
+    guest, pause,
+    port::Port,
+    root::Roots,
+    start,
+    trouble::Trouble,
 };
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
@@ -102,8 +109,11 @@ fn load_modules(job: &Job<'_>) -> Result<(), Trouble> {
 /// What becomes the program: pointers for execve(2), and what the child leaves to its parent, whose
 /// memory it shares.
 struct Launch {
+    /// Its file.
     executable: usize,
+    /// An array of strings, its own name first.
     arguments: usize,
+    /// An array of strings.
     environment: usize,
     /// What its system calls pass through.
     filter: Option<Filter>,
@@ -114,6 +124,7 @@ struct Launch {
 }
 
 impl Launch {
+    /// Nothing executed yet.
     fn new(job: &Job<'_>) -> Result<Self, Trouble> {
         Ok(Self {
             executable: job.executable.as_ptr() as usize,
@@ -130,25 +141,13 @@ impl Launch {
     /// Nothing stands between the marker, the reading of the clock and the system call that could
     /// fault: the memory that is written to was written to before.
     fn execute(&mut self) {
-        let result: usize;
         let place = &raw mut self.clock;
-        // SAFETY: the marker is a nop and the clock may be read. The strings and both arrays are
-        // terminated and live for good; `place` is this memory's own.
-        unsafe {
+        // SAFETY: the strings and both arrays are terminated and live for good; `place` is this
+        // memory's own.
+        let result = unsafe {
             place.write_volatile(0);
-            asm!(clock::marker_code!(program_begin),
-                "rdtsc",
-                "shl rdx, 32",
-                "or rax, rdx",
-                "mov qword ptr [r8], rax",
-                "mov eax, {execve}",
-                "mov rdx, r9",
-                "syscall",
-                execve = const nr::EXECVE,
-                in("rdi") self.executable, in("rsi") self.arguments, in("r9") self.environment,
-                in("r8") place, out("rax") result, out("rdx") _,
-                lateout("rcx") _, lateout("r11") _);
-        }
+            marked_execve([self.executable, self.arguments, self.environment], place)
+        };
         self.error = sys::sorted(result).err().unwrap_or(0);
     }
 }
@@ -212,7 +211,7 @@ fn run(
         become_program(job, number, launch);
         NOT_EXECUTED
     });
-    let clock: u64 = end_of_run();
+    let clock: u64 = marked_end();
     let (_, ended) = ended.map_err(|error| -> Trouble {
         Text::format(format_args!("the program's process can't be made (error {error})"))
     })?;
@@ -253,19 +252,6 @@ fn disturb_memory(run: u64) {
         // SAFETY: as above, and it is not used any more.
         unsafe { sys::unmap_since(mapped) };
     }
-}
-
-/// The end marker, and the clock after it: as far from it as after the begin marker.
-#[allow(clippy::inline_always, reason = "a call before the marker would be counted")]
-#[inline(always)]
-fn end_of_run() -> u64 {
-    let (low, high): (u64, u64);
-    // SAFETY: a nop, and the clock may be read.
-    unsafe {
-        asm!(clock::marker_code!(program_end), "rdtsc", out("rax") low, out("rdx") high,
-            options(nostack));
-    }
-    high << 32 | low
 }
 
 /// In the child: the state that every run begins with, then the program.
@@ -323,6 +309,7 @@ fn place(number: u32) {
 
 /// Kills what the program has left, and waits until it is gone.
 fn end_all_processes() {
+    /// As kill(2) has it.
     const EVERY_PROCESS: isize = -1;
     // By pid 1: every other process. Again after each wait, since one may have forked meanwhile.
     loop {
@@ -333,14 +320,21 @@ fn end_all_processes() {
     }
 }
 
+/// Above all descriptors that the agent has.
+const HIGH: usize = 16;
+
 /// A program's standard files.
 struct Files {
+    /// What the user gave it, or nothing.
     stdin: usize,
+    /// In memory.
     stdout: usize,
+    /// In memory.
     stderr: usize,
 }
 
 impl Files {
+    /// Opens the input, and makes the others.
     fn open(job: &Job<'_>) -> Result<Self, Trouble> {
         let stdin = match job.stdin {
             [0] => CStr::new(b"/dev/null\0"),
@@ -361,6 +355,8 @@ impl Files {
     }
 
     /// Makes them this process's standard files, and closes all others.
+    ///
+    /// First all are copied to where none of them is: one may have another's number.
     fn take(&self) {
         for (number, file) in [self.stdin, self.stdout, self.stderr].into_iter().enumerate() {
             let _ = sys::duplicate(file, number + HIGH);
@@ -373,6 +369,7 @@ impl Files {
         }
     }
 
+    /// Closes them in the agent itself.
     fn close(&self) {
         for file in [self.stdin, self.stdout, self.stderr] {
             let _ = sys::close(file);
@@ -380,6 +377,9 @@ impl Files {
     }
 
     /// Sends the beginning of what was written.
+    ///
+    /// At least one piece for each file, even if it is empty: the host hears by it that there is
+    /// no more.
     fn send(&self, port: &mut Port, run: u64) {
         for (file, is_error) in [(self.stdout, false), (self.stderr, true)] {
             let total = sys::seek(file, 0, flag::SEEK_END).unwrap_or(0) as u64;
@@ -399,6 +399,3 @@ impl Files {
         }
     }
 }
-
-/// Above all descriptors that the agent has.
-const HIGH: usize = 16;

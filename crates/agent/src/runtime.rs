@@ -1,15 +1,19 @@
 //! What libc would have brought: the entry point, memory functions, a panic handler. The program
 //! that includes it goes on in its `enter`.
 //!
-//! The compiler may emit calls to the memory functions for any copy; they are written with `rep`
-//! string instructions, which it can't turn back into calls to themselves.
+//! The compiler may emit calls to the memory functions for any copy; they are written with
+//! instructions of the architecture's, which it can't turn back into calls to themselves.
 
-use core::arch::{asm, naked_asm};
+#[path = "arch/x86_64/memory.rs"]
+mod code;
+
+use core::arch::naked_asm;
 use core::panic::PanicInfo;
 
 use pathmeter_probes::{sys, vdso};
 
 use super::enter;
+use code::{copy_downwards, copy_upwards, fill, start_code};
 
 /// Most arguments that are looked at.
 const ARGUMENTS: usize = 4;
@@ -18,8 +22,7 @@ const ARGUMENTS: usize = 4;
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _start() -> ! {
-    naked_asm!("xor ebp, ebp", "mov rdi, rsp", "and rsp, -16", "call {begin}", "ud2",
-        begin = sym begin)
+    naked_asm!(start_code!(), begin = sym begin)
 }
 
 /// Collects the arguments, learns where the vDSO is, goes on in [`enter`].
@@ -67,11 +70,8 @@ extern "C" fn rust_eh_personality() {}
 /// As C's memcpy; the same for those below with theirs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
-    // SAFETY: the caller gives `count` valid bytes on both sides; DF is clear by the ABI.
-    unsafe {
-        asm!("rep movsb", inout("rcx") count => _, inout("rdi") to => _, inout("rsi") from => _,
-            options(nostack, preserves_flags));
-    }
+    // SAFETY: the caller gives `count` valid bytes on both sides.
+    unsafe { copy_upwards(to, from, count) };
     to
 }
 
@@ -81,23 +81,15 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, count: usize) -> *mut
         // SAFETY: copying upwards never overwrites what is still to be read.
         return unsafe { memcpy(to, from, count) };
     }
-    // SAFETY: the destination overlaps the source's end, so it is copied downwards, with DF set
-    // for just that instruction.
-    unsafe {
-        asm!("std", "rep movsb", "cld",
-            inout("rcx") count => _, inout("rdi") to.wrapping_add(count).wrapping_sub(1) => _,
-            inout("rsi") from.wrapping_add(count).wrapping_sub(1) => _, options(nostack));
-    }
+    // SAFETY: as above; the destination overlaps the source's end, so it is copied downwards.
+    unsafe { copy_downwards(to, from, count) };
     to
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memset(to: *mut u8, value: i32, count: usize) -> *mut u8 {
-    // SAFETY: the caller gives `count` writable bytes; DF is clear by the ABI.
-    unsafe {
-        asm!("rep stosb", inout("rcx") count => _, inout("rdi") to => _, in("eax") value,
-            options(nostack, preserves_flags));
-    }
+    // SAFETY: the caller gives `count` writable bytes.
+    unsafe { fill(to, value, count) };
     to
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
 ///
 /// The kernel's own randomisation would differ between two kernels whatever it is seeded with (the
 /// release string is mixed into the pool), so it is switched off. Instead the mappings move with
-/// the stack's size limit (Linux `arch/x86/mm/mmap.c`, `mmap_base`).
+/// the stack's size limit (Linux `mmap_base`).
 fn place_bases(number: u32) {
     const ADDR_NO_RANDOMIZE: usize = 0x004_0000;
     const RLIMIT_STACK: usize = 3;

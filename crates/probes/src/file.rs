@@ -4,6 +4,7 @@
 //! stood; write reports that it took the byte; stat fills in the size that the file was given.
 
 use crate::{
+    arch::stat,
     clock,
     failure::{Failure, Outcome, prove, unsupported},
     probe::Probes,
@@ -65,20 +66,19 @@ fn write_null(report: &mut ProbeReport) -> Outcome {
     })
 }
 
-/// `struct stat` is 144 bytes; the size stands at 48 (`arch/x86/include/uapi/asm/stat.h`).
+/// `struct stat`.
 #[repr(C, align(8))]
 struct Stat {
-    before: [u64; 6],
+    before: [u64; stat::SIZE],
     size: u64,
-    after: [u64; 11],
+    after: [u64; stat::WORDS - stat::SIZE - 1],
 }
-
-const _: () = assert!(size_of::<Stat>() == 144 && core::mem::offset_of!(Stat, size) == 48);
 
 fn stat(report: &mut ProbeReport) -> Outcome {
     make_file()?;
     let path = FILE.as_ptr() as usize;
-    let mut stat = Stat { before: [0; 6], size: 0, after: [0; 11] };
+    let mut stat =
+        Stat { before: [0; stat::SIZE], size: 0, after: [0; stat::WORDS - stat::SIZE - 1] };
     report.execute(|| {
         stat.size = u64::MAX;
         let place = &raw mut stat as usize;

@@ -11,7 +11,9 @@
 //!
 //! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
 //! what several groups share (partners, sockets, what is echoed, the lab kernel's own);
-//! and system calls, the clock, the report.
+//! and system calls, the clock, the report. What knows the processor is in `arch`: instructions,
+//! numbers and layouts as its module, and the groups of paths that are an architecture's own as
+//! modules beside the others, since by its modules' names functions are put in order in the agent.
 #![cfg_attr(not(test), no_std)]
 #![allow(
     clippy::result_large_err,
@@ -22,17 +24,24 @@
     reason = "what stands in a window must not depend on what the inliner thinks of it"
 )]
 
+mod arch;
 pub mod clock;
+#[path = "arch/x86_64/compat32.rs"]
 mod compat32;
 mod descriptor;
 mod echo;
 mod elapsed;
 mod failure;
+#[path = "arch/x86_64/fast32.rs"]
 mod fast32;
 mod file;
+#[path = "arch/x86_64/flags.rs"]
 mod flags;
+#[path = "arch/x86_64/getcpu.rs"]
 mod getcpu;
+#[path = "arch/x86_64/int80.rs"]
 mod int80;
+#[path = "arch/x86_64/ioctl/mod.rs"]
 mod ioctl;
 mod ipc;
 mod lab;

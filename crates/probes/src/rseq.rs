@@ -17,6 +17,7 @@ use core::sync::atomic::{
 };
 
 use crate::{
+    arch::RSEQ_SIGNATURE,
     failure::{Failure, Outcome, prove, unsupported},
     probe::Probe,
     report::ProbeReport,
@@ -28,8 +29,6 @@ static FEATURE_SIZE: AtomicUsize = AtomicUsize::new(0);
 
 /// The length of the area until kernels offered more.
 const ORIGINAL: usize = 32;
-/// x86's, as glibc has it: the bytes before an abort handler.
-const SIGNATURE: usize = 0x5305_3053;
 const UNREGISTER: usize = 1;
 /// What the number of the CPU is before registration (`RSEQ_CPU_ID_UNINITIALIZED`).
 const UNINITIALIZED: u32 = u32::MAX;
@@ -98,7 +97,7 @@ impl Area {
         let place = core::ptr::from_ref(self) as usize;
         // SAFETY: the kernel reads and writes that many bytes of the area, through atomics as far
         // as Rust is concerned, until the caller ends the registration or its thread.
-        unsafe { sys::checked(nr::RSEQ, [place, self.bytes, flags, SIGNATURE, 0, 0]) }
+        unsafe { sys::checked(nr::RSEQ, [place, self.bytes, flags, RSEQ_SIGNATURE, 0, 0]) }
     }
 
     /// Registers it for the calling thread, which must stay in the caller's frame, or end, before

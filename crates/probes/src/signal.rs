@@ -6,6 +6,7 @@ use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
+    arch::call_code,
     clock,
     failure::{Outcome, prove, unsupported},
     probe::Probes,
@@ -24,7 +25,7 @@ pub(crate) const PROBES: Probes = &[
 ];
 
 const SIGUSR1: usize = 10;
-/// The action has a restorer, which x86-64 kernels insist on.
+/// The action has a restorer, which some architectures' kernels insist on.
 const SA_RESTORER: usize = 0x0400_0000;
 
 /// `struct sigaction` as the kernel has it (not libc's).
@@ -47,7 +48,7 @@ extern "C" fn handler(_signal: i32) {
 /// Where the handler returns to: the stack pointer stands at the signal frame.
 #[unsafe(naked)]
 unsafe extern "C" fn restorer() {
-    naked_asm!("mov eax, {number}", "syscall", "ud2", number = const nr::RT_SIGRETURN)
+    naked_asm!(call_code!(), number = const nr::RT_SIGRETURN)
 }
 
 fn deliver(report: &mut ProbeReport) -> Outcome {

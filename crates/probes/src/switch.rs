@@ -5,6 +5,7 @@
 //! Proof: in each window the partner took exactly one turn; over all windows the kernel counted
 //! exactly one switch away from the probe for each.
 
+#[path = "arch/x86_64/ports.rs"]
 pub(crate) mod ports;
 
 use core::sync::atomic::Ordering;

@@ -1,101 +1,13 @@
-//! Linux system calls without libc: one wrapper an instruction, one function a call we use.
+//! Linux system calls without libc, one function a call we use. Numbers and instruction are the
+//! architecture's.
 //!
-//! Numbers and layouts are those of the x86-64 ABI (Linux
-//! `arch/x86/entry/syscalls/syscall_64.tbl`). A call returns what the kernel returned: a result, or
-//! a negative error number, as [`Ret`].
+//! A call returns what the kernel returned: a result, or a negative error number, as [`Ret`].
 #![allow(clippy::missing_safety_doc, reason = "the safety of raw calls is argued once, on `call`")]
 
-use core::{
-    arch::asm,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// System call numbers.
-pub mod nr {
-    #![allow(missing_docs, reason = "names are the kernel's own")]
-    pub const READ: usize = 0;
-    pub const WRITE: usize = 1;
-    pub const OPEN: usize = 2;
-    pub const CLOSE: usize = 3;
-    pub const STAT: usize = 4;
-    pub const LSTAT: usize = 6;
-    pub const LSEEK: usize = 8;
-    pub const MMAP: usize = 9;
-    pub const MPROTECT: usize = 10;
-    pub const MUNMAP: usize = 11;
-    pub const RT_SIGACTION: usize = 13;
-    pub const RT_SIGRETURN: usize = 15;
-    pub const IOCTL: usize = 16;
-    pub const PREAD64: usize = 17;
-    pub const PWRITE64: usize = 18;
-    pub const PIPE: usize = 22;
-    pub const SCHED_YIELD: usize = 24;
-    pub const MADVISE: usize = 28;
-    pub const DUP2: usize = 33;
-    pub const NANOSLEEP: usize = 35;
-    pub const ALARM: usize = 37;
-    pub const SETITIMER: usize = 38;
-    pub const GETPID: usize = 39;
-    pub const SOCKET: usize = 41;
-    pub const CONNECT: usize = 42;
-    pub const ACCEPT: usize = 43;
-    pub const SENDTO: usize = 44;
-    pub const BIND: usize = 49;
-    pub const LISTEN: usize = 50;
-    pub const GETSOCKNAME: usize = 51;
-    pub const SOCKETPAIR: usize = 53;
-    pub const SETSOCKOPT: usize = 54;
-    pub const CLONE: usize = 56;
-    pub const FORK: usize = 57;
-    pub const EXECVE: usize = 59;
-    pub const EXIT: usize = 60;
-    pub const WAIT4: usize = 61;
-    pub const KILL: usize = 62;
-    pub const CHDIR: usize = 80;
-    pub const MKDIR: usize = 83;
-    pub const SYMLINK: usize = 88;
-    pub const CHMOD: usize = 90;
-    pub const UMASK: usize = 95;
-    pub const GETRUSAGE: usize = 98;
-    pub const SETPGID: usize = 109;
-    pub const GETPPID: usize = 110;
-    pub const SETSID: usize = 112;
-    pub const MKNOD: usize = 133;
-    pub const PERSONALITY: usize = 135;
-    pub const SCHED_SETSCHEDULER: usize = 144;
-    pub const PRCTL: usize = 157;
-    pub const SETRLIMIT: usize = 160;
-    pub const CHROOT: usize = 161;
-    pub const MOUNT: usize = 165;
-    pub const UMOUNT2: usize = 166;
-    pub const REBOOT: usize = 169;
-    pub const SETHOSTNAME: usize = 170;
-    pub const IOPL: usize = 172;
-    pub const IOPERM: usize = 173;
-    pub const FUTEX: usize = 202;
-    pub const SCHED_SETAFFINITY: usize = 203;
-    pub const GETDENTS64: usize = 217;
-    pub const CLOCK_GETTIME: usize = 228;
-    pub const CLOCK_GETRES: usize = 229;
-    pub const EXIT_GROUP: usize = 231;
-    pub const UNSHARE: usize = 272;
-    pub const UTIMENSAT: usize = 280;
-    pub const SETNS: usize = 308;
-    pub const GETCPU: usize = 309;
-    pub const FINIT_MODULE: usize = 313;
-    pub const SECCOMP: usize = 317;
-    pub const MEMFD_CREATE: usize = 319;
-    pub const RSEQ: usize = 334;
-    /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
-    pub const LAB: usize = 500;
-}
-
-/// System call numbers of 32-bit programs (Linux `arch/x86/entry/syscalls/syscall_32.tbl`).
-pub mod nr32 {
-    #![allow(missing_docs, reason = "names are the kernel's own")]
-    pub const IOCTL: usize = 54;
-    pub const GETPPID: usize = 64;
-}
+use crate::arch::stat;
+pub use crate::arch::{call, nr};
 
 /// Error numbers, as `<asm-generic/errno-base.h>` has them.
 pub mod errno {
@@ -113,24 +25,6 @@ pub mod errno {
 
 /// What a system call returned: the value, or the error number (positive).
 pub type Ret = Result<usize, i32>;
-
-/// The `syscall` instruction with six arguments; the raw result.
-///
-/// # Safety
-/// The caller vouches for what the kernel does on its behalf: pointers among `args` must be valid
-/// for the accesses that call `number` makes, and memory that Rust owns must not be unmapped by it.
-#[inline(always)]
-pub unsafe fn call(number: usize, args: [usize; 6]) -> usize {
-    let result;
-    // SAFETY: as the function's contract; rcx and r11 are what the instruction clobbers.
-    unsafe {
-        asm!("syscall", inlateout("rax") number => result,
-            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
-            in("r10") args[3], in("r8") args[4], in("r9") args[5],
-            lateout("rcx") _, lateout("r11") _, options(nostack));
-    }
-    result
-}
 
 /// [`call`], its result sorted into value and error.
 ///
@@ -199,7 +93,6 @@ pub mod flag {
     pub const PROT_ALL: usize = 7;
     pub const MAP_SHARED: usize = 1;
     pub const MAP_PRIVATE: usize = 2;
-    pub const MAP_32BIT: usize = 0x40;
     pub const MAP_NORESERVE: usize = 0x4000;
     pub const MAP_POPULATE: usize = 0x8000;
     pub const MAP_ANONYMOUS: usize = 0x20;
@@ -341,14 +234,10 @@ pub fn set_times(path: CStr<'_>, seconds: i64) -> Ret {
 
 /// lstat(2): a file's mode, and the number of the device that it is.
 pub fn node(path: CStr<'_>) -> Result<(usize, usize), i32> {
-    /// `struct stat`, in words of 64 bits.
-    const WORDS: usize = 18;
-    const MODE: usize = 3;
-    const DEVICE: usize = 5;
-    let mut stat = [0_usize; WORDS];
-    // SAFETY: the kernel writes one `struct stat`, of 144 bytes.
+    let mut stat = [0_usize; stat::WORDS];
+    // SAFETY: the kernel writes one `struct stat`.
     unsafe { checked(nr::LSTAT, [path.address(), stat.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
-    Ok((stat[MODE] & 0xffff_ffff, stat[DEVICE]))
+    Ok((stat[stat::MODE] & 0xffff_ffff, stat[stat::DEVICE]))
 }
 
 /// A file's bytes, mapped for good and read ahead.

@@ -3,13 +3,14 @@
 //! Proof: getppid must return the number that the probe's parent knows itself by.
 
 use crate::{
+    arch::nr32,
     clock,
     failure::{Outcome, prove},
     int80::{int80, supported},
     probe::Probes,
     report::ProbeReport,
     rseq::{self, Length::Original},
-    sys::{self, nr, nr32},
+    sys::{self, nr},
 };
 
 pub(crate) const PROBES: Probes = &[

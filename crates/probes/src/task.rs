@@ -1,10 +1,10 @@
 //! Processes and threads for probes: children that are waited for, partners that end with their
 //! probe.
 
-use core::arch::asm;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::{
+    arch::{clone_below, clone_onto},
     clock,
     failure::{Failure, broken, unsupported},
     sys::{self, Ret, Timespec, flag, nr},
@@ -130,27 +130,8 @@ fn spawn_child<F: FnOnce() -> usize>(body: &mut Option<F>) -> Ret {
     }
     let entry: extern "C" fn(usize) -> ! = enter::<F>;
     let place = core::ptr::from_mut(body) as usize;
-    let result: usize;
-    // SAFETY: the child's stack is far enough below the caller's frames; it keeps entry and
-    // argument in registers that the kernel preserves, and leaves this asm only through the call
-    // that never returns. The stack is 16-byte aligned at the call.
-    unsafe {
-        asm!("lea rsi, [rsp - {room}]",
-            "and rsi, -16",
-            "syscall",
-            "test rax, rax",
-            "jnz 2f",
-            "xor ebp, ebp",
-            "mov rdi, r12",
-            "call r13",
-            "ud2",
-            "2:",
-            room = const OWN_STACK,
-            inlateout("rax") nr::CLONE => result,
-            in("rdi") flag::CLONE_VM | flag::SIGCHLD, out("rsi") _,
-            in("rdx") 0, in("r10") 0, in("r8") 0, in("r12") place, in("r13") entry,
-            lateout("rcx") _, lateout("r11") _);
-    }
+    // SAFETY: the child's stack is far enough below the caller's frames, and it never returns.
+    let result = unsafe { clone_below::<OWN_STACK>(flag::CLONE_VM | flag::SIGCHLD, entry, place) };
     sys::sorted(result)
 }
 
@@ -279,25 +260,8 @@ pub unsafe fn spawn(
     entry: extern "C" fn(usize) -> !,
     argument: usize,
 ) -> Ret {
-    let result: usize;
-    // SAFETY: the child has an own stack with nothing of ours on it, keeps entry and argument in
-    // callee-saved registers that the kernel preserves, and leaves this asm only through the call
-    // that never returns. The parent goes on after it. The stack is 16-byte aligned at the call.
-    unsafe {
-        asm!("syscall",
-            "test rax, rax",
-            "jnz 2f",
-            "xor ebp, ebp",
-            "mov rdi, r12",
-            "call r13",
-            "ud2",
-            "2:",
-            inlateout("rax") nr::CLONE => result,
-            in("rdi") THREAD, in("rsi") top,
-            in("rdx") word.as_ptr(), in("r10") word.as_ptr(), in("r8") 0,
-            in("r12") argument, in("r13") entry,
-            lateout("rcx") _, lateout("r11") _);
-    }
+    // SAFETY: the child has an own stack with nothing of ours on it, and never returns.
+    let result = unsafe { clone_onto(top, THREAD, word.as_ptr(), entry, argument) };
     sys::sorted(result)
 }
 

@@ -20,6 +20,10 @@ const FLAGS: &[&str] = &[
     "--target=x86_64-unknown-linux-gnu",
 ];
 
+/// A file whose name is in the agent's bytes, as the place of a panic, and the name that it has
+/// there: they must not move with the folder of an architecture.
+const NAMED: (&str, &str) = ("probes/src/arch/x86_64/compat32.rs", "probes/src/compat32.rs");
+
 /// For the linker: nothing but our own code, and no note that depends on where it was built.
 pub(crate) const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections \
                                -Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro";
@@ -42,6 +46,7 @@ pub(crate) fn compile(
         .arg(format!("--out-dir={}", out.display()))
         // Panic locations would otherwise carry the folder of the checkout into the agent's bytes.
         .arg(format!("--remap-path-prefix={}=", crates.display()))
+        .arg(format!("--remap-path-prefix={}={}", crates.join(NAMED.0).display(), NAMED.1))
         .arg(root);
     // Where a library finds those that it uses itself.
     command.arg(format!("-Ldependency={}", out.display()));

@@ -14,80 +14,46 @@
 //! over inherited descriptors only, and is killed on every way out. Only this crate knows QEMU's
 //! flags.
 
-mod agent_run;
-mod alarm;
-mod arch_capabilities;
-mod bochs;
+mod arch;
 mod cache;
-mod claim;
 mod condition;
 mod console;
-mod counter;
-mod cpu;
 mod deadline;
-mod entry;
 mod error;
-mod facts;
-#[cfg(test)]
-mod fake;
-mod gdb;
-mod guest;
-mod host_cpu;
-mod initramfs;
 mod machine;
-mod measure;
-mod memory_file;
-mod outcome;
-mod plugin;
-mod process;
-mod program;
-mod progress;
-mod proof;
 mod qemu;
-mod qemu_error;
-mod qemu_guest;
-mod qemu_panic;
-mod qmp;
-mod query;
-mod record;
-mod recording_limits;
-mod request;
-mod snapshot;
-mod stream;
-mod witness;
+mod run;
 
-pub use bochs::{
-    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
+pub use arch::{
+    Bochs, CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
+    KnownStates, LACKS_HELP, Lack, Landmarks, Look, Looked, MOST_ENTRIES, NAMES, PROFILES, Priced,
+    Profile, Sourced, Stop, StopPlace, TracedWindow, Unplaceable, ValueFrom, WITNESS_CPU, witness,
+    witness_plan, witness_traced,
 };
+pub use cache::claim::Caller;
+pub use cache::entry::{Entry, EntryKind, Key};
 pub use cache::{Cache, CacheError, Slot, Sought};
-pub use claim::Caller;
+pub use condition::proof::{Proof, ProofState};
 pub use condition::{
     Condition, ConditionError, Filter, Setting, Unmet, UnmetCause, WITHOUT_MEANING,
 };
-pub use cpu::{
-    CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
-    Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced, ValueFrom,
-};
-pub use entry::{Entry, EntryKind, Key};
 pub use error::VmError;
-pub use facts::Facts;
-pub use host_cpu::host_cpus;
-pub use initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
-pub use machine::{BaseWords, Clock, FIRMWARE, Firmware, Settings};
-pub use measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
-pub use outcome::{PathOutcome, PathStatus};
+pub use machine::facts::Facts;
+pub use machine::initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
+pub use machine::{BaseWords, Clock, Firmware, Settings};
 pub use pathmeter_wire::condition::FilterFlags;
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
-pub use process::Interrupt;
-pub use program::{
+pub use qemu::error::{AskError, QemuError};
+pub use qemu::host_cpu::host_cpus;
+pub use qemu::process::Interrupt;
+pub use qemu::{Feature, Qemu};
+pub use run::measure::{MeasuredKernel, measure, measure_elapsed, measure_plan};
+pub use run::outcome::{PathOutcome, PathStatus};
+pub use run::progress::Progress;
+pub use run::record::{Recorded, cached_symbols, record, symbols};
+pub use run::recording_limits::RecordingLimits;
+pub use run::request::{Kernel, Request};
+pub use run::user_program::{
     Accounting, MAX_KEPT, RanProgram, Unlike, Written, run_program, witness_program,
 };
-pub use progress::Progress;
-pub use proof::{Proof, ProofState};
-pub use qemu::{Feature, Qemu};
-pub use qemu_error::{AskError, LACKS_HELP, QemuError};
-pub use record::{Recorded, cached_symbols, record, symbols};
-pub use recording_limits::RecordingLimits;
-pub use request::{Kernel, Request};
-pub use witness::{witness, witness_plan, witness_traced};

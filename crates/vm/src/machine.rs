@@ -3,8 +3,12 @@
 //! Every flag here is part of what a result depends on. Why each is there:
 //! `docs/explanation/exactness.md`.
 
+pub(crate) mod facts;
+pub(crate) mod initramfs;
+
 use std::ffi::OsString;
 
+use crate::arch::{COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, MACHINE, PORT_DEVICE};
 use crate::{Condition, Cpu};
 
 /// First version whose flags we use, and whose clock was checked.
@@ -47,21 +51,14 @@ pub enum BaseWords {
     None,
 }
 
-/// The guest's CPU unless the user names another one. `docs/reference/cpu.md` has why it is this
-/// one.
-const DEFAULT_CPU: &str = "skylake";
-
 /// What starts the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
-    /// `firmware/boot.S`, the same with every QEMU; a kernel needs a PVH entry for it.
+    /// That of `firmware/`, the same with every QEMU; not every kernel can be started by it.
     Own,
     /// QEMU's own.
     Qemu,
 }
-
-/// The bytes of [`Firmware::Own`].
-pub const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.rom"));
 
 impl Default for Settings {
     fn default() -> Self {
@@ -107,17 +104,6 @@ pub(crate) enum Origin {
     /// It restores the snapshot of [`fd::INCOMING`].
     Snapshot,
 }
-
-/// Quiet, no reboot after a panic, no self-tests of ciphers during boot, no address randomisation
-/// of the kernel itself; and no local-APIC timer, whose calibration takes most of an exact boot.
-const COMMAND_LINE: &str =
-    "console=ttyS0 quiet panic=-1 reboot=t cryptomgr.notests nokaslr nolapic_timer";
-
-/// A machine without firmware to wait for, PCI or ACPI, but with the PC's serial port, timers and
-/// clock that any kernel knows; what newer versions of QEMU could turn on by default is off by
-/// name. The option ROMs are what a bzImage without a PVH note boots through.
-const MACHINE: &str = "microvm,x-option-roms=on,pit=on,pic=on,rtc=on,isa-serial=on,acpi=off,\
-    auto-kernel-cmdline=off,ioapic2=off,pcie=off,usb=off";
 
 impl Settings {
     /// QEMU's machine with its options.
@@ -258,10 +244,10 @@ fn channels() -> Vec<String> {
         ["-chardev".to_owned(), socket("console", fd::CONSOLE)],
         ["-serial".to_owned(), "chardev:console".to_owned()],
         ["-chardev".to_owned(), socket("port", fd::PORT)],
-        ["-device".to_owned(), "isa-debugcon,iobase=0xe9,chardev=port".to_owned()],
+        ["-device".to_owned(), format!("{PORT_DEVICE},chardev=port")],
         ["-chardev".to_owned(), socket("qmp", fd::QMP)],
         ["-qmp".to_owned(), "chardev:qmp".to_owned()],
-        ["-device".to_owned(), "pvpanic,ioport=0x505".to_owned()],
+        ["-device".to_owned(), CONTROL_DEVICE.to_owned()],
         ["-action".to_owned(), "panic=pause".to_owned()],
     ]
     .concat()
@@ -283,13 +269,6 @@ mod tests {
             assert!(words.contains("-sandbox on,"));
             assert!(words.contains("-nodefaults") && !words.contains("-netdev"));
         }
-    }
-
-    #[test]
-    fn the_firmware_is_64_kib_that_end_with_the_reset_vector() {
-        assert_eq!(FIRMWARE.len(), 0x10000);
-        // jmp 0xf000:0, in 16 bits.
-        assert_eq!(FIRMWARE[0xfff0..0xfff5], [0xea, 0, 0, 0, 0xf0]);
     }
 
     #[test]

@@ -1,16 +1,28 @@
 //! Finds QEMU and learns its version and features.
 
+pub(crate) mod alarm;
+pub(crate) mod channels;
+pub(crate) mod counter;
+pub(crate) mod error;
+pub(crate) mod gdb;
+pub(crate) mod host_cpu;
+pub(crate) mod memory_file;
+pub(crate) mod plugin;
+pub(crate) mod process;
+pub(crate) mod qmp;
+pub(crate) mod query;
+pub(crate) mod stream;
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use crate::arch::{ASKS_PROPERTIES, MACHINE_MEANS, MACHINE_NAME, PROGRAM};
 use crate::console::Tail;
 use crate::machine::{OLDEST, SANDBOX};
-use crate::qemu_error::has_folder;
-use crate::query::{Answer, ask};
+use crate::qemu::error::has_folder;
+use crate::qemu::query::{Answer, ask};
 use crate::{Cpu, Interrupt, PROFILES, Profile, QemuError, VmError};
 
-/// The program that is looked for on PATH.
-const PROGRAM: &str = "qemu-system-x86_64";
 /// Versions, by major and minor number, on which `make portability` runs. Any other one has to pass
 /// a self-test first.
 const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
@@ -48,17 +60,12 @@ const FEATURES: &[(&str, &[&str], &str, [&str; 2])] = &[
         "tcg",
         ["built in (TCG)", "this QEMU was built without TCG, which counts the instructions"],
     ),
-    (
-        "machine",
-        &["-M", "help"],
-        "microvm",
-        ["microvm is there", "this QEMU was built without the microvm machine"],
-    ),
+    ("machine", &["-M", "help"], MACHINE_NAME, MACHINE_MEANS),
     (
         "sandbox",
         // The sandbox is entered before the list is printed.
         &["-sandbox", SANDBOX, "-M", "help"],
-        "microvm",
+        MACHINE_NAME,
         ["works (seccomp)", "this QEMU can't enter its sandbox: no seccomp, or not allowed to"],
     ),
 ];
@@ -136,7 +143,7 @@ impl Qemu {
 
     /// QEMU's words on the properties that a CPU can be given.
     fn cpu_properties(&self, interrupt: &Interrupt) -> Result<String, VmError> {
-        let asked = ["-M", "none", "-display", "none", "-device", "base-x86_64-cpu,help"];
+        let asked = [&["-M", "none", "-display", "none"][..], &ASKS_PROPERTIES].concat();
         Ok(ask(&self.path, &asked, vec![], interrupt)?.output)
     }
 

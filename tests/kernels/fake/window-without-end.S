@@ -8,7 +8,7 @@
 #define SYMBOLS_ASKED   0x53            /* read from the port: crates/wire/src/message.rs */
 #define WARMUP          3               /* windows before the first that is sampled */
 
-/* A marker of crates/probes/src/clock.rs: 1 begins a window, 2 ends it, 3 begins a path. */
+/* A marker (crates/probes/src/arch/x86_64/stamp.rs): 1 begins a window, 2 ends it, 3 a path. */
 .macro MARK kind
 	.byte	0x0f, 0x1f, 0x84, 0x00, 0x00, \kind, 0x4d, 0x50
 .endm

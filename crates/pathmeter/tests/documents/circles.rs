@@ -114,6 +114,33 @@ impl<'ast> Visit<'ast> for Names {
     }
 }
 
+/// The modules whose files a `path` attribute names, of a crate's root or of a file beside it: the
+/// file's place, as a module's path, and the module's own.
+fn elsewhere(source: &Path) -> Vec<(Module, Module)> {
+    let mut found = Vec::new();
+    for path in files_of(source, "rs").iter().filter(|path| path.parent() == Some(source)) {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let parent = if ["lib", "main"].contains(&stem) { vec![] } else { vec![stem.to_owned()] };
+        for item in syn::parse_file(&fs::read_to_string(path).unwrap()).unwrap().items {
+            let Item::Mod(module) = item else { continue };
+            let Some(file) = module.attrs.iter().find_map(named_file) else { continue };
+            let place = file.strip_suffix(".rs").unwrap().trim_end_matches("/mod");
+            let place = place.split('/').map(str::to_owned).collect();
+            found.push((place, [&parent[..], &[module.ident.to_string()]].concat()));
+        }
+    }
+    found
+}
+
+/// The file that an attribute `path` names.
+fn named_file(attribute: &syn::Attribute) -> Option<String> {
+    let value = attribute.path().is_ident("path").then(|| attribute.meta.require_name_value());
+    match &value?.ok()?.value {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(file), .. }) => Some(file.value()),
+        _ => None,
+    }
+}
+
 /// A crate's files, each with its module.
 struct Crate {
     files: BTreeMap<Module, (String, syn::File)>,
@@ -124,6 +151,7 @@ struct Crate {
 impl Crate {
     fn read(source: &Path) -> Self {
         let mut files = BTreeMap::new();
+        let elsewhere = elsewhere(source);
         for path in files_of(source, "rs") {
             let below = path.strip_prefix(source).unwrap().with_extension("");
             let mut module: Module =
@@ -135,6 +163,11 @@ impl Crate {
                 continue;
             }
             let name = path.strip_prefix(source).unwrap().display().to_string();
+            for (place, named) in &elsewhere {
+                if let Some(part) = module.strip_prefix(&place[..]) {
+                    module = [&named[..], part].concat();
+                }
+            }
             let text = fs::read_to_string(&path).unwrap();
             // Beside a library's root there may be a program's, which names nothing of its own.
             files.entry(module).or_insert((name, syn::parse_file(&text).unwrap()));
@@ -266,6 +299,14 @@ fn a_circle_is_found_in_a_macro_and_between_the_parts_of_a_module() {
     assert!(of("use super::A;").is_empty());
     let named = of("fn b() { println!(\"{}\", super::c::text()) }");
     assert_eq!(named, [["a/b.rs", "a/c.rs"]]);
+}
+
+#[test]
+fn a_circle_is_found_through_a_file_that_is_elsewhere() {
+    let root = ("lib.rs", "#[path = \"x/a.rs\"] mod a; mod b;");
+    let of = |b| circles(&crate_of(&[root, ("x/a.rs", "use crate::b::B;"), ("b.rs", b)]).needs());
+    assert!(of("struct B;").is_empty());
+    assert_eq!(of("use crate::a::A;"), [["b.rs", "x/a.rs"]]);
 }
 
 fn name_of(file: &Path) -> String {

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
+mod architecture;
 mod circles;
 mod heads;
 mod lab;

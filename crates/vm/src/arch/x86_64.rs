@@ -1,0 +1,10 @@
+//! x86-64 guests.
+
+pub(crate) mod arch_capabilities;
+pub(crate) mod bochs;
+pub(crate) mod boot;
+pub(crate) mod cpu;
+pub(crate) mod doubt;
+pub(crate) mod help;
+pub(crate) mod machine;
+pub(crate) mod register;

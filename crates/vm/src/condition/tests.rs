@@ -1,0 +1,143 @@
+//! Conditions, read and judged.
+
+use super::*;
+
+fn filter(flags: u32, program: Vec<u8>) -> Filter {
+    let flags = FilterFlags { flags, may_lack: false };
+    Filter { name: "own".to_owned(), flags, program }
+}
+
+fn parse(text: &str) -> Result<Condition, ConditionError> {
+    Condition::parse(text, |name| match name {
+        "none" => Err("none: no such file".to_owned()),
+        "cut" => Ok(filter(4, vec![0; 9])),
+        "log" => Ok(filter(2, vec![b'a', 0, 0, 0, 0, 0, 0, 0])),
+        name => Ok(filter(4, [&name.as_bytes()[..1], &[0; 7]].concat())),
+    })
+}
+
+#[test]
+fn a_condition_is_a_list_of_settings() {
+    let condition = parse(" boot:mitigations=off  sysctl:kernel.x=0 boot:nopti ").unwrap();
+    assert_eq!(condition.to_string(), "boot:mitigations=off sysctl:kernel.x=0 boot:nopti");
+    assert_eq!(condition.words(), "mitigations=off nopti");
+    assert_eq!(condition.settings().len(), 3);
+    let read: Vec<u8> = condition.file();
+    let set = condition::read(&read).unwrap().filter(|it| it.kind != SettingKind::Show);
+    assert_eq!(set.count(), 3);
+    assert!(parse("default").unwrap().is_default() && parse("").unwrap().is_default());
+    assert_eq!(parse("default").unwrap().to_string(), "default");
+    assert!(condition.is_of_boot() && !parse("sysctl:a.b=1").unwrap().is_of_boot());
+}
+
+#[test]
+fn a_comma_in_a_limit_is_a_space_of_the_kernels() {
+    let condition = parse("cgroup:cpu.max=50000,100000").unwrap();
+    assert_eq!(condition.to_string(), "cgroup:cpu.max=50000,100000");
+    let file = condition.file();
+    let settings: Vec<_> = condition::read(&file).unwrap().collect();
+    assert_eq!((settings[0].name, settings[0].value), (&b"cpu.max"[..], &b"50000 100000"[..]));
+}
+
+#[test]
+fn a_filter_is_told_by_its_flags_and_program_and_not_by_its_name() {
+    let one = parse("seccomp:a.json").unwrap();
+    let same = parse("seccomp:a/other.json").unwrap();
+    let other = parse("seccomp:b.json").unwrap();
+    assert_eq!(one.fingerprint(), same.fingerprint());
+    assert_ne!(one.fingerprint(), other.fingerprint());
+    assert_eq!(one.filter().unwrap().len(), 16);
+    assert_ne!(parse("seccomp:log").unwrap().fingerprint(), one.fingerprint());
+    assert_eq!(parse("seccomp:none").unwrap_err().to_string(), "none: no such file");
+    assert!(matches!(parse("seccomp:cut"), Err(ConditionError::Filter(_))));
+}
+
+#[test]
+fn what_is_no_setting_is_named() {
+    for text in ["mitigations=off", "boot:", "boot:=x", "cpuset:cpus=1", "boot:--"] {
+        assert!(matches!(parse(text), Err(ConditionError::Unknown(_))), "{text}");
+    }
+    for text in ["sysctl:a=1", "sysctl:a.b", "sysctl:a.b=", "sysctl:a..b=1", "sysctl:/a/b=1"] {
+        assert!(matches!(parse(text), Err(ConditionError::Sysctl(_))), "{text}");
+    }
+    for text in [
+        "cgroup:pids=1",
+        "cgroup:pids.max",
+        "cgroup:pids.max=",
+        "cgroup:cgroup.kill=1",
+        "cgroup:a/../b.max=1",
+        "cgroup:memory..max=1",
+    ] {
+        assert!(matches!(parse(text), Err(ConditionError::Cgroup(_))), "{text}");
+    }
+    assert!(matches!(parse("boot:rdinit=/bin/sh"), Err(ConditionError::Own(_))));
+    assert!(matches!(parse("boot:a\u{7}"), Err(ConditionError::Character(_))));
+    for text in ["boot:\"maxcpus=0\"", "boot:\"a", "boot:maxcpus=\"0\"", "boot:a=\"b"] {
+        assert!(matches!(parse(text), Err(ConditionError::Quoted(_))), "{text}");
+    }
+}
+
+#[test]
+fn a_modules_parameter_is_one_that_the_kernels_data_names() {
+    let missing = |word: &str, vmlinux: &[u8]| {
+        parse(word).unwrap().missing_parameter(vmlinux).map(|unmet| unmet.setting)
+    };
+    let data = b"x\0printk.time\0\0a_b.c-d\0cgroup.memory=\0xprintk.no\0printk.timex\0";
+    for word in ["boot:printk.time=1", "boot:a-b.c_d=1", "boot:cgroup.memory=x", "boot:plain=1"] {
+        assert_eq!(missing(word, data), None, "{word}");
+    }
+    for word in ["boot:printk.no=1", "boot:printk.tim=1", "boot:x.y"] {
+        assert_eq!(missing(word, data).as_deref(), Some(word));
+    }
+    assert_eq!(missing("boot:sysctl.vm.x=1 boot:printk.pathmeter=1 sysctl:a.b=1", data), None);
+}
+
+#[test]
+fn what_shows_a_setting_is_read_once_and_asked_of_the_agent() {
+    let condition = parse("boot:nopti boot:mitigations=off sysctl:vm.x=1 seccomp:a").unwrap();
+    let reads = condition.reads();
+    let meltdown = reads.iter().filter(|(path, _)| path.ends_with("/meltdown"));
+    assert_eq!(meltdown.count(), 1);
+    assert_eq!(reads[0].0, "/proc/sys/vm/x");
+    let file = condition.file();
+    let settings: Vec<_> = condition::read(&file).unwrap().collect();
+    assert_eq!(settings.len(), 4 + reads.len() - 1);
+    assert!(settings[4..].iter().all(|it| it.kind == SettingKind::Show));
+    assert_eq!(parse("boot:printk.pathmeter=1").unwrap().reads(), []);
+}
+
+#[test]
+fn doubles_contradictions_and_too_much_are_refused() {
+    for text in [
+        "boot:a=1 boot:a=2",
+        "boot:a-b boot:a_b",
+        "sysctl:a.b=1 sysctl:a.b=1",
+        "sysctl:a.b=1 sysctl:a/b=2",
+        "seccomp:a seccomp:b",
+        "cgroup:pids.max=1 cgroup:pids.max=2",
+    ] {
+        assert!(matches!(parse(text), Err(ConditionError::Twice(..))), "{text}");
+    }
+    let long = format!("boot:{}", "a".repeat(MAX_WORDS + 1));
+    assert_eq!(parse(&long), Err(ConditionError::Long));
+    let (one, other) = (parse("boot:a").unwrap(), parse("boot:b").unwrap());
+    assert_eq!(one.and(&other).unwrap().to_string(), "boot:a boot:b");
+    assert!(one.and(&one).is_err());
+}
+
+#[test]
+fn a_value_that_the_kernel_does_not_take_is_found_in_what_it_printed() {
+    let told = |text: &str, line: &str| {
+        let mut tail = Tail::default();
+        tail.extend(line.as_bytes());
+        parse(text).unwrap().complaint(&tail).map(|(setting, _)| setting.to_string())
+    };
+    let line = "x\n[ 0.1] Spectre V2 : unknown option (offf). Switching to AUTO select\nboo\n";
+    assert_eq!(told("boot:spectre_v2=offf", line).as_deref(), Some("boot:spectre_v2=offf"));
+    assert_eq!(told("boot:spectre_v2=off", line), None);
+    assert_eq!(told("boot:nopti", line), None);
+    let line = "[ 0.0] Unsupported mitigations=of, system may still be vulnerable";
+    assert!(told("boot:mitigations=of", line).is_some());
+    let line = "[ 0.1] RETBleed: Ignoring unknown retbleed option (x).";
+    assert!(told("boot:retbleed=x", line).is_some());
+}

@@ -1,0 +1,136 @@
+//! Why there is no QEMU to run, and what the user can do about it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::io::Errno;
+
+use crate::arch::{ASK_HELP, INSTALL_HELP, LACKS_HELP, OLD_HELP};
+use crate::console::Tail;
+use crate::machine::OLDEST;
+
+/// QEMU prints its version in some 20 ms; a busy machine is given much longer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// It can't be run.
+    #[error("can't be run: {0}")]
+    Run(#[from] std::io::Error),
+    /// It did not end in time.
+    #[error("did not answer within {} s", PATIENCE.as_secs())]
+    Silent,
+}
+
+/// Why there is no QEMU to run.
+#[derive(Debug, thiserror::Error)]
+pub enum QemuError {
+    /// Not on PATH, or not where the user said.
+    #[error("{} was not found{}", .path.display(), if has_folder(.path) { "" } else { " on PATH" })]
+    Missing {
+        /// What was looked for.
+        path: PathBuf,
+    },
+    /// It can't be executed, or doesn't answer.
+    #[error("{} {error}", .path.display())]
+    Ask {
+        /// What was run.
+        path: PathBuf,
+        /// Why there was no answer.
+        error: AskError,
+    },
+    /// It ran, but could not say its version.
+    #[error("{} could not say its version ({how}){errors}", .path.display())]
+    Mute {
+        /// What was run.
+        path: PathBuf,
+        /// How it ended.
+        how: String,
+        /// The end of what it complained about.
+        errors: Tail,
+    },
+    /// It ran, but said nothing that is a QEMU's version.
+    #[error("{} is not QEMU: asked for its version it said {said:?}", .path.display())]
+    Foreign {
+        /// What was run.
+        path: PathBuf,
+        /// The beginning of its answer.
+        said: String,
+    },
+    /// It was built without something, or may not use it here.
+    #[error("{}: {means}{errors}", .path.display())]
+    Lacks {
+        /// What was run.
+        path: PathBuf,
+        /// What it lacks.
+        means: &'static str,
+        /// The end of what it complained about.
+        errors: Tail,
+    },
+    /// It has no name for something that a CPU profile has.
+    #[error(
+        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}",
+        .path.display()
+    )]
+    Cpu {
+        /// What was run.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+        /// The profile.
+        profile: Box<str>,
+        /// What it has no name for.
+        missing: String,
+    },
+    /// Its version lacks what we need.
+    #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
+    Old {
+        /// What was run.
+        path: PathBuf,
+        /// Its version.
+        version: String,
+    },
+}
+
+impl QemuError {
+    /// What the user can do about it.
+    pub fn help(&self) -> &'static str {
+        if let Self::Ask { error: AskError::Run(error), .. } = self
+            && let Some(help) = shortage_help(error)
+        {
+            return help;
+        }
+        match self {
+            Self::Old { .. } => OLD_HELP,
+            Self::Lacks { .. } => LACKS_HELP,
+            Self::Cpu { .. } => {
+                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
+                 those that a QEMU can have. In a profile of your own, take them out of `features`"
+            }
+            Self::Ask { .. } | Self::Mute { .. } => ASK_HELP,
+            Self::Missing { .. } | Self::Foreign { .. } => INSTALL_HELP,
+        }
+    }
+}
+
+/// What to do about an error that means that the host lacks something, and not the program.
+pub(crate) fn shortage_help(error: &std::io::Error) -> Option<&'static str> {
+    Some(match Errno::from_io_error(error)? {
+        Errno::AGAIN => {
+            "the limit on processes and threads is reached: raise it (`ulimit -u`, or the \
+             container's pids limit), or end other programs"
+        }
+        Errno::FBIG => "the limit on the size of files is reached: raise it with `ulimit -f`",
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
+            "this machine has run out of something that starting a program takes: end other \
+             programs, or raise the limits (`ulimit -a`)"
+        }
+        _ => return None,
+    })
+}
+
+/// Whether this names a file and not a program on PATH.
+pub(crate) fn has_folder(path: &Path) -> bool {
+    path.components().count() > 1
+}

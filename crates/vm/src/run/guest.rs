@@ -1,0 +1,80 @@
+//! A guest as the sequence of a measurement sees it: what it is told, what it sends, how it fails.
+//!
+//! The sequence itself (`ready.rs`, `measure.rs`, `record.rs`, `agent_run.rs`) is written against
+//! this trait, so that its tests can let a guest of a script die wherever they want.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+
+use pathmeter_wire::{RawFrame, message::Memory};
+
+use crate::{
+    Landmarks, Request, Settings, TracedWindow, VmError,
+    arch::Supply,
+    console::Tail,
+    error::{GuestCause, Step},
+    machine::{Firmware, Origin},
+    qemu::alarm::Alarm,
+};
+
+/// What a guest is given beside what every one has.
+#[derive(Default)]
+pub(crate) struct Extra {
+    /// Descriptors, by the number they shall have.
+    pub(crate) files: Vec<(i32, OwnedFd)>,
+    /// Arguments for QEMU.
+    pub(crate) arguments: Vec<String>,
+    /// By which the recorder, if that is loaded, says that it gave up.
+    pub(crate) alarm: Option<Alarm>,
+    /// What answers a booting kernel's reads of a register that QEMU lacks.
+    pub(crate) supply: Option<Supply>,
+    /// Where Bochs stops while a program runs.
+    pub(crate) landmarks: Option<Landmarks>,
+    /// The windows that Bochs traces, each with the pipe that its trace goes to.
+    pub(crate) traces: Vec<(TracedWindow, File)>,
+}
+
+/// A guest, paused or running. Dropping it ends it.
+pub(crate) trait Guest: Sized {
+    /// What it runs in.
+    type Host;
+
+    /// A new guest, paused: before its kernel's first instruction, or restored, as `origin` says;
+    /// `extra` holds the descriptors that `origin` needs. It may be at one thing for at most the
+    /// request's limit; see [`Guest::begin`].
+    fn start(
+        host: &Self::Host,
+        request: &Request<'_>,
+        settings: &Settings,
+        origin: (Origin, Firmware),
+        extra: Extra,
+    ) -> Result<Self, VmError>;
+
+    /// Lets the paused guest run.
+    fn resume(&mut self) -> Result<(), VmError>;
+
+    /// The guest is now at `step`, and may be at it for as long as the limit says.
+    fn begin(&mut self, step: Step);
+
+    /// The guest is now at `step`, within the time that is left of the limit.
+    fn proceed(&mut self, step: Step);
+
+    /// Waits for the next frame and hands it to `take`.
+    fn next_frame<R>(&mut self, take: impl FnOnce(&RawFrame<'_>) -> R) -> Result<R, VmError>;
+
+    /// Waits until the guest has had itself paused.
+    fn await_pause(&mut self) -> Result<(), VmError>;
+
+    /// Writes the paused guest's state to `file`, from the file's offset on. It stays paused.
+    fn save(&mut self, file: File) -> Result<(), VmError>;
+
+    /// Copies the paused guest's memory to the file that it was given as
+    /// [`fd::MEMORY`](crate::machine::fd::MEMORY).
+    fn copy_memory(&mut self, memory: Memory) -> Result<(), VmError>;
+
+    /// The end of what it printed so far.
+    fn printed(&self) -> Tail;
+
+    /// An error: this went wrong at the guest's present step.
+    fn failure(&self, cause: GuestCause) -> VmError;
+}

@@ -1,0 +1,185 @@
+//! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
+
+use std::fs::File;
+
+use pathmeter_catalogue::Suite;
+use pathmeter_wire::plan::Execution;
+
+use crate::{
+    Facts, Initramfs, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
+    machine::{Clock, Firmware, initramfs::may_lose},
+    qemu::{channels::QemuGuest, counter::Counter},
+    run::{
+        agent_run::{AgentEvent, AgentRun},
+        guest::{Extra, Guest},
+        outcome::Gathered,
+        ready::{AtReady, at_ready, boot_guest},
+        request::path_name,
+        snapshot::{Description, Snapshot},
+    },
+};
+
+/// A measured kernel.
+#[derive(Debug)]
+pub struct MeasuredKernel<C> {
+    /// The kernel's release, as its image says.
+    pub release: Option<String>,
+    /// What started it.
+    pub firmware: Firmware,
+    /// What it printed about its CPU.
+    pub facts: Facts,
+    /// What became of the settings of its condition.
+    pub proofs: Vec<Proof>,
+    /// What came of each path, in the request's order.
+    pub paths: Vec<PathOutcome>,
+    /// The executions of paths in their order, and what was made of the counter's stream; None if
+    /// QEMU takes no plugin.
+    pub counts: Option<(Vec<Execution>, C)>,
+    /// What the reader must know: kernels that died, and where.
+    pub notes: Vec<String>,
+}
+
+/// Measures one kernel. `read` is handed the counter's stream as it comes, on a thread of its own;
+/// it should read to the end, and what it returns is handed back.
+pub fn measure<C: Send>(
+    request: &Request<'_>,
+    read: &(dyn Fn(File) -> C + Sync),
+) -> Result<MeasuredKernel<C>, VmError> {
+    measure_plan(request, &Plan::new(Suite::Exact, request.runs), read)
+}
+
+/// The same with a plan of one's own. The paths that it leaves out have failed.
+pub fn measure_plan<C: Send>(
+    request: &Request<'_>,
+    plan: &Plan,
+    read: &(dyn Fn(File) -> C + Sync),
+) -> Result<MeasuredKernel<C>, VmError> {
+    measure_in::<QemuGuest, C>(request.qemu, request, plan, &Counter::of(request, read)?)
+}
+
+fn measure_in<G: Guest, C: Send>(
+    host: &G::Host,
+    request: &Request<'_>,
+    all: &Plan,
+    counter: &Counter<'_, C>,
+) -> Result<MeasuredKernel<C>, VmError> {
+    let mut lost: Vec<(usize, String)> = Vec::new();
+    loop {
+        let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
+        let initramfs = Initramfs::new(&plan, &request.settings.condition);
+        let (Attempt { collected, about, snapshot }, counts) =
+            counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
+        match collected {
+            Ok(gathered) => {
+                let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
+                return Ok(conclude(about, gathered, counts, lost));
+            }
+            Err(error)
+                if error.unrestored().is_some()
+                    && snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) =>
+            {
+                let how = error.unrestored().unwrap_or_default();
+                let note = format!("the cached snapshot can't be restored ({how}); booting again");
+                (request.progress)(Progress::Note(&note));
+            }
+            Err(error) => match error.in_path() {
+                Some(index) if may_lose(&plan, index) => {
+                    let reason = format!("the kernel did not survive it: {error}");
+                    (request.progress)(Progress::Note(&format!(
+                        "{error}; measuring the other paths without it"
+                    )));
+                    lost.push((index, reason));
+                }
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+fn conclude<C>(
+    about: Description,
+    mut gathered: Gathered,
+    counts: Option<(Vec<Execution>, C)>,
+    lost: Vec<(usize, String)>,
+) -> MeasuredKernel<C> {
+    let mut notes = Vec::new();
+    for (index, reason) in lost {
+        notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
+        gathered.mark_lost(index, reason);
+    }
+    MeasuredKernel {
+        release: about.release,
+        firmware: about.firmware,
+        facts: about.facts,
+        proofs: about.proofs,
+        paths: gathered.finish(),
+        counts,
+        notes,
+    }
+}
+
+/// Runs the paths of [`Suite::Elapsed`] once, in the host's time, the guest's CPUs running at once
+/// where the host lets them: what came of each, in the order of the suite.
+///
+/// The kernel is booted afresh, since a snapshot would be of another clock, and runs on where it
+/// was READY. Samples are what the guest's own clock said, in nanoseconds.
+pub fn measure_elapsed(request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
+    measure_elapsed_in::<QemuGuest>(request.qemu, request)
+}
+
+fn measure_elapsed_in<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+) -> Result<Vec<PathOutcome>, VmError> {
+    let plan = Plan::new(Suite::Elapsed, 1);
+    let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
+    let initramfs = Initramfs::new(&plan, &settings.condition);
+    let (guest, _) = boot_guest::<G>(host, request, &settings, &initramfs, Extra::default())?;
+    Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
+}
+
+/// What came of one guest.
+struct Attempt {
+    collected: Result<Gathered, VmError>,
+    about: Description,
+    /// What it was restored from; None if it was booted.
+    snapshot: Option<Snapshot>,
+}
+
+/// Runs the plan in one guest, which gets `extra` as well.
+fn attempt<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    initramfs: &Initramfs,
+    plan: &Plan,
+    mut extra: Extra,
+) -> Result<Attempt, VmError> {
+    Ok(match at_ready::<G>(host, request, initramfs, &mut extra)? {
+        AtReady::Booted(guest, about) => {
+            Attempt { collected: collect(request, Ok(guest), plan), about, snapshot: None }
+        }
+        AtReady::Saved(snapshot) => {
+            let guest = snapshot.restore::<G>(host, request, extra);
+            let about = snapshot.about.clone();
+            Attempt { collected: collect(request, guest, plan), about, snapshot: Some(snapshot) }
+        }
+    })
+}
+
+/// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.
+fn collect<G: Guest>(
+    request: &Request<'_>,
+    guest: Result<G, VmError>,
+    plan: &Plan,
+) -> Result<Gathered, VmError> {
+    run_all(AgentRun::resume(request, guest?, plan)?)
+}
+
+/// Hears the agent until it is done.
+pub(crate) fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
+    while run.hear()? != AgentEvent::Done {}
+    Ok(run.into_gathered())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,303 @@
+//! Measurements in a guest of a script, which dies where a test wants.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use pathmeter_wire::{Kind, message, message::Place};
+
+use super::*;
+use crate::error::{GuestCause, Step};
+use crate::machine::Origin;
+use crate::qemu::memory_file::memory_file;
+use crate::run::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
+use crate::{
+    Cache, Caller, Condition, EntryKind, Interrupt, Key, PathStatus, ProofState, Sought, UnmetCause,
+};
+
+fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
+    let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
+    with_request(host, cache, |request| {
+        let plan = Plan::new(Suite::Exact, request.runs);
+        measure_in::<FakeGuest, ()>(host, request, &plan, &counter)
+    })
+    .map(|kernel| kernel.paths)
+}
+
+fn panicked() -> GuestCause {
+    let message = "Kernel panic - not syncing: oops".to_owned();
+    GuestCause::Panicked { message, doubt: crate::arch::Doubt::None }
+}
+
+/// What is known of a setting in a guest that shows this of its files.
+fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
+    let condition = Condition::parse(under, |_| Err(String::new())).unwrap();
+    let shows = |(file, &(error, text)): (usize, &(u64, &[u8]))| {
+        let shown = message::Shown { file: file as u64, error, text };
+        (At::Boot, Fault::Sends(frame(|buffer| message::shown(buffer, &shown))))
+    };
+    let faults = texts.iter().enumerate().map(shows).collect();
+    let settings = Settings { condition, ..Settings::default() };
+    let host = Rc::new(FakeHost { faults, settings, ..FakeHost::default() });
+    let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
+    with_request(&host, None, |request| {
+        let plan = Plan::new(Suite::Exact, request.runs);
+        measure_in::<FakeGuest, ()>(&host, request, &plan, &counter)
+    })
+    .map(|kernel| kernel.proofs)
+}
+
+#[test]
+fn a_setting_is_proved_by_what_the_guest_shows_or_is_not() {
+    let state = |under: &str, text: &[u8]| proved(under, &[(0, text)]).unwrap()[0].state;
+    assert_eq!(state("boot:mds=off", b"Vulnerable\n"), ProofState::Proved);
+    assert_eq!(state("boot:mds=off", b"Not affected\n"), ProofState::Moot);
+    assert_eq!(state("sysctl:vm.swappiness=1", b"1\n"), ProofState::Proved);
+    assert_eq!(state("cgroup:memory.max=max", b"max\n"), ProofState::Proved);
+    let missing = proved("boot:mds=off", &[(2, b"")]).unwrap();
+    assert_eq!(missing[0].state, ProofState::Unproved);
+    assert_eq!(proved("boot:threadirqs", &[]).unwrap()[0].state, ProofState::Unproved);
+    assert_eq!(proved("default", &[]).unwrap(), []);
+}
+
+#[test]
+fn a_setting_that_the_kernel_ignored_is_an_error_with_what_it_has() {
+    let error = |under: &str, texts: &[(u64, &[u8])]| match proved(under, texts) {
+        Err(VmError::Unmet(unmet)) => unmet,
+        other => panic!("{other:?}"),
+    };
+    let shows: [(u64, &[u8]); 2] = [(0, b"tsc\n"), (0, b"tsc jiffies\n")];
+    let clock = error("boot:clocksource=hpet", &shows);
+    assert_eq!(clock.cause, UnmetCause::Refused);
+    assert!(clock.to_string().ends_with("reads \"tsc jiffies\""), "{clock}");
+    let pages = error("boot:transparent_hugepage=always", &[(0, b"always [never]\n")]);
+    assert_eq!(pages.cause, UnmetCause::Unseen);
+    assert!(pages.help.unwrap().contains("--memory 1024"));
+    let parameter = error("boot:printk.nosuch=1", &[(2, b"")]);
+    assert_eq!(parameter.cause, UnmetCause::Unknown);
+}
+
+#[test]
+fn a_guest_shows_what_it_was_asked_for_and_nothing_else() {
+    for (under, texts) in [
+        ("default", &[(0, &b"x"[..])][..]),
+        ("boot:mds=off", &[]),
+        ("boot:mds=off", &[(0, b"Vulnerable"), (0, b"Vulnerable")]),
+    ] {
+        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) = proved(under, texts)
+        else {
+            panic!("{under} {texts:?} was taken");
+        };
+    }
+}
+
+/// Whether the path was measured in full, in two runs.
+fn is_whole(index: usize, path: &PathOutcome) -> bool {
+    let windows = Suite::Exact.paths()[index].kind.samples() as usize;
+    path.status == PathStatus::Ok && path.runs == vec![vec![sample(index); windows]; 2]
+}
+
+fn cache() -> (tempfile::TempDir, Cache) {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::at(folder.path().to_owned()).unwrap();
+    (folder, cache)
+}
+
+#[test]
+fn a_kernel_that_dies_in_a_path_is_measured_again_without_it() {
+    for cause in [
+        panicked(),
+        GuestCause::Timeout { limit: Duration::from_secs(60) },
+        GuestCause::Ended { by_guest: true, how: "the guest rebooted".to_owned() },
+        GuestCause::Abort { reason: "no port".to_owned() },
+    ] {
+        let host = FakeHost::dying_in(&[3], &cause);
+        let paths = measured(&host, None).unwrap();
+        let name = path_name(Suite::Exact, 3);
+        let reason = format!("the kernel did not survive it: running {name}: {cause}");
+        assert_eq!(paths[3].status, PathStatus::Failed(reason));
+        let mut others = paths.iter().enumerate().filter(|(index, _)| *index != 3);
+        assert!(others.all(|(index, path)| is_whole(index, path)));
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+        assert!(host.started.borrow()[1..].iter().all(|(_, plan)| plan.skips(3)));
+        assert_eq!(host.notes.borrow().len(), 1);
+    }
+}
+
+#[test]
+fn the_fifth_path_that_kills_the_kernel_is_an_error() {
+    let four = FakeHost::dying_in(&[0, 1, 2, 3], &panicked());
+    let paths = measured(&four, None).unwrap();
+    assert_eq!(paths.iter().filter(|path| path.status != PathStatus::Ok).count(), 4);
+    let five = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
+    assert_eq!(measured(&five, None).unwrap_err().in_path(), Some(4));
+    assert_eq!((four.origins().len(), five.origins().len()), (5, 5));
+}
+
+#[test]
+fn a_kernel_that_dies_between_paths_is_not_given_another_chance() {
+    for cause in [panicked(), GuestCause::Timeout { limit: Duration::from_secs(60) }] {
+        let host = FakeHost::with_fault(At::Before(3), Fault::Dies(cause.clone()));
+        let Err(VmError::Guest { step: Step::Run, cause: found, .. }) = measured(&host, None)
+        else {
+            panic!("{cause}");
+        };
+        assert_eq!((found, &host.origins()[..]), (cause, &[Origin::Boot][..]));
+    }
+}
+
+#[test]
+fn what_is_not_the_kernels_doing_or_is_hostile_costs_no_path() {
+    for cause in [
+        GuestCause::Ended { by_guest: false, how: "killed".to_owned() },
+        GuestCause::Protocol { what: "noise".to_owned() },
+    ] {
+        let host = FakeHost::dying_in(&[3], &cause);
+        assert!(measured(&host, None).is_err());
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+}
+
+#[test]
+fn frames_in_excess_are_an_error() {
+    let windows = Suite::Exact.paths()[3].kind.samples() as usize;
+    let third = Place { run: 0, path: 3 };
+    for sent in [
+        frame(|buffer| message::begin(buffer, Place { run: 0, path: 4 })),
+        frame(|buffer| outcome(buffer, Place { run: 1, path: 3 }, &[])),
+        frame(|buffer| outcome(buffer, third, &vec![1; windows + 1])),
+        frame(|buffer| message::plain(buffer, Kind::Ready, b"")),
+    ] {
+        let host = FakeHost::with_fault(At::Path(3), Fault::Sends(sent));
+        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) = measured(&host, None)
+        else {
+            panic!("taken");
+        };
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+}
+
+#[test]
+fn a_kernel_that_does_not_get_ready_is_an_error() {
+    let abort = frame(|buffer| message::plain(buffer, Kind::Abort, b"no port"));
+    let early = frame(|buffer| message::begin(buffer, Place { run: 0, path: 0 }));
+    for (fault, why) in [
+        (Fault::Dies(panicked()), panicked().to_string()),
+        (Fault::Sends(abort), "the agent gave up: no port".to_owned()),
+        (Fault::Sends(early), "the protocol port carried".to_owned()),
+    ] {
+        let host = FakeHost::with_fault(At::Boot, fault);
+        let error = measured(&host, None).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("booting the kernel: {why}")), "{error}");
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+}
+
+#[test]
+fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_the_kernel_booted_again() {
+    let (_folder, cache) = cache();
+    let host = Rc::new(FakeHost::default());
+    measured(&host, Some(&cache)).unwrap();
+    measured(&host, Some(&cache)).unwrap();
+    assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
+    host.unrestorable.set(1);
+    let paths = measured(&host, Some(&cache)).unwrap();
+    assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+    assert_eq!(host.origins()[2..], [Origin::Snapshot, Origin::Boot]);
+    assert_eq!(host.notes.borrow().len(), 1);
+    measured(&host, Some(&cache)).unwrap();
+    assert_eq!(host.origins()[4..], [Origin::Snapshot]);
+}
+
+#[test]
+fn a_guest_that_has_booted_goes_on_without_being_restored() {
+    let (_folder, cache) = cache();
+    for cache in [None, Some(&cache)] {
+        let host = Rc::new(FakeHost::default());
+        host.unrestorable.set(1);
+        let paths = measured(&host, cache).unwrap();
+        assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+}
+
+#[test]
+fn a_corrupt_snapshot_is_made_again() {
+    let (folder, cache) = cache();
+    let host = Rc::new(FakeHost::default());
+    measured(&host, Some(&cache)).unwrap();
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    File::options().write(true).open(file).unwrap().set_len(20).unwrap();
+    measured(&host, Some(&cache)).unwrap();
+    assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+    measured(&host, Some(&cache)).unwrap();
+    assert_eq!(host.origins()[2..], [Origin::Snapshot]);
+    assert_eq!(host.notes.borrow().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_kept_is_said_once_and_measured_all_the_same() {
+    let (folder, cache) = cache();
+    std::fs::remove_dir(folder.path()).unwrap();
+    let host = Rc::new(FakeHost::default());
+    for _ in 0..2 {
+        let paths = measured(&host, Some(&cache)).unwrap();
+        assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+    }
+    assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+    let notes = host.notes.borrow();
+    let named = format!("the cache folder {}: No such file", folder.path().display());
+    assert!(notes.len() == 1 && notes[0].starts_with(&named), "{notes:?}");
+}
+
+#[test]
+fn a_guest_that_cannot_be_saved_is_an_error_and_leaves_nothing() {
+    let (folder, cache) = cache();
+    let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
+    assert!(matches!(measured(&host, Some(&cache)), Err(VmError::Save { .. })));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_snapshot_of_another_kernel_is_not_restored() {
+    let (folder, cache) = cache();
+    let host = Rc::new(FakeHost::default());
+    measured(&host, Some(&cache)).unwrap();
+    let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let other = Key::new(EntryKind::Snapshot, &[("image_sha256", "1")]);
+    let of_other = Path::new(folder.path()).join(other.name());
+    std::fs::rename(&file, &of_other).unwrap();
+    let (limit, interrupt) = (Duration::from_secs(60), Interrupt::default());
+    let notes = RefCell::new(0);
+    let progress = |_: Progress<'_>| *notes.borrow_mut() += 1;
+    let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again: "" };
+    let sought = cache.seek(other, caller, Snapshot::open).unwrap();
+    assert!(matches!(sought, Sought::Missing(_)) && *notes.borrow() == 1);
+    assert!(!of_other.exists());
+}
+
+#[test]
+fn the_limit_holds_for_each_run_anew() {
+    let host = Rc::new(FakeHost::default());
+    measured(&host, None).unwrap();
+    let firsts = Suite::Exact.rounds().flat_map(|round| {
+        let first = Suite::Exact
+            .in_round(round)
+            .next()
+            .map(|(index, path)| Step::Path { index, name: path.name.to_owned() });
+        first.into_iter().flat_map(|first| [first.clone(), first])
+    });
+    // The very first run's began as the guest was resumed.
+    let expected: Vec<_> = [Step::Run].into_iter().chain(firsts.skip(1)).collect();
+    assert_eq!(*host.begun.borrow(), expected);
+}
+
+#[test]
+fn in_elapsed_time_the_guest_runs_on_after_its_boot() {
+    let host = Rc::new(FakeHost::default());
+    let measured =
+        with_request(&host, None, |request| measure_elapsed_in::<FakeGuest>(&host, request));
+    assert!(measured.unwrap().iter().all(|path| path.status == PathStatus::Ok));
+    assert_eq!(host.origins(), [Origin::Boot]);
+}

@@ -1,0 +1,459 @@
+//! Paths, recorded: the guest is restored once more, with the recorder plugin, and does its first
+//! perturbed run as it did when it was measured, up to the last of the paths.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::OwnedFd;
+use std::thread::Builder;
+
+use pathmeter_catalogue::{Suite, WARMUP};
+use pathmeter_wire::{Kind, message, message::SYMBOLS_ASKED, plan::Plan};
+
+use crate::{
+    Initramfs, PathOutcome, Progress, RecordingLimits, Request, VmError,
+    arch::READBACK,
+    cache::Sought,
+    cache::entry::{Entry, EntryKind, Key, sha256},
+    error::{GuestCause, Step},
+    machine::fd,
+    machine::initramfs::{AGENT, may_lose},
+    qemu::alarm::Alarm,
+    qemu::channels::QemuGuest,
+    qemu::memory_file::memory_file,
+    qemu::plugin::Plugin,
+    run::agent_run::{AgentEvent, AgentRun},
+    run::guest::{Extra, Guest},
+    run::outcome::Gathered,
+    run::ready::{AtReady, at_ready, snapshot},
+    run::request::path_name,
+    run::snapshot::Snapshot,
+};
+
+/// A recorded path.
+#[derive(Debug)]
+pub struct Recorded<R> {
+    /// What the reader of the trace made of it.
+    pub trace: R,
+    /// What came of the path in the run that was recorded: its samples by the guest's own clock.
+    pub outcome: PathOutcome,
+}
+
+/// What is recorded, and for whom.
+struct Job<'a, F> {
+    plan: Plan,
+    limits: RecordingLimits,
+    plugin: &'a File,
+    /// Indexes in [`Suite::Exact`], in the order in which the plan runs them.
+    paths: Vec<usize>,
+    read: &'a F,
+}
+
+impl<F> Job<'_, F> {
+    /// What the guest does while each path is recorded.
+    fn steps(&self) -> Vec<Step> {
+        let paths = self.paths.iter();
+        let step = |index: &usize| {
+            let name = path_name(Suite::Exact, *index).to_owned();
+            Step::Path { index: *index, name }
+        };
+        paths.map(step).collect()
+    }
+}
+
+/// Records paths of the first run of `plan`, which is one of [`Suite::Exact`], all in one guest:
+/// what came of each, in the order of `paths`, which are indexes of the suite, each once.
+///
+/// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
+/// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
+/// kernel is measured, and so is one of which no window ends within `limits`; then the others are
+/// recorded, and read, anew.
+///
+/// # Errors
+/// For all paths, what stands in the way of all; for one, that the kernel died in it, or that it is
+/// beyond the limits.
+pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
+    request: &Request<'_>,
+    plan: &Plan,
+    paths: &[usize],
+    limits: RecordingLimits,
+    read: F,
+) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
+    let plugin = Plugin::Recorder.for_qemu(request.qemu, request.interrupt)?;
+    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, (plan, paths), limits, read)
+}
+
+fn record_in<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+    host: &G::Host,
+    request: &Request<'_>,
+    plugin: &File,
+    (plan, paths): (&Plan, &[usize]),
+    limits: RecordingLimits,
+    read: F,
+) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
+    let mut plan = plan.clone();
+    let mut lost: HashMap<usize, VmError> = HashMap::new();
+    loop {
+        let mut wanted: Vec<usize> =
+            paths.iter().copied().filter(|path| !lost.contains_key(path)).collect();
+        wanted.sort_by_key(|path| plan.before(*path));
+        wanted.dedup();
+        let job = Job { plan: plan.clone(), limits, plugin, paths: wanted, read: &read };
+        match record_once::<G, R, F>(host, request, &job) {
+            Ok(mut recorded) => {
+                let one = |path| match recorded.remove(path) {
+                    Some(recorded) => Ok(recorded),
+                    None => Err(lost.remove(path).unwrap_or(VmError::Interrupted)),
+                };
+                return Ok(paths.iter().map(one).collect());
+            }
+            Err(error) => match error.in_path() {
+                Some(index) if may_lose(&plan, index) => {
+                    let note = format!("{error}; recording without it");
+                    (request.progress)(Progress::Note(&note));
+                    plan = plan.without(index);
+                    lost.insert(index, error);
+                }
+                _ => return Err(error),
+            },
+        }
+        if paths.iter().all(|path| lost.contains_key(path)) {
+            return Ok(paths.iter().filter_map(|path| lost.remove(path)).map(Err).collect());
+        }
+    }
+}
+
+fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+    host: &G::Host,
+    request: &Request<'_>,
+    job: &Job<'_, F>,
+) -> Result<HashMap<usize, Recorded<R>>, VmError> {
+    let snapshot =
+        snapshot::<G>(host, request, &Initramfs::new(&job.plan, &request.settings.condition))?;
+    let plugin = job
+        .plugin
+        .try_clone()
+        .map_err(|source| VmError::Host { what: "handing the recorder to QEMU", source })?;
+    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
+    let mut traces = Vec::new();
+    for number in (fd::TRACE..).take(job.paths.len()) {
+        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+        let (trace, writer) = pipe.map_err(|error| VmError::Host {
+            what: "making a pipe for the trace",
+            source: error.into(),
+        })?;
+        files.push((number, writer));
+        traces.push(File::from(trace));
+    }
+    files.push((fd::POINTS, OwnedFd::from(memory_file("pathmeter-points", request.points)?)));
+    let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
+    files.push((fd::ALARM, recorder));
+    let arguments = plugin_arguments(job);
+    let extra = Extra { files, arguments, alarm: Some(alarm), ..Extra::default() };
+    std::thread::scope(|scope| {
+        let paths = job.paths.iter().zip(traces);
+        let reader = |(path, trace): (&usize, File)| {
+            let (path, read) = (*path, job.read);
+            let reader = Builder::new().spawn_scoped(scope, move || read(path, trace));
+            reader.map(|reader| (path, reader))
+        };
+        let readers = match paths.map(reader).collect::<std::io::Result<Vec<_>>>() {
+            Ok(readers) => readers,
+            Err(source) => {
+                // Those that there are end when nobody can write to their pipes any more.
+                drop(extra);
+                return Err(VmError::Host { what: "starting a thread for each trace", source });
+            }
+        };
+        let gathered = run_once::<G, F>(host, request, &snapshot, job, extra);
+        // The guest is gone, and with it the pipes' other ends: the readers come to an end.
+        let traces = readers.into_iter().map(|(path, reader)| {
+            (path, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let traces: Vec<_> = traces.collect();
+        let outcomes = gathered?.first_run().into_iter().enumerate();
+        let mut outcomes: HashMap<usize, PathOutcome> = outcomes.collect();
+        let recorded = traces.into_iter().filter_map(|(path, trace)| {
+            let outcome = outcomes.remove(&path)?;
+            Some((path, Recorded { trace, outcome }))
+        });
+        Ok(recorded.collect())
+    })
+}
+
+/// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.
+fn refused(error: VmError) -> VmError {
+    match error {
+        VmError::Guest {
+            step: Step::Start | Step::Restore,
+            cause: GuestCause::Ended { by_guest: false, how },
+            ..
+        } => VmError::Recorder { how },
+        other => other,
+    }
+}
+
+/// Runs a guest until all wanted paths have been run once; what came of them.
+fn run_once<G: Guest, F>(
+    host: &G::Host,
+    request: &Request<'_>,
+    snapshot: &Snapshot,
+    job: &Job<'_, F>,
+    extra: Extra,
+) -> Result<Gathered, VmError> {
+    let guest: G = snapshot.restore(host, request, extra).map_err(refused)?;
+    let mut run = AgentRun::resume(request, guest, &job.plan)?;
+    while !matches!(run.hear()?, AgentEvent::Done)
+        && !job.paths.iter().all(|path| run.has_run(*path))
+    {}
+    Ok(run.into_gathered())
+}
+
+fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
+    let RecordingLimits { skip, warm, bytes, most } = job.limits;
+    let file = format!("/proc/self/fd/{}", fd::PLUGIN);
+    let (points, alarm) = (fd::POINTS, fd::ALARM);
+    let mut plugin =
+        format!("{file},points={points},skip={skip},bytes={bytes},most={most},alarm={alarm}");
+    for (path, number) in job.paths.iter().zip(fd::TRACE..) {
+        let samples = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
+        // Windows of the warm-up that are not passed over are recorded, too.
+        let take = u64::from(samples) + u64::from(WARMUP).saturating_sub(skip);
+        // Writing to a String can't fail.
+        let _ = write!(plugin, ",path={path},fd={number},take={take},warm={warm}");
+    }
+    vec!["-plugin".to_owned(), plugin]
+}
+
+/// The kernel's symbols as its `/proc/kallsyms` has them: from the cache, or from a guest of their
+/// own. Empty if the kernel has none to give.
+pub fn symbols(request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    symbols_in::<QemuGuest>(request.qemu, request)
+}
+
+/// The same if the cache has them; no guest is started, and nobody else's is waited for.
+pub fn cached_symbols(request: &Request<'_>) -> Option<Vec<u8>> {
+    let caller = request.caller("asking the kernel again");
+    request.cache?.find(&symbols_key(request), caller, |entry: Entry| entry.bytes(most_symbols()))
+}
+
+fn most_symbols() -> usize {
+    usize::try_from(message::MAX_SYMBOLS).unwrap_or(usize::MAX)
+}
+
+fn symbols_key(request: &Request<'_>) -> Key {
+    let parts = [
+        ("pathmeter", env!("CARGO_PKG_VERSION")),
+        ("agent_sha256", &sha256(AGENT)),
+        ("image_sha256", &request.kernel.sha256[..]),
+        ("qemu", &request.qemu.version),
+        ("guest", &request.settings.fingerprint()),
+    ];
+    Key::new(EntryKind::Symbols, &parts)
+}
+
+fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let Some(cache) = request.cache else { return fetch_symbols::<G>(host, request) };
+    let caller = request.caller("asking the kernel again");
+    let sought = cache.seek(symbols_key(request), caller, |entry| entry.bytes(most_symbols()))?;
+    let slot = match sought {
+        Sought::Found(bytes) => return Ok(bytes),
+        Sought::Missing(slot) => slot,
+    };
+    let bytes = fetch_symbols::<G>(host, request)?;
+    slot.keep(|entry| entry.write_all(&bytes));
+    Ok(bytes)
+}
+
+/// Lets a guest go on from READY that is told to run no path: the kernel need not survive them all
+/// to have symbols. It is the guest that will be measured, so that one boot serves both.
+fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
+    let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
+    let plan = Plan::new(Suite::Exact, request.runs);
+    let mut file = memory_file("pathmeter-symbols", &[])?;
+    let asking = || {
+        let files = vec![(fd::MEMORY, OwnedFd::from(file.try_clone().map_err(failed)?))];
+        let readback = format!("{READBACK}={SYMBOLS_ASKED}");
+        let arguments = vec!["-global".to_owned(), readback];
+        Ok(Extra { files, arguments, ..Extra::default() })
+    };
+    let guest = guest_at_ready::<G>(host, request, &plan, &asking)?;
+    let mut run = AgentRun::resume(request, guest, &plan)?;
+    while run.hear()? != AgentEvent::Done {}
+    copy_symbols(&mut run.guest)?;
+    drop(run);
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// A guest at READY, restored if it can be; each one that is started is given `extra`.
+fn guest_at_ready<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    plan: &Plan,
+    extra: &dyn Fn() -> Result<Extra, VmError>,
+) -> Result<G, VmError> {
+    let initramfs = Initramfs::new(plan, &request.settings.condition);
+    match at_ready::<G>(host, request, &initramfs, &mut extra()?)? {
+        AtReady::Booted(guest, _) => Ok(guest),
+        AtReady::Saved(snapshot) => match snapshot.restore(host, request, extra()?) {
+            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {
+                guest_at_ready(host, request, plan, extra)
+            }
+            restored => restored,
+        },
+    }
+}
+
+/// Waits for the agent to say where the symbols are and to pause, and has QEMU copy them to
+/// [`fd::MEMORY`], by virtual address as the agent sees it.
+fn copy_symbols(guest: &mut impl Guest) -> Result<(), VmError> {
+    let said = guest.next_frame(|frame| (frame.kind, message::read_symbols(frame)))?;
+    let (Kind::Symbols, Ok(memory)) = said else {
+        let what = "something else than the symbols' place".to_owned();
+        return Err(guest.failure(GuestCause::Protocol { what }));
+    };
+    if memory.length == 0 {
+        return Ok(());
+    }
+    guest.await_pause()?;
+    guest.copy_memory(memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::Cache;
+    use crate::machine::Origin;
+    use crate::run::fake::{At, FakeGuest, FakeHost, Fault, SYMBOLS, sample, with_request};
+
+    type Traces = Vec<Result<Recorded<String>, VmError>>;
+
+    fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
+        let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
+        let plugin = memory_file("plugin", &[]).unwrap();
+        let read = |_: usize, mut trace: File| {
+            let mut text = String::new();
+            trace.read_to_string(&mut text).unwrap();
+            text
+        };
+        with_request(host, None, |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            record_in::<FakeGuest, _, _>(host, request, &plugin, (&plan, paths), limits, read)
+        })
+    }
+
+    /// The trace is this path's, and so is the outcome, of one run.
+    fn assert_whole(path: usize, recorded: &Result<Recorded<String>, VmError>) {
+        let Recorded { trace, outcome } = recorded.as_ref().unwrap();
+        assert_eq!(*trace, path.to_string());
+        let windows = Suite::Exact.paths()[path].kind.samples() as usize;
+        assert_eq!(outcome.runs, [vec![sample(path); windows]]);
+    }
+
+    fn panicked() -> GuestCause {
+        let message = "Kernel panic - not syncing: oops".to_owned();
+        GuestCause::Panicked { message, doubt: crate::arch::Doubt::None }
+    }
+
+    #[test]
+    fn each_path_has_its_own_trace_in_the_order_asked_for() {
+        let host = Rc::new(FakeHost::default());
+        let traces = recorded(&host, &[7, 2, 5]).unwrap();
+        [7, 2, 5].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
+        assert_eq!(host.origins().len(), 2);
+    }
+
+    #[test]
+    fn a_path_that_dies_before_it_is_left_out_and_moves_no_trace() {
+        let host = FakeHost::dying_in(&[1], &panicked());
+        let traces = recorded(&host, &[7, 2]).unwrap();
+        [7, 2].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
+        assert_eq!((host.origins().len(), host.notes.borrow().len()), (4, 1));
+        assert!(host.started.borrow()[3].1.skips(1));
+    }
+
+    #[test]
+    fn a_path_that_dies_after_them_does_not_matter() {
+        let host = FakeHost::dying_in(&[3], &panicked());
+        assert_whole(2, &recorded(&host, &[2]).unwrap()[0]);
+        assert_eq!(host.origins().len(), 2);
+    }
+
+    #[test]
+    fn a_wanted_path_that_dies_is_its_own_error_and_the_others_are_recorded() {
+        let host = FakeHost::dying_in(&[2], &panicked());
+        let traces = recorded(&host, &[2, 7]).unwrap();
+        assert_eq!(traces[0].as_ref().unwrap_err().in_path(), Some(2));
+        assert_whole(7, &traces[1]);
+        let host = FakeHost::dying_in(&[2, 7], &panicked());
+        let traces = recorded(&host, &[7, 2]).unwrap();
+        let died = traces.iter().map(|trace| trace.as_ref().unwrap_err().in_path());
+        assert_eq!(died.collect::<Vec<_>>(), [Some(7), Some(2)]);
+        assert_eq!(host.origins().len(), 4);
+    }
+
+    #[test]
+    fn a_path_beyond_the_limits_is_its_own_error_and_the_others_are_recorded() {
+        let overlong = GuestCause::Overlong { why: "a window did not end".to_owned() };
+        let host = FakeHost::dying_in(&[2], &overlong);
+        let traces = recorded(&host, &[2, 7]).unwrap();
+        assert!(traces[0].as_ref().unwrap_err().to_string().ends_with("a window did not end"));
+        assert_whole(7, &traces[1]);
+    }
+
+    #[test]
+    fn what_is_no_paths_fault_is_an_error_for_all() {
+        let host = FakeHost::with_fault(At::Before(1), Fault::Dies(panicked()));
+        let error = recorded(&host, &[2]).unwrap_err();
+        assert!(matches!(error, VmError::Guest { step: Step::Run, .. }), "{error}");
+        let host = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
+        assert_eq!(recorded(&host, &[7]).unwrap_err().in_path(), Some(4));
+    }
+
+    #[test]
+    fn symbols_come_from_the_guest_that_will_be_measured_so_a_kernel_boots_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        let host = FakeHost::dying_in(&[0, 1, 2], &panicked());
+        let symbols = || {
+            with_request(&host, Some(&cache), |request| symbols_in::<FakeGuest>(&host, request))
+                .unwrap()
+        };
+        assert_eq!((symbols(), symbols()), (SYMBOLS.to_vec(), SYMBOLS.to_vec()));
+        assert_eq!(host.origins(), [Origin::Boot]);
+        with_request(&host, Some(&cache), |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            let initramfs = Initramfs::new(&plan, &request.settings.condition);
+            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+        });
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+
+    #[test]
+    fn symbols_come_from_a_boot_if_the_snapshot_cant_be_restored() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        let host = Rc::new(FakeHost::default());
+        with_request(&host, Some(&cache), |request| {
+            let plan = Plan::new(Suite::Exact, request.runs);
+            let initramfs = Initramfs::new(&plan, &request.settings.condition);
+            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+            host.unrestorable.set(1);
+            assert_eq!(symbols_in::<FakeGuest>(&host, request).unwrap(), SYMBOLS);
+        });
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot, Origin::Boot]);
+    }
+
+    #[test]
+    fn a_qemu_that_ends_only_with_the_recorder_does_not_take_it() {
+        let host = Rc::new(FakeHost::default());
+        host.unrestorable.set(1);
+        assert!(matches!(recorded(&host, &[2]), Err(VmError::Recorder { .. })));
+        assert_eq!(host.origins().len(), 2);
+    }
+}
