@@ -59,7 +59,7 @@ pub use measurement::{
     ValueCount,
 };
 pub use options::{OptionDifference, option_differences};
-pub use parse::{check_comparison, check_path, is_document, parse_measurement, parse_path};
+pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Document, Inconsistency, ParseError, RunInconsistency};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
