@@ -7,8 +7,8 @@
 //! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
 //! a database with or without its last change. The file is untrusted: its tables must be the known
 //! ones, every size in it is bounded, every document, every part of one and every row has its hash,
-//! and rows are counted: what comes out is what went in, or an error. Nothing here overwrites a file
-//! that is not a history.
+//! and rows are counted: what comes out is what went in, or an error. Nothing here overwrites a
+//! file that is not a history.
 //!
 //! - [`Store`]: a database that is open, to read or to write.
 //! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`.

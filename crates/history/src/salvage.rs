@@ -21,7 +21,7 @@ pub struct Found {
 }
 
 impl Tables<'_> {
-    /// All results that can be found, by number, of one label if that is given; and what is damaged.
+    /// All results that can be found, by number, of one label if that is given; and the damage.
     pub(crate) fn salvaged(self, label: Option<&str>) -> (Vec<Found>, Vec<HistoryError>) {
         let mut numbers = BTreeSet::new();
         for order in ["ASC", "DESC"] {
