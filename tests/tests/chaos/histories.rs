@@ -101,7 +101,8 @@ pub(super) fn damaged(stage: &Stage, rng: &mut Rng) -> Ended {
     let exported = on(stage, &["export"]);
     let given = assert_given(&exported.stdout, "", &documents);
     assert!(exported.code == 3 || given == old.len(), "{given} documents, nothing is named");
-    let added = stage.finish(Running::start(stage.scene.command(&adding(&[new.clone()]))));
+    let added =
+        stage.finish(Running::start(stage.scene.command(&adding(std::slice::from_ref(new)))));
     assert!([0, 3].contains(&added.code), "{}", added.stderr);
     assert_given(&on(stage, &["export"]).stdout, &added.stdout, &documents);
     ended
