@@ -3,8 +3,8 @@
 //! Makes a history of COUNT results in FOLDER, each of them RESULT with something changed, and
 //! prints how long adding takes, how long reading takes, and how large the file is. Of adding and
 //! of `blame` also the processor time, on all CPUs together, which other work on the machine
-//! changes less. Twice: with changes as commits have them, where functions move in every path and one path
-//! in ten results gets another cost; and with another cost in every path of every result.
+//! changes less. Twice: with changes as commits have them, where functions move in every path and
+//! one path in ten results gets another cost; and with another cost in every path of every result.
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
 use std::error::Error;
