@@ -1,10 +1,10 @@
 //! Takes the measurements of `docs/guide/history.md`: `bench RESULT FOLDER COUNT`.
 //!
 //! Makes a history of COUNT results in FOLDER, each of them RESULT with something changed, and
-//! prints how long adding takes, how long reading takes, and how large the file is. Of `blame` also
-//! the processor time, on all CPUs together, which other work on the machine changes less. Twice:
-//! with changes as commits have them, where functions move in every path and one path in ten
-//! results gets another cost; and with another cost in every path of every result.
+//! prints how long adding takes, how long reading takes, and how large the file is. Of adding and
+//! of `blame` also the processor time, on all CPUs together, which other work on the machine
+//! changes less. Twice: with changes as commits have them, where functions move in every path and
+//! one path in ten results gets another cost; and with another cost in every path of every result.
 #![allow(clippy::print_stdout, reason = "a measurement is printed")]
 
 use std::error::Error;
@@ -25,10 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let base = parse_measurement(&std::fs::read(result)?)?;
     let count: u64 = count.parse()?;
     println!(
-        "| history | results | paths | add, median | add, slowest | file | show | blame \
+        "| history | results | paths | add, median | add, slowest | add, CPU | file | show | blame \
          | most values | most combinations |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for (name, changed) in [("as commits", as_commits as fn(_, _) -> _), ("all differ", all_differ)]
     {
         measure(name, &Path::new(folder).join("bench.sqlite"), count, |at| changed(&base, at))?;
@@ -46,15 +46,17 @@ fn measure(
     if file.exists() {
         std::fs::remove_file(file)?;
     }
-    let mut adding = Vec::new();
+    let (mut adding, mut used) = (Vec::new(), Duration::ZERO);
     for at in 0..count {
         let bytes = serde_json::to_vec(&result(at))?;
         let date = Date::from_seconds(i64::try_from(at)? * 3600).ok_or("no such date")?;
+        let before = processor_time()?;
         let begun = Instant::now();
         // Each as by a command of its own.
         let new = NewResult { bytes: &bytes, label: Some("linux"), commit: None, date };
         Store::create(file)?.add(new)?;
         adding.push(begun.elapsed());
+        used += processor_time()?.saturating_sub(before);
     }
     adding.sort_unstable();
     let paths = result(0).paths;
@@ -66,10 +68,11 @@ fn measure(
     let various = costly().max_by_key(combinations).unwrap_or(usual);
     let show = median(|| Store::open(file)?.history(None, &[&usual.path]))?;
     println!(
-        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1} MB | {:.0?} | {} | {} | {} |",
+        "| {name} | {count} | {} | {:.1?} | {:.1?} | {:.1?} | {:.1} MB | {:.0?} | {} | {} | {} |",
         paths.len(),
         adding[adding.len() / 2],
         adding[adding.len() - 1],
+        used / u32::try_from(adding.len())?,
         f64::from(u32::try_from(std::fs::metadata(file)?.len() / 1000)?) / 1000.0,
         show,
         blamed(file, usual)?,

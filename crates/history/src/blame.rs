@@ -11,17 +11,15 @@ use std::thread;
 use pathmeter_model::{
     Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptResult,
     PathComparison, PathResult, Point, Status, Step, Subject, Verdict, compare_path,
-    configuration_differences,
+    configuration_differences, parse_path,
 };
-use rusqlite::params;
 
-use crate::store::{RawPart, kept, kept_columns, point};
-use crate::{HistoryError, Store, entry};
+use crate::part::{RawPart, not_whole};
+use crate::tables::{Measured, ResultRow};
+use crate::{HistoryError, Store};
 
 /// Comparisons that are worth a thread.
 const WORTH_A_THREAD: usize = 64;
-/// Columns of [`kept`].
-const KEPT_COLUMNS: usize = 11;
 
 /// Finds the steps of `path` in all results of `store`, or in those of one label. With `across`
 /// also results that were measured differently are compared.
@@ -35,7 +33,7 @@ pub fn blame(
     across: bool,
 ) -> Result<Blame, HistoryError> {
     let rows = rows(store, path, label)?;
-    let configurations = configurations(store)?;
+    let configurations = store.tables().configurations()?.into_iter().collect();
     let candidates = candidates(&rows, &configurations, across);
     let compared = compared(store, &rows, &configurations, &candidates)?;
     let steps = candidates.iter().zip(compared).filter_map(|(candidate, comparison)| {
@@ -66,42 +64,17 @@ struct PathRow {
     cost: Vec<u8>,
 }
 
+/// In the order of the results.
 fn rows(store: &Store, path: &str, label: Option<&str>) -> Result<Vec<PathRow>, HistoryError> {
-    let (columns, order) = kept_columns();
-    let id = store.path_id(path)?;
-    let query = format!(
-        "SELECT {columns}, status, unit, value, low, high, configuration, part, cost \
-         FROM result JOIN measured ON measured.path = ?1 AND measured.result = result.id \
-         WHERE ?2 IS NULL OR label = ?2 {order}"
-    );
-    let rows = store.database.connection().prepare(&query).and_then(|mut statement| {
-        let rows = statement.query_map(params![id, label], |row| {
-            Ok(PathRow {
-                kept: kept(row)?,
-                point: point(row, KEPT_COLUMNS)?,
-                configuration: row.get(KEPT_COLUMNS + 5)?,
-                part: row.get(KEPT_COLUMNS + 6)?,
-                cost: row.get(KEPT_COLUMNS + 7)?,
-            })
-        })?;
-        rows.collect()
-    });
-    rows.map_err(|error| store.failed(&error))
-}
-
-fn configurations(store: &Store) -> Result<HashMap<i64, Configuration>, HistoryError> {
-    let failed = |error: rusqlite::Error| store.failed(&error);
-    let connection = store.database.connection();
-    let mut query = connection.prepare("SELECT id, json FROM configuration").map_err(failed)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)));
-    let mut all = HashMap::new();
-    for row in rows.map_err(failed)? {
-        let (id, json) = row.map_err(failed)?;
-        let configuration = serde_json::from_str(&json)
-            .map_err(|_| store.corrupt(&format!("configuration {id} can't be read")))?;
-        all.insert(id, configuration);
-    }
-    Ok(all)
+    let mut measured: HashMap<u64, Measured> =
+        store.measured(path)?.into_iter().map(|it| (it.result, it)).collect();
+    let row = |ResultRow { kept, configuration, .. }: ResultRow| {
+        let Measured { point, part, cost, .. } = measured.remove(&kept.number)?;
+        Some(PathRow { kept, point, configuration, part, cost })
+    };
+    let rows: Vec<PathRow> = store.rows()?.into_iter().filter_map(row).collect();
+    let labelled = |row: &PathRow| label.is_none_or(|label| row.kept.label == label);
+    Ok(rows.into_iter().filter(labelled).collect())
 }
 
 /// Two rows that may be a step.
@@ -189,9 +162,8 @@ fn compared(
             configurations.get(&base.configuration).zip(configurations.get(&new.configuration));
         let (one, two) = both.ok_or_else(|| "a configuration is missing".to_owned())?;
         let parse = |row: &PathRow, clock| {
-            let damaged = || format!("part {} is not whole", row.part);
-            let bytes = parts.unpacked(row.part).ok_or_else(damaged)?;
-            entry::read(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
+            let bytes = parts.unpacked(row.part).ok_or_else(|| not_whole(row.part))?;
+            parse_path(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
         };
         let base = match last.take() {
             Some((row, parsed)) if row == candidate.base => parsed,
@@ -203,7 +175,7 @@ fn compared(
         Ok(comparison)
     };
     let done = in_threads(candidates, one);
-    done.into_iter().map(|done| done.map_err(|detail| store.corrupt(&detail))).collect()
+    done.into_iter().map(|done| done.map_err(|detail| store.tables().corrupt(detail))).collect()
 }
 
 /// Parts as they are in the database, with those that they are packed by.
@@ -215,14 +187,14 @@ struct RawParts {
 
 impl RawParts {
     fn read(store: &Store, ids: &[i64]) -> Result<Self, HistoryError> {
-        let connection = store.database.connection();
+        let tables = store.tables();
         let (mut raw, mut bases) = (HashMap::new(), HashMap::new());
         for &id in ids {
-            let part = RawPart::read(connection, id).map_err(|error| store.failed(&error))?;
+            let part = RawPart::read(tables, id)?;
             if let Some(base) = part.base
                 && !bases.contains_key(&base)
             {
-                bases.insert(base, store.part(base)?);
+                bases.insert(base, tables.part(base)?);
             }
             raw.insert(id, part);
         }

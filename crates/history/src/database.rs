@@ -17,34 +17,43 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::HistoryError;
 use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
+use crate::tables::{PathRow, SKELETONS, Total};
 
 /// "pmhi", by which `file` and this code know a history (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x706d_6869;
 
-/// What makes each version's tables of the one before. Only ever added to: a file of any version
-/// becomes one of the newest by the rest of the list.
-const MIGRATIONS: [&str; 2] = [VERSION_1, VERSION_2];
-
-const VERSION_1: &str = "
+/// The tables. No index is relied on: what is found by one is checked, and what must not be missed
+/// is counted.
+const TABLES: &str = "
+CREATE TABLE total (
+    id INTEGER PRIMARY KEY,
+    results INTEGER NOT NULL,
+    paths INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
 CREATE TABLE configuration (
     id INTEGER PRIMARY KEY,
-    json TEXT NOT NULL UNIQUE
+    json TEXT NOT NULL UNIQUE,
+    hash BLOB NOT NULL
 ) STRICT;
 CREATE TABLE path (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE
+    name TEXT NOT NULL,
+    results INTEGER NOT NULL,
+    base INTEGER,
+    base_result INTEGER,
+    hash BLOB NOT NULL
 ) STRICT;
 CREATE TABLE part (
     id INTEGER PRIMARY KEY,
-    path INTEGER NOT NULL,
     base INTEGER,
-    sha256 BLOB NOT NULL UNIQUE,
     length INTEGER NOT NULL,
-    packed BLOB NOT NULL
+    packed BLOB NOT NULL,
+    hash BLOB NOT NULL
 ) STRICT;
-CREATE INDEX part_whole ON part (path) WHERE base IS NULL;
 CREATE TABLE result (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    id INTEGER PRIMARY KEY,
     date INTEGER NOT NULL,
     label TEXT NOT NULL,
     commit_hash TEXT,
@@ -58,9 +67,9 @@ CREATE TABLE result (
     ok INTEGER NOT NULL,
     failed INTEGER NOT NULL,
     skeleton INTEGER NOT NULL,
-    layout BLOB NOT NULL
+    layout BLOB NOT NULL,
+    hash BLOB NOT NULL
 ) STRICT;
-CREATE INDEX result_by_date ON result (date, id);
 CREATE TABLE measured (
     path INTEGER NOT NULL,
     result INTEGER NOT NULL,
@@ -71,12 +80,10 @@ CREATE TABLE measured (
     value INTEGER,
     low INTEGER,
     high INTEGER,
+    hash BLOB NOT NULL,
     PRIMARY KEY (path, result)
 ) STRICT, WITHOUT ROWID;
 ";
-
-/// The same tables. Parts may be in the compact form of `entry.rs`, which version 1 can't read.
-const VERSION_2: &str = "";
 
 /// A database with the known tables.
 pub(crate) struct Database {
@@ -91,10 +98,10 @@ impl Database {
         let mut database = Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         let journal = |error: &_| HistoryError::sqlite(path, error);
         database.connection.pragma_update(None, "synchronous", "EXTRA").map_err(|e| journal(&e))?;
-        if database.version()? < Some(SCHEMA_VERSION) {
-            database.migrate()?;
+        if database.is_empty()? {
+            database.make()?;
         }
-        database.check_tables(SCHEMA_VERSION)?;
+        database.check_tables()?;
         Ok(database)
     }
 
@@ -108,11 +115,11 @@ impl Database {
         // Everything is read of one state.
         let begun = database.connection.execute_batch("BEGIN");
         begun.map_err(|error| HistoryError::sqlite(path, &error))?;
-        match version(&database.connection, path)? {
+        if is_empty(&database.connection, path)? {
             // Its maker was killed before there was anything in it.
-            None => return Err(HistoryError::Missing { path: path.to_owned() }),
-            Some(version) => database.check_tables(version)?,
+            return Err(HistoryError::Missing { path: path.to_owned() });
         }
+        database.check_tables()?;
         let read_only = database.connection.pragma_update(None, "query_only", true);
         read_only.map_err(|error| HistoryError::sqlite(path, &error))?;
         Ok(database)
@@ -141,31 +148,32 @@ impl Database {
         Ok(Self { path: path.to_owned(), connection })
     }
 
-    /// The version of the tables; None of a file in which there is nothing yet. All that tells it
-    /// is read of one state: another process may make the tables meanwhile.
-    fn version(&self) -> Result<Option<i64>, HistoryError> {
+    /// Whether there is nothing in the file yet. All that tells it is read of one state: another
+    /// process may make the tables meanwhile.
+    fn is_empty(&self) -> Result<bool, HistoryError> {
         let state = self.connection.unchecked_transaction();
         let state = state.map_err(|error| HistoryError::sqlite(&self.path, &error))?;
-        version(&state, &self.path)
+        is_empty(&state, &self.path)
     }
 
-    /// Makes the tables that are missing.
-    fn migrate(&mut self) -> Result<(), HistoryError> {
+    /// Makes the tables.
+    fn make(&mut self) -> Result<(), HistoryError> {
         let path = &self.path;
         let failed = |error: rusqlite::Error| HistoryError::sqlite(path, &error);
         let change = begin(&mut self.connection, path)?;
         // Another process may have been faster.
-        let found = version(&change, path)?.unwrap_or(0);
-        make_tables(&change, found, SCHEMA_VERSION).map_err(failed)?;
+        if is_empty(&change, path)? {
+            make_tables(&change).map_err(failed)?;
+        }
         change.commit().map_err(failed)
     }
 
-    /// Finds out whether the tables are those of `version`, and nothing else is there: no view, no
+    /// Finds out whether the tables are the known ones, and nothing else is there: no view, no
     /// trigger, no other definition that SQLite would obey.
-    fn check_tables(&self, version: i64) -> Result<(), HistoryError> {
+    fn check_tables(&self) -> Result<(), HistoryError> {
         let failed = |error: rusqlite::Error| HistoryError::sqlite(&self.path, &error);
         let known = Connection::open_in_memory().map_err(failed)?;
-        make_tables(&known, 0, version).map_err(failed)?;
+        make_tables(&known).map_err(failed)?;
         if tables(&known).map_err(failed)? == tables(&self.connection).map_err(failed)? {
             return Ok(());
         }
@@ -211,33 +219,32 @@ fn begin<'a>(connection: &'a mut Connection, path: &Path) -> Result<Transaction<
         .map_err(|error| HistoryError::sqlite(path, &error))
 }
 
-fn version(connection: &Connection, path: &Path) -> Result<Option<i64>, HistoryError> {
+/// Whether there is nothing in the file yet; what is there must be a history of the known version.
+fn is_empty(connection: &Connection, path: &Path) -> Result<bool, HistoryError> {
     let pragma = |name: &str| {
         let value = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         value.map_err(|error| HistoryError::sqlite(path, &error))
     };
     let foreign =
         |what: &str| Err(HistoryError::Foreign { path: path.to_owned(), what: what.to_owned() });
-    let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    match (application, version) {
-        (APPLICATION_ID, found) if found > SCHEMA_VERSION => {
-            Err(HistoryError::Newer { path: path.to_owned(), found })
-        }
-        (APPLICATION_ID, 1..) => Ok(Some(version)),
+    let (application, found) = (pragma("application_id")?, pragma("user_version")?);
+    let path = || path.to_owned();
+    match (application, found) {
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(false),
+        (APPLICATION_ID, 1..SCHEMA_VERSION) => Err(HistoryError::Older { path: path(), found }),
+        (APPLICATION_ID, 1..) => Err(HistoryError::Newer { path: path(), found }),
         (APPLICATION_ID, _) => foreign("its version is none"),
-        (0, 0) if pragma("schema_version")? == 0 => Ok(None),
+        (0, 0) if pragma("schema_version")? == 0 => Ok(true),
         _ => foreign("it is another program's database"),
     }
 }
 
-fn make_tables(connection: &Connection, found: i64, wanted: i64) -> rusqlite::Result<()> {
-    for (migration, version) in MIGRATIONS.iter().zip(1..=wanted) {
-        if version > found {
-            connection.execute_batch(migration)?;
-        }
-    }
+fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    Total { paths: 1, ..Total::default() }.write(connection)?;
+    PathRow { id: SKELETONS, name: String::new(), results: 0, base: None }.write(connection)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", wanted)
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
 /// Every definition in the database.
@@ -257,20 +264,6 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<Definition>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sha2::{Digest, Sha256};
-
-    /// A file that was made by a version stays readable only if that version's tables stay as they
-    /// were: a change is one more migration.
-    #[test]
-    fn migrations_are_only_ever_added() {
-        let known = [0xa161_a46f_ed92_ec80, 0xe3b0_c442_98fc_1c14];
-        let hash = |sql: &str| {
-            let first = Sha256::digest(sql)[..8].try_into().unwrap();
-            u64::from_be_bytes(first)
-        };
-        assert_eq!(MIGRATIONS.map(hash), known);
-        assert_eq!(i64::try_from(known.len()), Ok(SCHEMA_VERSION));
-    }
 
     #[test]
     fn a_file_in_which_there_is_nothing_yet_is_no_history_and_becomes_one() {
@@ -283,17 +276,25 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("h.sqlite");
-        let database = Database::create(&path).unwrap();
-        database.connection.pragma_update(None, "user_version", SCHEMA_VERSION + 1).unwrap();
-        drop(database);
-        let before = fs::read(&path).unwrap();
-        for opened in [Database::open(&path), Database::create(&path)] {
-            assert!(matches!(opened, Err(HistoryError::Newer { found: 3, .. })));
+    fn other_versions_are_refused_by_name_with_the_next_step() {
+        for (version, made) in [(1, "an earlier"), (2, "an earlier"), (4, "a newer")] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("h.sqlite");
+            let database = Database::create(&path).unwrap();
+            database.connection.pragma_update(None, "user_version", version).unwrap();
+            drop(database);
+            let before = fs::read(&path).unwrap();
+            for opened in [Database::open(&path), Database::create(&path)] {
+                let error = opened.err().unwrap();
+                let text = error.to_string();
+                let told = format!(
+                    "h.sqlite: made by {made} pathmeter: its tables have version {version}, "
+                );
+                assert!(text.contains(&told), "{text}");
+                assert!(error.help().unwrap().contains("pathmeter"));
+            }
+            assert_eq!(fs::read(&path).unwrap(), before);
         }
-        assert_eq!(fs::read(&path).unwrap(), before);
     }
 
     #[test]
@@ -303,7 +304,7 @@ mod tests {
             "CREATE VIEW v AS SELECT 1",
             "CREATE TABLE x (y)",
             "ALTER TABLE result ADD COLUMN z TEXT",
-            "DROP INDEX result_by_date",
+            "CREATE INDEX i ON result (date)",
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("h.sqlite");

@@ -49,8 +49,8 @@ impl Layout {
         push_varint(&mut self.0, part.unsigned_abs());
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
     }
 }
 
@@ -135,7 +135,7 @@ mod tests {
             for &(gap, part) in &entries {
                 layout.push(gap, part);
             }
-            prop_assert_eq!(read_layout(layout.bytes()), Some(entries));
+            prop_assert_eq!(read_layout(&layout.into_bytes()), Some(entries));
         }
 
         #[test]

@@ -27,9 +27,20 @@ pub enum HistoryError {
         /// What it is instead.
         what: String,
     },
+    /// An earlier pathmeter made it.
+    #[error(
+        "{}: made by an earlier pathmeter: its tables have version {found}, this one knows {}",
+        .path.display(), SCHEMA_VERSION
+    )]
+    Older {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
     /// A newer pathmeter made it.
     #[error(
-        "{}: made by a newer pathmeter: its tables have version {found}, this one knows up to {}",
+        "{}: made by a newer pathmeter: its tables have version {found}, this one knows {}",
         .path.display(), SCHEMA_VERSION
     )]
     Newer {
@@ -97,6 +108,10 @@ impl HistoryError {
         Some(match self {
             Self::Missing { .. } => "`pathmeter history add RESULT` makes one; --db names another",
             Self::Foreign { .. } => "name another file with --db; this one was not touched",
+            Self::Older { .. } => {
+                "read it with the pathmeter that made it: `history export -o FOLDER` there, then \
+                 `history add` each file here, with its label and date, to another file (--db)"
+            }
             Self::Newer { .. } => "use the pathmeter that made it, or a newer one",
             Self::Corrupt { .. } => {
                 "it was not touched; restore a copy, or name another file with --db: what \

@@ -6,25 +6,34 @@
 //!
 //! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
 //! a database with or without its last change. The file is untrusted: its tables must be the known
-//! ones, every size in it is bounded, every document and every part of one has its hash. Nothing
-//! here overwrites a file that is not a history.
+//! ones, every size in it is bounded, every document, every part of one and every row has its hash,
+//! and rows are counted: what comes out is what went in, or an error. Nothing here overwrites a
+//! file that is not a history.
 //!
 //! - [`Store`]: a database that is open, to read or to write.
 //! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`.
 //! - [`Date`]: when a result belongs to.
 
+mod add;
 mod blame;
 mod database;
 mod date;
 mod document;
-mod entry;
 mod error;
 mod limits;
 mod pack;
+mod part;
+mod prune;
+mod row;
+mod salvage;
 mod store;
+mod tables;
 
+pub use add::{Added, MAX_LABEL_CHARS, NewResult};
 pub use blame::blame;
 pub use date::{Date, DateError};
 pub use error::HistoryError;
 pub use limits::SCHEMA_VERSION;
-pub use store::{Added, MAX_LABEL_CHARS, NewResult, Pruned, Store};
+pub use prune::Pruned;
+pub use salvage::Found;
+pub use store::Store;

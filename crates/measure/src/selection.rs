@@ -92,7 +92,9 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
     let help = if close.is_empty() {
         "`pathmeter list paths` lists all paths".to_owned()
     } else {
-        format!("did you mean {}? `pathmeter list paths` lists all paths", close.join(", "))
+        // A name may be of a file of somebody else's.
+        let close = close.join(", ").escape_debug().to_string();
+        format!("did you mean {close}? `pathmeter list paths` lists all paths")
     };
     Failure::Usage { message: format!("{pattern}: no path has this name"), help }
 }

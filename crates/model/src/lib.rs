@@ -65,7 +65,7 @@ pub use measurement::{
     ValueCount,
 };
 pub use options::{OptionDifference, option_differences};
-pub use parse::{check_comparison, check_path, is_document, parse_measurement, parse_path};
+pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;

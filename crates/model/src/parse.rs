@@ -45,16 +45,8 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
 /// As [`parse_measurement`].
 pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
     let path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
-    check_path(&path, clock)?;
+    check_paths(slice::from_ref(&path), clock)?;
     Ok(path)
-}
-
-/// Checks one path of a result that was measured by `clock`, as [`parse_path`] does.
-///
-/// # Errors
-/// Any [`ParseError`] but those of reading.
-pub fn check_path(path: &PathResult, clock: Unit) -> Result<(), ParseError> {
-    check_paths(slice::from_ref(path), clock)
 }
 
 /// Checks a comparison that came from a file: its bounds, that no path is there twice, and that

@@ -28,7 +28,8 @@ fn read(file: &std::path::Path) {
         let _ = store.history(None, &[&path]);
         let _ = blame(&store, &path, None, true);
     }
-    for result in store.results(None).into_iter().flatten().take(4) {
+    let _ = store.results(None);
+    for result in store.found(None).0.into_iter().take(4) {
         let Ok(document) = store.document(result.number) else { continue };
         assert!(document.len() <= pathmeter_model::MAX_DOCUMENT_BYTES);
         let _ = parse_measurement(&document);

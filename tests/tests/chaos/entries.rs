@@ -114,7 +114,7 @@ fn suffix(file: &Path) -> &str {
     file.extension().unwrap_or_default().to_str().unwrap()
 }
 
-fn flip(file: &Path, rng: &mut Rng) {
+pub(super) fn flip(file: &Path, rng: &mut Rng) {
     let open = File::options().read(true).write(true).open(file).unwrap();
     let length = open.metadata().unwrap().len();
     for _ in 0..=rng.usize(..4) {
@@ -125,13 +125,13 @@ fn flip(file: &Path, rng: &mut Rng) {
     }
 }
 
-fn cut(file: &Path, rng: &mut Rng) {
+pub(super) fn cut(file: &Path, rng: &mut Rng) {
     let open = File::options().write(true).open(file).unwrap();
     let length = open.metadata().unwrap().len();
     open.set_len(rng.u64(..length.max(1))).unwrap();
 }
 
-fn zero(file: &Path, rng: &mut Rng) {
+pub(super) fn zero(file: &Path, rng: &mut Rng) {
     let open = File::options().write(true).open(file).unwrap();
     let at = rng.u64(..open.metadata().unwrap().len().max(1));
     open.write_all_at(&vec![0; 1 + rng.usize(..4096)], at).unwrap();

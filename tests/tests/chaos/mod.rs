@@ -12,6 +12,7 @@
 //! | `PATHMETER_CHAOS_ROUNDS`  | rounds to play: by default 24, and 1,000 in the long form       |
 //! | `PATHMETER_CHAOS_SECONDS` | play for so long, however many rounds that is                  |
 //! | `PATHMETER_CHAOS_SEED`    | the seed of all choices; it is printed, and chosen by the clock |
+//! | `PATHMETER_CHAOS_ONLY`    | only what has this word in its name, as `history`               |
 //! | `PATHMETER_CHAOS_FIRST`   | the number of the first round: to repeat one, with the seed     |
 //!
 //! The choices of a round follow from the seed and its number alone. How far the command has come
@@ -22,6 +23,7 @@
 mod crowd;
 mod documents;
 mod entries;
+mod histories;
 mod kernels;
 mod limits;
 mod outcome;
@@ -58,6 +60,9 @@ const HARMS: &[(&str, Harm)] = &[
     ("several at once", crowd::several_at_once),
     ("a flipped kernel", kernels::flipped),
     ("edited results", documents::edited),
+    ("a history, killed while it is added to", histories::killed),
+    ("a small disk for a history", histories::on_a_small_disk),
+    ("a damaged history", histories::damaged),
 ];
 
 /// Rounds in the short form.
@@ -88,7 +93,9 @@ fn whatever_happens_the_numbers_are_right_or_there_are_none() {
 /// Plays one round. A check that fails ends the round, not the run.
 fn play(stage: &Stage, seed: u64, round: u64, tally: &mut Tally) {
     let mut rng = Rng::with_seed(seed ^ round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let (name, harm) = HARMS[rng.usize(..HARMS.len())];
+    let only = env::var("PATHMETER_CHAOS_ONLY").unwrap_or_default();
+    let harms: Vec<_> = HARMS.iter().filter(|(name, _)| name.contains(&only)).collect();
+    let (name, harm) = *harms[rng.usize(..harms.len())];
     let began = Instant::now();
     let played = catch_unwind(AssertUnwindSafe(|| {
         stage.begin(&mut rng);

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_history::{Added, Date, NewResult, Pruned, Store, blame};
+use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store, blame};
 use pathmeter_model::{KeptResult, parse_measurement};
 use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
 
@@ -54,11 +54,12 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
     let (label, commit) = (args.label.as_deref(), args.commit.as_deref());
     for (path, bytes) in args.results.iter().zip(&read) {
         let added = store.add(NewResult { bytes, label, commit, date })?;
-        let line = match added {
-            Added::New(kept) => format!("added {}", about(&kept)),
-            Added::Known(kept) => format!("already there, unchanged: {}", about(&kept)),
+        let (done, kept) = match &added {
+            Added::New(kept) => ("added to", kept),
+            Added::Known(kept) => ("already in", kept),
         };
-        output::print(format!("{}: {line}\n", path.display()).as_bytes())?;
+        let line = format!("{}: {done} {}: {}\n", path.display(), file.display(), about(kept));
+        output::print(line.as_bytes())?;
     }
     Ok(())
 }
@@ -150,31 +151,31 @@ fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
 }
 
 /// Writes one document.
-type Put<'a> = &'a mut dyn FnMut(&KeptResult, Vec<u8>) -> Result<(), Failure>;
+type Put<'a> = &'a mut dyn FnMut(&Found, Vec<u8>) -> Result<(), Failure>;
 
-/// Gives back all documents that are whole, and names the others.
+/// Gives back all documents that are whole, and names what is not.
 fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.which.database)?;
     let store = Store::open(&file)?;
-    let results = store.results(args.which.label.as_deref())?;
-    let mut damaged = Vec::new();
+    let (found, damage) = store.found(args.which.label.as_deref());
+    let mut damage: Vec<Failure> = damage.into_iter().map(Failure::from).collect();
+    let mut given = 0;
     let mut each = |put: Put<'_>| {
-        results.iter().try_for_each(|kept| match store.document(kept.number) {
-            Ok(bytes) => put(kept, bytes),
+        found.iter().try_for_each(|result| match store.document(result.number) {
+            Ok(bytes) => {
+                given += 1;
+                put(result, bytes)
+            }
             Err(error) => {
-                damaged.push(error.into());
+                damage.push(error.into());
                 Ok(())
             }
         })
     };
     match &args.output {
         Some(folder) if folder.is_dir() => {
-            each(&mut |kept, bytes| destination::save(&folder.join(file_name(kept)), &bytes))?;
-            screen.note(&format!(
-                "{} documents in {}",
-                results.len() - damaged.len(),
-                folder.display()
-            ));
+            each(&mut |result, bytes| destination::save(&folder.join(file_name(result)), &bytes))?;
+            screen.note(&format!("{given} documents in {}", folder.display()));
         }
         Some(path) => {
             let outputs = [("--output", Some(path.as_path()))];
@@ -188,7 +189,7 @@ fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
         }
         None => each(&mut |_, bytes| output::print(&line(bytes)))?,
     }
-    if damaged.is_empty() { Ok(()) } else { Err(Failure::all(damaged)) }
+    if damage.is_empty() { Ok(()) } else { Err(Failure::all(damage)) }
 }
 
 /// A document as one line. A line break in JSON is outside its texts, where a space is the same.
@@ -205,10 +206,10 @@ fn line(mut document: Vec<u8>) -> Vec<u8> {
 }
 
 /// `000012-cloud.deb.json`: of the subject's name only what any filesystem takes.
-fn file_name(kept: &KeptResult) -> String {
+fn file_name(result: &Found) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let name: String = kept.subject.chars().take(LONGEST_NAME).map(plain).collect();
-    format!("{:06}-{name}.json", kept.number)
+    let name: String = result.subject.chars().take(LONGEST_NAME).map(plain).collect();
+    format!("{:06}-{name}.json", result.number)
 }
 
 /// The names that match one of `patterns`.

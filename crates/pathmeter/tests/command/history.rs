@@ -54,7 +54,7 @@ fn the_same_result_is_added_once() {
     let scene = history(&[base()]);
     let ran = on(&scene, &["add", "1.json", "--label", "other"]);
     assert_eq!(ran.code, Some(0));
-    let known = "1.json: already there, unchanged: #1, vmlinuz-old, 2026-01-01T00:00:00Z\n";
+    let known = "1.json: already in h.sqlite: #1, vmlinuz-old, 2026-01-01T00:00:00Z\n";
     assert_eq!(ran.stdout, known);
     assert!(on(&scene, &["show"]).stdout.ends_with("\n1 result\n"));
 }
@@ -127,7 +127,11 @@ fn without_a_name_the_history_is_in_the_users_data_folder() {
     let ran = run(&["history", "show"]);
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("data/pathmeter/history.sqlite: there is no history yet"));
-    assert_eq!(run(&["history", "add", "1.json"]).code, Some(0));
+    let added = run(&["history", "add", "1.json"]);
+    assert_eq!(added.code, Some(0));
+    let file = scene.path("data/pathmeter/history.sqlite");
+    let told = format!("1.json: added to {}: #1, vmlinuz-old, ", file.display());
+    assert!(added.stdout.starts_with(&told), "{}", added.stdout);
     assert_eq!(scene.files("data/pathmeter"), ["history.sqlite"]);
     assert!(run(&["history", "show"]).stdout.ends_with("\n1 result\n"));
 }
@@ -146,6 +150,93 @@ fn what_is_no_history_or_no_result_is_left_as_it_is() {
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("notes.txt: not a result"), "{}", ran.stderr);
     assert!(on(&scene, &["add", "missing.json"]).stderr.contains("missing.json"));
+}
+
+/// Changes the history by a statement of SQL.
+fn damage(scene: &Scene, statement: &str) {
+    let connection = rusqlite::Connection::open(scene.path("h.sqlite")).unwrap();
+    connection.execute_batch(statement).unwrap();
+}
+
+#[test]
+fn each_document_is_exported_by_itself_and_damaged_rows_are_named() {
+    let all = [1, 2, 3, 4];
+    for (statement, named, given) in [
+        ("UPDATE result SET date = 1 << 60 WHERE id = 2", "result 2 is not what", &all[..]),
+        ("UPDATE result SET label = 'a\u{1b}[31m' WHERE id = 3", "result 3 is not what", &all),
+        ("UPDATE total SET results = 7", "the count of results 1 is not what", &all),
+        ("DELETE FROM result WHERE id = 1", "4 results were kept, 3 are found", &[2, 3, 4]),
+        ("UPDATE result SET sha256 = x'00' WHERE id = 4", "document of result 4", &[1, 2, 3]),
+        ("UPDATE result SET skeleton = 99 WHERE id = 1", "document of result 1", &[2, 3, 4]),
+    ] {
+        let scene = changing();
+        damage(&scene, statement);
+        std::fs::create_dir(scene.path("out")).unwrap();
+        let ran = on(&scene, &["export", "-o", "out"]);
+        assert_eq!(ran.code, Some(3), "{statement}: {}", ran.stderr);
+        assert!(ran.stderr.contains(named), "{statement}: {}", ran.stderr);
+        let mut files = scene.files("out");
+        files.sort();
+        assert_eq!(files.len(), given.len(), "{statement}: {files:?}");
+        for (name, number) in files.iter().zip(given) {
+            let given = scene.read(&format!("out/{name}"));
+            assert_eq!(given, scene.read(&format!("{number}.json")), "{statement}");
+        }
+        let lines = on(&scene, &["export"]);
+        assert_eq!((lines.code, lines.stdout.lines().count()), (Some(3), given.len()));
+        let shown = on(&scene, &["show"]);
+        assert_eq!((shown.code, &shown.stdout[..]), (Some(3), ""), "{statement}");
+        assert!(shown.stderr.contains("h.sqlite: the history is damaged: "), "{}", shown.stderr);
+    }
+}
+
+#[test]
+fn a_number_that_changed_is_no_answer() {
+    for (statement, verbs) in [
+        (
+            "UPDATE measured SET value = value + 2048 WHERE result = 2",
+            &["show", "blame", "plot"][..],
+        ),
+        ("UPDATE measured SET cost = x'00' WHERE result = 3", &["show", "blame", "plot"]),
+        ("DELETE FROM measured WHERE result = 3", &["show", "blame", "plot"]),
+        ("UPDATE path SET name = 'other' WHERE name = 'switch.yield'", &["show", "blame", "plot"]),
+        ("DELETE FROM path WHERE name = 'switch.yield'", &["show", "blame", "plot"]),
+        ("UPDATE configuration SET json = '{}'", &["blame"]),
+        ("UPDATE part SET packed = x'00'", &["blame"]),
+    ] {
+        let scene = changing();
+        damage(&scene, statement);
+        for verb in verbs {
+            let ran = on(&scene, &[verb, "switch.yield"]);
+            assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""), "{verb}, {statement}");
+            assert!(ran.stderr.contains("h.sqlite: the history is damaged: "), "{}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_added_to_what_can_not_be_read_back() {
+    let scene = history(&[base(), more_expensive()]);
+    damage(&scene, "UPDATE part SET packed = x'00' WHERE id = 3");
+    scene.write("3.json", serde_json::to_vec(&leaking()).unwrap());
+    for (name, part) in [("3.json", "part 3 is not whole"), ("1.json", "result 1 is not whole")] {
+        let ran = on(&scene, &["add", name]);
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    }
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n2 results\n"));
+}
+
+#[test]
+fn a_history_of_an_earlier_version_is_refused_with_the_next_step() {
+    let scene = history(&[base()]);
+    damage(&scene, "PRAGMA user_version = 2");
+    for verb in [&["show"][..], &["add", "1.json"], &["export"]] {
+        let ran = on(&scene, verb);
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""));
+        assert!(ran.stderr.contains("h.sqlite: made by an earlier pathmeter: "), "{}", ran.stderr);
+        assert!(ran.stderr.contains("history export -o FOLDER"), "{}", ran.stderr);
+    }
 }
 
 #[test]
@@ -197,9 +288,6 @@ impl Numbers {
     }
 }
 
-/// A history of three results as version 1 of the tables had it.
-const VERSION_1: &[u8] = include_bytes!("../../../history/tests/fixtures/version-1.sqlite");
-
 /// A result that is like no other.
 fn distinct(number: u64) -> Measurement {
     let mut result = base();
@@ -241,16 +329,6 @@ fn killed_at_any_instant_nothing_acknowledged_is_lost_and_nothing_is_half_there(
         // Now and then the file itself is being made.
         if round % 10 == 0 {
             (scene, acknowledged) = (Scene::new(), BTreeMap::new());
-        }
-        // Or it becomes one of the newest version.
-        if round % 20 == 10 {
-            scene.write("h.sqlite", VERSION_1);
-            for (number, line) in (0..).zip(on(&scene, &["export"]).stdout.lines()) {
-                let name = format!("old-{number}.json");
-                scene.write(&name, line);
-                acknowledged.insert(name, line.as_bytes().to_vec());
-            }
-            assert_eq!(acknowledged.len(), 3);
         }
         let names: Vec<String> = (0..3).map(|part| format!("{round}-{part}.json")).collect();
         for (part, name) in (0..).zip(&names) {
