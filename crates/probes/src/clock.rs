@@ -9,7 +9,7 @@
 use core::{arch::asm, sync::atomic::AtomicU32};
 
 /// The code of a marker: a `nopl` with a displacement that nothing else uses. The recorder sees
-/// every instruction and knows it by that (`plugin/recorder.c`). Markers stand outside the stamps.
+/// every instruction and knows it by that (`plugin/recorder/`). Markers stand outside the stamps.
 #[macro_export]
 macro_rules! marker_code {
     (begin) => {
@@ -84,7 +84,7 @@ pub fn straight<const NOPS: usize>() -> u64 {
 }
 
 /// A page of which a load after a path marker tells by its place which path it is: plugins see
-/// where instructions access memory, not what is in registers (`plugin/common.h`).
+/// where instructions access memory, not what is in registers (`plugin/common/marker.h`).
 #[repr(C, align(4096))]
 struct PathNumbers([u8; 4096]);
 

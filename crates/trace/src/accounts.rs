@@ -26,16 +26,16 @@ pub const MAX_WINDOWS: usize = 1024;
 const MAX_ALL_WINDOWS: usize = 1 << 18;
 /// Expectations of a region in one run that did not hold, and are kept.
 const MAX_FAILED: usize = 16;
-/// Longest name of a region, and most of them; `plugin/regions.h` has the same.
+/// Longest name of a region, and most of them; `plugin/program/regions.h` has the same.
 const MAX_NAME: u64 = 127;
 const MAX_NAMES: usize = 1 << 12;
 /// A cell's address that stands for all code of programs.
 pub const USER_CODE: u64 = 1;
-/// Most cells of a run; `plugin/cells.h` has half as many.
+/// Most cells of a run; `plugin/program/cells.h` has half as many.
 const MAX_CELLS: usize = 1 << 21;
 /// Most wrong marks of a run that are kept.
 const MAX_MISUSES: usize = 16;
-/// Most rows of a run; `plugin/task.h` has fewer.
+/// Most rows of a run; `plugin/program/task.h` has fewer.
 const MAX_ROWS: u64 = 1 << 13;
 
 /// In the id of a region's cell: the rest is the number of a window between two points.
@@ -188,7 +188,7 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// By the numbers of `plugin/task.h`.
+    /// By the numbers of `plugin/program/task.h`.
     fn of(number: u64) -> Self {
         match number {
             1 => Self::Track("user code in the kernel"),

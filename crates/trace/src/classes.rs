@@ -2,7 +2,7 @@
 //!
 //! What an instruction is, is decided in one place (`code.rs`). The plugin can't ask while it
 //! translates code, so it is handed the answer for every form of an opcode that matters;
-//! `plugin/classes.h` describes the table and looks up in it.
+//! `plugin/program/classes.h` describes the table and looks up in it.
 
 use crate::census::SlowInstruction;
 use crate::code::event_of;
@@ -43,7 +43,7 @@ pub(crate) fn classes() -> impl ExactSizeIterator<Item = Event> + Clone {
     })
 }
 
-/// The table, as `plugin/classes.h` reads it.
+/// The table, as `plugin/program/classes.h` reads it.
 pub fn class_table() -> Vec<u8> {
     let locked = number(Event::Slow(SlowInstruction::Locked));
     let mut table = HEADER.to_vec();
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn the_plugin_has_room_for_it() {
-        let plugin = constants("classes.h");
+        let plugin = constants("program/classes.h");
         assert!(classes().len() as u64 <= plugin["MOST_CLASSES"]);
-        assert_eq!(plugin["CLASS_MAPS"], MAPS.len() as u64);
+        assert_eq!(constants("arch/x86_64/form.h")["CLASS_MAPS"], MAPS.len() as u64);
         assert_eq!(forms().count(), 4 * 2 * 256);
         assert_eq!(usize::from(class_table()[8]), classes().len());
     }

@@ -1,5 +1,5 @@
 //! The rows of a program's run, from where its kernel was entered and left and tasks were switched:
-//! the rules of `plugin/account.h`, for a clock that was read at each of these places only.
+//! the rules of `plugin/program/account.h`, for a clock that was read at each of these places only.
 //!
 //! Each task has a stack of frames: its own code, and above it what it entered the kernel for. What
 //! is executed belongs to the frame on top of the task that is current.

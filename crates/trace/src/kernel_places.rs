@@ -78,7 +78,7 @@ pub enum PlacesError {
     },
 }
 
-/// Kinds of places, by the letters that `plugin/places.h` has for them.
+/// Kinds of places, by the letters that `plugin/program/places.h` has for them.
 mod letter {
     pub(super) const SYSCALL_ENTRY: char = 'e';
     pub(super) const SYSCALL_FUNCTION: char = 'f';
@@ -109,7 +109,7 @@ const TRAPS: [&str; 7] =
     ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault", "invalid_op"];
 /// Most vectors that a table of entries has; with one in 8 bytes for each.
 const MOST_VECTORS: u64 = 224;
-/// Most places of a kernel; `plugin/places.h` takes as many.
+/// Most places of a kernel; `plugin/program/places.h` takes as many.
 const MAX_PLACES: usize = 1 << 13;
 /// The vectors of a PC's timer, keyboard and clock (Linux `arch/x86/include/asm/irq_vectors.h`,
 /// `ISA_IRQ_VECTOR`).

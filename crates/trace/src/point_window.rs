@@ -68,7 +68,7 @@ impl Origins {
         ("idle", Self::IDLE),
     ];
 
-    /// A sum of the numbers of `enum origin` in `plugin/points.h`.
+    /// A sum of the numbers of `enum origin` in `plugin/kernel/points.h`.
     pub fn bits(self) -> u32 {
         self.0
     }

@@ -1,5 +1,5 @@
 //! Windows between two points of the kernel: what a user or the catalogue asks for, and the table
-//! that tells the plugins where that is in one kernel (`plugin/points.h`).
+//! that tells the plugins where that is in one kernel (`plugin/kernel/points.h`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -59,7 +59,7 @@ fn hexadecimal(addresses: &[u64]) -> String {
     shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// Most points of a table; `plugin/points.h` takes as many.
+/// Most points of a table; `plugin/kernel/points.h` takes as many.
 const MAX_POINTS: usize = 256;
 /// Most windows, likewise.
 pub(crate) const MAX_WINDOWS: usize = 32;
