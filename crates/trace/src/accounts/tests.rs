@@ -400,7 +400,10 @@ fn what_the_plugin_may_write_is_read() {
     let windows = constants("program/windows.h");
     assert_eq!(windows["FIRST_WINDOW_NAME"], u64::from(FIRST_WINDOW));
     assert!(u64::from(FIRST_WINDOW) > regions["MOST_NAMES"]);
-    assert_eq!(constants("kernel/points.h")["MOST_WINDOWS"], crate::points::MAX_WINDOWS as u64);
+    assert_eq!(
+        constants("kernel/points.h")["MOST_WINDOWS"],
+        crate::kernel::points::MAX_WINDOWS as u64
+    );
     assert!(account["MOST_ROWS"] <= MAX_ROWS);
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
     // The numbers in the texts.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::AddAssign};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{census::SlowInstruction, event::Event, footprint::Footprint};
+use crate::{arch::census::SlowInstruction, event::Event, recording::footprint::Footprint};
 
 /// How control came to a node from its parent.
 #[derive(

@@ -7,12 +7,13 @@
 use std::{collections::HashMap, hash::BuildHasherDefault};
 
 use crate::{
-    census::SlowInstruction,
-    code::Flow,
-    footprint::LineHasher,
-    program::Placed,
-    reader::Access,
-    tree::{Census, Counts, NodeKind},
+    arch::{census::SlowInstruction, code::Flow},
+    recording::{
+        footprint::LineHasher,
+        listing::Placed,
+        reader::Access,
+        tree::{Census, Counts, NodeKind},
+    },
 };
 
 /// Most places in one window's call tree; what is beyond them is unattributed.

@@ -10,11 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    census::SlowInstruction,
+    arch::census::SlowInstruction,
     event::Event,
-    footprint::Footprint,
-    naming::folded,
-    tree::{Census, Counts, EventCounts, Function, NodeKind, WindowTree, add_census, events},
+    kernel::names::folded,
+    recording::{
+        footprint::Footprint,
+        tree::{Census, Counts, EventCounts, Function, NodeKind, WindowTree, add_census, events},
+    },
 };
 
 /// What became of a function.

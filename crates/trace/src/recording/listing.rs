@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 
 use crate::{
-    code::{Code, Flow},
-    line_counts::NO_ACCOUNT,
-    naming::{containing, is_thunk},
-    places::Places,
-    reader::Instruction,
-    symbols::{Gate, Location, Resolve},
-    tree::SourceLine,
+    arch::{
+        code::{Code, Flow},
+        entries::Gate,
+    },
+    kernel::{
+        names::{containing, is_thunk},
+        symbols::{Location, Resolve},
+    },
+    recording::{
+        line_counts::NO_ENTRY, reader::Instruction, source_places::SourcePlaces, tree::SourceLine,
+    },
 };
 
 /// The function of instructions without a symbol: it depends on how control came to them.
@@ -30,14 +34,14 @@ pub(crate) struct Placed {
     pub(crate) is_start: bool,
     /// Of an interrupt's or exception's first instruction.
     pub(crate) gate: Option<Gate>,
-    /// Index into [`Program::inlined`]; 0 for none.
+    /// Index into [`Listing::inlined`]; 0 for none.
     pub(crate) inlined: u32,
-    /// Its line, a number of [`Places`].
+    /// Its line, a number of [`SourcePlaces`].
     pub(crate) place: u32,
     /// Where it was last noted: window and function.
     pub(crate) noted: (u32, u32),
     /// Where that function's ledger counts it.
-    pub(crate) account: u32,
+    pub(crate) ledger_entry: u32,
 }
 
 impl Placed {
@@ -80,7 +84,7 @@ impl Named {
 }
 
 /// See the file's head.
-pub(crate) struct Program<'r> {
+pub(crate) struct Listing<'r> {
     resolver: &'r dyn Resolve,
     pub(crate) instructions: Vec<Placed>,
     pub(crate) functions: Vec<Named>,
@@ -89,15 +93,15 @@ pub(crate) struct Program<'r> {
     /// Chains of inlined functions, outermost first.
     pub(crate) inlined: Vec<Vec<u32>>,
     chains: HashMap<Vec<u32>, u32>,
-    pub(crate) places: Places,
+    pub(crate) places: SourcePlaces,
 }
 
-impl<'r> Program<'r> {
+impl<'r> Listing<'r> {
     pub(crate) const UNATTRIBUTED: u32 = 0;
     pub(crate) const USER: u32 = 1;
 
     pub(crate) fn new(resolver: &'r dyn Resolve) -> Self {
-        let mut program = Self {
+        let mut listing = Self {
             resolver,
             instructions: Vec::new(),
             functions: Vec::new(),
@@ -105,12 +109,12 @@ impl<'r> Program<'r> {
             by_entry: HashMap::new(),
             inlined: vec![Vec::new()],
             chains: HashMap::new(),
-            places: Places::default(),
+            places: SourcePlaces::default(),
         };
         // In the order of the constants above.
-        program.named("[unattributed]", None);
-        program.named("[user]", None);
-        program
+        listing.named("[unattributed]", None);
+        listing.named("[user]", None);
+        listing
     }
 
     /// The number of the function called `name`.
@@ -150,7 +154,7 @@ impl<'r> Program<'r> {
             inlined,
             place,
             noted: (0, NAMELESS),
-            account: NO_ACCOUNT,
+            ledger_entry: NO_ENTRY,
         });
     }
 

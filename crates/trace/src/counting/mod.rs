@@ -5,14 +5,16 @@
 //! so which events they are, is decided here. Contract: whatever the bytes are, the windows before
 //! a fault are good, and memory is bounded by the limits below.
 
+pub(crate) mod block;
+
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use crate::{
-    block::{Block, Piece},
+    bytes::{Fault, Source},
+    counting::block::{Block, Piece},
     event::{Event, Events},
-    reader::{Instruction, MAX_LENGTH},
-    source::{Fault, Source},
+    recording::reader::{Instruction, MAX_LENGTH},
 };
 
 const HEADER: [u8; 8] = *b"PMCT\x04\0\0\0";

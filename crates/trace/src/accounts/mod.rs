@@ -1,18 +1,18 @@
 //! Reads the program plugin's stream (`docs/reference/program-format.md`): the rows of every run.
 
-mod kernel_window;
 mod kind;
+mod point_window;
 
 use std::collections::HashSet;
 use std::io::Read;
 use std::mem::take;
 use std::sync::Arc;
 
-pub use kernel_window::{AccountWindow, KernelWindow};
 use kind::KINDS;
 pub use kind::RowKind;
+pub use point_window::{AccountWindow, KernelWindow};
 
-use crate::classes::classes;
+use crate::arch::classes::classes;
 use crate::event::{Event, Events};
 
 /// First bytes of the stream, with its version.
@@ -226,7 +226,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         windows: 0,
         misuses: Vec::new(),
         cells: Vec::new(),
-        kernel_windows: Vec::new(),
+        point_windows: Vec::new(),
         events: HashSet::new(),
     };
     let mut accounts = Accounts::default();
@@ -247,7 +247,7 @@ struct Reader<R> {
     windows: usize,
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
-    kernel_windows: Vec<AccountWindow>,
+    point_windows: Vec<AccountWindow>,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,
 }
@@ -272,7 +272,7 @@ impl<R: Read> Reader<R> {
             self.windows = 0;
             self.misuses.clear();
             self.cells.clear();
-            self.kernel_windows.clear();
+            self.point_windows.clear();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -289,7 +289,7 @@ impl<R: Read> Reader<R> {
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
-        let (cells, windows) = (take(&mut self.cells), take(&mut self.kernel_windows));
+        let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
         Ok(Account { idled, rows, regions, misuses, cells, windows })
     }
 
@@ -309,7 +309,7 @@ impl<R: Read> Reader<R> {
             }
             6 => self.misuse(),
             7 => self.cell(),
-            8 => self.kernel_window(),
+            8 => self.read_point_window(),
             9 => self.passed(),
             _ => Err("it has a record of an unknown kind"),
         }

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{MAX_WINDOWS, Reader, RegionWindow};
 use crate::LoosePoints;
 use crate::event::Event;
-use crate::points;
+use crate::kernel::points;
 
 /// A window between two points of the kernel, in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct KernelWindow {
 
 impl<R: Read> Reader<R> {
     /// One execution of a window.
-    pub(super) fn kernel_window(&mut self) -> Result<(), &'static str> {
+    pub(super) fn read_point_window(&mut self) -> Result<(), &'static str> {
         let number = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
         let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
@@ -72,11 +72,11 @@ impl<R: Read> Reader<R> {
     fn window_of(&mut self, number: u64) -> Result<&mut AccountWindow, &'static str> {
         let number = u32::try_from(number).ok().filter(|at| (*at as usize) < points::MAX_WINDOWS);
         let number = number.ok_or("a window's number is out of range")?;
-        let known = self.kernel_windows.iter().position(|window| window.number == number);
-        let at = known.unwrap_or(self.kernel_windows.len());
+        let known = self.point_windows.iter().position(|window| window.number == number);
+        let at = known.unwrap_or(self.point_windows.len());
         if known.is_none() {
-            self.kernel_windows.push(AccountWindow { number, ..AccountWindow::default() });
+            self.point_windows.push(AccountWindow { number, ..AccountWindow::default() });
         }
-        self.kernel_windows.get_mut(at).ok_or("a window is missing")
+        self.point_windows.get_mut(at).ok_or("a window is missing")
     }
 }

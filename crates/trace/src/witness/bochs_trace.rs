@@ -14,8 +14,8 @@
 use std::io::Read;
 
 use crate::{
-    executed::{Draft, Executed, NotExecuted},
-    reader::Instruction,
+    recording::reader::Instruction,
+    witness::executions::{Draft, Executed, NotExecuted},
 };
 
 /// Longest line that is read; no line of an instruction has as much.

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::tree::SourceLine;
+use crate::recording::tree::SourceLine;
 
 /// Most files of one recording. A whole kernel has about as many.
 const MAX_FILES: usize = 1 << 16;
@@ -14,7 +14,7 @@ pub(crate) const NOWHERE: u32 = 0;
 
 /// All places met so far.
 #[derive(Default)]
-pub(crate) struct Places {
+pub(crate) struct SourcePlaces {
     files: Vec<String>,
     file_numbers: HashMap<String, u32>,
     /// File and line; the first has number 1.
@@ -22,7 +22,7 @@ pub(crate) struct Places {
     numbers: HashMap<(u32, u32), u32>,
 }
 
-impl Places {
+impl SourcePlaces {
     /// The number of `line`; [`NOWHERE`] without one.
     pub(crate) fn number(&mut self, line: Option<&SourceLine>) -> u32 {
         let place = line.and_then(|line| Some((self.file(&line.file)?, line.line)));

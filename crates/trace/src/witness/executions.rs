@@ -1,5 +1,6 @@
 //! What one window executed, execution by execution, in an interpreter: in QEMU by the recorder's
-//! trace (`docs/reference/trace-format.md`), in Bochs by the lines of its debugger (`traced.rs`).
+//! trace (`docs/reference/trace-format.md`), in Bochs by the lines of its debugger
+//! (`bochs_trace.rs`).
 //!
 //! Both report an instruction before it executes, so one that faults is in both, and once more when
 //! it is restarted; and each iteration of a string instruction. In QEMU there is a last execution
@@ -11,9 +12,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
 
 use crate::{
-    code::{Code, Flow},
-    reader::{Instruction, Item, Reader},
-    symbols::{Gate, Resolve},
+    arch::{
+        code::{Code, Flow},
+        entries::Gate,
+    },
+    kernel::symbols::Resolve,
+    recording::reader::{Instruction, Item, Reader},
 };
 
 /// Most executions of a window that are kept.

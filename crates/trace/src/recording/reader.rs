@@ -8,7 +8,8 @@
 
 use std::io::{self, Read};
 
-use crate::source::{Fault, Source};
+pub use crate::arch::MAX_LENGTH;
+use crate::bytes::{Fault, Source};
 
 /// First bytes of every trace.
 pub const MAGIC: [u8; 4] = *b"PMTR";
@@ -18,8 +19,6 @@ pub const VERSION: u8 = 1;
 pub const MAX_INSTRUCTIONS: u32 = 4 << 20;
 /// Most windows in a trace.
 pub const MAX_WINDOWS: u64 = 1 << 20;
-/// Longest instruction of the architecture, in bytes.
-pub const MAX_LENGTH: usize = 15;
 
 const HEADER: usize = 8;
 /// No record is longer, whatever its fields claim.

@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    difference::{Difference, difference},
-    footprint::Footprint,
-    measured_with::MeasuredWith,
+    conditions::MeasuredWith,
     recording::Recording,
-    tree::WindowTree,
+    recording::{
+        difference::{Difference, difference},
+        footprint::Footprint,
+        tree::WindowTree,
+    },
 };
 
 /// The name and version of the document.

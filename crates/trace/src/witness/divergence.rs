@@ -10,14 +10,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use iced_x86::{Decoder, DecoderOptions};
-
 use crate::{
-    code::{Code, Flow},
-    executed::Executed,
-    program::is_kernel,
-    reader::{Instruction, MAX_LENGTH},
-    symbols::{Gate, Resolve},
+    arch::{
+        code::{Code, Flow, mnemonic},
+        entries::Gate,
+    },
+    kernel::symbols::Resolve,
+    recording::{
+        listing::is_kernel,
+        reader::{Instruction, MAX_LENGTH},
+    },
+    witness::executions::Executed,
 };
 
 /// Executions alike after which two lists are joined again.
@@ -203,7 +206,7 @@ impl Identity {
         if is_kernel(address) {
             return Self { place: address, bytes: instruction.bytes().to_vec() };
         }
-        // Of one that may reach into another page, not all bytes are known (`traced.rs`).
+        // Of one that may reach into another page, not all bytes are known (`bochs_trace.rs`).
         let place = address % PAGE;
         let within = place + MAX_LENGTH as u64 <= PAGE;
         let bytes = if within { instruction.bytes().to_vec() } else { Vec::new() };
@@ -345,10 +348,4 @@ fn place_of(names: &dyn Resolve, address: u64) -> String {
         Some(location) => format!("{}+{:#x}", location.name, location.offset),
         None => format!("{address:#x}"),
     }
-}
-
-fn mnemonic(instruction: &Instruction) -> String {
-    let bytes = instruction.bytes();
-    let decoded = Decoder::with_ip(64, bytes, instruction.address, DecoderOptions::NONE).decode();
-    format!("{:?}", decoded.mnemonic()).to_lowercase()
 }

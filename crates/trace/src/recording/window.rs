@@ -1,7 +1,7 @@
 //! One window at a time, from executed instructions to a call tree.
 //!
 //! Here is what a window holds and how it counts; how control moves through the tree is in
-//! `flow.rs`, what counts at all in `arena.rs`.
+//! `arch/x86_64/flow.rs`, what counts at all in `arena.rs`.
 //!
 //! An instruction counts where it is executed, unless it faulted; a repeated string instruction
 //! once control goes on to the address after it. Its iterations are steps of the clock only.
@@ -10,14 +10,18 @@
 //! clock, so the nodes add up to the window's totals.
 
 use crate::{
-    arena::{Arena, NO_NODE},
-    call_stack::{Chain, Counted},
-    code::Flow,
-    footprint::{CODE, Lines, READ, WRITTEN},
-    line_counts::{Ledger, NO_ACCOUNT},
-    program::{Placed, Program},
-    reader::Access,
-    tree::NodeKind,
+    arch::{
+        call_stack::{Chain, Counted},
+        code::Flow,
+    },
+    recording::{
+        arena::{Arena, NO_NODE},
+        footprint::{CODE, Lines, READ, WRITTEN},
+        line_counts::{Ledger, NO_ENTRY},
+        listing::{Listing, Placed},
+        reader::Access,
+        tree::NodeKind,
+    },
 };
 
 /// Most tasks of one window; what others do is unattributed.
@@ -115,7 +119,7 @@ impl Window {
 
     /// A new window opens.
     pub(crate) fn open(&mut self) {
-        self.arena.clear(Program::UNATTRIBUTED);
+        self.arena.clear(Listing::UNATTRIBUTED);
         self.lines.clear();
         self.ledger.clear();
         self.parked.clear();
@@ -136,12 +140,12 @@ impl Window {
     }
 
     /// The window ends: of one that has no stamps everything counts.
-    pub(crate) fn end(&mut self, program: &Program<'_>) {
+    pub(crate) fn end(&mut self, listing: &Listing<'_>) {
         if !self.whole {
             return;
         }
         if let Some(latest) = self.latest {
-            let last = program.instructions[latest.number as usize];
+            let last = listing.instructions[latest.number as usize];
             if last.code.rep {
                 self.retire(&last, self.counted);
             }
@@ -151,24 +155,24 @@ impl Window {
 
     /// Instruction `number` begins to execute.
     #[inline]
-    pub(crate) fn execute(&mut self, program: &mut Program<'_>, number: u32) {
-        let now = program.instructions[number as usize];
+    pub(crate) fn execute(&mut self, listing: &mut Listing<'_>, number: u32) {
+        let now = listing.instructions[number as usize];
         match self.latest {
             Some(latest) => {
-                let before = &program.instructions[latest.number as usize];
+                let before = &listing.instructions[latest.number as usize];
                 if before.code.flow != Flow::Next || before.end != now.address {
                     let before = *before;
-                    self.transfer(program, latest, &before, number, &now);
+                    self.transfer(listing, latest, &before, number, &now);
                 } else if before.code.rep {
                     let before = *before;
                     self.retire(&before, self.counted);
                 }
             }
-            None => self.begin(program, number),
+            None => self.begin(listing, number),
         }
         self.latest = Some(Latest::new(number, None, None));
-        self.at = if now.inlined == 0 { self.current.node } else { self.inlined(program, &now) };
-        self.counted = (self.stamps > 0).then(|| self.count(program, number, &now));
+        self.at = if now.inlined == 0 { self.current.node } else { self.inlined(listing, &now) };
+        self.counted = (self.stamps > 0).then(|| self.count(listing, number, &now));
         if now.code.loads_stack_pointer {
             self.current.note_switch();
         }
@@ -178,34 +182,34 @@ impl Window {
     }
 
     #[inline]
-    fn count(&mut self, program: &mut Program<'_>, number: u32, now: &Placed) -> Counted {
+    fn count(&mut self, listing: &mut Listing<'_>, number: u32, now: &Placed) -> Counted {
         self.arena.execute(self.at, now);
         self.tentative.clock += 1;
         let retired = u64::from(!now.code.rep);
         self.tentative.instructions += retired;
         let function = self.arena.draft(self.at).function;
-        let mut account = now.account;
+        let mut ledger_entry = now.ledger_entry;
         if now.noted != (self.epoch, function) {
-            account = self.ledger.account(function, now.place);
-            let placed = &mut program.instructions[number as usize];
-            (placed.noted, placed.account) = ((self.epoch, function), account);
+            ledger_entry = self.ledger.entry(function, now.place);
+            let placed = &mut listing.instructions[number as usize];
+            (placed.noted, placed.ledger_entry) = ((self.epoch, function), ledger_entry);
             self.lines.touch(function, now.address, now.length(), CODE);
         }
-        self.ledger.count(account, |line| line.instructions += retired);
-        Counted { node: self.at, account, moment: self.arena.now() }
+        self.ledger.count(ledger_entry, |line| line.instructions += retired);
+        Counted { node: self.at, ledger_entry, moment: self.arena.now() }
     }
 
     /// The repeated instruction that was `counted` is done.
     pub(crate) fn retire(&mut self, what: &Placed, counted: Option<Counted>) {
-        let Some(Counted { node, account, .. }) = counted else { return };
+        let Some(Counted { node, ledger_entry, .. }) = counted else { return };
         self.arena.retire(node, what);
-        self.ledger.count(account, |line| line.instructions += 1);
+        self.ledger.count(ledger_entry, |line| line.instructions += 1);
         self.tentative.instructions += 1;
     }
 
-    /// The account of the latest instruction's line.
-    fn account(&self) -> u32 {
-        self.counted.map_or(NO_ACCOUNT, |counted| counted.account)
+    /// The ledger's entry of the latest instruction's line.
+    fn ledger_entry(&self) -> u32 {
+        self.counted.map_or(NO_ENTRY, |counted| counted.ledger_entry)
     }
 
     /// All counted since the stamp before stands; the first stamp itself doesn't count.
@@ -221,43 +225,43 @@ impl Window {
 
     /// The latest instruction read memory.
     #[inline]
-    pub(crate) fn load(&mut self, program: &Program<'_>, access: Access) {
+    pub(crate) fn load(&mut self, listing: &Listing<'_>, access: Access) {
         let Some(latest) = &mut self.latest else { return };
         let again = latest.load.replace(access.address).is_some();
         if self.stamps == 0 {
             return;
         }
-        let code = &program.instructions[latest.number as usize].code;
+        let code = &listing.instructions[latest.number as usize].code;
         let is_last = code.rep && !code.rep_stores && (again || !code.rep_loads_twice);
         self.arena.load(self.at, access, latest.moves(is_last, access));
-        self.ledger.count(self.account(), |line| line.loads += 1);
+        self.ledger.count(self.ledger_entry(), |line| line.loads += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, READ);
     }
 
     /// The latest instruction wrote memory.
     #[inline]
-    pub(crate) fn store(&mut self, program: &Program<'_>, access: Access) {
+    pub(crate) fn store(&mut self, listing: &Listing<'_>, access: Access) {
         let Some(latest) = &mut self.latest else { return };
         latest.store = Some(access.address);
         if self.stamps == 0 {
             return;
         }
-        let is_last = program.instructions[latest.number as usize].code.rep_stores;
+        let is_last = listing.instructions[latest.number as usize].code.rep_stores;
         self.arena.store(self.at, access, latest.moves(is_last, access));
-        self.ledger.count(self.account(), |line| line.stores += 1);
+        self.ledger.count(self.ledger_entry(), |line| line.stores += 1);
         let function = self.arena.draft(self.at).function;
         self.lines.touch(function, access.address, access.bytes, WRITTEN);
     }
 
-    fn begin(&mut self, program: &mut Program<'_>, number: u32) {
-        self.current = self.task(program, number, None);
+    fn begin(&mut self, listing: &mut Listing<'_>, number: u32) {
+        self.current = self.task(listing, number, None);
     }
 
     /// A task that this window sees for the first time, as it goes on at instruction `number`.
     pub(crate) fn task(
         &mut self,
-        program: &mut Program<'_>,
+        listing: &mut Listing<'_>,
         number: u32,
         slot: Option<u64>,
     ) -> Chain {
@@ -265,20 +269,20 @@ impl Window {
             Arena::UNATTRIBUTED
         } else {
             self.tasks += 1;
-            let name = program.named(&format!("[task {}]", self.tasks), None);
+            let name = listing.named(&format!("[task {}]", self.tasks), None);
             self.arena.child(NO_NODE, name, NodeKind::Task)
         };
-        let function = program.entered(number);
+        let function = listing.entered(number);
         Chain::new(self.arena.child(anchor, function, NodeKind::Call), slot)
     }
 
-    fn inlined(&mut self, program: &Program<'_>, now: &Placed) -> u32 {
+    fn inlined(&mut self, listing: &Listing<'_>, now: &Placed) -> u32 {
         let (from, chain, node) = self.inlined;
         if (from, chain) == (self.current.node, now.inlined) {
             return node;
         }
         let into = |node, function: &u32| self.arena.child(node, *function, NodeKind::Inlined);
-        let chain = &program.inlined[now.inlined as usize];
+        let chain = &listing.inlined[now.inlined as usize];
         let node = chain.iter().fold(self.current.node, into);
         self.inlined = (self.current.node, now.inlined, node);
         node

@@ -1,10 +1,9 @@
 //! A block of code, and what executing some of it amounts to.
 
 use crate::{
-    code::{Code, Flow},
+    arch::code::{Code, Flow},
     event::{Event, Events},
-    program::is_kernel,
-    reader::Instruction,
+    recording::{listing::is_kernel, reader::Instruction},
 };
 
 /// Binary logarithms of the bytes of a line and of a page.

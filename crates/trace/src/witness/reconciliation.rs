@@ -4,9 +4,11 @@
 //! executions diverge add up to the difference of the two.
 
 use crate::{
-    divergence::{FlowDifference, flow_difference},
-    executed::{Executed, Faults},
-    symbols::Resolve,
+    kernel::symbols::Resolve,
+    witness::{
+        divergence::{FlowDifference, flow_difference},
+        executions::{Executed, Faults},
+    },
 };
 
 /// What the interpreters' clocks counted of one window each.

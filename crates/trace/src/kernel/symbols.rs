@@ -5,9 +5,11 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use crate::{
-    kallsyms::{self, KernelSymbol, SymbolsError},
-    naming::{Functions, is_limit, unlinked},
-    tree::SourceLine,
+    kernel::{
+        kallsyms::{self, KernelSymbol, SymbolsError},
+        names::{Functions, is_limit, unlinked},
+    },
+    recording::tree::SourceLine,
 };
 
 /// An address this far after the last symbol before it belongs to something without a symbol.
@@ -177,61 +179,5 @@ impl<'a> Line<'a> {
     /// The least of an address gives it its name.
     fn rank(&self, functions: &Functions<'_>) -> impl Ord + use<'_, 'a> {
         (functions.rank(&self.name), self.symbol.module)
-    }
-}
-
-/// How Linux names what an interrupt or exception arrives at, since 5.8 and before.
-const INTERRUPT_ENTRIES: [&str; 13] = [
-    "asm_sysvec_",
-    "asm_common_interrupt",
-    "asm_spurious_interrupt",
-    "asm_exc_nmi",
-    "asm_exc_xen_hypervisor_callback",
-    "irq_entries_start",
-    "spurious_entries_start",
-    "common_interrupt",
-    "apic_timer_interrupt",
-    "reschedule_interrupt",
-    "call_function_",
-    "irq_work_interrupt",
-    "hyperv_",
-];
-const EXCEPTION_ENTRIES: [&str; 12] = [
-    "asm_exc_",
-    "asm_int3",
-    "early_idt_handler_array",
-    "page_fault",
-    "async_page_fault",
-    "general_protection",
-    "invalid_op",
-    "device_not_available",
-    "double_fault",
-    "divide_error",
-    "stack_segment",
-    "int3",
-];
-
-/// What kind of entry into the kernel a function is, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
-    Interrupt,
-    Exception,
-}
-
-impl Gate {
-    /// The gate whose first instruction stands `offset` bytes into the function `name`.
-    pub(crate) fn at(name: &str, offset: u64) -> Option<Self> {
-        // Tables of entries have one every few bytes.
-        let is_table = name.ends_with("entries_start") || name.ends_with("handler_array");
-        if offset == 0 || is_table { Self::of(name) } else { None }
-    }
-
-    fn of(name: &str) -> Option<Self> {
-        // Names that end with `_` are families, the others whole names.
-        let is = |entry: &str| name == entry || entry.ends_with('_') && name.starts_with(entry);
-        if INTERRUPT_ENTRIES.iter().any(|entry| is(entry)) {
-            return Some(Self::Interrupt);
-        }
-        EXCEPTION_ENTRIES.iter().any(|entry| is(entry)).then_some(Self::Exception)
     }
 }

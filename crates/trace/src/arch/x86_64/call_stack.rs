@@ -5,14 +5,14 @@
 //! slot stays), retpolines (the return address is overwritten, the slot stays), calls never
 //! returned from (a later call on the same stack has a slot at or above theirs).
 
-use crate::{arena::Moment, tree::NodeKind};
+use crate::recording::{arena::Moment, tree::NodeKind};
 
 /// Where an instruction was counted, and when.
 #[derive(Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) node: u32,
-    /// Its line's, see `line_counts.rs`.
-    pub(crate) account: u32,
+    /// Its line's, see `recording/line_counts.rs`.
+    pub(crate) ledger_entry: u32,
     pub(crate) moment: Moment,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 
-use crate::kallsyms::{KernelSymbol, SymbolsError, lines};
+use crate::kernel::kallsyms::{KernelSymbol, SymbolsError, lines};
 
 /// Symbols of the kernel's own code: names by address, addresses by name.
 pub(crate) struct KernelCode<'a> {

@@ -5,7 +5,7 @@
 
 use iced_x86::{Code as Iced, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
-use crate::{census::SlowInstruction, event::Event, reader::Instruction};
+use crate::{arch::census::SlowInstruction, event::Event, recording::reader::Instruction};
 
 /// How control goes on after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,13 @@ pub(crate) fn event_of(bytes: &[u8]) -> Option<Event> {
     })?;
     let indirect = matches!(flow(&taken), Flow::JumpIndirect | Flow::CallIndirect);
     slow(&taken).map(Event::Slow).or(indirect.then_some(Event::IndirectBranches))
+}
+
+/// The instruction's name.
+pub(crate) fn mnemonic(instruction: &Instruction) -> String {
+    let bytes = instruction.bytes();
+    let taken = Decoder::with_ip(64, bytes, instruction.address, DecoderOptions::NONE).decode();
+    format!("{:?}", taken.mnemonic()).to_lowercase()
 }
 
 fn decoded(instruction: &Instruction, bits: u32) -> Option<Code> {

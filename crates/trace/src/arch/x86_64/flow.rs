@@ -7,13 +7,17 @@
 //! The rules for stacks are in `call_stack.rs`.
 
 use crate::{
-    arena::{Arena, NO_NODE},
-    call_stack::{Counted, End, Entry, Return},
-    code::Flow,
-    program::{NAMELESS, Placed, Program, is_kernel},
-    symbols::Gate,
-    tree::NodeKind,
-    window::{Latest, Window},
+    arch::entries::Gate,
+    arch::{
+        call_stack::{Counted, End, Entry, Return},
+        code::Flow,
+    },
+    recording::{
+        arena::{Arena, NO_NODE},
+        listing::{Listing, NAMELESS, Placed, is_kernel},
+        tree::NodeKind,
+        window::{Latest, Window},
+    },
 };
 
 /// Most tasks that wait while another runs; the one that waits longest is forgotten first.
@@ -27,7 +31,7 @@ impl Window {
     /// Control went from `before` to `now`, which is not simply the next in line.
     pub(crate) fn transfer(
         &mut self,
-        program: &mut Program<'_>,
+        listing: &mut Listing<'_>,
         latest: Latest,
         before: &Placed,
         number: u32,
@@ -39,21 +43,21 @@ impl Window {
             Flow::Next if before.code.rep && now.address == before.address => {}
             Flow::Branch if now.address == before.end => {}
             _ if leads_to(before, latest, now) => {
-                self.follow(program, latest, before, self.counted, number);
+                self.follow(listing, latest, before, self.counted, number);
             }
             Flow::Enter if free && now.is_kernel() => {
-                self.enter(program, latest, number, NodeKind::Syscall);
+                self.enter(listing, latest, number, NodeKind::Syscall);
             }
-            Flow::InterruptReturn if free => self.interrupt_return(program, before, number),
-            Flow::SystemReturn if free && !now.is_kernel() => self.leave_kernel(program, number),
-            _ => self.unexplained(program, latest, before, number),
+            Flow::InterruptReturn if free => self.interrupt_return(listing, before, number),
+            Flow::SystemReturn if free && !now.is_kernel() => self.leave_kernel(listing, number),
+            _ => self.unexplained(listing, latest, before, number),
         }
     }
 
     /// Control went where the instruction `before`, which was `counted`, sends it.
     fn follow(
         &mut self,
-        program: &mut Program<'_>,
+        listing: &mut Listing<'_>,
         latest: Latest,
         before: &Placed,
         counted: Option<Counted>,
@@ -63,22 +67,22 @@ impl Window {
             self.arena.branch(counted.node, before.code.flow);
         }
         match before.code.flow {
-            Flow::Call | Flow::CallIndirect => self.call(program, latest, before, number),
-            Flow::Return => self.ret(program, latest, before, number),
+            Flow::Call | Flow::CallIndirect => self.call(listing, latest, before, number),
+            Flow::Return => self.ret(listing, latest, before, number),
             // Jumps, and what a handler resumed elsewhere.
-            _ => self.jump(program, number),
+            _ => self.jump(listing, number),
         }
     }
 
     /// Neither the instruction before nor anything else in the code leads to `number`.
     fn unexplained(
         &mut self,
-        program: &mut Program<'_>,
+        listing: &mut Listing<'_>,
         latest: Latest,
         before: &Placed,
         number: u32,
     ) {
-        let now = program.instructions[number as usize];
+        let now = listing.instructions[number as usize];
         let incomplete = before.code.accesses && latest.load.is_none() && latest.store.is_none();
         let kind = match now.gate {
             Some(Gate::Exception) => NodeKind::Exception,
@@ -89,22 +93,22 @@ impl Window {
             _ => NodeKind::Interrupt,
         };
         if kind == NodeKind::Unattributed {
-            self.lose(program, number);
+            self.lose(listing, number);
         } else {
-            self.enter(program, latest, number, kind);
+            self.enter(listing, latest, number, kind);
         }
     }
 
     /// How control came to `number` is beyond explanation: what follows has no place.
-    fn lose(&mut self, program: &mut Program<'_>, number: u32) {
-        let function = program.entered(number);
+    fn lose(&mut self, listing: &mut Listing<'_>, number: u32) {
+        let function = listing.entered(number);
         let node = self.arena.child(Arena::UNATTRIBUTED, function, NodeKind::Call);
         self.current.rise(node);
     }
 
-    fn enter(&mut self, program: &mut Program<'_>, latest: Latest, number: u32, kind: NodeKind) {
+    fn enter(&mut self, listing: &mut Listing<'_>, latest: Latest, number: u32, kind: NodeKind) {
         self.interrupts += u64::from(kind == NodeKind::Interrupt);
-        let before = program.instructions[latest.number as usize];
+        let before = listing.instructions[latest.number as usize];
         // An exception right after a return to user code comes from there.
         let leaves = matches!(before.code.flow, Flow::SystemReturn | Flow::InterruptReturn)
             && self.current.entry_from_kernel().is_none();
@@ -114,7 +118,7 @@ impl Window {
         } else {
             (self.entry(latest, &before, kind), self.at)
         };
-        let function = program.entered(number);
+        let function = listing.entered(number);
         let node = self.arena.child(from, function, kind);
         self.current.push(End::Leave(entry), node);
     }
@@ -138,21 +142,21 @@ impl Window {
         {
             return entry;
         }
-        self.rise(Program::USER, NodeKind::Syscall);
+        self.rise(Listing::USER, NodeKind::Syscall);
         let (load, store, counted) = (None, None, None);
         let (kind, from_user) = (NodeKind::Syscall, true);
         Entry { kind, from_user, counted, interrupted: number, load, store }
     }
 
-    fn call(&mut self, program: &mut Program<'_>, latest: Latest, before: &Placed, number: u32) {
+    fn call(&mut self, listing: &mut Listing<'_>, latest: Latest, before: &Placed, number: u32) {
         let slot = latest.store.unwrap_or_default();
         self.current.reuse(slot);
-        let now = program.instructions[number as usize];
+        let now = listing.instructions[number as usize];
         let end = End::Return { slot, return_to: before.end };
         let node = if is_trick(before, &now) {
             self.current.node
         } else {
-            let function = program.entered(number);
+            let function = listing.entered(number);
             // Inlined code is in its caller's frame, but its calls are its own.
             let from = if before.inlined == 0 { self.current.node } else { self.at };
             self.arena.child(from, function, NodeKind::Call)
@@ -161,30 +165,30 @@ impl Window {
     }
 
     /// A jump leaves its function only for another function's code.
-    fn jump(&mut self, program: &mut Program<'_>, number: u32) {
-        let now = program.instructions[number as usize];
+    fn jump(&mut self, listing: &mut Listing<'_>, number: u32) {
+        let now = listing.instructions[number as usize];
         let here = self.arena.draft(self.current.node).function;
         let stays = match now.function {
-            NAMELESS => !now.is_kernel() || !program.is_known_entry(now.address),
-            function => function == here || self.falls_within(program, function),
+            NAMELESS => !now.is_kernel() || !listing.is_known_entry(now.address),
+            function => function == here || self.falls_within(listing, function),
         };
         if !stays {
-            let function = program.entered(number);
-            self.tail_call(program, function);
+            let function = listing.entered(number);
+            self.tail_call(listing, function);
         }
     }
 
     /// Whether the instruction before lay in `function` already, by symbol: control fell from one
     /// symbol's code into the next's, as it does between the labels of an entry's assembly.
-    fn falls_within(&self, program: &Program<'_>, function: u32) -> bool {
-        let latest = self.latest.map(|latest| &program.instructions[latest.number as usize]);
+    fn falls_within(&self, listing: &Listing<'_>, function: u32) -> bool {
+        let latest = self.latest.map(|latest| &listing.instructions[latest.number as usize]);
         latest.is_some_and(|latest| latest.function == function)
     }
 
     /// Goes on in `function` in the current one's stead.
-    fn tail_call(&mut self, program: &Program<'_>, function: u32) {
+    fn tail_call(&mut self, listing: &Listing<'_>, function: u32) {
         let draft = self.arena.draft(self.current.node);
-        let is_thunk = program.functions[draft.function as usize].is_thunk;
+        let is_thunk = listing.functions[draft.function as usize].is_thunk;
         self.current.node = if is_thunk && draft.parent != NO_NODE {
             // A thunk makes its caller's indirect call: the callee stands beside it.
             self.arena.child(draft.parent, function, NodeKind::Call)
@@ -211,9 +215,9 @@ impl Window {
         None
     }
 
-    fn ret(&mut self, program: &mut Program<'_>, latest: Latest, before: &Placed, number: u32) {
+    fn ret(&mut self, listing: &mut Listing<'_>, latest: Latest, before: &Placed, number: u32) {
         let slot = latest.load.unwrap_or_default();
-        let now = program.instructions[number as usize];
+        let now = listing.instructions[number as usize];
         let kernel = before.is_kernel() && is_kernel(slot);
         match self.current.judge(slot, now.address, kernel) {
             Return::Frame(index) => {
@@ -221,29 +225,29 @@ impl Window {
                 let End::Return { return_to, .. } = frame.end else { return };
                 if return_to != now.address {
                     self.unmatched += u64::from(frame.is_call());
-                    self.retpoline(program, number);
+                    self.retpoline(listing, number);
                 }
             }
-            Return::Elsewhere => self.switch(program, number, slot),
-            Return::Unseen => self.rise(program.entered(number), NodeKind::Call),
+            Return::Elsewhere => self.switch(listing, number, slot),
+            Return::Unseen => self.rise(listing.entered(number), NodeKind::Call),
             Return::Jump => {
                 self.unmatched += 1;
-                self.jump(program, number);
+                self.jump(listing, number);
             }
         }
     }
 
     /// A call's `ret` went elsewhere: an indirect jump that the branch predictor must not see.
-    fn retpoline(&mut self, program: &mut Program<'_>, number: u32) {
-        let function = program.entered(number);
+    fn retpoline(&mut self, listing: &mut Listing<'_>, number: u32) {
+        let function = listing.entered(number);
         if function != self.arena.draft(self.current.node).function {
-            self.tail_call(program, function);
+            self.tail_call(listing, function);
         }
     }
 
     /// Another task goes on, at instruction `number`.
-    fn switch(&mut self, program: &mut Program<'_>, number: u32, slot: u64) {
-        let address = program.instructions[number as usize].address;
+    fn switch(&mut self, listing: &mut Listing<'_>, number: u32, slot: u64) {
+        let address = listing.instructions[number as usize].address;
         let known = self.parked.iter().position(|chain| chain.awaits(slot, address));
         let next = match known {
             Some(index) => {
@@ -251,7 +255,7 @@ impl Window {
                 chain.leave_top();
                 chain
             }
-            None => self.task(program, number, Some(slot)),
+            None => self.task(listing, number, Some(slot)),
         };
         if self.parked.len() == MAX_PARKED {
             self.parked.remove(0);
@@ -263,47 +267,47 @@ impl Window {
     /// outermost function turns out to have had a caller.
     fn rise(&mut self, function: u32, kind: NodeKind) {
         let bottom = self.current.bottom;
-        if function == Program::USER && self.arena.draft(bottom).function == Program::USER {
+        if function == Listing::USER && self.arena.draft(bottom).function == Listing::USER {
             return self.current.rise(bottom);
         }
         let node = self.arena.insert_above(bottom, function, kind);
         self.current.rise(node);
     }
 
-    fn interrupt_return(&mut self, program: &mut Program<'_>, before: &Placed, number: u32) {
-        let now = program.instructions[number as usize];
+    fn interrupt_return(&mut self, listing: &mut Listing<'_>, before: &Placed, number: u32) {
+        let now = listing.instructions[number as usize];
         if !now.is_kernel() {
-            self.leave_kernel(program, number);
+            self.leave_kernel(listing, number);
         } else if let Some(index) = self.current.entry_from_kernel() {
-            self.resume(program, index, number);
+            self.resume(listing, index, number);
         } else if now.address != before.end {
             // Else it is an `iret` to the next instruction, there to serialize.
-            self.rise(program.entered(number), NodeKind::Interrupt);
+            self.rise(listing.entered(number), NodeKind::Interrupt);
         }
     }
 
     /// User code goes on.
-    fn leave_kernel(&mut self, program: &mut Program<'_>, number: u32) {
+    fn leave_kernel(&mut self, listing: &mut Listing<'_>, number: u32) {
         match self.current.entry_from_user() {
-            Some(index) => self.resume(program, index, number),
-            None => self.rise(program.entered(number), NodeKind::Syscall),
+            Some(index) => self.resume(listing, index, number),
+            None => self.rise(listing.entered(number), NodeKind::Syscall),
         }
     }
 
     /// What the entry at frame `index` interrupted goes on, at instruction `number`.
-    fn resume(&mut self, program: &mut Program<'_>, index: usize, number: u32) {
+    fn resume(&mut self, listing: &mut Listing<'_>, index: usize, number: u32) {
         let End::Leave(entry) = self.current.leave(index).end else { return };
-        let before = program.instructions[entry.interrupted as usize];
-        let now = program.instructions[number as usize];
+        let before = listing.instructions[entry.interrupted as usize];
+        let now = listing.instructions[number as usize];
         let latest = Latest::new(entry.interrupted, entry.load, entry.store);
         if entry.kind == NodeKind::Syscall {
             if now.address != before.end {
-                self.jump(program, number);
+                self.jump(listing, number);
             }
         } else if is_unfinished(&before, latest, now.address) {
             self.take_back(&before, &entry, now.address);
         } else if now.address != before.end || before.code.flow != Flow::Next {
-            self.complete(program, latest, &before, entry.counted, number);
+            self.complete(listing, latest, &before, entry.counted, number);
         } else if before.code.rep {
             self.retire(&before, entry.counted);
         }
@@ -315,7 +319,7 @@ impl Window {
             // Only an exception returns to the same instruction.
             self.interrupts -= 1;
         }
-        let Some(Counted { node, account, moment }) = entry.counted else { return };
+        let Some(Counted { node, ledger_entry, moment }) = entry.counted else { return };
         let tentative = moment == self.arena.now();
         self.arena.take_back(node, moment, before);
         let sum = if tentative { &mut self.tentative } else { &mut self.total };
@@ -323,29 +327,29 @@ impl Window {
         // Of a repeated one, an iteration was not done.
         if !before.code.rep {
             sum.instructions -= 1;
-            self.ledger.take_back(account, tentative);
+            self.ledger.take_back(ledger_entry, tentative);
         }
     }
 
     /// The instruction before an entry was done, and what it leads to was delayed by the entry.
     fn complete(
         &mut self,
-        program: &mut Program<'_>,
+        listing: &mut Listing<'_>,
         latest: Latest,
         before: &Placed,
         counted: Option<Counted>,
         number: u32,
     ) {
-        let now = program.instructions[number as usize];
+        let now = listing.instructions[number as usize];
         match before.code.flow {
             Flow::Call | Flow::CallIndirect if latest.store.is_none() => {
-                self.jump(program, number);
+                self.jump(listing, number);
             }
-            Flow::Return if latest.load.is_none() => self.jump(program, number),
-            Flow::InterruptReturn => self.interrupt_return(program, before, number),
-            Flow::SystemReturn if !now.is_kernel() => self.leave_kernel(program, number),
+            Flow::Return if latest.load.is_none() => self.jump(listing, number),
+            Flow::InterruptReturn => self.interrupt_return(listing, before, number),
+            Flow::SystemReturn if !now.is_kernel() => self.leave_kernel(listing, number),
             Flow::Branch if now.address == before.end => {}
-            _ => self.follow(program, latest, before, counted, number),
+            _ => self.follow(listing, latest, before, counted, number),
         }
     }
 }

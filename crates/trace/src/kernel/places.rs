@@ -1,8 +1,8 @@
 //! The places of a kernel that the program plugin has to know: where it is entered and left, where
 //! its system calls, task switches and softirqs are. Found in its symbol table, `/proc/kallsyms`.
 //!
-//! Names are those of Linux from 5.8 on (`arch/x86/entry/entry_64.S`, `arch/x86/include/asm/
-//! idtentry.h`, `arch/x86/include/asm/syscall_wrapper.h`, `kernel/softirq.c`).
+//! Names are those of Linux from 5.8 on; those that are the architecture's are in
+//! `arch/x86_64/entries.rs`, the others in Linux `kernel/softirq.c`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use crate::{
     accounts::{RowKind, UNNAMED, VECTOR},
-    kallsyms::SymbolsError,
-    kernel_code::KernelCode,
+    arch::entries,
+    kernel::{functions::KernelCode, kallsyms::SymbolsError},
 };
 
 /// What the plugin is told, and what its numbers mean.
@@ -93,29 +93,8 @@ mod letter {
     pub(super) const ENTRY_TEXT: char = 'a';
 }
 
-/// Beginnings of the names of system calls' functions, the ones to be preferred first.
-const SYSCALL_PREFIXES: [&str; 6] = [
-    "__x64_sys_",
-    "__x64_compat_sys_",
-    "__ia32_compat_sys_",
-    "__ia32_sys_",
-    "__x32_compat_sys_",
-    "__do_sys_",
-];
-/// Exceptions that come after their instruction, or without one (Intel SDM volume 3, table 6-1);
-/// and the one for an unknown instruction, since QEMU's clock counts that although it is not
-/// executed.
-const TRAPS: [&str; 7] =
-    ["int3", "debug", "overflow", "nmi", "machine_check", "double_fault", "invalid_op"];
-/// Most vectors that a table of entries has; with one in 8 bytes for each.
-const MOST_VECTORS: u64 = 224;
-/// Most places of a kernel; `plugin/program/places.h` takes as many.
+/// Most places of a kernel; `plugin/program/places.c` takes as many.
 const MAX_PLACES: usize = 1 << 13;
-/// The vectors of a PC's timer, keyboard and clock (Linux `arch/x86/include/asm/irq_vectors.h`,
-/// `ISA_IRQ_VECTOR`).
-const PC_VECTORS: [u64; 3] = [0x30, 0x31, 0x38];
-/// The first vector that is not an exception's.
-const FIRST_VECTOR: u64 = 0x20;
 
 impl KernelPlaces {
     /// Finds them in the text of `/proc/kallsyms`.
@@ -193,7 +172,7 @@ fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, L
         letter::ENTRY_TEXT => vec![(range, Landmark::EntryText)],
         letter::INTERRUPT_TABLE => {
             let (size, vector) = (id & 0xff, id >> 8);
-            let lines = PC_VECTORS.map(|line| {
+            let lines = entries::PC_VECTORS.map(|line| {
                 let first = range.start + line.checked_sub(vector)? * size;
                 let id = VECTOR | u32::try_from(line).ok()?;
                 let entry = Landmark::Entry { kind: RowKind::Interrupt, id };
@@ -230,49 +209,44 @@ impl Finder<'_> {
     }
 
     fn entries(&mut self) -> Result<(), PlacesError> {
-        let first = self.required("__entry_text_start")?;
-        let end = self.required("__entry_text_end")?;
+        let [first, end] = entries::ENTRY_TEXT;
+        let (first, end) = (self.required(first)?, self.required(end)?);
         write_line(&mut self.table, first, (end, letter::ENTRY_TEXT, 0));
-        self.add(self.required("entry_SYSCALL_64")?, letter::SYSCALL_ENTRY, 0);
-        for name in [
-            "entry_INT80_compat",
-            "entry_SYSENTER_compat",
-            "entry_SYSCALL_compat",
-            "asm_int80_emulation",
-        ] {
+        self.add(self.required(entries::SYSCALL_ENTRY)?, letter::SYSCALL_ENTRY, 0);
+        for name in entries::SYSCALL_ENTRIES_32 {
             if let Some(address) = self.code.first(name) {
                 self.add(address, letter::SYSCALL_ENTRY, 1);
             }
         }
-        self.add(self.required("asm_exc_page_fault")?, letter::PAGE_FAULT_ENTRY, 0);
-        for (name, address) in self.code.starting_with("asm_exc_") {
-            let short = &name["asm_exc_".len()..];
-            let trap = TRAPS.contains(&short);
+        self.add(self.required(entries::PAGE_FAULT_ENTRY)?, letter::PAGE_FAULT_ENTRY, 0);
+        for (name, address) in self.code.starting_with(entries::EXCEPTION_PREFIX) {
+            let short = &name[entries::EXCEPTION_PREFIX.len()..];
+            let trap = entries::TRAPS.contains(&short);
             let id = self.name(short);
             self.add(address, if trap { letter::TRAP_ENTRY } else { letter::FAULT_ENTRY }, id);
         }
-        for (name, address) in self.code.starting_with("asm_sysvec_") {
-            let id = self.name(&name["asm_sysvec_".len()..]);
+        for (name, address) in self.code.starting_with(entries::INTERRUPT_PREFIX) {
+            let id = self.name(&name[entries::INTERRUPT_PREFIX.len()..]);
             self.add(address, letter::INTERRUPT_ENTRY, id);
         }
-        let mut vector = FIRST_VECTOR;
-        for table in ["irq_entries_start", "spurious_entries_start"] {
+        let mut vector = entries::FIRST_VECTOR;
+        for table in entries::ENTRY_TABLES {
             let first = self.required(table)?;
             let bytes = self.code.end(first) - first;
-            // With CONFIG_X86_KERNEL_IBT an entry has 16 bytes.
-            let size = if bytes / 8 > MOST_VECTORS { 16 } else { 8 };
+            let size = entries::table_entry_bytes(bytes);
             self.add(first, letter::INTERRUPT_TABLE, size | vector << 8);
-            vector += (bytes / size).min(MOST_VECTORS);
+            vector += (bytes / size).min(entries::MOST_VECTORS);
         }
-        let switch = self.required("__switch_to_asm")?;
+        let switch = self.required(entries::SWITCH)?;
         self.add(switch, letter::SWITCH, 0);
-        let new = self.code.first("ret_from_fork_asm");
-        self.add(new.map_or_else(|| self.required("ret_from_fork"), Ok)?, letter::NEW_TASK, 0);
+        let [new, older] = entries::NEW_TASK_ENTRIES;
+        let new = self.code.first(new).map_or_else(|| self.required(older), Ok)?;
+        self.add(new, letter::NEW_TASK, 0);
         Ok(())
     }
 
     fn system_calls(&mut self) -> Result<(), PlacesError> {
-        for prefix in SYSCALL_PREFIXES {
+        for prefix in entries::SYSCALL_PREFIXES {
             for (name, address) in self.code.starting_with(prefix) {
                 if self.lines.contains_key(&address) || name.contains('.') {
                     continue;

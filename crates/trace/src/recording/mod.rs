@@ -1,22 +1,35 @@
 //! A whole recording: its windows decoded one at a time, the one kept that stands for all.
 
+pub(crate) mod arena;
+pub(crate) mod difference;
+pub(crate) mod document;
+pub(crate) mod footprint;
+pub(crate) mod line_counts;
+pub(crate) mod listing;
+pub mod reader;
+pub(crate) mod source_places;
+pub(crate) mod tree;
+pub(crate) mod window;
+
 use std::{
     collections::{BTreeMap, HashMap},
     io::Read,
 };
 
 use crate::{
-    arena::{Arena, Draft, NO_NODE, Tally},
-    footprint::Footprint,
-    line_counts::LineTally,
-    program::Program,
-    reader::{Item, Reader, Stop, TraceError},
-    symbols::Resolve,
-    tree::{
-        Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, WindowTree, add_census,
-        events,
+    kernel::symbols::Resolve,
+    recording::{
+        arena::{Arena, Draft, NO_NODE, Tally},
+        footprint::Footprint,
+        line_counts::LineTally,
+        listing::Listing,
+        reader::{Item, Reader, Stop, TraceError},
+        tree::{
+            Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, WindowTree,
+            add_census, events,
+        },
+        window::Window,
     },
-    window::Window,
 };
 
 /// Most trees held at a time, of windows of different totals.
@@ -63,7 +76,7 @@ pub fn decode(input: impl Read, resolver: &dyn Resolve) -> Recording {
 /// The same, in which a window of `wanted` instructions stands for all if there is one.
 pub fn decode_wanting(input: impl Read, resolver: &dyn Resolve, wanted: Option<u64>) -> Recording {
     let mut decoder = Decoder {
-        program: Program::new(resolver),
+        listing: Listing::new(resolver),
         window: Window::new(),
         windows: WindowCounts::default(),
         clean: Tallied { wanted, ..Tallied::default() },
@@ -86,7 +99,7 @@ pub fn decode_wanting(input: impl Read, resolver: &dyn Resolve, wanted: Option<u
 }
 
 struct Decoder<'r> {
-    program: Program<'r>,
+    listing: Listing<'r>,
     window: Window,
     windows: WindowCounts,
     clean: Tallied,
@@ -99,12 +112,12 @@ impl Decoder<'_> {
             match item {
                 Item::Run { first, count } => {
                     for number in first..first + count {
-                        self.window.execute(&mut self.program, number);
+                        self.window.execute(&mut self.listing, number);
                     }
                 }
-                Item::Load(access) => self.window.load(&self.program, access),
-                Item::Store(access) => self.window.store(&self.program, access),
-                Item::Instruction(instruction) => self.program.define(&instruction),
+                Item::Load(access) => self.window.load(&self.listing, access),
+                Item::Store(access) => self.window.store(&self.listing, access),
+                Item::Instruction(instruction) => self.listing.define(&instruction),
                 Item::Begin(_) => self.window.open(),
                 Item::BeginWhole(_) => self.window.open_wait(true),
                 Item::BeginStamped(_) => self.window.open_wait(false),
@@ -119,7 +132,7 @@ impl Decoder<'_> {
 
     fn close(&mut self, number: u64) {
         self.windows.recorded += 1;
-        self.window.end(&self.program);
+        self.window.end(&self.listing);
         if self.window.stamps < 2 {
             self.windows.unstamped += 1;
             return;
@@ -135,7 +148,7 @@ impl Decoder<'_> {
         let total = self.window.total.instructions;
         let touched = self.window.lines.together();
         if tallied.note(total, touched) {
-            let tree = finished(&self.window, &self.program, number, &touched);
+            let tree = finished(&self.window, &self.listing, number, &touched);
             tallied.trees.insert(total, tree);
         }
     }
@@ -192,7 +205,7 @@ impl Tallied {
 /// The window's tree, with what has settled in it; it `touched` so much memory.
 fn finished(
     window: &Window,
-    program: &Program<'_>,
+    listing: &Listing<'_>,
     number: u64,
     touched: &Footprint,
 ) -> WindowTree {
@@ -211,14 +224,14 @@ fn finished(
         census: Census::new(),
         events: EventCounts::new(),
     };
-    let footprints = window.lines.by_function(program.functions.len());
-    let mut lines = lines_by_function(window, program);
+    let footprints = window.lines.by_function(listing.functions.len());
+    let mut lines = lines_by_function(window, listing);
     let mut numbers = HashMap::new();
     for (draft, parent) in preorder(drafts) {
         let of = draft.function;
         let function = *numbers.entry(of).or_insert_with(|| {
             let lines = lines.remove(&of).unwrap_or_default();
-            tree.functions.push(unused_function(program, of, lines, footprints[of as usize]));
+            tree.functions.push(unused_function(listing, of, lines, footprints[of as usize]));
             tree.functions.len() - 1
         });
         add_node(&mut tree, draft, parent, function);
@@ -234,13 +247,13 @@ fn finished(
 }
 
 /// What the lines of each function executed, in the order of the source.
-fn lines_by_function(window: &Window, program: &Program<'_>) -> HashMap<u32, Vec<LineCounts>> {
+fn lines_by_function(window: &Window, listing: &Listing<'_>) -> HashMap<u32, Vec<LineCounts>> {
     let mut by_function: HashMap<u32, Vec<LineCounts>> = HashMap::new();
-    for account in window.ledger.settled() {
-        let Some(source) = program.places.get(account.place) else { continue };
-        let LineTally { instructions, loads, stores } = account.settled;
+    for entry in window.ledger.settled() {
+        let Some(source) = listing.places.get(entry.place) else { continue };
+        let LineTally { instructions, loads, stores } = entry.settled;
         let line = LineCounts { source, instructions, loads, stores };
-        by_function.entry(account.function).or_default().push(line);
+        by_function.entry(entry.function).or_default().push(line);
     }
     for lines in by_function.values_mut() {
         lines.sort_by(|a, b| a.source.cmp(&b.source));
@@ -250,12 +263,12 @@ fn lines_by_function(window: &Window, program: &Program<'_>) -> HashMap<u32, Vec
 
 /// A function with nothing counted yet but its lines.
 fn unused_function(
-    program: &Program<'_>,
+    listing: &Listing<'_>,
     number: u32,
     lines: Vec<LineCounts>,
     footprint: Footprint,
 ) -> Function {
-    let named = &program.functions[number as usize];
+    let named = &listing.functions[number as usize];
     Function {
         name: named.name.clone(),
         module: named.module.clone(),

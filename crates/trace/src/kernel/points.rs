@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::kallsyms::SymbolsError;
-use crate::kernel_code::KernelCode;
-use crate::naming::folded;
-use crate::point_window::{Place, Point, PointWindow};
+use crate::arch::entries;
+use crate::kernel::functions::KernelCode;
+use crate::kernel::kallsyms::SymbolsError;
+use crate::kernel::names::folded;
+use crate::kernel::point_window::{Place, Point, PointWindow};
 
 /// Why a window can't be looked for in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,38 +67,6 @@ pub(crate) const MAX_WINDOWS: usize = 32;
 /// Most ranges of code of one kind, likewise.
 const MAX_RANGES: usize = 512;
 
-/// Functions in which the CPU idles. Linux `kernel/sched/idle.c`, `arch/x86/kernel/process.c`,
-/// `drivers/cpuidle`; the lab kernel's `kernel/sched.c`.
-const IDLE: [&str; 19] = [
-    "acpi_idle_do_entry",
-    "acpi_safe_halt",
-    "amd_e400_idle",
-    "arch_cpu_idle",
-    "cpu_idle_poll",
-    "cpuidle_enter_state",
-    "default_idle",
-    "default_idle_call",
-    "do_idle",
-    "idle_by_hlt",
-    "idle_by_hlt_checked_early",
-    "idle_by_poll",
-    "idle_loop",
-    "intel_idle",
-    "mwait_idle",
-    "native_safe_halt",
-    "poll_idle",
-    "pv_native_safe_halt",
-    "sched_idle",
-];
-/// Tables with an entry for each interrupt, which go on in `asm_common_interrupt`.
-const ENTRY_TABLES: [&str; 2] = ["irq_entries_start", "spurious_entries_start"];
-/// Where the stack of the next task is loaded: Linux `arch/x86/entry/entry_64.S`, the lab kernel's
-/// `x86/switch.S`.
-const SWITCHES: [&str; 2] = ["__switch_to_asm", "switch_to"];
-/// What the names of other entries begin with: on Linux, and in the lab kernel.
-const ENTRY_PREFIXES: [&str; 6] =
-    ["asm_exc_", "asm_sysvec_", "entry_network", "entry_reschedule", "entry_test", "entry_timer"];
-
 /// The table of a kernel's points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PointTable {
@@ -148,20 +117,21 @@ impl<'a> PointFinder<'a> {
             let _ = writeln!(table.text, "{letter} {first:x} {end:x}");
         };
         for (name, address) in
-            ENTRY_PREFIXES.iter().flat_map(|start| self.code.starting_with(start))
+            entries::ENTRY_PREFIXES.iter().flat_map(|start| self.code.starting_with(start))
         {
-            if entries < MAX_RANGES - ENTRY_TABLES.len() && !name.contains('.') {
+            if entries < MAX_RANGES - entries::ENTRY_TABLES.len() && !name.contains('.') {
                 range('i', address, address + 1);
                 entries += 1;
             }
         }
-        for first in SWITCHES.iter().filter_map(|name| self.code.first(name)) {
+        for first in entries::SWITCHES.iter().filter_map(|name| self.code.first(name)) {
             range('s', first, self.code.end(first));
         }
-        for first in ENTRY_TABLES.iter().filter_map(|name| self.code.first(name)) {
+        for first in entries::ENTRY_TABLES.iter().filter_map(|name| self.code.first(name)) {
             range('i', first, self.code.end(first));
         }
-        for (first, end) in IDLE.iter().flat_map(|name| self.named(name)).take(MAX_RANGES) {
+        for (first, end) in entries::IDLE.iter().flat_map(|name| self.named(name)).take(MAX_RANGES)
+        {
             range('d', first, end);
         }
         table

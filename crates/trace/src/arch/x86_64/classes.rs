@@ -4,8 +4,8 @@
 //! translates code, so it is handed the answer for every form of an opcode that matters;
 //! `plugin/program/classes.h` describes the table and looks up in it.
 
-use crate::census::SlowInstruction;
-use crate::code::event_of;
+use crate::arch::census::SlowInstruction;
+use crate::arch::code::event_of;
 use crate::event::Event;
 
 /// First bytes of the table, with its version.
