@@ -7,6 +7,7 @@
 #[path = "build/static_program.rs"]
 mod static_program;
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -68,16 +69,34 @@ fn build_agent(
     compile(crates, &folder, name, &root, &LIBRARIES, &flags)
 }
 
-/// Builds one of QEMU's plugins.
+/// Builds one of QEMU's plugins, of its own folder and of those that all share: its units as one,
+/// so that what is called at each block of the guest's code is inlined.
 fn build_plugin(root: &Path, out: &Path, name: &str) -> Result<(), String> {
-    let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"];
-    println!("cargo::rerun-if-changed={}", root.join("plugin").display());
+    let folder = root.join("plugin");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut all = String::new();
+    for part in ["common", "kernel", "arch/x86_64", name] {
+        for unit in units_of(&folder.join(part))? {
+            writeln!(all, "#include \"{}\"", unit.display()).map_err(|error| error.to_string())?;
+        }
+    }
+    let source = out.join(name).with_extension("c");
+    std::fs::write(&source, all).map_err(|error| format!("{}: {error}", source.display()))?;
+    let include = format!("-I{}", folder.display());
+    let flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", &include];
     let more = ["-fvisibility=hidden", "-s", "-Wl,--build-id=none"];
-    compile_c(
-        &[&flags[..], &more].concat(),
-        &root.join("plugin").join(name).with_extension("c"),
-        &out.join(name).with_extension("so"),
-    )
+    compile_c(&[&flags[..], &more].concat(), &source, &out.join(name).with_extension("so"))
+}
+
+/// The C files of a folder, in the order of their names.
+fn units_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries: Result<Vec<_>, _> = std::fs::read_dir(folder).map_err(failed)?.collect();
+    let paths = entries.map_err(failed)?.into_iter().map(|entry| entry.path());
+    let mut units: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
+    units.sort();
+    Ok(units)
 }
 
 /// Assembles a firmware to the 64 KiB that lie below 1 MiB.

@@ -9,7 +9,7 @@
 #include <sys/reboot.h>
 #include <unistd.h>
 
-/* A marker of the agent's: plugin/common.h. */
+/* A marker of the agent's: plugin/arch/x86_64/marker.h. */
 #define MARKER(kind) __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00, 0x00, " kind ", 0x4d, 0x50")
 
 static int loops(void)

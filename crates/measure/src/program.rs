@@ -189,7 +189,7 @@ impl PackedProgram {
     }
 }
 
-/// Functions that can be regions at a time; `plugin/functions.h` has as many.
+/// Functions that can be regions at a time; `plugin/program/functions.h` has as many.
 const MOST_FUNCTIONS: usize = 64;
 /// Longest name of a region, in bytes.
 const LONGEST_NAME: usize = 63;

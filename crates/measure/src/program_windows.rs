@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::waits;
 
-/// Longest name of a region, in bytes; `plugin/kernel_windows.h` takes longer ones.
+/// Longest name of a region, in bytes; `plugin/program/windows.h` takes longer ones.
 const LONGEST_REGION: usize = 63;
 
 /// A window between two points of the kernel, in a program of the user's.

@@ -15,7 +15,7 @@ use crate::arch::{load_after_marker, nops};
 pub const READS_COUNTER: bool = cfg!(feature = "pmu");
 
 /// A page of which a load after a path marker tells by its place which path it is: plugins see
-/// where instructions access memory, not what is in registers (`plugin/common.h`).
+/// where instructions access memory, not what is in registers (`plugin/common/marker.h`).
 #[repr(C, align(4096))]
 struct PathNumbers([u8; 4096]);
 

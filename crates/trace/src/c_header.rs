@@ -57,9 +57,9 @@ fn number(text: &str) -> u64 {
 
 #[test]
 fn enums_are_read_as_c_has_them() {
-    let account = constants("task.h");
+    let account = constants("program/task.h");
     assert_eq!((account["USER"], account["REGION_OF_PROGRAM"]), (0, 11));
     assert_eq!(account["MOST_ROWS"], 4096);
-    assert_eq!(constants("regions.h")["END_WITHOUT_BEGIN"], 1);
-    assert_eq!(constants("places.h")["SWITCH"], u64::from(b'w'));
+    assert_eq!(constants("program/regions.h")["END_WITHOUT_BEGIN"], 1);
+    assert_eq!(constants("program/places.h")["SWITCH"], u64::from(b'w'));
 }

@@ -13,77 +13,54 @@
 #![forbid(unsafe_code)]
 
 mod accounts;
-mod arena;
-mod block;
+mod arch;
+mod bytes;
 #[cfg(test)]
 mod c_header;
-mod call_stack;
-mod census;
-mod classes;
-mod code;
+mod conditions;
 mod counting;
-mod crossings;
-mod difference;
-mod divergence;
-mod document;
 mod event;
-mod executed;
-mod flow;
-mod footprint;
-mod kallsyms;
-mod kernel_code;
-mod kernel_places;
-mod line_counts;
-mod measured_with;
-mod naming;
-mod places;
-mod point_window;
-mod points;
-mod program;
-pub mod reader;
-mod reconciled;
+mod kernel;
 mod recording;
-mod source;
-mod symbols;
-mod traced;
-mod tree;
-mod window;
+mod witness;
 
 pub use accounts::{
     Account, AccountCell, AccountRegion, AccountRow, AccountWindow, Accounts, FIRST_WINDOW,
     KernelWindow, Lost, MAX_WINDOWS, Misuse, RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR,
     accounts, counted_events,
 };
-pub use census::SlowInstruction;
-pub use classes::class_table;
+pub use arch::SlowInstruction;
+pub use arch::class_table;
+pub use conditions::{MeasuredWith, SettingProof, SettingState};
 pub use counting::{
     CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
 };
-pub use crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
-pub use difference::{
+pub use event::{Event, Events, Role};
+pub use kernel::kallsyms::{MAX_KALLSYMS_BYTES, SymbolsError};
+pub use kernel::names::folded;
+pub use kernel::places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
+pub use kernel::point_window::{Origins, Place, Point, PointWindow};
+pub use kernel::points::{PointFinder, PointTable, PointsError};
+pub use kernel::symbols::{Location, NoSymbols, Resolve, Symbols};
+pub use recording::difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
     Side, difference,
 };
-pub use divergence::{
-    Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, flow_difference,
-};
-pub use document::{
+pub use recording::document::{
     Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
 };
-pub use event::{Event, Events, Role};
-pub use executed::{Executed, Faults, MOST_EXECUTIONS, NotExecuted, RecordedWindow, executed};
-pub use footprint::Footprint;
-pub use kallsyms::{MAX_KALLSYMS_BYTES, SymbolsError};
-pub use kernel_places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
-pub use measured_with::{MeasuredWith, SettingProof, SettingState};
-pub use naming::folded;
-pub use point_window::{Origins, Place, Point, PointWindow};
-pub use points::{PointFinder, PointTable, PointsError};
-pub use reader::{Stop, TraceError};
-pub use reconciled::{Claims, Reconciled, reconciled};
-pub use recording::{Recording, WindowCounts, decode, decode_wanting};
-pub use symbols::{Location, NoSymbols, Resolve, Symbols};
-pub use traced::{TracedLine, traced};
-pub use tree::{
+pub use recording::footprint::Footprint;
+pub use recording::reader::{self, Stop, TraceError};
+pub use recording::tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };
+pub use recording::{Recording, WindowCounts, decode, decode_wanting};
+pub use witness::bochs_trace::{TracedLine, traced};
+pub use witness::crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
+pub use witness::divergence::{
+    Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, flow_difference,
+};
+pub use witness::executions::{
+    Executed, Faults, MOST_EXECUTIONS, NotExecuted, RecordedWindow, executed,
+};
+pub use witness::reconciliation::{Claims, Reconciled, reconciled};

@@ -1,5 +1,6 @@
-//! No two files need each other: Rust's files by what they `use` and name, C's headers by what they
-//! include, the lab's programs by the functions that they define and call.
+//! No two files need each other: Rust's files by what they `use` and name, C's files by what they
+//! include, the lab's programs by the functions that they define and call. And no header of the
+//! plugins holds state, which is its unit's.
 //!
 //! A file needs another if it names the other's module, or something that the other defines and a
 //! module above only hands on. A `mod` line needs nothing, a part of a module may name the module,
@@ -318,17 +319,97 @@ fn included(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.trim().strip_prefix("#include \"")?.strip_suffix('"'))
 }
 
+/// The units below `folder` by what they include: a header and the file of its name are one.
+/// A header is named by its path below the folder.
+fn units_of(folder: &Path) -> Needs {
+    let mut needs = Needs::new();
+    for path in [files_of(folder, "h"), files_of(folder, "c")].concat() {
+        let text = fs::read_to_string(&path).unwrap();
+        let unit = |name: &Path| name.with_extension("").display().to_string();
+        let name = unit(path.strip_prefix(folder).unwrap());
+        let others = included(&text).map(|name| unit(Path::new(name)));
+        let others: Vec<_> = others.filter(|other| *other != name).collect();
+        needs.entry(name).or_default().extend(others);
+    }
+    needs
+}
+
 #[test]
-fn no_two_headers_need_each_other() {
+fn no_two_units_of_c_need_each_other() {
     for folder in ["plugin", "lab/user", "include"] {
-        let mut needs = Needs::new();
-        for path in files_of(&root().join(folder), "h") {
-            let text = fs::read_to_string(&path).unwrap();
-            needs.insert(name_of(&path), included(&text).map(str::to_owned).collect());
-        }
+        let needs = units_of(&root().join(folder));
         assert!(!needs.is_empty(), "{folder}");
         assert_no_circle(&needs);
     }
+}
+
+/// The lines of a header that define state: variables, with or without a name for their type.
+fn state(header: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut inside = "";
+    for line in header.lines() {
+        let words: Vec<&str> = words(line).collect();
+        let first = words.first().copied().unwrap_or_default();
+        if !line.starts_with(['\t', ' ', '}']) {
+            inside = first;
+        }
+        if defines_state(line, &words, inside) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// Whether a line does, of a definition that begins with the word `inside`.
+fn defines_state(line: &str, words: &[&str], inside: &str) -> bool {
+    if line.contains("static ") {
+        return !words.iter().any(|word| ["inline", "const"].contains(word));
+    }
+    if ["extern", "typedef"].contains(&inside) {
+        return false;
+    }
+    if line.starts_with('}') {
+        return !words.is_empty();
+    }
+    let is_type = ["struct", "enum"].contains(&inside) && words.len() == 2;
+    let is_statement = line.starts_with(|first: char| first.is_ascii_alphabetic());
+    is_statement && line.contains(';') && !line.contains(['(', '{']) && !is_type
+}
+
+#[test]
+fn no_header_of_the_plugins_holds_state() {
+    for path in files_of(&root().join("plugin"), "h") {
+        let text = without_comments(&fs::read_to_string(&path).unwrap());
+        assert_eq!(state(&text), [""; 0], "{}", path.display());
+    }
+}
+
+#[test]
+fn state_is_found_in_a_header() {
+    for text in [
+        "static int count;",
+        "uint64_t count;",
+        "int first = 1;",
+        "static struct {\n\tint a;\n} both;",
+        "struct a {\n\tint a;\n} both;",
+        "static inline void f(void)\n{\n\tstatic int calls;\n}",
+        "struct task tasks[4];",
+    ] {
+        assert!(!state(text).is_empty(), "{text}");
+    }
+    let none = "extern HIDDEN int count;\nstruct a;\nstruct b {\n\tint a;\n};\n\
+        typedef struct {\n\tint a;\n} c;\nenum { A, B = 2 };\nint f(int a);\n\
+        static inline int g(void)\n{\n\tstatic const int X = 1;\n\treturn X;\n}\n";
+    assert_eq!(state(none), [""; 0]);
+}
+
+fn without_comments(text: &str) -> String {
+    let pieces = text.split("/*").enumerate();
+    let kept = |(number, piece): (usize, &str)| match number {
+        0 => piece.to_owned(),
+        _ => piece.split_once("*/").unwrap().1.to_owned(),
+    };
+    pieces.map(kept).collect()
 }
 
 /// A header that can be compiled by itself includes all that it needs, so what includes nothing
@@ -337,7 +418,9 @@ fn no_two_headers_need_each_other() {
 fn each_header_of_the_plugins_includes_all_that_it_needs() {
     for path in files_of(&root().join("plugin"), "h") {
         let ran = std::process::Command::new("cc")
-            .args(["-fsyntax-only", "-w", "-std=gnu11", "-include"])
+            .args(["-fsyntax-only", "-w", "-std=gnu11", "-I"])
+            .arg(root().join("plugin"))
+            .arg("-include")
             .arg(&path)
             .args(["-x", "c", "/dev/null"])
             .output()

@@ -76,7 +76,7 @@ impl RowKind {
     }
 }
 
-/// By the numbers that `plugin/task.h` has for them.
+/// By the numbers that `plugin/program/task.h` has for them.
 pub(super) const KINDS: [RowKind; 12] = [
     RowKind::User,
     RowKind::Syscall,

@@ -218,7 +218,7 @@ fn windows_between_two_points_are_read_back() {
 
 #[test]
 fn no_more_windows_are_taken_than_the_plugin_tells() {
-    let plugin = constants("kernel_marks.h");
+    let plugin = constants("program/window_marks.c");
     assert_eq!(plugin["MOST_TOLD"], MAX_WINDOWS as u64);
     let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 0, 1, 0]);
     let most = (0..=MAX_WINDOWS).fold(Stream::new(), |stream, _| one(stream));
@@ -327,7 +327,7 @@ proptest! {
 
 #[test]
 fn rows_have_the_plugins_numbers() {
-    let plugin = constants("task.h");
+    let plugin = constants("program/task.h");
     for (kind, name) in [
         (RowKind::User, "USER"),
         (RowKind::Syscall, "SYSCALL"),
@@ -350,7 +350,7 @@ fn rows_have_the_plugins_numbers() {
 
 #[test]
 fn reasons_have_the_plugins_numbers() {
-    let plugin = constants("task.h");
+    let plugin = constants("program/task.h");
     let last = plugin["UNSEEN_CODE"];
     for (name, words) in [
         ("USER_CODE_IN_KERNEL", "user code in the kernel"),
@@ -374,7 +374,7 @@ fn reasons_have_the_plugins_numbers() {
 
 #[test]
 fn wrong_marks_and_records_have_the_plugins_numbers() {
-    let plugin = constants("regions.h");
+    let plugin = constants("program/regions.h");
     let misuse = |name: &str| {
         let stream = Stream::new().name(b"a").name(b"b");
         stream.record(6, &[plugin[name], 0, 1]).rows(0, &[]).run().misuses.remove(0)
@@ -388,24 +388,27 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(misuse("OUTSIDE_REGION"), Misuse::Outside(a));
     let tags = ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED"];
     assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9]);
-    let program = constants("program.c");
+    let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
 
 #[test]
 fn what_the_plugin_may_write_is_read() {
     let (account, regions, cells) =
-        (constants("task.h"), constants("regions.h"), constants("cells.h"));
+        (constants("program/task.h"), constants("program/regions.h"), constants("program/cells.h"));
     assert_eq!((MAX_NAME, MAX_NAMES as u64), (regions["LONGEST_NAME"], regions["MOST_NAMES"]));
-    let windows = constants("kernel_windows.h");
+    let windows = constants("program/windows.h");
     assert_eq!(windows["FIRST_WINDOW_NAME"], u64::from(FIRST_WINDOW));
     assert!(u64::from(FIRST_WINDOW) > regions["MOST_NAMES"]);
-    assert_eq!(constants("points.h")["MOST_WINDOWS"], crate::points::MAX_WINDOWS as u64);
+    assert_eq!(
+        constants("kernel/points.h")["MOST_WINDOWS"],
+        crate::kernel::points::MAX_WINDOWS as u64
+    );
     assert!(account["MOST_ROWS"] <= MAX_ROWS);
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
     // The numbers in the texts.
     assert_eq!((account["MOST_FRAMES"], regions["MOST_REGIONS"]), (16, 16));
     assert_eq!((account["MOST_TASKS"] / 2, account["MOST_ROWS"] - 1), (16_384, 4095));
-    assert!(header("task.h").contains("#define UNNAMED UINT32_MAX"));
-    assert!(header("places.h").contains(&format!("#define VECTOR {VECTOR:#x}")));
+    assert!(header("program/task.h").contains("#define UNNAMED UINT32_MAX"));
+    assert!(header("program/places.h").contains(&format!("#define VECTOR {VECTOR:#x}")));
 }

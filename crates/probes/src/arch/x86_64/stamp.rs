@@ -3,7 +3,7 @@
 use core::{arch::asm, sync::atomic::AtomicU32};
 
 /// The code of a marker: a `nopl` with a displacement that nothing else uses. The recorder sees
-/// every instruction and knows it by that (`plugin/recorder.c`). Markers stand outside the stamps.
+/// every instruction and knows it by that (`plugin/recorder/`). Markers stand outside the stamps.
 #[macro_export]
 macro_rules! marker_code {
     (begin) => {

@@ -1,6 +1,6 @@
 //! What Bochs' debugger sees of a program's runs: where the kernel is entered and left, and where
 //! tasks are switched. From that follow the same rows as the program plugin counts in QEMU
-//! (`plugin/account.h`). The guest is not touched, and its clock goes on as without.
+//! (`plugin/program/account.h`). The guest is not touched, and its clock goes on as without.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

@@ -1,0 +1,482 @@
+//! Reads the program plugin's stream (`docs/reference/program-format.md`): the rows of every run.
+
+mod kind;
+mod point_window;
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::mem::take;
+use std::sync::Arc;
+
+use kind::KINDS;
+pub use kind::RowKind;
+pub use point_window::{AccountWindow, KernelWindow};
+
+use crate::arch::classes::classes;
+use crate::event::{Event, Events};
+
+/// First bytes of the stream, with its version.
+const HEADER: [u8; 8] = *b"PMPR\x03\0\0\0";
+/// Most runs that are read: those that a result may have.
+const MAX_RUNS: usize = 1024;
+/// Executions of a region in one run that are kept one by one.
+pub const MAX_WINDOWS: usize = 1024;
+/// Such executions of all regions in one run: far more than programs mark, and no more than memory
+/// has room for.
+const MAX_ALL_WINDOWS: usize = 1 << 18;
+/// Expectations of a region in one run that did not hold, and are kept.
+const MAX_FAILED: usize = 16;
+/// Longest name of a region, and most of them; `plugin/program/regions.h` has the same.
+const MAX_NAME: u64 = 127;
+const MAX_NAMES: usize = 1 << 12;
+/// A cell's address that stands for all code of programs.
+pub const USER_CODE: u64 = 1;
+/// Most cells of a run; `plugin/program/cells.h` has half as many.
+const MAX_CELLS: usize = 1 << 21;
+/// Most wrong marks of a run that are kept.
+const MAX_MISUSES: usize = 16;
+/// Most rows of a run; `plugin/program/task.h` has fewer.
+const MAX_ROWS: u64 = 1 << 13;
+
+/// In the id of a region's cell: the rest is the number of a window between two points.
+pub const FIRST_WINDOW: u32 = 1 << 16;
+/// In the id of an interrupt: the rest is its vector.
+pub const VECTOR: u32 = 0x10000;
+/// An id that is not known.
+pub const UNNAMED: u32 = u32::MAX;
+
+/// One row of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountRow {
+    /// What it counts.
+    pub kind: RowKind,
+    /// Which of that kind: of system calls, exceptions and interrupts the number of the name, or of
+    /// an interrupt without a name [`VECTOR`] and its vector; of page faults the error code's low
+    /// five bits; 0 of kinds with one row.
+    pub id: u32,
+    /// How often.
+    pub calls: u64,
+    /// Steps of the guest's clock.
+    pub steps: u64,
+    /// Instructions retired: fewer than steps by the iterations of string instructions.
+    pub instructions: u64,
+    /// Of the events that are counted in rows ([`counted_events`]) how many there were.
+    pub events: Arc<Events>,
+    /// Of the steps, those in which a string instruction only saw that it was done.
+    pub checks: u64,
+    /// Instructions that were begun or fetched and not executed, for a fault: in none of the steps.
+    pub faults: u64,
+}
+
+/// A run, as the plugin saw it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// How often the CPU was told to wait.
+    pub idled: u64,
+    /// The rows.
+    pub rows: Vec<AccountRow>,
+    /// The regions that the program marked, in the order in which they first ended.
+    pub regions: Vec<AccountRegion>,
+    /// How it marked them wrongly.
+    pub misuses: Vec<Misuse>,
+    /// What each row executed where in the kernel's code, if that was asked for.
+    pub cells: Vec<AccountCell>,
+    /// The windows between two points of the kernel that were asked for.
+    pub windows: Vec<AccountWindow>,
+}
+
+/// What a row executed in a block of the kernel's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccountCell {
+    /// The row's kind.
+    pub kind: RowKind,
+    /// Which of that kind, as in [`AccountRow`]; of a region the number of its name, or
+    /// [`FIRST_WINDOW`] and the number of a window between two points of the kernel.
+    pub id: u32,
+    /// The block's first address; [`USER_CODE`] for all code of programs.
+    pub address: u64,
+    /// How often it was entered.
+    pub times: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+}
+
+/// A region of a program in one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccountRegion {
+    /// Its name, as the program has it.
+    pub name: String,
+    /// How often it was executed.
+    pub count: u64,
+    /// What was executed in it, the first [`MAX_WINDOWS`] times.
+    pub windows: Vec<RegionWindow>,
+    /// Executions without any expectation.
+    pub unproved: u64,
+    /// The texts of the expectations that did not hold, each once.
+    pub failed: Vec<String>,
+}
+
+/// One execution of a region: all that was executed from its begin to its end, by any task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionWindow {
+    /// Steps of the guest's clock.
+    pub steps: u64,
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Of these, those of the program's own code, or another's.
+    pub user: u64,
+    /// The events that are counted in rows, and how often.
+    pub events: Arc<Events>,
+}
+
+impl RegionWindow {
+    /// The events with those that follow from the other counts.
+    pub fn all_events(&self) -> Events {
+        let mut events = Events::clone(&self.events);
+        events.add(Event::User, self.user);
+        events.add(Event::Kernel, self.instructions.saturating_sub(self.user));
+        events.add(Event::Clock, self.steps);
+        events
+    }
+}
+
+/// The events that the plugin counts in rows and regions: with the lines and pages of data that the
+/// kernel touches, each once a call, if `lines` were asked for.
+pub fn counted_events(lines: bool) -> impl Iterator<Item = Event> {
+    let lines = [Event::DataLines, Event::DataPages].into_iter().filter(move |_| lines);
+    let mut counted: Vec<Event> =
+        std::iter::once(Event::StringBytes).chain(lines).chain(classes()).collect();
+    counted.sort_unstable();
+    counted.into_iter()
+}
+
+/// A region that was marked wrongly.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misuse {
+    /// It was not open.
+    #[error("the region {0} ends where this thread has none open")]
+    EndWithoutBegin(String),
+    /// Another one was.
+    #[error("the region {0} ends while {1} is open, which began in it")]
+    OtherEnd(String, String),
+    /// Its thread ended before.
+    #[error("the region {0} has no end: its thread ended, or the program did")]
+    NotEnded(String),
+    /// Too many were.
+    #[error("the region {0} is nested deeper than 16")]
+    TooDeep(String),
+    /// What it is called can't be read.
+    #[error("a region has no name, or there are more than 4,096 of them")]
+    NoName,
+    /// An expectation that belongs to none.
+    #[error("`{0}` is expected outside of any region")]
+    Outside(String),
+}
+
+/// Why the plugin has no account of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Lost {
+    /// Code of the user's in the kernel, or the other way round.
+    #[error("a way into the kernel or out of it was missed ({0})")]
+    Track(&'static str),
+    /// A limit of the plugin's.
+    #[error("{0}")]
+    Limit(&'static str),
+    /// A number without meaning.
+    #[error("the plugin gave an unknown reason ({0})")]
+    Unknown(u64),
+}
+
+impl Lost {
+    /// By the numbers of `plugin/program/task.h`.
+    fn of(number: u64) -> Self {
+        match number {
+            1 => Self::Track("user code in the kernel"),
+            2 => Self::Track("kernel code in the program"),
+            3 => Self::Limit("interrupts and exceptions are nested deeper than 16"),
+            4 => Self::Limit("there were more than 16,384 tasks"),
+            5 => Self::Limit("there were more than 4,095 kinds of rows"),
+            6 => Self::Limit("the host had no memory left"),
+            7 => Self::Track("a return without an entry"),
+            8 => Self::Track("a page fault without an error code"),
+            9 => Self::Track("no task switch was seen"),
+            10 => Self::Limit("a block of code was too long to be followed"),
+            number => Self::Unknown(number),
+        }
+    }
+}
+
+/// What was read of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// The runs in their order.
+    pub runs: Vec<Result<Account, Lost>>,
+    /// The names of regions, by number.
+    pub names: Vec<String>,
+    /// Why reading ended before the stream did.
+    pub fault: Option<&'static str>,
+}
+
+/// Reads the plugin's stream to its end.
+pub fn accounts(stream: impl Read) -> Accounts {
+    let mut reader = Reader {
+        stream: std::io::BufReader::new(stream),
+        names: Vec::new(),
+        regions: Vec::new(),
+        windows: 0,
+        misuses: Vec::new(),
+        cells: Vec::new(),
+        point_windows: Vec::new(),
+        events: HashSet::new(),
+    };
+    let mut accounts = Accounts::default();
+    accounts.fault = reader.all(&mut accounts.runs).err();
+    accounts.names = take(&mut reader.names);
+    // Whoever writes must not wait for a reader that has gone.
+    let _ = std::io::copy(&mut reader.stream, &mut std::io::sink());
+    accounts
+}
+
+struct Reader<R> {
+    stream: R,
+    /// Of regions and expectations, by number.
+    names: Vec<String>,
+    /// Of the run that is being read.
+    regions: Vec<AccountRegion>,
+    /// How many windows they have together.
+    windows: usize,
+    misuses: Vec<Misuse>,
+    cells: Vec<AccountCell>,
+    point_windows: Vec<AccountWindow>,
+    /// Those that differ: most executions of a region have the same.
+    events: HashSet<Arc<Events>>,
+}
+
+impl<R: Read> Reader<R> {
+    fn all(&mut self, runs: &mut Vec<Result<Account, Lost>>) -> Result<(), &'static str> {
+        let mut header = [0; HEADER.len()];
+        self.stream.read_exact(&mut header).map_err(|_| "it is cut short")?;
+        if header != HEADER {
+            return Err("it does not begin as it should");
+        }
+        while let Some(tag) = self.byte()? {
+            let run = match tag {
+                1 => Ok(self.run()?),
+                2 => Err(Lost::of(self.number()?)),
+                _ => {
+                    self.mark(tag)?;
+                    continue;
+                }
+            };
+            self.regions.clear();
+            self.windows = 0;
+            self.misuses.clear();
+            self.cells.clear();
+            self.point_windows.clear();
+            if runs.len() == MAX_RUNS {
+                return Err("it has too many runs");
+            }
+            runs.push(run);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<Account, &'static str> {
+        let idled = self.number()?;
+        let count = self.number()?;
+        if count > MAX_ROWS {
+            return Err("a run has too many rows");
+        }
+        let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
+        let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
+        let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
+        Ok(Account { idled, rows, regions, misuses, cells, windows })
+    }
+
+    /// A record about regions, windows or cells.
+    fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
+        match tag {
+            3 => self.new_name(),
+            4 => self.region(),
+            5 => {
+                let region = self.number()?;
+                let text = self.name()?;
+                let region = self.region_of(region)?;
+                if region.failed.len() < MAX_FAILED && !region.failed.contains(&text) {
+                    region.failed.push(text);
+                }
+                Ok(())
+            }
+            6 => self.misuse(),
+            7 => self.cell(),
+            8 => self.read_point_window(),
+            9 => self.passed(),
+            _ => Err("it has a record of an unknown kind"),
+        }
+    }
+
+    fn new_name(&mut self) -> Result<(), &'static str> {
+        let length = self.number()?;
+        if length > MAX_NAME || self.names.len() == MAX_NAMES {
+            return Err("a name is too long, or there are too many");
+        }
+        let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+        self.stream.read_exact(&mut bytes).map_err(|_| "it is cut short")?;
+        self.names.push(String::from_utf8_lossy(&bytes).into_owned());
+        Ok(())
+    }
+
+    fn region(&mut self) -> Result<(), &'static str> {
+        let name = self.number()?;
+        let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
+        let (string_bytes, held, failed) = (self.number()?, self.number()?, self.number()?);
+        let events = self.events([(Event::StringBytes, string_bytes)])?;
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
+        let keep = self.windows < MAX_ALL_WINDOWS;
+        let region = self.region_of(name)?;
+        region.count += 1;
+        region.unproved += u64::from(held == 0 && failed == 0);
+        if keep && region.windows.len() < MAX_WINDOWS {
+            region.windows.push(RegionWindow { steps, instructions, user, events });
+            self.windows += 1;
+        }
+        Ok(())
+    }
+
+    /// The region whose name has this number.
+    fn region_of(&mut self, name: u64) -> Result<&mut AccountRegion, &'static str> {
+        let name = self.name_of(name)?;
+        let known = self.regions.iter().position(|region| region.name == name);
+        let at = known.unwrap_or(self.regions.len());
+        if known.is_none() {
+            self.regions.push(AccountRegion { name, ..AccountRegion::default() });
+        }
+        self.regions.get_mut(at).ok_or("a region is missing")
+    }
+
+    fn misuse(&mut self) -> Result<(), &'static str> {
+        let what = self.number()?;
+        let (name, other) = (self.name()?, self.name()?);
+        let misuse = match what {
+            1 => Misuse::EndWithoutBegin(name),
+            2 => Misuse::OtherEnd(name, other),
+            3 => Misuse::NotEnded(name),
+            4 => Misuse::TooDeep(name),
+            5 => Misuse::NoName,
+            6 => Misuse::Outside(name),
+            _ => return Err("a region is marked wrongly in an unknown way"),
+        };
+        if self.misuses.len() < MAX_MISUSES {
+            self.misuses.push(misuse);
+        }
+        Ok(())
+    }
+
+    /// The name whose number comes next; empty for none.
+    fn name(&mut self) -> Result<String, &'static str> {
+        match self.number()? {
+            number if number == u64::from(UNNAMED) => Ok(String::new()),
+            number => self.name_of(number),
+        }
+    }
+
+    fn name_of(&self, number: u64) -> Result<String, &'static str> {
+        let name = usize::try_from(number).ok().and_then(|number| self.names.get(number));
+        name.cloned().ok_or("it refers to a name that it has not told")
+    }
+
+    fn row_key(&mut self) -> Result<(RowKind, u32), &'static str> {
+        let kind = usize::try_from(self.number()?).ok().and_then(|kind| KINDS.get(kind).copied());
+        let kind = kind.ok_or("a row's kind is unknown")?;
+        let id = u32::try_from(self.number()?).map_err(|_| "a row's id is out of range")?;
+        Ok((kind, id))
+    }
+
+    fn cell(&mut self) -> Result<(), &'static str> {
+        let (kind, id) = self.row_key()?;
+        let (address, times) = (self.number()?, self.number()?);
+        let (steps, surplus) = (self.number()?, self.number()?);
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a cell has less than no instruction")?;
+        if self.cells.len() == MAX_CELLS {
+            return Err("a run has too many cells");
+        }
+        self.cells.push(AccountCell { kind, id, address, times, instructions });
+        Ok(())
+    }
+
+    fn row(&mut self) -> Result<AccountRow, &'static str> {
+        let (kind, id) = self.row_key()?;
+        if kind == RowKind::Region {
+            return Err("a row's kind is unknown");
+        }
+        let calls = self.number()?;
+        let steps = self.number()?;
+        let surplus = self.number()?;
+        let instructions =
+            steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
+        let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
+        let (checks, faults) = (self.number()?, self.number()?);
+        let events = self.events([
+            (Event::StringBytes, string_bytes),
+            (Event::DataLines, lines),
+            (Event::DataPages, pages),
+        ])?;
+        Ok(AccountRow { kind, id, calls, steps, instructions, events, checks, faults })
+    }
+
+    /// These, and those that come next, each by the number of its class.
+    fn events<const N: usize>(
+        &mut self,
+        others: [(Event, u64); N],
+    ) -> Result<Arc<Events>, &'static str> {
+        let mut events = Events::from_iter(others);
+        let count = self.number()?;
+        if count > classes().len() as u64 {
+            return Err("it has more events than there are");
+        }
+        for _ in 0..count {
+            let class = usize::try_from(self.number()?).ok();
+            let class = class.and_then(|class| classes().nth(class));
+            events.add(class.ok_or("an event is unknown")?, self.number()?);
+        }
+        if let Some(known) = self.events.get(&events) {
+            return Ok(Arc::clone(known));
+        }
+        let events = Arc::new(events);
+        if self.events.len() < MAX_ALL_WINDOWS {
+            self.events.insert(Arc::clone(&events));
+        }
+        Ok(events)
+    }
+
+    /// The next byte; None at the end.
+    fn byte(&mut self) -> Result<Option<u8>, &'static str> {
+        let mut byte = [0];
+        match self.stream.read(&mut byte) {
+            Ok(0) => Ok(None),
+            Ok(_) => Ok(Some(byte[0])),
+            Err(_) => Err("it can't be read"),
+        }
+    }
+
+    fn number(&mut self) -> Result<u64, &'static str> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?.ok_or("it is cut short")?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err("it has a number of more than 64 bits")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,297 @@
+//! The places of a kernel that the program plugin has to know: where it is entered and left, where
+//! its system calls, task switches and softirqs are. Found in its symbol table, `/proc/kallsyms`.
+//!
+//! Names are those of Linux from 5.8 on; those that are the architecture's are in
+//! `arch/x86_64/entries.rs`, the others in Linux `kernel/softirq.c`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use crate::{
+    accounts::{RowKind, UNNAMED, VECTOR},
+    arch::entries,
+    kernel::{functions::KernelCode, kallsyms::SymbolsError},
+};
+
+/// What the plugin is told, and what its numbers mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelPlaces {
+    table: String,
+    names: Vec<String>,
+}
+
+/// A function of the program's that is a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramFunction {
+    /// Its name: no white space, at most 127 bytes.
+    pub name: String,
+    /// Where in a page of 4 KiB it begins.
+    pub in_page: u64,
+    /// Its first bytes, at most 32.
+    pub bytes: Vec<u8>,
+}
+
+/// A place of the kernel that a debugger can stop at, or look into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Landmark {
+    /// Where it is entered.
+    Entry {
+        /// What for.
+        kind: RowKind,
+        /// Which of that kind, as in [`crate::AccountRow`]; of system calls and page faults it is
+        /// not known yet.
+        id: u32,
+    },
+    /// A system call's function, with the number of its name.
+    Function(u32),
+    /// Where a new task begins.
+    NewTask,
+    /// What switches from task to task.
+    Switch,
+    /// All code that enters it or leaves it.
+    EntryText,
+}
+
+/// Why a kernel's programs can't be measured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlacesError {
+    /// The symbol table can't be read.
+    #[error(transparent)]
+    Symbols(#[from] SymbolsError),
+    /// A function without which nothing can be told apart.
+    #[error(
+        "the kernel's symbol table has no {what}: running programs takes Linux 5.8 or newer, for \
+         x86-64, with CONFIG_KALLSYMS"
+    )]
+    Missing {
+        /// Which.
+        what: &'static str,
+    },
+    /// More functions than the plugin takes.
+    #[error(
+        "the kernel's symbol table has {places} places where it is entered, more than Linux has"
+    )]
+    TooMany {
+        /// How many.
+        places: usize,
+    },
+}
+
+/// Kinds of places, by the letters that `plugin/program/places.h` has for them.
+mod letter {
+    pub(super) const SYSCALL_ENTRY: char = 'e';
+    pub(super) const SYSCALL_FUNCTION: char = 'f';
+    pub(super) const PAGE_FAULT_ENTRY: char = 'p';
+    pub(super) const FAULT_ENTRY: char = 'x';
+    pub(super) const TRAP_ENTRY: char = 't';
+    pub(super) const INTERRUPT_ENTRY: char = 'i';
+    pub(super) const INTERRUPT_TABLE: char = 'v';
+    pub(super) const SOFTIRQS: char = 's';
+    pub(super) const SWITCH: char = 'w';
+    pub(super) const NEW_TASK: char = 'n';
+    pub(super) const ENTRY_TEXT: char = 'a';
+}
+
+/// Most places of a kernel; `plugin/program/places.c` takes as many.
+const MAX_PLACES: usize = 1 << 13;
+
+impl KernelPlaces {
+    /// Finds them in the text of `/proc/kallsyms`.
+    ///
+    /// # Errors
+    /// It is no such text, or lacks what every supported kernel has.
+    pub fn find(kallsyms: &[u8]) -> Result<Self, PlacesError> {
+        let code = match KernelCode::read(kallsyms) {
+            Err(SymbolsError::Empty) => return Err(PlacesError::Missing { what: "function" }),
+            code => code?,
+        };
+        let mut finder =
+            Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
+        finder.entries()?;
+        finder.system_calls()?;
+        finder.softirqs()?;
+        if finder.lines.len() > MAX_PLACES {
+            return Err(PlacesError::TooMany { places: finder.lines.len() });
+        }
+        Ok(finder.finish())
+    }
+
+    /// The table, as the plugin reads it, with these functions of the program's, and the regions
+    /// that windows between two points of the kernel must begin in, each after the window's number.
+    pub fn table(&self, functions: &[ProgramFunction], inside: &[(usize, &str)]) -> Vec<u8> {
+        let mut table = self.table.clone();
+        for function in functions {
+            // Writing to a String can't fail, here and below.
+            let _ = write!(table, "u {:x} ", function.in_page);
+            for byte in &function.bytes {
+                let _ = write!(table, "{byte:02x}");
+            }
+            let _ = writeln!(table, " {}", function.name);
+        }
+        for (window, region) in inside {
+            let _ = writeln!(table, "r {window:x} {region}");
+        }
+        table.into_bytes()
+    }
+
+    /// The places that a debugger has to know, with their first address and the one after the last.
+    /// Of a table of interrupts, the entries of the PC's own lines.
+    pub fn landmarks(&self) -> Vec<(Range<u64>, Landmark)> {
+        self.table.lines().filter_map(place).flat_map(landmarks).collect()
+    }
+
+    /// The name with this number: of a system call, an exception or an interrupt.
+    pub fn name(&self, number: u32) -> Option<&str> {
+        self.names.get(usize::try_from(number).ok()?).map(String::as_str)
+    }
+}
+
+/// A line of the table: letter, first address, the one after the last, id.
+fn place(line: &str) -> Option<(char, Range<u64>, u64)> {
+    let mut words = line.split(' ');
+    let letter = words.next()?.chars().next()?;
+    let mut number = || u64::from_str_radix(words.next()?, 16).ok();
+    let (first, end) = (number()?, number()?);
+    Some((letter, first..end, number()?))
+}
+
+fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, Landmark)> {
+    let number = u32::try_from(id).unwrap_or(UNNAMED);
+    let entry = |kind, id| vec![(range.clone(), Landmark::Entry { kind, id })];
+    match letter {
+        letter::SYSCALL_ENTRY if id == 0 => entry(RowKind::Syscall, UNNAMED),
+        letter::SYSCALL_ENTRY => entry(RowKind::Syscall32, UNNAMED),
+        letter::PAGE_FAULT_ENTRY => entry(RowKind::PageFault, UNNAMED),
+        letter::FAULT_ENTRY | letter::TRAP_ENTRY => entry(RowKind::Exception, number),
+        letter::INTERRUPT_ENTRY => entry(RowKind::Interrupt, number),
+        letter::SOFTIRQS if id == 0 => entry(RowKind::Softirq, 0),
+        letter::SYSCALL_FUNCTION => vec![(range, Landmark::Function(number))],
+        letter::NEW_TASK => vec![(range, Landmark::NewTask)],
+        letter::SWITCH => vec![(range, Landmark::Switch)],
+        letter::ENTRY_TEXT => vec![(range, Landmark::EntryText)],
+        letter::INTERRUPT_TABLE => {
+            let (size, vector) = (id & 0xff, id >> 8);
+            let lines = entries::PC_VECTORS.map(|line| {
+                let first = range.start + line.checked_sub(vector)? * size;
+                let id = VECTOR | u32::try_from(line).ok()?;
+                let entry = Landmark::Entry { kind: RowKind::Interrupt, id };
+                (first < range.end).then_some((first..first + size, entry))
+            });
+            lines.into_iter().flatten().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+struct Finder<'a> {
+    code: &'a KernelCode<'a>,
+    /// What is written already.
+    table: String,
+    /// By first address: end, letter, id. One place begins at an address.
+    lines: BTreeMap<u64, (u64, char, u64)>,
+    names: Vec<String>,
+}
+
+impl Finder<'_> {
+    fn add(&mut self, address: u64, letter: char, id: u64) {
+        self.lines.entry(address).or_insert((self.code.end(address), letter, id));
+    }
+
+    /// The number of a new name.
+    fn name(&mut self, name: &str) -> u64 {
+        self.names.push(name.to_owned());
+        self.names.len() as u64 - 1
+    }
+
+    fn required(&self, what: &'static str) -> Result<u64, PlacesError> {
+        self.code.first(what).ok_or(PlacesError::Missing { what })
+    }
+
+    fn entries(&mut self) -> Result<(), PlacesError> {
+        let [first, end] = entries::ENTRY_TEXT;
+        let (first, end) = (self.required(first)?, self.required(end)?);
+        write_line(&mut self.table, first, (end, letter::ENTRY_TEXT, 0));
+        self.add(self.required(entries::SYSCALL_ENTRY)?, letter::SYSCALL_ENTRY, 0);
+        for name in entries::SYSCALL_ENTRIES_32 {
+            if let Some(address) = self.code.first(name) {
+                self.add(address, letter::SYSCALL_ENTRY, 1);
+            }
+        }
+        self.add(self.required(entries::PAGE_FAULT_ENTRY)?, letter::PAGE_FAULT_ENTRY, 0);
+        for (name, address) in self.code.starting_with(entries::EXCEPTION_PREFIX) {
+            let short = &name[entries::EXCEPTION_PREFIX.len()..];
+            let trap = entries::TRAPS.contains(&short);
+            let id = self.name(short);
+            self.add(address, if trap { letter::TRAP_ENTRY } else { letter::FAULT_ENTRY }, id);
+        }
+        for (name, address) in self.code.starting_with(entries::INTERRUPT_PREFIX) {
+            let id = self.name(&name[entries::INTERRUPT_PREFIX.len()..]);
+            self.add(address, letter::INTERRUPT_ENTRY, id);
+        }
+        let mut vector = entries::FIRST_VECTOR;
+        for table in entries::ENTRY_TABLES {
+            let first = self.required(table)?;
+            let bytes = self.code.end(first) - first;
+            let size = entries::table_entry_bytes(bytes);
+            self.add(first, letter::INTERRUPT_TABLE, size | vector << 8);
+            vector += (bytes / size).min(entries::MOST_VECTORS);
+        }
+        let switch = self.required(entries::SWITCH)?;
+        self.add(switch, letter::SWITCH, 0);
+        let [new, older] = entries::NEW_TASK_ENTRIES;
+        let new = self.code.first(new).map_or_else(|| self.required(older), Ok)?;
+        self.add(new, letter::NEW_TASK, 0);
+        Ok(())
+    }
+
+    fn system_calls(&mut self) -> Result<(), PlacesError> {
+        for prefix in entries::SYSCALL_PREFIXES {
+            for (name, address) in self.code.starting_with(prefix) {
+                if self.lines.contains_key(&address) || name.contains('.') {
+                    continue;
+                }
+                let id = self.name(&name[prefix.len()..]);
+                self.add(address, letter::SYSCALL_FUNCTION, id);
+            }
+        }
+        let found = self.lines.values().any(|(_, letter, _)| *letter == letter::SYSCALL_FUNCTION);
+        if found { Ok(()) } else { Err(PlacesError::Missing { what: "__x64_sys_…" }) }
+    }
+
+    /// The function that executes softirqs, and its parts elsewhere. A compiler may have given it
+    /// a suffix, and what was it in older kernels only jumps to it in newer ones.
+    fn softirqs(&mut self) -> Result<(), PlacesError> {
+        for function in ["handle_softirqs", "__do_softirq"] {
+            let parts: Vec<_> = self.code.starting_with(function).collect();
+            let is_part = |name: &str| {
+                let suffix = &name[function.len()..];
+                (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
+            };
+            let parts = parts.into_iter().filter_map(|(name, at)| Some((is_part(name)?, at)));
+            let parts: Vec<_> = parts.collect();
+            if !parts.iter().any(|(cold, _)| !cold) {
+                continue;
+            }
+            for (cold, address) in parts {
+                self.add(address, letter::SOFTIRQS, u64::from(cold));
+            }
+            return Ok(());
+        }
+        Err(PlacesError::Missing { what: "__do_softirq" })
+    }
+
+    fn finish(self) -> KernelPlaces {
+        let mut table = self.table;
+        self.lines.into_iter().for_each(|(first, place)| write_line(&mut table, first, place));
+        KernelPlaces { table, names: self.names }
+    }
+}
+
+fn write_line(table: &mut String, first: u64, (end, letter, id): (u64, char, u64)) {
+    // Writing to a String can't fail.
+    let _ = writeln!(table, "{letter} {first:x} {end:x} {id:x}");
+}
+
+#[cfg(test)]
+mod tests;

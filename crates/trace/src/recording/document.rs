@@ -1,0 +1,189 @@
+//! The document `pathmeter.explain/1`: one path of one subject, or two windows and their
+//! difference: of one path in two subjects, or of two paths in one.
+//!
+//! Field names are read by others: they change only together with the number in the schema's name.
+
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    conditions::MeasuredWith,
+    recording::Recording,
+    recording::{
+        difference::{Difference, difference},
+        footprint::Footprint,
+        tree::WindowTree,
+    },
+};
+
+/// The name and version of the document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ExplainSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.explain/1")]
+    V1,
+}
+
+/// Where the instructions of a path are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Explain {
+    /// Always `pathmeter.explain/1`.
+    pub schema: ExplainSchema,
+    /// The path explained; of two, new's.
+    pub path: String,
+    /// What is explained, or compared against.
+    pub base: SubjectWindow,
+    /// What is compared; null if there is but one window.
+    pub new: Option<SubjectWindow>,
+    /// new − base; null if there is but one window.
+    pub difference: Option<Difference>,
+}
+
+/// What one subject executed on one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SubjectWindow {
+    /// The path's name.
+    pub path: String,
+    /// The subject's name.
+    pub name: String,
+    /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
+    pub image_sha256: String,
+    /// What it was recorded with; null in documents of versions that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_with: Option<MeasuredWith>,
+    /// What was recorded.
+    pub windows: RecordedWindows,
+    /// Steps of the guest's clock that passed in the window while the CPU waited in `hlt`, and so
+    /// were not executed. Known of waits that the kernel itself stamps; else 0.
+    #[serde(default)]
+    pub idle: u64,
+    /// The window that stands for all: the first with the most frequent total.
+    pub window: WindowTree,
+}
+
+/// How many windows a recording has, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecordedWindows {
+    /// Windows that were opened and closed.
+    pub recorded: u64,
+    /// Those set aside because an interrupt came in them.
+    pub interrupted: u64,
+    /// Those set aside because they lack a stamp.
+    pub unstamped: u64,
+    /// Those with as many instructions as the one shown.
+    pub alike: u64,
+}
+
+impl SubjectWindow {
+    /// The subject `name` with what `recording` holds about `path`; `None` if no window can stand
+    /// for all.
+    pub fn new(
+        path: String,
+        name: String,
+        image_sha256: String,
+        recording: &Recording,
+    ) -> Option<Self> {
+        let window = recording.representative.clone()?;
+        let windows = RecordedWindows {
+            recorded: recording.windows.recorded,
+            interrupted: recording.windows.interrupted,
+            unstamped: recording.windows.unstamped,
+            alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
+        };
+        let measured_with = None;
+        Some(Self { path, name, image_sha256, measured_with, windows, idle: 0, window })
+    }
+}
+
+impl Explain {
+    /// Explains one window, or how `new` differs from `base`.
+    pub fn new(base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
+        let path = new.as_ref().unwrap_or(&base).path.clone();
+        let difference = new.as_ref().map(|new| difference(&base.window, &new.window));
+        Self { schema: ExplainSchema::V1, path, base, new, difference }
+    }
+}
+
+/// Why an explanation that was read from a file can't be what a recording gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ExplainFault {
+    /// There is more of something than a recording can hold.
+    #[error("it has larger numbers than any recording")]
+    TooLarge,
+    /// A node has no function, or stands before its parent.
+    #[error("its call tree is none")]
+    Tree,
+    /// The nodes' instructions don't add up.
+    #[error("the instructions of its call tree do not add up to the total")]
+    Total,
+    /// The difference is another.
+    #[error("its difference does not follow from its two windows")]
+    Difference,
+}
+
+/// Most nodes or functions of a window, far above what a recording may have.
+const MOST_NODES: usize = 1 << 20;
+/// Largest number in a window, far above what a recording may have: sums of all fit 64 bits.
+const MOST_COUNTED: u64 = 1 << 40;
+
+impl Explain {
+    /// Checks a document that came from a file: afterwards its trees can be walked and its numbers
+    /// be added up.
+    ///
+    /// # Errors
+    /// What contradicts what.
+    pub fn check(&self) -> Result<(), ExplainFault> {
+        let windows = std::iter::once(&self.base).chain(&self.new);
+        windows.map(|subject| &subject.window).try_for_each(check_window)?;
+        let found = self.new.as_ref().map(|new| difference(&self.base.window, &new.window));
+        if found == self.difference { Ok(()) } else { Err(ExplainFault::Difference) }
+    }
+}
+
+fn check_window(window: &WindowTree) -> Result<(), ExplainFault> {
+    if window.nodes.len().max(window.functions.len()) > MOST_NODES {
+        return Err(ExplainFault::TooLarge);
+    }
+    let counts = window.nodes.iter().map(|node| (&node.counts, &node.census));
+    let of_functions = window.functions.iter().map(|it| (&it.counts, &it.census));
+    for (counts, census) in counts.chain(of_functions) {
+        if counts.largest().max(census.values().copied().max().unwrap_or(0)) > MOST_COUNTED {
+            return Err(ExplainFault::TooLarge);
+        }
+        if counts.user_instructions > counts.instructions {
+            return Err(ExplainFault::Total);
+        }
+    }
+    let footprints = window.functions.iter().map(|function| function.footprint);
+    let footprints = footprints.chain([window.footprint]);
+    let numbers = window.events.values().chain(window.census.values()).copied();
+    if footprints.map(Footprint::largest).chain(numbers).any(|number| number > MOST_COUNTED) {
+        return Err(ExplainFault::TooLarge);
+    }
+    check_tree(window)?;
+    let sum: u64 = window.nodes.iter().map(|node| node.counts.instructions).sum();
+    if sum == window.total { Ok(()) } else { Err(ExplainFault::Total) }
+}
+
+/// Each node has a function, and is in preorder: its parent is among the nodes that are open.
+fn check_tree(window: &WindowTree) -> Result<(), ExplainFault> {
+    let mut open: Vec<u32> = Vec::new();
+    for (index, node) in (0..).zip(&window.nodes) {
+        while open.last().copied() != node.parent {
+            open.pop().ok_or(ExplainFault::Tree)?;
+        }
+        if node.function as usize >= window.functions.len() {
+            return Err(ExplainFault::Tree);
+        }
+        open.push(index);
+    }
+    Ok(())
+}
+
+/// The document's schema, published as `docs/schemas/pathmeter.explain-1.json`.
+pub fn explain_schema() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<Explain>()
+}

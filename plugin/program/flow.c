@@ -1,0 +1,312 @@
+/*
+ * The boundaries, as QEMU comes to them.
+ */
+#include "program/flow.h"
+
+#include <stddef.h>
+
+#include "arch/arch.h"
+#include "common/linkage.h"
+#include "common/qemu.h"
+#include "common/steps.h"
+#include "kernel/passage.h"
+#include "kernel/ram.h"
+#include "program/account.h"
+#include "program/cells.h"
+#include "program/lines.h"
+#include "program/places.h"
+#include "program/regions.h"
+#include "program/task.h"
+#include "program/windows.h"
+
+/* ---- Readings -------------------------------------------------------------------------------- */
+
+struct seen seen;
+struct repeat repeat;
+static bool went_on;		/* the last execution of one was not its first */
+struct begun begun;
+static bool halfway;		/* it accesses two places, and has accessed one */
+uint64_t current_id;
+bool unseen;
+static uint64_t refused_at;	/* all steps before the last one that only the kernel may execute */
+
+static uint64_t all_steps(void)
+{
+	return steps_of(USER_STEPS) + steps_of(KERNEL_STEPS);
+}
+
+HOT struct reading reading(uint64_t after)
+{
+	return (struct reading){
+		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
+		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
+		.string_bytes = seen.string_bytes, .lines = seen.lines, .pages = seen.pages,
+		.checks = seen.checks,
+	};
+}
+
+/* ---- Entries and returns --------------------------------------------------------------------- */
+
+static void enter(enum row_kind kind, uint32_t id)
+{
+	const struct reading now = reading(0);
+
+	if (!account.open)
+		return;
+	push(kind, id, &now, &repeat, &begun);
+	repeat.instruction = NULL;
+}
+
+void on_entry(unsigned int vcpu, void *data)
+{
+	const struct place *place = data;
+
+	(void)vcpu;
+	switch (place->kind) {
+	case SYSCALL_ENTRY:
+		enter(place->id ? SYSCALL_32 : SYSCALL, UNNAMED);
+		break;
+	case PAGE_FAULT_ENTRY:
+		enter(PAGE_FAULT, UNNAMED);
+		break;
+	case FAULT_ENTRY:
+		if (account.open) {
+			bool counted = refused_at + 1 == all_steps();
+
+			enter(EXCEPTION, place->id);
+			if (!counted)
+				undo();
+		}
+		break;
+	case TRAP_ENTRY:
+		enter(EXCEPTION, place->id);
+		break;
+	case INTERRUPT_ENTRY:
+		enter(INTERRUPT, place->id);
+		break;
+	case SOFTIRQS:
+		enter(SOFTIRQ, 0);
+		break;
+	default:
+		break;
+	}
+}
+
+void on_table_entry(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	enter(INTERRUPT, VECTOR | (uint32_t)(uintptr_t)data);
+}
+
+void on_syscall_function(unsigned int vcpu, void *data)
+{
+	const struct place *place = data;
+	struct frame *frame;
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	frame = top(SYSCALL);
+	if (!frame)
+		frame = top(SYSCALL_32);
+	if (frame && frame->id == UNNAMED)
+		name_frame(frame, place->id);
+}
+
+void on_return(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(1);
+
+	(void)vcpu;
+	(void)data;
+	if (account.open)
+		return_from_kernel(&now, &repeat);
+}
+
+void on_softirqs_end(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(1);
+
+	(void)vcpu;
+	(void)data;
+	if (account.open && top(SOFTIRQ))
+		pop(&now, &repeat);
+}
+
+void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	struct frame *frame;
+	const uint8_t *place;
+
+	(void)vcpu;
+	(void)data;
+	frame = account.open ? top(PAGE_FAULT) : NULL;
+	if (!frame || frame->id != UNNAMED)
+		return;
+	place = accessed(info, address, 1);
+	if (!place) {
+		lose(NO_ERROR_CODE);
+		return;
+	}
+	name_frame(frame, *place & KNOWN_ERRORS);
+	/* An instruction that could not be fetched was not begun. */
+	if (!(*place & FETCH_ERROR))
+		undo();
+	else
+		below_top(account.current)->faults++;
+}
+
+void on_refused(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	refused_at = all_steps();
+}
+
+/* ---- Tasks ----------------------------------------------------------------------------------- */
+
+void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	current_id = address;
+	if (account.open)
+		switch_to(address, &now);
+}
+
+void on_new_task(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	(void)data;
+	if (account.open) {
+		leave_regions(account.current);
+		begin_task(&now);
+	}
+}
+
+void on_kernel_block(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	settle(&now);
+	enter_block((uintptr_t)data);
+}
+
+void on_idle(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	seen.idled++;
+}
+
+/* ---- String instructions --------------------------------------------------------------------- */
+
+void *string_key(uint64_t address, uint64_t bytes)
+{
+	return (void *)(address << 4 | (bytes ? __builtin_ctzll(bytes) + 1 : 0));
+}
+
+static uint64_t moved_by(const void *key)
+{
+	unsigned int code = (uintptr_t)key & 0xf;
+
+	return code ? 1u << (code - 1) : 0;
+}
+
+void on_string(unsigned int vcpu, void *data)
+{
+	uint64_t now = all_steps();
+
+	(void)vcpu;
+	went_on = repeat.instruction == data && repeat.next == now;
+	if (went_on) {
+		seen.surplus++;
+		seen.user_surplus += !is_kernel((uintptr_t)data);
+		seen.string_bytes += repeat.bytes;
+		/* Once for all its executions: one that moves something is no check. */
+		seen.checks += !repeat.checks;
+		repeat.checks = true;
+	} else {
+		repeat.instruction = data;
+		repeat.bytes = moved_by(data);
+		repeat.checks = false;
+	}
+	repeat.next = now + 1;
+	halfway = false;
+}
+
+/* ---- Instructions that are events ------------------------------------------------------------ */
+
+void on_counted(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	if (!account.open)
+		return;
+	count_event((uintptr_t)data);
+	begun = (struct begun){ .next = all_steps() + 1, .class = (uintptr_t)data };
+}
+
+void on_counted_string(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	if (account.open && !went_on)
+		count_event((uintptr_t)data);
+}
+
+/* ---- Lines of data --------------------------------------------------------------------------- */
+
+/* The kernel accesses the bytes from `first` to `last`, in one line or two. */
+static void touch_lines(uint64_t first, uint64_t last)
+{
+	uint64_t lines = 1 + (last >> 6 != first >> 6);
+
+	for (uint64_t line = 0; line < lines; line++) {
+		uint64_t address = line ? last : first;
+
+		touch_line(address, current_number(), &seen.lines, &seen.pages);
+		for (uint32_t left = chosen; left; left &= left - 1) {
+			struct window *window = &windows[__builtin_ctz(left)];
+
+			if (window->open)
+				touch_line(address, window->begun_at, &window->lines,
+					   &window->pages);
+		}
+	}
+}
+
+void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	uint64_t last = address + (1u << qemu_plugin_mem_size_shift(info)) - 1;
+
+	(void)vcpu;
+	(void)data;
+	if (!account.open)
+		return;
+	touch_lines(address, last);
+}
+
+void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	bool store = qemu_plugin_mem_is_store(info);
+	uintptr_t string = (uintptr_t)data;
+
+	(void)vcpu;
+	(void)address;
+	if (store != (string == LAST_ACCESS_IS_STORE))
+		return;
+	if (string == LOADS_TWICE && !halfway) {
+		halfway = true;
+		return;
+	}
+	seen.string_bytes += 1u << qemu_plugin_mem_size_shift(info);
+	seen.checks -= repeat.checks;
+	repeat.checks = false;
+}

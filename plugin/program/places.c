@@ -1,0 +1,68 @@
+/*
+ * The table of places, and the place of an address.
+ */
+#include "program/places.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "program/functions.h"
+#include "program/windows.h"
+
+enum { MOST_PLACES = 1 << 13 };
+static struct place places[MOST_PLACES];
+static size_t place_count;
+struct place entry_text;
+
+bool read_places(int fd)
+{
+	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
+	unsigned long long first, end;
+	struct place place;
+	char kind;
+	bool good = true;
+
+	if (!file)
+		return false;
+	while (good && fscanf(file, " %c", &kind) == 1) {
+		if (kind == FUNCTION || kind == INSIDE) {
+			good = kind == FUNCTION ? read_function(file) : read_inside(file);
+			continue;
+		}
+		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)
+			good = false;
+		place.kind = kind;
+		place.first = first;
+		place.end = end;
+		if (place.kind == ENTRY_TEXT)
+			entry_text = place;
+		else if (place_count == MOST_PLACES)
+			good = false;
+		else
+			places[place_count++] = place;
+	}
+	good = good && feof(file) && place_count && entry_text.end;
+	fclose(file);
+	return good;
+}
+
+const struct place *place_at(uint64_t address)
+{
+	size_t low = 0, high = place_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (places[middle].first <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && address < places[low - 1].end ? &places[low - 1] : NULL;
+}
+
+bool is_in(const struct place *place, uint64_t address)
+{
+	return address >= place->first && address < place->end;
+}

@@ -1,0 +1,110 @@
+/*
+ * The begin and the end of a run, and its rows and cells in the stream.
+ */
+#include "program/run.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/stream.h"
+#include "kernel/passage.h"
+#include "program/account.h"
+#include "program/callgrind.h"
+#include "program/cells.h"
+#include "program/flow.h"
+#include "program/regions.h"
+#include "program/task.h"
+#include "program/window_marks.h"
+#include "program/windows.h"
+
+enum tag { RUN = 1, LOST, CELL = 7 };
+
+static void put_numbers(const uint64_t *numbers, size_t count)
+{
+	reserve(count * LONGEST_NUMBER);
+	for (size_t i = 0; i < count; i++)
+		put_unsigned(numbers[i]);
+}
+
+static void write_rows(void)
+{
+	for (size_t at = 0; at < MOST_ROWS; at++) {
+		const struct row *row = &account.rows[at];
+		const uint64_t numbers[] = {
+			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
+			row->counts.string_bytes, row->counts.lines, row->counts.pages,
+			row->counts.checks, row->counts.faults,
+		};
+
+		if (!row->used)
+			continue;
+		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+		put_events(row->counts.events);
+	}
+}
+
+static void write_cells(void)
+{
+	for (size_t at = 0; at < cells.room; at++) {
+		const struct cell *cell = &cells.cells[at];
+		const uint64_t numbers[] = {
+			cell->kind, cell->id, cell->block, cell->times, cell->steps, cell->surplus,
+		};
+
+		if (!cell->block || !cell->steps)
+			continue;
+		reserve(1);
+		put(CELL);
+		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+}
+
+void on_program_begin(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+
+	(void)vcpu;
+	(void)data;
+	/* The program may have such markers too: only the agent's, outside of a run, counts. */
+	if (account.open)
+		return;
+	seen.idled = 0;
+	repeat.instruction = NULL;
+	begun.class = 0;
+	open_account(current_id, &now);
+	open_windows();
+	if (!current_id)
+		lose(NO_TASK);
+}
+
+void on_program_end(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	struct counts counts;
+	uint64_t numbers[2];
+
+	(void)vcpu;
+	(void)data;
+	/* The agent's; the program's own would end the run too early. */
+	if (!account.open || account.current->origin == PROGRAM_TASK)
+		return;
+	for (size_t at = 0; at < MOST_TASKS; at++)
+		if (account.tasks[at])
+			leave_regions(account.tasks[at]);
+	counts = totals(&now);
+	end_collection(&counts);
+	each_window(chosen, close_window, &counts);
+	close_account(&now);
+	if (unseen)
+		lose(UNSEEN_CODE);
+	if (!account.lost)
+		write_cells();
+	reserve(1);
+	put(account.lost ? LOST : RUN);
+	numbers[0] = account.lost ? account.lost : seen.idled;
+	numbers[1] = account.row_count;
+	put_numbers(numbers, account.lost ? 1 : 2);
+	if (!account.lost)
+		write_rows();
+	flush();
+}

@@ -1,0 +1,27 @@
+/*
+ * What is recorded of a path that is wanted: which of its windows, and what is executed in them.
+ */
+#ifndef PLUGIN_OBSERVATION_H
+#define PLUGIN_OBSERVATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void on_instruction(unsigned int vcpu, void *data);
+
+void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
+void on_begin(unsigned int vcpu, void *data);
+
+void on_end(unsigned int vcpu, void *data);
+
+/* Control comes to a block of code. */
+void on_spot(unsigned int vcpu, void *data);
+
+/* A path's execution begins, or the one before has ended: which, the next instruction tells. */
+void end_path(void);
+
+/* The path with this index begins; false if it is not the next that is wanted. */
+bool begin_path(uint64_t path);
+
+#endif
