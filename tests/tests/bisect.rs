@@ -5,6 +5,8 @@ use std::process::Command;
 
 use pathmeter_e2e::{Scene, built, fake};
 
+use crate::programs::program;
+
 /// Long enough for the kernels that run, whose results are cached.
 const TIMEOUT: &str = "10";
 
@@ -27,6 +29,19 @@ fn of_ready_kernels_what_hangs_or_panics_at_boot_is_skipped() {
     assert_eq!((&document["first"], &document["skipped"]), (&(&*nop).into(), &1.into()));
     assert_eq!(document["comparison"]["paths"][0]["difference"], 1);
     run.assert_printed(&["note: skipping ", "Kernel panic - not syncing: fixture"]);
+}
+
+#[test]
+fn a_row_of_a_program_leads_to_the_kernel_that_changed_it() {
+    let faults = program("faults");
+    let kernels = [built("base"), built("reordered"), built("nop"), built("nop")];
+    let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
+    let rest = ["--program", &faults, "--path", "rt_sigaction", "--json"];
+    let document = Scene::warm().run(&[&["bisect"], &kernels[..], &rest].concat()).json();
+    assert_eq!(document["first"], kernels[2]);
+    let row = &document["comparison"]["paths"][0];
+    assert_eq!((&row["path"], &row["verdict"]), (&"rt_sigaction".into(), &"higher".into()));
+    assert!(row["functions"].to_string().contains("entry_SYSCALL_64"), "{row}");
 }
 
 fn git(scene: &Scene, arguments: &[&str]) -> String {

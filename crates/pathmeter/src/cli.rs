@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
-pub(crate) use self::bisect::BisectArgs;
+pub(crate) use self::bisect::{BisectArgs, Words};
 pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput};
 pub(crate) use self::formats::FormatArgs;
@@ -32,7 +32,7 @@ pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsAr
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::report::ReportArgs;
-pub(crate) use self::run::{PackingArgs, ProbeArgs, RunArgs, WindowArgs};
+pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
 use crate::screen::destination::Named;
 use pathmeter_gate::{EventGate, USUAL};

@@ -1,5 +1,6 @@
 //! Packs a program that was asked for, with the input that it is given; notes what it is not given.
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use pathmeter_pack::{Packed, Packing};
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
-use crate::cli::PackingArgs;
+use crate::cli::FilesArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
@@ -17,12 +18,16 @@ const OWN: &str = "-";
 /// Most bytes that are read of it: 64 MiB.
 const MAX_INPUT: u64 = 64 << 20;
 
-/// The program with its files.
-pub(crate) fn pack(args: &PackingArgs, screen: &Screen) -> Result<Packed, Failure> {
+/// The program and its arguments, with its files.
+pub(crate) fn pack(
+    command: &[OsString],
+    args: &FilesArgs,
+    screen: &Screen,
+) -> Result<Packed, Failure> {
     let own = args.stdin.as_deref().is_some_and(|stdin| stdin == Path::new(OWN));
     let read = if own { Some(own_input()?) } else { None };
     let stdin = read.as_ref().map(NamedTempFile::path).or(args.stdin.as_deref());
-    let packed = pathmeter_pack::pack(&Packing { stdin, ..args.packing() });
+    let packed = pathmeter_pack::pack(&Packing { stdin, ..args.packing(command) });
     let packed = packed.map_err(Failure::Packing)?;
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
     if stdin.is_none() && input_waits() {

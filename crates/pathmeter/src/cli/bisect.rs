@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use pathmeter_trace::Event;
 
-use super::{DocumentArgs, GuestArgs, ProbeArgs, percent};
+use super::{DocumentArgs, FilesArgs, GuestArgs, ProbeArgs, percent};
 
 const EXAMPLES: &str = "\
 The first of the kernels is what the others are compared with; the last one differs from it. In a \
@@ -18,6 +18,7 @@ Examples:
   pathmeter bisect --good v6.12 --bad v6.13 --path switch.yield -- \\
       sh -c 'make olddefconfig && make -j8 bzImage'
   pathmeter bisect --good v6.12 --bad v6.13 --path file.stat --event lfence -- make -j8 bzImage
+  pathmeter bisect old.deb middle.deb new.deb --program 'ls -R /' --path getdents64
 
 After Ctrl-C, or if the machine goes down, the same command goes on where it was.
 
@@ -31,7 +32,8 @@ pub(crate) struct BisectArgs {
     /// Kernel images, or result files, in order
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
     pub(crate) kernels: Vec<PathBuf>,
-    /// The path that changed, as `pathmeter list paths` names it
+    /// The path that changed, as `pathmeter list paths` names it; with --program the row, region or
+    /// window, as `pathmeter run` names it
     #[arg(long, value_name = "PATH")]
     pub(crate) path: String,
     /// The event that changed (docs/reference/events.md); by default the path's instructions
@@ -64,6 +66,16 @@ pub(crate) struct BisectArgs {
         value_hint = ValueHint::CommandWithArguments
     )]
     pub(crate) command: Vec<OsString>,
+    /// Run this program on each kernel, as `pathmeter run` does, and look at one of its rows: its
+    /// words as in a shell, without variables and patterns
+    #[arg(
+        long, value_name = "COMMAND", value_parser = words, conflicts_with_all = ["window", "probe"],
+        value_hint = ValueHint::CommandString
+    )]
+    pub(crate) program: Option<Words>,
+    /// What is packed with the program.
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
@@ -73,6 +85,19 @@ pub(crate) struct BisectArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+/// The words of a command.
+#[derive(Clone, Debug)]
+pub(crate) struct Words(pub(crate) Vec<OsString>);
+
+/// At least one word.
+fn words(text: &str) -> Result<Words, String> {
+    let words = shlex::split(text).ok_or("a quote has no end")?;
+    if words.is_empty() {
+        return Err("it has no word".to_owned());
+    }
+    Ok(Words(words.into_iter().map(OsString::from).collect()))
 }
 
 fn event(word: &str) -> Result<Event, String> {

@@ -40,6 +40,14 @@ pub(crate) struct PackingArgs {
     /// The program and its arguments
     #[arg(last = true, value_name = "PROGRAM", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+    /// What is packed with it.
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+}
+
+/// What is packed with a program.
+#[derive(Debug, Args)]
+pub(crate) struct FilesArgs {
     /// Pack this folder as the guest's root, and take the program from it
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) root: Option<PathBuf>,
@@ -64,10 +72,22 @@ pub(crate) struct PackingArgs {
 }
 
 impl PackingArgs {
-    /// What is to be packed.
-    pub(crate) fn packing(&self) -> Packing<'_> {
+    /// The program and its arguments, and what is packed with it.
+    pub(crate) fn words(&self) -> (&[OsString], &FilesArgs) {
+        (&self.command, &self.files)
+    }
+}
+
+impl FilesArgs {
+    /// Whether nothing is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.root.is_none() && self.file.is_empty() && self.env.is_empty() && self.stdin.is_none()
+    }
+
+    /// What is to be packed for a program and its arguments.
+    pub(crate) fn packing<'a>(&'a self, command: &'a [OsString]) -> Packing<'a> {
         Packing {
-            command: &self.command,
+            command,
             root: self.root.as_deref(),
             files: &self.file,
             env: &self.env,

@@ -1,12 +1,13 @@
 //! `pathmeter run`: what a kernel costs a program of the user's, or how two kernels differ in it.
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use pathmeter_model::{Checked, Configuration, LEAST_LATER_RUNS, Measurement, differences};
 use pathmeter_report::{Placement, Shown, ShownOptions, budget_table, measurement_table};
 use pathmeter_trace::Event;
 
-use crate::cli::{GuestArgs, PackingArgs, RunArgs};
+use crate::cli::{FilesArgs, GuestArgs, RunArgs};
 use crate::packing;
 use crate::screen::destination::Named;
 use crate::screen::formats::{Formats, failed};
@@ -199,7 +200,7 @@ fn results(
     if args.packing.command.is_empty() {
         return unmeasured();
     }
-    let (packed, memory) = packed(&args.packing, &args.guest, args.exit_code, screen)?;
+    let (packed, memory) = packed(args.packing.words(), &args.guest, args.exit_code, screen)?;
     let regions = packed.regions(&args.region_function)?;
     program_windows::refuse_twice(&args.window)?;
     let asked = Asked {
@@ -227,12 +228,12 @@ fn unmeasured<T>() -> Result<T, Failure> {
 
 /// The program with its files, and the guest's memory for it, in MiB.
 pub(crate) fn packed(
-    packing: &PackingArgs,
+    (command, files): (&[OsString], &FilesArgs),
     guest: &GuestArgs,
     exit_code: u8,
     screen: &Screen,
 ) -> Result<(PackedProgram, u32), Failure> {
-    let packed = packing::pack(packing, screen)?;
+    let packed = packing::pack(command, files, screen)?;
     let memory = guest.memory.max(program::memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
     packed.check()?;

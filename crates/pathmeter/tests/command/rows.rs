@@ -179,6 +179,28 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
 }
 
 #[test]
+fn a_row_of_results_is_bisected_as_a_path_is() {
+    let scene = Scene::new();
+    for (name, openat) in [("a", 1000), ("b", 1000), ("c", 1010), ("d", 1010)] {
+        let of_one_machine = ProgramExample {
+            subject: base().subject,
+            configuration: base().configuration,
+            ..program(openat, 70)
+        };
+        scene.write(name, bytes(&of_one_machine));
+    }
+    let ran = scene.run(&["bisect", "a", "b", "c", "d", "--path", "openat", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (&document["first"], &document["comparison"]["paths"][0]["difference"]),
+        (&"c".into(), &10.into())
+    );
+    let ran = scene.run(&["bisect", "a", "c", "--path", "openat", "--file", "/bin/true"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("files are packed for a program"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
     let scene = Scene::new();
     scene.write("base.json", bytes(&program(1000, 70)));

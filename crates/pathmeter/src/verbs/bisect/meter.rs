@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::Measurement;
 use pathmeter_trace::Explain;
 
-use crate::cli::BisectArgs;
+use crate::cli::{BisectArgs, Words};
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::verbs::explain;
+use crate::verbs::{explain, run};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::program::{Asked, ModuleRequest, PackedProgram};
 use pathmeter_measure::recording::{RecordablePath, only};
 use pathmeter_measure::selection::Selection;
-use pathmeter_measure::session::Session;
+use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
 
 /// A kernel, and its result.
@@ -31,8 +32,26 @@ pub(super) struct Measured {
 pub(super) struct Meter<'a> {
     args: &'a BisectArgs,
     probes: Probes<'a>,
+    /// The program of which a row is looked at, and the memory that its guests need, in MiB.
+    program: Option<(PackedProgram, u32)>,
     screen: &'a Screen,
     session: OnceCell<Session>,
+}
+
+/// The program of `--program`, packed. What is packed for none is refused, and so are too few runs.
+fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
+    match &args.program {
+        Some(Words(command)) => {
+            run::refuse_few(Some(args.guest.perturb as usize))?;
+            run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
+        }
+        None if args.files.is_empty() => Ok(None),
+        None => Err(Failure::Usage {
+            message: "files are packed for a program, and none is named".to_owned(),
+            help: "name it with --program, or leave out --file, --root, --env and --stdin"
+                .to_owned(),
+        }),
+    }
 }
 
 impl<'a> Meter<'a> {
@@ -48,8 +67,12 @@ impl<'a> Meter<'a> {
         names.extend(results.iter().flat_map(Subject::paths));
         let more = probes.names();
         names.extend(more.iter().map(String::as_str));
-        Selection::new(path, &names)?;
-        Ok(Self { args, probes, screen, session: OnceCell::new() })
+        let program = program(args, screen)?;
+        // A program's rows are known once it has run.
+        if program.is_none() {
+            Selection::new(path, &names)?;
+        }
+        Ok(Self { args, probes, program, screen, session: OnceCell::new() })
     }
 
     fn session(&self) -> Result<&Session, Failure> {
@@ -69,10 +92,30 @@ impl<'a> Meter<'a> {
                 let image = setup::under(&self.args.guest, Image::open(file)?);
                 let board = Board::new(self.screen);
                 let line = board.line(image.subject().name);
-                self.probes.measure(session, &image, &|progress| line.show(progress))?
+                self.measured(session, &image, &|progress| line.show(progress))?
             }
         };
         Ok(Measured { file: file.to_owned(), result })
+    }
+
+    fn measured(
+        &self,
+        session: &Session,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, Failure> {
+        let Some((packed, memory)) = &self.program else {
+            return self.probes.measure(session, image, progress);
+        };
+        let asked = Asked {
+            packed,
+            modules: &ModuleRequest { names: &[], folder: None },
+            functions: true,
+            lines: false,
+            regions: &[],
+            windows: &[],
+        };
+        run::one_of([session, &session.with_memory(*memory)], image, &asked, progress)
     }
 
     /// In which functions the two differ on the path; none if one is no kernel, or the path has no

@@ -32,7 +32,7 @@ impl Witnessing {
         if packing.command.is_empty() {
             return Ok(None);
         }
-        let packed = packing::pack(packing, screen)?;
+        let packed = packing::pack(&packing.command, &packing.files, screen)?;
         let memory_mib = guest.memory.max(program::memory_for(packed.bytes));
         let packed = PackedProgram::new(packed, guest.perturb, memory_mib, 0);
         packed.check()?;
