@@ -69,7 +69,8 @@ pub(crate) struct BisectArgs {
     /// Run this program on each kernel, as `pathmeter run` does, and look at one of its rows: its
     /// words as in a shell, without variables and patterns
     #[arg(
-        long, value_name = "COMMAND", value_parser = words, conflicts_with_all = ["window", "probe"],
+        long, value_name = "COMMAND", value_parser = words,
+        conflicts_with_all = ["window", "probe"],
         value_hint = ValueHint::CommandString
     )]
     pub(crate) program: Option<Words>,

@@ -79,11 +79,6 @@ impl PackingArgs {
 }
 
 impl FilesArgs {
-    /// Whether nothing is named.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.root.is_none() && self.file.is_empty() && self.env.is_empty() && self.stdin.is_none()
-    }
-
     /// What is to be packed for a program and its arguments.
     pub(crate) fn packing<'a>(&'a self, command: &'a [OsString]) -> Packing<'a> {
         Packing {

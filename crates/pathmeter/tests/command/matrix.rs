@@ -57,6 +57,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--perturb", &["--perturb", "5"]),
     ("--placement", &["--placement"]),
     ("--probe", &["--probe", "no-probe"]),
+    ("--program", &["--program", "no-program"]),
     ("--qemu", &["--qemu", "no-qemu"]),
     ("--quiet", &["--quiet"]),
     ("--region-function", &["--region-function", "no_function"]),

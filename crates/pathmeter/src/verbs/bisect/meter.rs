@@ -38,19 +38,14 @@ pub(super) struct Meter<'a> {
     session: OnceCell<Session>,
 }
 
-/// The program of `--program`, packed. What is packed for none is refused, and so are too few runs.
+/// The program of `--program`, packed. Too few runs are refused.
 fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
     match &args.program {
         Some(Words(command)) => {
             run::refuse_few(Some(args.guest.perturb as usize))?;
             run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
         }
-        None if args.files.is_empty() => Ok(None),
-        None => Err(Failure::Usage {
-            message: "files are packed for a program, and none is named".to_owned(),
-            help: "name it with --program, or leave out --file, --root, --env and --stdin"
-                .to_owned(),
-        }),
+        None => Ok(None),
     }
 }
 

@@ -98,10 +98,11 @@ fn state(
 /// Everything on the command line that decides what is found.
 fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
     let BisectArgs { path, event, threshold, image, command, probes, guest, .. } = args;
+    let program = (&args.program, &args.files);
     let pathmeter = env!("CARGO_PKG_VERSION");
     format!(
-        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} {:?} {:?} \
-         {:?} {} {} {}",
+        "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} \
+         {program:?} {:?} {:?} {:?} {} {} {}",
         image.display(),
         guest.qemu,
         guest.cpu,
