@@ -332,9 +332,7 @@ impl PackError {
                  name it by its path in the script's first line"
             }
             Self::Reserved { .. } => "give it another name with --file SOURCE:DESTINATION",
-            Self::Hidden { .. } => {
-                "move it elsewhere: /dev, /proc and /sys are the kernel's in the guest"
-            }
+            Self::Hidden { .. } => "move it: /dev, /proc and /sys are the kernel's in the guest",
             Self::Collision { .. } => "give another destination with --file SOURCE:DESTINATION",
             Self::TooLong { .. } => "give it a shorter one with --file SOURCE:DESTINATION",
             Self::TooLarge { .. } | Self::TotalTooLarge { .. } | Self::TooMany { .. } => {
