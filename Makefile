@@ -132,6 +132,12 @@ names: cargo fixtures ## names and shapes of the call trees of all kernels in MO
 chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N of them
 	PATHMETER_SOAK=1 $(CARGO) test --release --locked -p pathmeter-e2e -- chaos:: --nocapture
 
+# All crates with golden files; those that need kernels are `make examples`.
+bless: cargo ## write the golden files that need no kernel anew: schemas, snapshots, seeds
+	PATHMETER_BLESS=1 INSTA_UPDATE=always $(CARGO) test --locked -p pathmeter-trace \
+		-p pathmeter-model -p pathmeter-experiment -p pathmeter-report -p pathmeter \
+		-p pathmeter-witness-pmu -p pathmeter-image
+
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
 	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples:: counter::
 
@@ -224,7 +230,7 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run check unit-test full book test lint fuzz page-test soak names chaos \
+.PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures cargo
