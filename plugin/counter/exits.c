@@ -180,3 +180,16 @@ HOT void leave(uint64_t executed, uint64_t address)
 	entered = interrupted || (address != end && (block->ending == CALL ||
 		  block->ending == CALL_ANYWHERE || is_kernel(address) > is_kernel(last)));
 }
+
+HOT void iterate(void)
+{
+	struct piece *piece = &current->whole;
+	struct counts *counts;
+
+	touch(piece);
+	counts = change(piece);
+	counts->count++;
+	counts->entered |= entered;
+	repeating = true;
+	entered = false;
+}

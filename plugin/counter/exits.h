@@ -54,4 +54,7 @@ void learn_handler(const struct block *block, uint64_t executed, uint64_t addres
 /* Control left the current block after `executed` instructions; the next block is at `address`. */
 void leave(uint64_t executed, uint64_t address);
 
+/* The current block, a string instruction, was executed and is once more: as leave() counts it. */
+void iterate(void);
+
 #endif

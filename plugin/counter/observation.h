@@ -25,6 +25,7 @@ void on_path_number(unsigned int vcpu, uint32_t info, uint64_t address, void *da
 /* A path's execution begins, or the one before has ended: which, the next instruction tells. */
 void end_path(void);
 
+/* Before each block, with its handle. */
 void on_block(unsigned int vcpu, void *data);
 
 void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

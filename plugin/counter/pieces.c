@@ -11,7 +11,7 @@
 #include "common/qemu.h"
 #include "kernel/spot.h"
 
-enum { BUCKETS = 1 << 16 };
+enum { BUCKETS = 1 << 16, HOST_LINE = 64 };
 static struct block *blocks[BUCKETS];
 uint64_t known_blocks;
 static uint64_t memory_used;
@@ -38,8 +38,7 @@ static struct block *intern(const struct block *like)
 			    like->size * sizeof(*like->instructions)))
 			return block;
 	memory_used += bytes;
-	block = memory_used < MOST_MEMORY ? malloc(bytes) : NULL;
-	if (!block)
+	if (memory_used >= MOST_MEMORY || posix_memalign((void **)&block, HOST_LINE, bytes))
 		return NULL;
 	memcpy(block, like, bytes);
 	block->whole.block = block;
@@ -75,6 +74,17 @@ struct block *block_of(struct qemu_plugin_tb *tb, size_t first, size_t size)
 	like->spot = spot_of(like->start, like->last, last);
 	like->whole.executed = like->size;
 	return intern(like);
+}
+
+void *handle_of(struct block *block)
+{
+	uintptr_t asked = is_kernel(block->start) ? IN_KERNEL : 0;
+
+	if (block->spot.halt)
+		asked |= HALTS;
+	if (block->size == 1 && block->ending == REPEAT)
+		asked |= ITERATES;
+	return (void *)((uintptr_t)block | asked);
 }
 
 struct piece *piece_of(struct block *block, uint32_t executed)

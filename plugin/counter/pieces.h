@@ -28,25 +28,28 @@ struct piece {			/* the beginning of a block, as far as it was executed */
 	uint32_t executed;	/* instructions */
 	uint32_t window;	/* in which the counts were begun */
 	struct counts now;
-	struct counts at_stamp;	/* what they were at the stamp with the number ... */
-	uint64_t stamp;		/* ..., if that is the last one; else they are what they were */
+	uint64_t stamp;		/* the number of one; if it is the last one, the counts were ... */
+	struct counts at_stamp;	/* ... this at it; else they are what they were */
 	struct piece *next;	/* of the same block */
 };
 
-struct block {
+struct block {			/* begins a line of the host's cache; the order is that of use */
 	uint64_t start, end;	/* virtual addresses */
 	uint64_t last;		/* the last instruction's */
 	uint64_t target;	/* of a JUMP or CALL */
+	uint32_t size;		/* instructions */
 	enum ending ending;
 	bool stamp;		/* ends with rdtsc */
-	struct spot spot;
 	bool known;		/* was written to the stream, as ... */
 	uint64_t number;
-	struct piece whole;
 	struct block *next;	/* in its bucket */
-	uint32_t size;		/* instructions */
+	struct piece whole;
+	struct spot spot;
 	struct instruction instructions[];
 };
+
+/* A handle is a block's address, and in its lowest bits what is asked at each execution. */
+enum { IN_KERNEL = 1, HALTS = 2, ITERATES = 4, ASKED = 7 };
 
 extern HIDDEN uint64_t known_blocks;
 
@@ -59,6 +62,13 @@ extern HIDDEN size_t touched_count;
 
 /* The block of `size` instructions from the one with number `first` on. */
 struct block *block_of(struct qemu_plugin_tb *tb, size_t first, size_t size);
+
+void *handle_of(struct block *block);
+
+static inline struct block *block_by(uintptr_t handle)
+{
+	return (struct block *)(handle & ~(uintptr_t)ASKED);
+}
 
 /* The first `executed` instructions of the block. */
 struct piece *piece_of(struct block *block, uint32_t executed);

@@ -67,7 +67,9 @@ static void translate_block(struct qemu_plugin_tb *tb, size_t first, const struc
 		uncounted++;
 		find_misplaced(address, instruction->length);
 		address += instruction->length;
-		if (is_nop(instruction) && i + 1 < block->size && !may_be_taken_back(address))
+		/* What will be executed once it was begun is counted with what comes after it. */
+		if (is_safe(instruction) && !on_marker[mark] && i + 1 < block->size &&
+		    !may_be_taken_back(address))
 			continue;
 		advance(insn, 0, uncounted);
 		uncounted = 0;
@@ -98,10 +100,12 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			return;
 		}
 		if (first == 0)
-			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, block);
+			qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS,
+							     handle_of(block));
 		else
 			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, first),
-							       on_block, CB_NO_REGS, block);
+							       on_block, CB_NO_REGS,
+							       handle_of(block));
 		translate_block(tb, first, block);
 	}
 }

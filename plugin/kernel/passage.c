@@ -12,7 +12,8 @@
 #include "kernel/spot.h"
 
 uint32_t chosen;
-struct spot before_this;
+static const struct spot nowhere;
+const struct spot *before_this = &nowhere;
 static enum origin origin;		/* why the kernel executes, when it does */
 uint64_t last_access;
 static uint64_t task;		/* the task that is executed, as switches_task() sees it */
@@ -65,11 +66,11 @@ static void find_origin(const struct spot *next)
 {
 	if (!is_kernel(next->first))
 		return;
-	if (!is_kernel(before_this.last))
+	if (!is_kernel(before_this->last))
 		/* A block that ends with a call may have faulted before. */
-		origin = before_this.gate && !next->interrupt_entry ? FROM_CALL : FROM_PROGRAM;
+		origin = before_this->gate && !next->interrupt_entry ? FROM_CALL : FROM_PROGRAM;
 	else if (next->interrupt_entry)
-		origin = before_this.idle ? FROM_IDLE : FROM_KERNEL;
+		origin = before_this->idle ? FROM_IDLE : FROM_KERNEL;
 }
 
 static void passed(const struct point *point, struct passes *passes)
@@ -110,18 +111,18 @@ static void end_calls(uint64_t slot, struct passes *passes)
  */
 static void find_return_slot(const struct spot *next)
 {
-	if (next->interrupt_entry || before_this.interrupt_return) {
+	if (next->interrupt_entry || before_this->interrupt_return) {
 		return_slot = 0;
-	} else if (before_this.call) {
+	} else if (before_this->call) {
 		return_slot = last_access;
 		/* A call that is still expected to return there never did. */
 		end_calls(return_slot, NULL);
-	} else if (before_this.ret) {
+	} else if (before_this->ret) {
 		return_slot = last_access + 8;
 	} else if (after_return) {
 		return_slot = 0;
 	}
-	after_return = before_this.ret;
+	after_return = before_this->ret;
 }
 
 /* A function is entered whose return is a point. */
@@ -141,9 +142,9 @@ static bool comes_from(const struct point *point)
 {
 	const struct range *from = &point->from;
 
-	if (!from->end || (before_this.last >= from->first && before_this.last < from->end))
+	if (!from->end || (before_this->last >= from->first && before_this->last < from->end))
 		return true;
-	watched[point->window].hidden += before_this.interrupt_return;
+	watched[point->window].hidden += before_this->interrupt_return;
 	return false;
 }
 
@@ -161,16 +162,16 @@ HOT struct passes pass(const struct spot *next)
 {
 	struct passes passes = { 0, 0 };
 	/* Control comes to a repeated string instruction once, not with each iteration. */
-	size_t count = next->first == before_this.last ? 0 : next->points;
+	size_t count = next->first == before_this->last ? 0 : next->points;
 
 	find_origin(next);
-	halts += before_this.halt;
+	halts += before_this->halt;
 	if (chosen) {
-		if (before_this.ret && returns_wanted)
+		if (before_this->ret && returns_wanted)
 			end_calls(last_access, &passes);
 		if (returns_wanted)
 			find_return_slot(next);
-		if (!is_kernel(next->first) && is_kernel(before_this.last))
+		if (!is_kernel(next->first) && is_kernel(before_this->last))
 			passes.ends |= ends_in_program();
 		for (size_t i = next->point; i < next->point + count; i++) {
 			const struct point *point = &points[i];
@@ -183,7 +184,7 @@ HOT struct passes pass(const struct spot *next)
 				passed(point, &passes);
 		}
 	}
-	before_this = *next;
+	before_this = next;
 	/* What is executed from here on may fault before it accesses anything. */
 	last_access = 0;
 	return passes;

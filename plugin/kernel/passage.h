@@ -13,7 +13,7 @@
 #include "kernel/spot.h"
 
 extern HIDDEN uint32_t chosen;	/* the windows that are looked for, a bit each */
-extern HIDDEN struct spot before_this;	/* the block executed last */
+extern HIDDEN const struct spot *before_this;	/* the block executed last */
 extern HIDDEN uint64_t last_access;	/* the place in memory accessed last */
 extern HIDDEN uint64_t halts;	/* times that the CPU was told to wait */
 struct watched {		/* of each window: */
@@ -48,7 +48,16 @@ void points_opened(uint32_t windows);
 
 bool is_chosen(const struct point *point);
 
-/* Control comes to `next`: which of the chosen windows begin there, and which end. */
+/* Control comes to `next`, which the caller keeps: which of the chosen windows begin there, and
+ * which end. */
 struct passes pass(const struct spot *next);
+
+/* Control comes to `next` while no window is chosen, after a block that is no halt. Why the kernel
+ * executes need not be found out: a path is announced by a program. */
+static inline void pass_unseen(const struct spot *next)
+{
+	before_this = next;
+	last_access = 0;
+}
 
 #endif

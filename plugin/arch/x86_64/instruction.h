@@ -157,12 +157,6 @@ static inline bool is_stamp(const struct instruction *last)
 	return last->length == 2 && last->bytes[0] == 0x0f && last->bytes[1] == 0x31;
 }
 
-/* A nop of one byte: it can't fault, so it may be counted with what comes after it. */
-static inline bool is_nop(const struct instruction *instruction)
-{
-	return instruction->length == 1 && instruction->bytes[0] == 0x90;
-}
-
 /* Bytes that a string instruction moves at a time; REX.W and 0x66 choose among 2, 4 and 8. */
 static inline uint64_t element_of(const struct instruction *instruction)
 {

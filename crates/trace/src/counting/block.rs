@@ -1,7 +1,9 @@
 //! A block of code, and what executing some of it amounts to.
 
 use crate::{
+    SlowInstruction,
     arch::code::{Code, Flow},
+    counting::seen::Seen,
     event::{Event, Events},
     recording::{listing::is_kernel, reader::Instruction},
 };
@@ -15,16 +17,54 @@ pub(crate) struct Block {
     start: u64,
     /// Each with the address of its last byte.
     codes: Vec<(Code, u64)>,
+    /// The slow ones, which are few: their places, ascending.
+    slow: Vec<(usize, SlowInstruction)>,
+    /// The places of its lines, of its pages and of its first address among all.
+    places: (Vec<usize>, Vec<usize>, usize),
+}
+
+/// The code that windows have executed: numbers of lines and of pages, and where functions begin.
+#[derive(Default)]
+pub(crate) struct CodeSeen {
+    pub(crate) lines: Seen,
+    pub(crate) pages: Seen,
+    entries: Seen,
+}
+
+impl CodeSeen {
+    /// A window begins.
+    pub(crate) fn begin(&mut self) {
+        self.lines.begin();
+        self.pages.begin();
+        self.entries.begin();
+    }
+
+    /// The window has executed this piece.
+    pub(crate) fn see(&mut self, piece: &Piece<'_>) {
+        let (lines, pages) = piece.code();
+        let (all_lines, all_pages, _) = &piece.block.places;
+        all_lines.iter().take(lines).for_each(|place| _ = self.lines.see(*place));
+        all_pages.iter().take(pages).for_each(|place| _ = self.pages.see(*place));
+    }
+
+    /// A function begins with this block; whether the window has not seen it before.
+    pub(crate) fn enter(&mut self, block: &Block) -> bool {
+        self.entries.see(block.places.2)
+    }
 }
 
 impl Block {
     /// A block of at least one instruction.
-    pub(crate) fn new(instructions: &[Instruction]) -> Self {
+    pub(crate) fn new(instructions: &[Instruction], seen: &mut CodeSeen) -> Self {
         let codes = instructions.iter().map(|one| (Code::of(one), one.end().wrapping_sub(1)));
-        Self {
-            start: instructions.first().map_or(0, |first| first.address),
-            codes: codes.collect(),
-        }
+        let codes: Vec<(Code, u64)> = codes.collect();
+        let slow = codes.iter().enumerate();
+        let slow = slow.filter_map(|(place, (code, _))| Some((place, code.slow?))).collect();
+        let start = instructions.first().map_or(0, |first| first.address);
+        let (lines, pages) = lines_and_pages(start, codes.last().map_or(start, |(_, last)| *last));
+        let lines = lines.map(|line| seen.lines.place(line)).collect();
+        let pages = pages.map(|page| seen.pages.place(page)).collect();
+        Self { start, codes, slow, places: (lines, pages, seen.entries.place(start)) }
     }
 
     pub(crate) fn start(&self) -> u64 {
@@ -84,8 +124,9 @@ impl<'b> Piece<'b> {
         let mode = if self.block.is_kernel() { Event::Kernel } else { Event::User };
         events.add(mode, self.count.saturating_mul(self.others.len() as u64));
         events.add(mode, self.retired_last());
-        for slow in self.others.iter().filter_map(|(code, _)| code.slow) {
-            events.add(Event::Slow(slow), self.count);
+        let others = self.block.slow.iter().take_while(|(place, _)| *place < self.others.len());
+        for (_, slow) in others {
+            events.add(Event::Slow(*slow), self.count);
         }
         if let Some(slow) = self.last.0.slow {
             events.add(Event::Slow(slow), self.retired_last());
@@ -114,11 +155,17 @@ impl<'b> Piece<'b> {
         events.add(Event::TakenBranches, taken);
     }
 
-    /// The numbers of the lines and of the pages that it was executed from.
-    pub(crate) fn code(
-        &self,
-    ) -> (impl Iterator<Item = u64> + use<>, impl Iterator<Item = u64> + use<>) {
-        let (first, last) = (self.block.start, self.last.1);
-        (first >> LINE..=last >> LINE, first >> PAGE..=last >> PAGE)
+    /// From how many lines and pages it was executed: the first ones of its block.
+    fn code(&self) -> (usize, usize) {
+        let (lines, pages) = lines_and_pages(self.block.start, self.last.1);
+        (lines.count(), pages.count())
     }
+}
+
+/// The numbers of the lines and of the pages from one address to another.
+fn lines_and_pages(
+    first: u64,
+    last: u64,
+) -> (impl Iterator<Item = u64> + use<>, impl Iterator<Item = u64> + use<>) {
+    (first >> LINE..=last >> LINE, first >> PAGE..=last >> PAGE)
 }

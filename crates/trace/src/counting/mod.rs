@@ -6,13 +6,14 @@
 //! a fault are good, and memory is bounded by the limits below.
 
 pub(crate) mod block;
+mod seen;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{self, Read};
 
 use crate::{
     bytes::{Fault, Source},
-    counting::block::{Block, Piece},
+    counting::block::{Block, CodeSeen, Piece},
     event::{Event, Events},
     recording::reader::{Instruction, MAX_LENGTH},
 };
@@ -129,6 +130,7 @@ pub fn count(input: impl Read) -> Counting {
     let mut reader = Reader {
         source: Source::new(input),
         blocks: Vec::new(),
+        seen: CodeSeen::default(),
         windows: 0,
         marker: 0,
         memory: 0,
@@ -160,6 +162,7 @@ impl LoosePoints {
 struct Reader<R> {
     source: Source<R>,
     blocks: Vec<Block>,
+    seen: CodeSeen,
     windows: usize,
     /// Begin markers of the execution that is being read.
     marker: u32,
@@ -273,6 +276,15 @@ impl<R: Read> Reader<R> {
         self.source.unsigned()
     }
 
+    fn integers<const N: usize>(&mut self) -> Result<[u64; N], Fault> {
+        self.source.fill(N * LONGEST).map_err(Fault::Io)?;
+        let mut numbers = [0; N];
+        for number in &mut numbers {
+            *number = self.source.unsigned()?;
+        }
+        Ok(numbers)
+    }
+
     fn block(&mut self) -> Result<(), Fault> {
         if self.blocks.len() == MAX_BLOCKS {
             return Err(Fault::What("more blocks than any kernel has"));
@@ -293,7 +305,7 @@ impl<R: Read> Reader<R> {
             address = instruction.end();
             instructions.push(instruction);
         }
-        self.blocks.push(Block::new(&instructions));
+        self.blocks.push(Block::new(&instructions, &mut self.seen));
         Ok(())
     }
 
@@ -323,16 +335,17 @@ impl<R: Read> Reader<R> {
             return Err(Fault::What("a window of too many pieces"));
         }
         let mut window = Gathering { events, ..Gathering::default() };
+        self.seen.begin();
         for _ in 0..pieces {
             self.piece(&mut window)?;
         }
+        window.events.add(Event::CodeLines, self.seen.lines.count());
+        window.events.add(Event::CodePages, self.seen.pages.count());
         Ok(WindowEvents { idle_unknown, ..window.finish([open, checks, faults]) })
     }
 
     fn piece(&mut self, window: &mut Gathering) -> Result<(), Fault> {
-        let number = self.number()?;
-        let [executed, count, on, undone, entered] =
-            [self.number()?, self.number()?, self.number()?, self.number()?, self.number()?];
+        let [number, executed, count, on, undone, entered] = self.integers()?;
         let block = usize::try_from(number).ok().and_then(|number| self.blocks.get(number));
         let block = block.ok_or(Fault::What("a block that was not defined"))?;
         let executed = usize::try_from(executed).unwrap_or(usize::MAX);
@@ -340,10 +353,8 @@ impl<R: Read> Reader<R> {
         let piece = piece.ok_or(Fault::What("a piece that its block does not have"))?;
         window.clock = window.clock.saturating_add(piece.clock());
         piece.add_to(&mut window.events);
-        let (lines, pages) = piece.code();
-        window.lines.extend(lines);
-        window.pages.extend(pages);
-        if entered != 0 && block.is_kernel() && window.known.insert(block.start()) {
+        self.seen.see(&piece);
+        if entered != 0 && block.is_kernel() && self.seen.enter(block) {
             window.entered.push(block.start());
         }
         Ok(())
@@ -355,23 +366,12 @@ impl<R: Read> Reader<R> {
 struct Gathering {
     events: Events,
     clock: u64,
-    /// Numbers of the lines and pages with its code, in any order and more than once.
-    lines: Vec<u64>,
-    pages: Vec<u64>,
     /// Addresses of functions, in the order of the first time.
     entered: Vec<u64>,
-    known: HashSet<u64>,
 }
 
 impl Gathering {
     fn finish(mut self, [open, checks, faults]: [u64; 3]) -> WindowEvents {
-        for (event, numbers) in
-            [(Event::CodeLines, &mut self.lines), (Event::CodePages, &mut self.pages)]
-        {
-            numbers.sort_unstable();
-            numbers.dedup();
-            self.events.add(event, numbers.len() as u64);
-        }
         self.events.add(Event::Clock, self.clock);
         let entries = self.entered.iter().map(|entry| entry.to_le_bytes()[0] & 63).collect();
         let events = self.events;

@@ -6,7 +6,7 @@ use std::thread::Builder;
 
 use crate::{
     Progress, Request, VmError, machine::fd, qemu::memory_file::memory_file, qemu::plugin::Plugin,
-    run::guest::Extra,
+    qemu::stream::wide_pipe, run::guest::Extra,
 };
 
 /// What a guest's windows are counted with.
@@ -52,8 +52,7 @@ impl<'a, C: Send> Counter<'a, C> {
         let Some(plugin) = &self.plugin else { return Ok((run(Extra::default())?, None)) };
         let failed = |what| move |source| VmError::Host { what, source };
         let plugin = plugin.try_clone().map_err(failed("handing the counter to QEMU"))?;
-        let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-            .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
+        let (stream, writer) = wide_pipe().map_err(failed("making a pipe for the counts"))?;
         let points = memory_file("pathmeter-points", self.points)?;
         let files = vec![
             (fd::PLUGIN, OwnedFd::from(plugin)),

@@ -1,4 +1,5 @@
-//! The pipes that a guest's state goes through on its way between QEMU and a file.
+//! The pipes that a guest's state goes through on its way between QEMU and a file; wide ones, as
+//! what is counted goes through as well.
 //!
 //! A pipe is the one kind of descriptor that every QEMU from 7.2 to 11.1 takes for a migration.
 //! (`fd:` of a file is refused from 11 on, `file:` is not known before 8.2.) One of our threads
@@ -42,8 +43,8 @@ pub(crate) fn drain(mut file: File) -> io::Result<(OwnedFd, JoinHandle<io::Resul
     Ok((writer, copier))
 }
 
-/// A pipe that carries a snapshot without a change of tasks every few pages: reader, writer.
-fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+/// A pipe that carries much without a change of tasks every few pages: reader, writer.
+pub(crate) fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     // One of the usual size does too, more slowly.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
