@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use pathmeter_image::ImageError;
-use pathmeter_model::{ConfigurationDifference, ParseError};
+use pathmeter_model::{ConfigurationDifference, ParseError, clean};
 use pathmeter_report::FlameError;
 use pathmeter_vm::{Cpu, VmError};
 
@@ -70,10 +70,10 @@ pub enum Failure {
         help: String,
     },
     /// The two sides differ in more than the kernel.
-    #[error("BASE and NEW were measured differently:{}", listed(.0))]
+    #[error("BASE and NEW were measured differently:{}", below(&listed(.0)))]
     Incomparable(Vec<ConfigurationDifference>),
     /// Two subjects of a report differ in more than the kernel.
-    #[error("{base} and {new} were measured differently:{}", listed(.differences))]
+    #[error("{base} and {new} were measured differently:{}", below(&listed(.differences)))]
     Unlike {
         /// The first subject's name.
         base: String,
@@ -178,7 +178,10 @@ pub enum Failure {
         what: String,
     },
     /// A program of the user's gave no measurement.
-    #[error("{}: the program gave no measurement: {what}{}", .subject.display(), told(.stderr))]
+    #[error(
+        "{}: the program gave no measurement: {what}{}",
+        .subject.display(), below(&told(.stderr))
+    )]
     Program {
         /// The kernel's file.
         subject: PathBuf,
@@ -238,6 +241,22 @@ impl Failure {
             Self::Several(failures) => failures,
             single => std::slice::from_ref(single),
         }
+    }
+
+    /// What is printed of it: a message, and what stands in lines below it. However many lines a
+    /// text of others in it has, the message is one.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = match self {
+            Self::Incomparable(differences) | Self::Unlike { differences, .. } => {
+                listed(differences)
+            }
+            Self::Program { stderr, .. } => told(stderr),
+            _ => Vec::new(),
+        };
+        let whole = self.to_string();
+        let message = whole.strip_suffix(&below(&lines)).unwrap_or(&whole);
+        lines.insert(0, clean(message));
+        lines
     }
 
     /// The exit code that it leads to.
@@ -332,24 +351,28 @@ fn prefix(subject: &Path, error: &VmError) -> String {
 }
 
 /// The last lines of a program's standard error, each as far as it is easily read.
-fn told(stderr: &[String]) -> String {
-    let escaped = stderr.iter().map(|line| {
-        let mut text: String = line.chars().take(LONGEST_LINE).collect();
-        text = text.escape_debug().to_string();
+fn told(stderr: &[String]) -> Vec<String> {
+    let told = stderr.iter().map(|line| {
+        let text: String = line.chars().take(LONGEST_LINE).collect();
         let more = if line.chars().nth(LONGEST_LINE).is_some() { "…" } else { "" };
-        format!("\n  stderr: {text}{more}")
+        format!("stderr: {}{more}", clean(&text))
     });
-    escaped.collect()
+    told.collect()
+}
+
+/// Lines as they stand below a message.
+fn below(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| ["\n  ", line]).collect()
 }
 
 /// Characters of a program's line that are shown.
 const LONGEST_LINE: usize = 200;
 
 /// A line for each difference; a CPU that `--cpu` has a name for is its name.
-fn listed(differences: &[ConfigurationDifference]) -> String {
+fn listed(differences: &[ConfigurationDifference]) -> Vec<String> {
     let line = |difference: &ConfigurationDifference| match cpus(difference) {
-        Some([base, new]) => format!("\n  cpu: {base} in base, {new} in new"),
-        None => format!("\n  {difference}"),
+        Some([base, new]) => format!("cpu: {base} in base, {new} in new"),
+        None => clean(&difference.to_string()),
     };
     differences.iter().map(line).collect()
 }
@@ -389,10 +412,24 @@ mod tests {
     #[test]
     fn a_programs_endless_line_is_cut_and_its_control_characters_are_escaped() {
         let line = "\x1b[31m".to_owned() + &"ä".repeat(100_000);
-        let text = told(&[line, "short".to_owned()]);
+        let text = below(&told(&[line, "short".to_owned()]));
         assert!(text.starts_with("\n  stderr: \\u{1b}[31mä"), "{text}");
         assert!(text.ends_with("ä…\n  stderr: short"), "{text}");
         assert!(text.chars().count() < 300, "{text}");
+    }
+
+    #[test]
+    fn a_text_of_others_begins_no_line() {
+        let hostile = "x\n  cpu: a\nerror: forged".to_owned();
+        let shown = "x\\n  cpu: a\\nerror: forged";
+        let what = Failure::Unchecked { message: hostile.clone() };
+        assert_eq!(what.lines(), [shown]);
+        let field = |base| ConfigurationDifference { field: "f".to_owned(), base, new: "y".into() };
+        let differences = vec![field(hostile.clone()), field("x".into())];
+        let unlike = Failure::Unlike { base: hostile, new: "n".into(), differences };
+        let lines = unlike.lines();
+        assert_eq!((lines.len(), lines.iter().any(|line| line.contains('\n'))), (3, false));
+        assert_eq!(lines[0], format!("{shown} and n were measured differently:"));
     }
 
     #[test]

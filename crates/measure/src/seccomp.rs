@@ -149,7 +149,7 @@ struct Profile {
     _listener_path: IgnoredAny,
     #[serde(default, rename = "listenerMetadata")]
     _listener_metadata: IgnoredAny,
-    #[serde(default, rename = "comment")]
+    #[serde(default, rename = "comment", alias = "comments")]
     _comment: IgnoredAny,
     #[serde(default)]
     architectures: Vec<String>,
@@ -178,7 +178,7 @@ struct Rule {
     errno_ret: Option<u32>,
     #[serde(default, rename = "errno")]
     _errno: Option<String>,
-    #[serde(default, rename = "comment")]
+    #[serde(default, rename = "comment", alias = "comments")]
     _comment: IgnoredAny,
     #[serde(default)]
     args: Option<Vec<Argument>>,

@@ -22,10 +22,11 @@ pub struct SelfTest {
 }
 
 impl SelfTest {
-    /// Of this QEMU, whatever machines' CPUs it can have: with the one that asks for least.
-    pub fn new(qemu: Qemu, interrupt: Interrupt) -> Self {
+    /// Of this QEMU, whatever machines' CPUs it can have: with the one that asks for least. A boot
+    /// or a run takes no longer than `limit`.
+    pub fn new(qemu: Qemu, limit: Duration, interrupt: Interrupt) -> Self {
         let settings = Settings { cpu: Cpu::named("plain"), ..Settings::default() };
-        let guests = Guests { settings, runs: 2, limit: Duration::from_secs(60) };
+        let guests = Guests { settings, runs: 2, limit };
         Self { session: Session::new(qemu, None, guests, interrupt) }
     }
 

@@ -1,6 +1,7 @@
 //! Bounds of what came from outside, and its texts in errors.
 
 use crate::ParseError;
+use crate::text::clean;
 
 /// Most of a foreign text that an error repeats, in characters.
 const QUOTED_CHARS: usize = 120;
@@ -20,15 +21,10 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// Foreign text, fit for a terminal: control characters escaped, and not too much of it.
 pub(crate) fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(QUOTED_CHARS).flat_map(plain).collect();
+    let short: String = text.chars().take(QUOTED_CHARS).collect();
+    let mut short = clean(&short);
     if text.chars().nth(QUOTED_CHARS).is_some() {
         short.push('…');
     }
     short
-}
-
-fn plain(c: char) -> impl Iterator<Item = char> {
-    let escaped = c.is_control().then(|| c.escape_default());
-    let kept = escaped.is_none().then_some(c);
-    escaped.into_iter().flatten().chain(kept)
 }

@@ -38,6 +38,7 @@ mod row_name;
 mod schema;
 mod settings;
 mod tail;
+mod text;
 mod unit;
 mod verdict;
 mod work;
@@ -80,6 +81,7 @@ pub use settings::{
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet,
 };
+pub use text::{clean, clean_lines, is_obeyed};
 pub use unit::Unit;
 pub use verdict::Verdict;
 pub use work::{Calls, FirstRun, Work};

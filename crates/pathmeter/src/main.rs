@@ -13,21 +13,26 @@ mod screen;
 mod setup;
 mod verbs;
 
+use std::error::Error;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::error::ContextKind;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::cli::{Cli, RunVerb, Verb};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Exit;
+use pathmeter_model::clean;
 
 fn main() -> ExitCode {
     let mut command = Cli::command();
-    let parsed = command.try_get_matches_from_mut(std::env::args_os());
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
-    let (cli, matches) = match parsed {
+    let (cli, matches) = match parsed(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
-        Err(answer) => return answered(&former::named(&mut command, answer)).into(),
+        Err(answer) => {
+            let answer = former::named(&mut command, answer);
+            return answered(&fit(&mut command, answer)).into();
+        }
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
     if let Err(failure) = pathmeter_measure::interrupt::register() {
@@ -54,6 +59,35 @@ fn main() -> ExitCode {
         Verb::Man(args) => verbs::manual::pages(args),
     };
     done.unwrap_or_else(|failure| screen.report(&failure)).into()
+}
+
+fn parsed(
+    command: &mut Command,
+    words: impl Iterator<Item = OsString>,
+) -> Result<(Cli, ArgMatches), clap::Error> {
+    let matches = command.try_get_matches_from_mut(words)?;
+    Ok((Cli::from_arg_matches(&matches)?, matches))
+}
+
+/// The same answer, fit for a terminal: it repeats words of the command line, and of the files that
+/// these name.
+fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
+    let words = || std::env::args_os().map(|word| clean(&word.to_string_lossy()).into());
+    let why = answer.source().map(ToString::to_string);
+    let is_fit = |text: &String| clean(text) == *text;
+    if why.iter().all(is_fit) && std::env::args_os().eq(words()) {
+        return answer;
+    }
+    if let Some(why) = why {
+        let [value, argument] = [ContextKind::InvalidValue, ContextKind::InvalidArg]
+            .map(|kind| answer.get(kind).map(ToString::to_string).unwrap_or_default());
+        let why = format!("invalid value '{value}' for '{argument}': {why}");
+        return command.error(answer.kind(), clean(&why));
+    }
+    match parsed(command, words()) {
+        Err(same) => former::named(command, same),
+        Ok(_) => command.error(answer.kind(), clean(&answer.to_string())),
+    }
 }
 
 /// Prints what clap answers instead of a plan: the help, the version, or what was wrong.

@@ -122,7 +122,7 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(),
     };
     let note = format!("QEMU {} is not among the tested versions: trying it", qemu.version);
     (caller.progress)(Progress::Note(&note));
-    let test = SelfTest::new(qemu.clone(), caller.interrupt.clone());
+    let test = SelfTest::new(qemu.clone(), caller.limit, caller.interrupt.clone());
     test.clock().map_err(|failure| match failure {
         Failure::Interrupted => failure,
         failure => Failure::SelfTest {

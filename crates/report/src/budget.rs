@@ -1,10 +1,10 @@
 //! What a budget makes of a comparison, in a table.
 
-use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict};
+use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict, clean};
 
 use crate::number::grouped;
 use crate::style::{QUIET, Style, of_verdict};
-use crate::table::{Align, Cell, Table, clean};
+use crate::table::{Align, Cell, Table};
 
 /// A row for each rule that is not simply kept, and how many are; empty without rules.
 pub fn budget_table(report: &BudgetReport, style: Style) -> String {

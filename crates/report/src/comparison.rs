@@ -10,7 +10,7 @@ use crate::budget::budget_table;
 use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
-use crate::table::{Align, Cell, Table, clean};
+use crate::table::{Align, Cell, Table};
 
 /// Marks a side of a path that is not single-valued.
 pub(crate) const MANY_VALUES: char = '~';
@@ -107,7 +107,7 @@ pub(crate) fn sides(base: &SideInfo, new: &SideInfo, width: usize, style: Style)
 
 /// A line with a heading.
 pub(crate) fn fact(heading: &str, text: &str, paint: Paint, style: Style) -> String {
-    let about = style.paint(&style.fill(&clean(text), heading.len() + 2), paint);
+    let about = style.paint(&style.fill(text, heading.len() + 2), paint);
     format!("{}  {about}\n", style.paint(heading, QUIET))
 }
 
@@ -203,7 +203,7 @@ pub(crate) fn differences(differences: &[ConfigurationDifference], style: Style)
         format!("measured differently: {}", ConfigurationDifference { field, base, new })
     };
     let lines = differences.iter().map(warning);
-    lines.map(|line| style.paint(&style.fill(&clean(&line), 0), paint) + "\n").collect()
+    lines.map(|line| style.paint(&style.fill(&line, 0), paint) + "\n").collect()
 }
 
 /// What the verdicts don't show: how many paths are identical, and how many only stand elsewhere.

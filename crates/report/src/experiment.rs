@@ -1,6 +1,7 @@
 //! An experiment as one page: symptom, the source's results, ours, and whether the expectations
 //! hold.
 
+use pathmeter_model::clean;
 use std::collections::BTreeMap;
 
 use anstyle::AnsiColor;
@@ -13,7 +14,7 @@ use textwrap::Options;
 use crate::measured_with::of_many;
 use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style};
-use crate::table::{Align, Cell, Table, clean};
+use crate::table::{Align, Cell, Table};
 
 /// What a sample counts if not instructions.
 const STEPS: &str = "steps of the clock";
@@ -63,7 +64,7 @@ fn heading(text: &str, style: Style) -> String {
 
 /// A line of the small print.
 fn footnote(text: &str, style: Style) -> String {
-    style.paint(&style.fill(&clean(text), 0), QUIET) + "\n"
+    style.paint(&style.fill(text, 0), QUIET) + "\n"
 }
 
 /// The source's own results.

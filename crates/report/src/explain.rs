@@ -17,6 +17,7 @@ mod profile;
 mod shape;
 mod tree;
 
+use pathmeter_model::clean;
 use pathmeter_trace::{Explain, Function, NodeKind, WindowTree};
 
 pub use beside::beside_row;
@@ -27,7 +28,6 @@ pub use folded::folded_stacks;
 pub use limits::{Least, LeastError, Limits};
 
 use crate::style::Style;
-use crate::table::clean;
 
 /// What was recorded, then, of one subject, its call tree, its functions and its slow instructions,
 /// or, of two, the functions that differ, the events that do and their functions, the functions

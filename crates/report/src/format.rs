@@ -17,13 +17,12 @@ use std::cmp::Reverse;
 use std::str::FromStr;
 
 use pathmeter_model::{
-    BudgetRow, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict,
+    BudgetRow, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict, clean,
 };
 use pathmeter_trace::Explain;
 
 use crate::measured_with::of_sides;
 use crate::number::{at_least, percent, signed, unit_word};
-use crate::table::clean;
 
 /// Most functions that are named for a path.
 const MOST_FUNCTIONS: usize = 5;

@@ -7,7 +7,7 @@ use pathmeter_model::{Configuration, Measurement, PathResult, Status, Subject, U
 use crate::measured_with::measured_with;
 use crate::number::{at_least, grouped, one_unit, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
-use crate::table::{Align, Cell, Table, clean};
+use crate::table::{Align, Cell, Table};
 
 /// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
 /// was measured on which machine.
@@ -107,7 +107,7 @@ pub(crate) fn footer(
     let release = configuration.release.as_deref().unwrap_or("release unknown");
     let facts =
         [format!("{}, {release}", subject.name), measured_with(&configuration.measured_with())];
-    let notes = notes.iter().map(|note| style.fill(&clean(&format!("note: {note}")), 0) + "\n");
-    let facts = facts.iter().map(|fact| style.paint(&style.fill(&clean(fact), 0), QUIET) + "\n");
+    let notes = notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
+    let facts = facts.iter().map(|fact| style.paint(&style.fill(fact, 0), QUIET) + "\n");
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
 }

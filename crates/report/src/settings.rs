@@ -3,13 +3,13 @@
 
 use pathmeter_model::{
     Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Verdict, command_line, gate_lines,
+    SettingsResult, SettingsSet, Subject, Verdict, clean, command_line, gate_lines,
 };
 
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
 use crate::style::Style;
-use crate::table::{Align, Table, clean};
+use crate::table::{Align, Table};
 
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
@@ -118,9 +118,7 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     let same: Vec<&str> = same.iter().map(|(row, _)| row.setting.as_str()).collect();
     let same = match &same[..] {
         [] => String::new(),
-        same => {
-            style.fill(&clean(&format!("the program is the same: {}", same.join(", "))), 2) + "\n"
-        }
+        same => style.fill(&format!("the program is the same: {}", same.join(", ")), 2) + "\n",
     };
     heading + &table + &same
 }
@@ -174,7 +172,7 @@ fn folded(set: &SettingsSet, style: Style) -> String {
         let rows = set.rows.iter().filter(|row| row.outcome == outcome);
         let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
         let text = format!("{heading}: {}", named.join(", "));
-        if named.is_empty() { String::new() } else { style.fill(&clean(&text), 2) + "\n" }
+        if named.is_empty() { String::new() } else { style.fill(&text, 2) + "\n" }
     };
     let lines: String = FOLDED.into_iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
@@ -201,7 +199,7 @@ fn gated(set: &SettingsSet, style: Style) -> String {
         let gate = row.gate.as_ref().filter(|gate| !gate.worse.is_empty())?;
         let head = format!("--check fails: {}\n", clean(&row.setting));
         let why = gate_lines(&gate.worse);
-        let why = why.iter().map(|why| style.fill(&format!("  {}", clean(why)), 4) + "\n");
+        let why = why.iter().map(|why| style.fill(&format!("  {why}"), 4) + "\n");
         Some(head + &why.collect::<String>())
     };
     let lines: String = set.rows.iter().filter_map(line).collect();
@@ -220,7 +218,7 @@ fn sums(set: &SettingsSet, style: Style) -> String {
             signed(sum.all),
             signed(sum.left_over)
         );
-        style.fill(&clean(&text), 2) + "\n"
+        style.fill(&text, 2) + "\n"
     };
     let lines: String = set.sums.iter().take(SUMS).map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }

@@ -1,7 +1,7 @@
 //! How text may look: decided by the caller, which knows the terminal; and the palette.
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_model::Verdict;
+use pathmeter_model::{Verdict, clean};
 
 /// What the caller's terminal can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -33,11 +33,12 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
 }
 
 impl Style {
-    /// `text` on lines that fit the terminal: the first begins after `indent` columns, and so do
-    /// the others.
+    /// `text`, whoever wrote it, on lines that fit the terminal: the first begins after `indent`
+    /// columns, and so do the others.
     pub(crate) fn fill(self, text: &str, indent: usize) -> String {
-        let Some(width) = self.width else { return text.to_owned() };
-        let lines = textwrap::wrap(text, width.saturating_sub(indent).max(LEAST_LINE));
+        let text = clean(text);
+        let Some(width) = self.width else { return text };
+        let lines = textwrap::wrap(&text, width.saturating_sub(indent).max(LEAST_LINE));
         lines.join(&format!("\n{}", " ".repeat(indent)))
     }
 

@@ -8,6 +8,8 @@
 use anstyle::Style as Paint;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use pathmeter_model::clean;
+
 use crate::style::{PLAIN, QUIET, Style};
 
 const GAP: &str = "  ";
@@ -263,14 +265,6 @@ fn cut(text: &str, room: usize) -> String {
     kept.collect::<String>().trim_end().to_owned() + "…"
 }
 
-/// `text` on one line, with nothing in it that a terminal would obey: control characters, and the
-/// marks that change the direction of writing (Unicode UAX #9, table 4).
-pub(crate) fn clean(text: &str) -> String {
-    let obeyed =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if obeyed(c) { '\u{fffd}' } else { c }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,10 +358,5 @@ switch.pipe
         let mut table = Table::new(&[("path", Align::Left), ("reason", Align::Left)]);
         table.row(["a.b".into(), "".into()]);
         assert_eq!(table.render(Style::default()), "path\na.b\n");
-    }
-
-    #[test]
-    fn a_terminal_obeys_nothing_in_foreign_text() {
-        assert_eq!(clean("a\x1b[31m\nb\u{202e}c"), "a\u{fffd}[31m\u{fffd}b\u{fffd}c");
     }
 }

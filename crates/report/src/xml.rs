@@ -1,6 +1,6 @@
 //! Text in XML and HTML.
 
-use crate::table::clean;
+use pathmeter_model::clean;
 
 /// `text` with the characters that XML has: no control characters, and no U+FFFE and U+FFFF.
 pub(crate) fn characters(text: &str) -> String {

@@ -226,11 +226,16 @@ const CONFINED: &[&str] = &[
     "-nodefaults",
     "-display",
     "none",
+    "-global",
+    NO_VAPIC,
     "-no-reboot",
     "-S",
     "-sandbox",
     SANDBOX,
 ];
+
+/// No `kvmvapic`, a device that only Windows under KVM has a use for.
+const NO_VAPIC: &str = "apic.vapic=off";
 
 /// The seccomp filter at its strictest.
 pub(crate) const SANDBOX: &str =

@@ -104,7 +104,7 @@ fn what_no_runtime_knows_is_refused_and_comments_are_not() {
     let rule = |more: &str| {
         profile(&format!(
             r#"{{"defaultAction": "SCMP_ACT_ALLOW", "comment": "x", "syscalls": [
-                {{"names": ["read"], "action": "SCMP_ACT_ERRNO", "comment": [1]{more}}}]}}"#
+                {{"names": ["read"], "action": "SCMP_ACT_ERRNO", "comments": [1]{more}}}]}}"#
         ))
     };
     assert!(rule("").is_ok());

@@ -118,8 +118,7 @@ impl Identity {
     }
 
     fn of_stdout() -> Option<Self> {
-        let stdout = io::stdout().as_raw_fd();
-        Self::of_file(Path::new(&format!("/proc/self/fd/{stdout}")))
+        Self::of_file(Path::new("/proc/self/fd/1"))
     }
 
     fn if_file(about: &Metadata) -> Option<Self> {

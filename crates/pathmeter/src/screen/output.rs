@@ -3,16 +3,18 @@
 //! Contract: a reader that closes its end of stdout has seen enough, which is no error; one that
 //! does not read is waited for until a signal comes.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::ErrorKind;
 
 use pathmeter_report::Style;
 use serde::Serialize;
 
 use crate::screen::destination::Destination;
+use crate::screen::terminal;
 pub(crate) use crate::screen::terminal::{Screen, print_line};
 use pathmeter_gate::Gate;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_model::is_obeyed;
 
 /// Reasons that are printed why a check fails.
 const MOST_REASONS: usize = 50;
@@ -54,8 +56,7 @@ pub(crate) fn document<D: Serialize>(
 
 /// Prints a result.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match interrupt::blocking(|| stdout.write_all(bytes).and_then(|()| stdout.flush()))? {
+    match interrupt::blocking(|| terminal::write(bytes))? {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::File { doing: "writing", path: "standard output".into(), error })
         }
@@ -89,8 +90,22 @@ pub(crate) fn fails(why: &[String]) {
 
 /// `document` as one line.
 pub(crate) fn json<D: Serialize>(document: &D) -> Result<Vec<u8>, Failure> {
-    let mut bytes = serde_json::to_vec(document)
+    let text = serde_json::to_string(document)
         .map_err(|error| Failure::System { doing: "writing JSON", error: error.into() })?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    Ok(shown_json((text + "\n").into_bytes()))
+}
+
+/// The same document, with what a terminal would obey in it as JSON escapes it.
+pub(crate) fn shown_json(document: Vec<u8>) -> Vec<u8> {
+    // JSON itself asks for it up to U+001F, and has no more of it outside its texts than these.
+    let is_escaped = |c| is_obeyed(c) && !matches!(c, '\n' | '\r' | '\t');
+    match str::from_utf8(&document) {
+        Ok(text) if text.contains(is_escaped) => {
+            let each = text.chars().map(|c| {
+                if is_escaped(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() }
+            });
+            each.collect::<String>().into_bytes()
+        }
+        _ => document,
+    }
 }

@@ -7,6 +7,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use pathmeter_model::clean;
 use pathmeter_vm::Progress;
 
 use crate::screen::output::{self, Screen};
@@ -70,7 +71,7 @@ impl Line<'_> {
             return self.announce(phase);
         };
         let bar = self.bar.get_or_init(|| self.spinner(bars));
-        bar.set_message(match progress {
+        bar.set_message(clean(&match progress {
             // A turn is one path in one run.
             Progress::Running { path, done, of } => {
                 format!("running {path}: turn {} of {of}", done + 1)
@@ -79,7 +80,7 @@ impl Line<'_> {
                 format!("running the program: run {} of {of}", done + 1)
             }
             _ => phase.to_owned(),
-        });
+        }));
     }
 
     fn spinner(&self, bars: &MultiProgress) -> ProgressBar {
@@ -88,7 +89,7 @@ impl Line<'_> {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}  {msg}") {
             bar.set_style(style);
         }
-        bar.set_prefix(self.name.clone());
+        bar.set_prefix(clean(&self.name));
         turn(&bar);
         bar
     }

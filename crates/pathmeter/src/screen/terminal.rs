@@ -1,8 +1,10 @@
-//! What stdout and stderr are connected to, and all that is told on stderr: notes and errors.
+//! What stdout and stderr are connected to, the only way to them, and all that is told on stderr:
+//! notes and errors.
 //!
 //! Contract: stderr is best effort. Errors are drawn for a terminal (`miette`), else one plain line
 //! each, with help and console indented below. A terminal that can do no more than print
-//! (`TERM=dumb`) gets what a log would.
+//! (`TERM=dumb`) gets what a log would. Every text is cleaned here, whoever wrote it, and a message
+//! is one line; `clippy.toml` keeps all other files from stdout and stderr.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -13,6 +15,7 @@ use pathmeter_report::Style;
 
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_model::{clean, clean_lines};
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
@@ -30,7 +33,7 @@ pub(crate) struct Screen {
 impl Screen {
     /// Looks at stdout and stderr, once.
     pub(crate) fn new(color: ColorChoice, quiet: bool) -> Self {
-        let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let (stdout, stderr) = (stdout().is_terminal(), stderr().is_terminal());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let lively = stderr && !dumb;
         let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -98,34 +101,61 @@ impl Screen {
             text = plain(failure);
         }
         if let Some(console) = failure.console() {
-            text.extend(["  the end of the guest's console:", &console, "\n"]);
+            text.extend(["  the end of the guest's console:", &clean_lines(&console), "\n"]);
         }
         // Nobody is left to be told if that fails.
-        interrupt::blocking(|| io::stderr().lock().write_all(text.as_bytes())).map(drop)
+        interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)
     }
 }
 
 /// A line on stderr.
 pub(crate) fn print_line(text: &str) {
     // Nobody is left to be told if that fails.
-    let _ = writeln!(io::stderr().lock(), "pathmeter: {text}");
+    let _ = writeln!(stderr().lock(), "pathmeter: {}", clean(text));
+}
+
+/// Prints on stdout: all lines of a text of ours. What others wrote is not in it, or is shown.
+pub(crate) fn write(text: &[u8]) -> io::Result<()> {
+    let mut stdout = stdout().lock();
+    stdout.write_all(clean_lines(&String::from_utf8_lossy(text)).as_bytes())?;
+    stdout.flush()
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is written to it here is clean")]
+fn stdout() -> io::Stdout {
+    io::stdout()
+}
+
+#[expect(clippy::disallowed_methods, reason = "what is written to it here is clean")]
+fn stderr() -> io::Stderr {
+    io::stderr()
 }
 
 /// A failure as `miette` draws it: with its advice as the help.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", .0.lines().join("\n  "))]
 struct Drawn<'a>(&'a Failure);
 
 impl miette::Diagnostic for Drawn<'_> {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        self.0.advice().map(|advice| Box::new(advice) as Box<dyn Display>)
+        self.0.advice().map(|advice| Box::new(indented(advice)) as Box<dyn Display>)
     }
 }
 
 /// An error for a pipe or a log.
 fn plain(failure: &Failure) -> String {
-    let help = failure.advice().map(|advice| format!("  help: {advice}\n")).unwrap_or_default();
-    format!("pathmeter: error: {failure}\n{help}")
+    let help = failure.advice().map(indented).map(|advice| format!("  help: {advice}\n"));
+    let lines = failure.lines().join("\n  ");
+    format!("pathmeter: error: {lines}\n{}", help.unwrap_or_default())
+}
+
+/// Advice, of which no line but the first begins in the first column.
+fn indented(advice: &str) -> String {
+    let lines = advice
+        .lines()
+        .map(clean)
+        .map(|line| if line.starts_with("  ") { line } else { format!("  {line}") });
+    lines.collect::<Vec<_>>().join("\n").trim_start().to_owned()
 }
 
 fn coloured(choice: ColorChoice, terminal: bool) -> bool {

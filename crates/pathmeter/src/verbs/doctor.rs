@@ -7,6 +7,7 @@
 mod profiles;
 
 use std::path::Path;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_vm::{Cache, Feature, Interrupt, LACKS_HELP, Qemu, VmError};
@@ -17,6 +18,7 @@ use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::selftest::SelfTest;
+use pathmeter_model::clean;
 
 use profiles::{Nearest, ProfileReport};
 
@@ -83,7 +85,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Ok(qemu) = found
         && checks.iter().all(|check| check.status != CheckStatus::Fail)
     {
-        checks.extend(tried(qemu, &interrupt, screen)?);
+        checks.extend(tried(qemu, args.guest.limit(), &interrupt, screen)?);
     }
     let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
     let nearest = Nearest::find();
@@ -138,9 +140,14 @@ fn feature(feature: &Feature) -> Check {
 }
 
 /// The self-test, on the lab kernel.
-fn tried(qemu: Qemu, interrupt: &Interrupt, screen: &Screen) -> Result<[Check; 2], Failure> {
+fn tried(
+    qemu: Qemu,
+    limit: Duration,
+    interrupt: &Interrupt,
+    screen: &Screen,
+) -> Result<[Check; 2], Failure> {
     screen.note("trying the lab kernel");
-    let test = SelfTest::new(qemu, interrupt.clone());
+    let test = SelfTest::new(qemu, limit, interrupt.clone());
     let clock = match test.clock() {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         Err(failure) => Check::fail("clock", failure.to_string(), advice_of(&failure)),
@@ -233,10 +240,10 @@ fn text(report: &Diagnosis, colour: bool) -> String {
     let line = |check: &Check| {
         let advice = check.advice.as_ref().map(|advice| {
             let indent = " ".repeat("fail  ".len() + width + 2);
-            format!("{indent}{advice}\n")
+            format!("{indent}{}\n", clean(advice))
         });
         let status = status(check.status, colour);
-        let line = format!("{status}  {:width$}  {}\n", check.name, check.found);
+        let line = format!("{status}  {:width$}  {}\n", check.name, clean(&check.found));
         line + &advice.unwrap_or_default()
     };
     let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };

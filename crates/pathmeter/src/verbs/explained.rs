@@ -1,7 +1,7 @@
 //! `compare --explain`: each path that changed, explained, and the document of both,
 //! `pathmeter.explained-comparison/1`.
 
-use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
+use pathmeter_model::{Comparison, PathComparison, Unit, Verdict, clean};
 use pathmeter_report::beside_row;
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
@@ -165,7 +165,8 @@ fn left_over(
     if explanations.is_empty() && failures.is_empty() && unexplained.is_empty() {
         return "\nno path changed, so there is nothing to explain\n".to_owned();
     }
-    let line = |it: &Unexplained| format!("\nnot explained: {}: {}\n", it.path, it.reason);
+    let line =
+        |it: &Unexplained| format!("\nnot explained: {}: {}\n", clean(&it.path), clean(&it.reason));
     unexplained.iter().map(line).collect()
 }
 

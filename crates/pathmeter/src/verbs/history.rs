@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store, blame};
-use pathmeter_model::{KeptResult, parse_measurement};
+use pathmeter_model::{KeptResult, clean, parse_measurement};
 use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
 
 use crate::cli::{
@@ -58,8 +58,8 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
             Added::New(kept) => ("added to", kept),
             Added::Known(kept) => ("already in", kept),
         };
-        let line = format!("{}: {done} {}: {}\n", path.display(), file.display(), about(kept));
-        output::print(line.as_bytes())?;
+        let line = format!("{}: {done} {}: {}", path.display(), file.display(), about(kept));
+        output::print((clean(&line) + "\n").as_bytes())?;
     }
     Ok(())
 }
@@ -87,7 +87,7 @@ fn document(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// `#12, cloud.deb, 2026-01-31T12:00:00Z`.
 fn about(kept: &KeptResult) -> String {
-    format!("#{}, {}, {}", kept.number, kept.label.escape_debug(), kept.date)
+    format!("#{}, {}, {}", kept.number, kept.label, kept.date)
 }
 
 fn show(args: &ShowArgs, screen: &Screen) -> Result<(), Failure> {
@@ -187,7 +187,7 @@ fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
             })?;
             lines.map_or(Ok(()), |lines| lines.write(&all))?;
         }
-        None => each(&mut |_, bytes| output::print(&line(bytes)))?,
+        None => each(&mut |_, bytes| output::print(&output::shown_json(line(bytes))))?,
     }
     if damage.is_empty() { Ok(()) } else { Err(Failure::all(damage)) }
 }

@@ -1,10 +1,12 @@
 //! `pathmeter run --new-probe`: a folder with a complete small program to begin one's own from.
 //!
-//! Contract: nothing is overwritten, and the folder is written whole or not at all.
+//! Contract: nothing is overwritten, and the folder is there whole or not at all, even if the
+//! process is killed.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::process;
 
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
@@ -32,21 +34,23 @@ pub(crate) fn run(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Makes the folder with these files, or leaves nothing.
+/// Makes the folder with these files, or leaves nothing: it gets its name when it is whole.
 fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
-    fs::create_dir(folder).map_err(|error| failed(folder, error))?;
-    for (written, (name, text)) in files.iter().enumerate() {
-        let path = folder.join(name);
-        if let Err(error) = write_new(&path, text) {
-            // Only what was made here; what can't be removed is named by the error's path.
-            for (name, _) in &files[..=written] {
-                let _ = fs::remove_file(folder.join(name));
-            }
-            let _ = fs::remove_dir(folder);
-            return Err(failed(&path, error));
-        }
+    if folder.symlink_metadata().is_ok() {
+        return Err(failed(folder, ErrorKind::AlreadyExists.into()));
     }
-    Ok(())
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let part = folder.with_file_name(format!(".pathmeter-{name}-{}", process::id()));
+    fs::create_dir(&part).map_err(|error| failed(&part, error))?;
+    let written = files.iter().try_for_each(|(name, text)| {
+        write_new(&part.join(name), text).map_err(|error| failed(&folder.join(name), error))
+    });
+    // In the meantime others may have made it: with anything in it, it keeps its name.
+    let named = || fs::rename(&part, folder).map_err(|error| failed(folder, error));
+    written.and_then(|()| named()).inspect_err(|_| {
+        // What can't be removed lies in a folder of this process's own.
+        let _ = fs::remove_dir_all(&part);
+    })
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
@@ -54,7 +58,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn failed(path: &Path, error: io::Error) -> Failure {
-    if error.kind() == ErrorKind::AlreadyExists {
+    if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) {
         return Failure::Usage {
             message: format!("{} exists already, and nothing was written", path.display()),
             help: "choose another name, or another folder to write it in".to_owned(),

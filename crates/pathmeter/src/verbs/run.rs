@@ -56,6 +56,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         Err(results) => {
             let results = two(results)?;
             refuse_unlike(&results, args.across || pair.is_some())?;
+            note_paths(&results, screen);
             let (comparison, gate) = judge.compare(results)?;
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
@@ -258,6 +259,19 @@ fn refuse_unlike([base, new]: &[Measurement; 2], across: bool) -> Result<(), Fai
         return Ok(());
     }
     Err(Failure::Incomparable(differences))
+}
+
+/// Tells that two programs have paths that differ in length or depth.
+fn note_paths([base, new]: &[Measurement; 2], screen: &Screen) {
+    let path = |of: &Measurement| of.configuration.program.as_ref()?.command.first().cloned();
+    let (Some(base), Some(new)) = (path(base), path(new)) else { return };
+    let looked_up = |path: &str| (path.len(), path.matches('/').count());
+    if looked_up(&base) != looked_up(&new) {
+        screen.note(&format!(
+            "{base} and {new}: a program's path is part of its numbers; compare two programs at \
+             the same path"
+        ));
+    }
 }
 
 /// Whether these are two programs, or two versions of one, that were measured alike on one kernel.

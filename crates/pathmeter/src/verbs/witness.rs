@@ -22,6 +22,7 @@ use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject::Subject;
+use pathmeter_model::clean;
 
 /// Why a path is left out in both.
 const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code only";
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
             session.qemu_version(),
             bochs.version
         );
-        output::print(format!("{title}\n\n{table}\n").as_bytes())?;
+        output::print(format!("{}\n\n{table}\n", clean(&title)).as_bytes())?;
         all_agree &= agree;
     }
     Ok(if all_agree { Exit::Done } else { Exit::Worse })

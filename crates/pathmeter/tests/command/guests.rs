@@ -49,6 +49,15 @@ fn a_qemu_that_ends_or_hangs_names_the_kernel_and_leaves_nothing() {
 }
 
 #[test]
+fn the_time_limit_holds_for_the_self_test_of_an_untested_qemu() {
+    let scene = Scene::new();
+    let begun = Instant::now();
+    let ran = measure(&scene, &kernel("vmlinux.elf"), "untested");
+    assert_unmeasured(&ran, &["QEMU 99.1.0 fails the self-test: ", "not done after 1 s"]);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
+#[test]
 fn a_qemu_that_ends_is_noticed_though_whoever_started_us_ignores_its_children() {
     let scene = Scene::new();
     let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter");

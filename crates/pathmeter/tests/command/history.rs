@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pathmeter_model::Measurement;
 
 use crate::results::{base, cheaper, leaking, measured_otherwise, more_expensive, unchanged};
-use crate::scene::{Ran, Scene};
+use crate::scene::{Ran, Scene, soak};
 
 /// A scene with a history of these results, a day apart.
 fn history(results: &[Measurement]) -> Scene {
@@ -272,8 +272,7 @@ fn its_documents_are_valid_by_their_schemas() {
 
 /// Rounds of kills: many in the tests' long form (`make soak`).
 fn rounds() -> usize {
-    let soak = std::env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1");
-    if soak { 1000 } else { 25 }
+    if soak() { 1000 } else { 25 }
 }
 
 /// Numbers that look random and are the same every time: Marsaglia's xorshift64.

@@ -26,3 +26,4 @@ mod results;
 mod rows;
 mod scene;
 mod showcase;
+mod texts;

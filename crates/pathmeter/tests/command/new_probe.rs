@@ -1,8 +1,9 @@
 //! `pathmeter run --new-probe`: what it writes compiles, runs, and is not written twice.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, soak};
 
 #[test]
 fn what_is_written_compiles_and_ends_with_0_outside_the_guest() {
@@ -66,4 +67,29 @@ fn a_name_that_no_region_can_have_is_a_usage_error() {
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{name:?}");
     }
     assert!(scene.files(".").is_empty());
+}
+
+#[test]
+fn killed_at_any_instant_the_folder_is_whole_or_not_there() {
+    let scene = Scene::new();
+    let rounds = if soak() { 1000 } else { 25 };
+    let mut whole = 0;
+    for round in 0..rounds {
+        let name = format!("it{round}");
+        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"))
+            .args(["run", "--new-probe", &name])
+            .current_dir(scene.path("."))
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_micros(round * 997 % 8000));
+        // It may have ended.
+        let _ = child.kill();
+        child.wait().unwrap();
+        let files = scene.files(&name).len();
+        assert_eq!(scene.path(&name).exists(), files > 0, "{name}");
+        assert!(files == 0 || files == 4, "{name}: {files}");
+        whole += u64::from(files == 4);
+    }
+    println!("killed {rounds} times: {whole} folders were whole, the others not there");
 }

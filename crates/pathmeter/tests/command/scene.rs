@@ -73,6 +73,11 @@ impl From<Output> for Ran {
     }
 }
 
+/// Whether the tests' long forms are wanted (`make soak`).
+pub(crate) fn soak() -> bool {
+    std::env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1")
+}
+
 /// The script that plays a QEMU in this state.
 pub(crate) fn qemu(state: &str) -> String {
     fixture(&format!("tests/command/qemu/{state}"))

@@ -7,13 +7,13 @@
 //!
 //! Source: Valgrind manual, "Callgrind Format Specification".
 
+use pathmeter_model::clean;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use pathmeter_trace::{Counts, Function, LineCounts, SubjectWindow, WindowTree};
 
 use super::name_of;
-use crate::table::clean;
 
 /// What belongs to no module.
 const KERNEL: &str = "vmlinux";

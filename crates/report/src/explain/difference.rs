@@ -12,7 +12,7 @@ use super::limits::Limits;
 use super::tree::more;
 use crate::number::{grouped, signed};
 use crate::style::{QUIET, Style, of_verdict};
-use crate::table::{Align, Cell, Table, clean};
+use crate::table::{Align, Cell, Table};
 use anstyle::Style as Paint;
 use pathmeter_model::Verdict;
 
@@ -267,7 +267,7 @@ pub(super) fn moved_line(compared: Compared<'_>, style: Style) -> Option<String>
     moved.sort_by_key(|function| Reverse(executed(function)));
     let names = named(&moved, |function| format!("{} ({})", function.name, moves(function)));
     let heading = "moved";
-    let text = style.fill(&clean(&names), heading.len() + 2);
+    let text = style.fill(&names, heading.len() + 2);
     Some(format!("{}  {text}\n", style.paint(heading, QUIET)))
 }
 

@@ -6,7 +6,6 @@ use crate::comparison::MANY_VALUES;
 use crate::measured_with::of_two;
 use crate::number::grouped;
 use crate::style::{QUIET, Style};
-use crate::table::clean;
 
 /// Lines of a heading and what it stands for.
 pub(super) fn head(explain: &Explain, style: Style) -> String {
@@ -29,7 +28,7 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
         format!(
             "{}  {}\n",
             style.paint(&format!("{heading:width$}"), QUIET),
-            style.fill(&clean(fact), width + 2)
+            style.fill(fact, width + 2)
         )
     };
     facts.iter().map(line).collect()

@@ -1,9 +1,9 @@
 //! Bencher's Metric Format: a benchmark a path, NEW's number under the measure of its unit.
 
+use pathmeter_model::clean;
 use serde_json::{Map, Value, json};
 
 use super::{Judged, Line};
-use crate::table::clean;
 
 /// An entry for each path that NEW has a number of, with those of its events that differ.
 pub(super) fn metrics(judged: Judged<'_>) -> String {

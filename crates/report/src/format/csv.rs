@@ -1,11 +1,10 @@
 //! Comma-separated values, by RFC 4180.
 
 use csv::{Terminator, WriterBuilder};
-use pathmeter_model::{EventComparison, SideInfo};
+use pathmeter_model::{EventComparison, SideInfo, clean};
 
 use super::{Judged, Line, Outcome};
 use crate::measured_with::measured_with;
-use crate::table::clean;
 
 const HEADINGS: [&str; 16] = [
     "path",

@@ -1,11 +1,11 @@
 //! What github-action-benchmark reads as `customSmallerIsBetter`: NEW's numbers, for a history that
 //! the action keeps itself.
 
+use pathmeter_model::clean;
 use serde_json::{Value, json};
 
 use super::{Judged, Line};
 use crate::measured_with::measured_with;
-use crate::table::clean;
 
 /// An entry for each path that NEW has a number of.
 pub(super) fn benchmarks(judged: Judged<'_>) -> String {

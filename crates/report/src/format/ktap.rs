@@ -1,7 +1,7 @@
 //! KTAP version 1, as the kernel's Documentation/dev-tools/ktap.rst has it.
 
 use super::{Judged, Line, Outcome, measured, verdict};
-use crate::table::clean;
+use pathmeter_model::clean;
 
 /// A test a path, the numbers of each in a diagnostic line after it, and why it fails in another.
 /// What else fails the gate is a test, too.

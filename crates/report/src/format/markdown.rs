@@ -1,10 +1,9 @@
 //! Markdown for the summary of a CI job, or a comment: GitHub's and GitLab's dialect.
 
-use pathmeter_model::{SideInfo, gate_lines};
+use pathmeter_model::{SideInfo, clean, gate_lines};
 
 use super::{Judged, Line, Outcome, measured, paths, verdict};
 use crate::number::{grouped, percent, signed};
-use crate::table::clean;
 
 /// The verdict, what changed, worst first with the functions, and the rest folded away.
 pub(super) fn markdown(judged: Judged<'_>) -> String {

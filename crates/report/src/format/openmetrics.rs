@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use pathmeter_model::{GateReason, SideInfo};
+use pathmeter_model::{GateReason, SideInfo, clean};
 
 use super::{Judged, Line, Outcome};
 use crate::measured_with::measured_with;
-use crate::table::clean;
 
 /// The two subjects, the cost of each path on both sides, the events that differ, and the outcome.
 pub(super) fn openmetrics(judged: Judged<'_>) -> String {

@@ -1,10 +1,9 @@
 //! Plain text in the manner of reports on kernel lists: what was measured, before and after, the
 //! functions, and the commits if the kernels tell theirs.
 
-use pathmeter_model::{GateReason, SideInfo};
+use pathmeter_model::{GateReason, SideInfo, clean};
 
 use super::{Judged, Line, Outcome, measured, paths, verdict};
-use crate::table::clean;
 
 /// Columns that mail has room for, quoted a few times.
 const COLUMNS: usize = 72;

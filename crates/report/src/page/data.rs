@@ -1,12 +1,11 @@
 //! What the page's script draws from: call trees, and the results of many subjects. Names stand
 //! once, and are referred to by their places.
 
+use pathmeter_model::clean;
 use std::collections::HashMap;
 
 use pathmeter_trace::{Difference, WindowTree};
 use serde::Serialize;
-
-use crate::table::clean;
 
 /// What is narrower in a flame graph is one box with its neighbours: this part of the whole.
 const NARROWEST: u64 = 1000;

@@ -11,12 +11,12 @@ mod machine;
 mod program;
 mod table;
 
-use std::io::Write;
+use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, value_parser};
-use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, clean, clean_lines, parse_measurement};
 
 use crate::document::Witness;
 use crate::failure::Failure;
@@ -44,17 +44,19 @@ struct Cli {
     fake: bool,
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is written to it here is clean")]
 fn main() -> ExitCode {
     let cli = Cli::parse();
     match run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            let _ = writeln!(std::io::stderr(), "error: {failure}");
+            let _ = writeln!(stderr(), "error: {}", clean(&failure.to_string()));
             ExitCode::FAILURE
         }
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is written to it here is clean")]
 fn run(cli: &Cli) -> Result<(), Failure> {
     let exact = read_exact(&cli.exact)?;
     if !rustix::process::geteuid().is_root() {
@@ -69,7 +71,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         written.map_err(|error| Failure::Output { path: path.clone(), error })?;
     }
     // A reader that has gone needs no table.
-    let _ = std::io::stdout().write_all(table::table(&witness).as_bytes());
+    let _ = stdout().write_all(clean_lines(&table::table(&witness)).as_bytes());
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use super::{Answer, Question, effort, is_kernels_own};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_model::clean;
 
 /// Finds the first that differs from the first of all.
 pub(super) fn run(
@@ -61,7 +62,7 @@ pub(super) fn run(
             name(at)
         ))),
         Some(new) => {
-            put.text(&format!("first that differs: {} ({cost})\n", name(at)))?;
+            put.text(&format!("first that differs: {} ({cost})\n", clean(&name(at))))?;
             let sides = [base.as_ref().unwrap_or(&good), &new];
             let difference = question.difference(sides, meter, put, screen)?;
             let first = name(at);

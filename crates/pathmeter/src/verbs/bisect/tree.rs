@@ -16,6 +16,7 @@ use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_model::clean;
 
 /// Digits of a commit's name in tables.
 const ABBREVIATED: usize = 12;
@@ -254,7 +255,8 @@ impl Bisection<'_> {
         let Found { commit, measured } = found;
         let (about, author) = (self.git.about(&commit)?, self.git.author(&commit)?);
         let cost = effort(self.state.measured(), self.skipped);
-        put.text(&clean(&format!("first commit that differs: {about}\n  {author} ({cost})\n")))?;
+        let [told, by] = [&about, &author].map(|text| clean(text));
+        put.text(&format!("first commit that differs: {told}\n  {by} ({cost})\n"))?;
         // The commit before it, which was measured unless it is a merge's.
         let parent = self.git.parent(&commit).and_then(|parent| self.state.of(&parent));
         let difference = match (parent.or_else(|| self.state.of(good)), &measured) {
@@ -263,7 +265,7 @@ impl Bisection<'_> {
             }
             _ => Difference::default(),
         };
-        put.text(&clean(&format!("\nFixes: {about}\n")))?;
+        put.text(&format!("\nFixes: {told}\n"))?;
         put.document(document::Found {
             first: commit,
             commit: Some(Commit { about, author }),
@@ -293,9 +295,4 @@ impl Bisection<'_> {
 
 fn unfound(message: String) -> Failure {
     Failure::Unfound { message }
-}
-
-/// Text of commits without what a terminal obeys.
-fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
