@@ -156,10 +156,12 @@ pub enum Failure {
         message: String,
     },
     /// A bisection has no answer.
-    #[error("{message}")]
+    #[error("{message}{}", below(&shown(.candidates)))]
     Unfound {
         /// Why.
         message: String,
+        /// Between what it could not decide.
+        candidates: Vec<String>,
     },
     /// QEMU failed the self-test.
     #[error("{what}")]
@@ -251,6 +253,7 @@ impl Failure {
                 listed(differences)
             }
             Self::Program { stderr, .. } => told(stderr),
+            Self::Unfound { candidates, .. } => shown(candidates),
             _ => Vec::new(),
         };
         let whole = self.to_string();
@@ -358,6 +361,11 @@ fn told(stderr: &[String]) -> Vec<String> {
         format!("stderr: {}{more}", clean(&text))
     });
     told.collect()
+}
+
+/// Each as one line.
+fn shown(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| clean(text)).collect()
 }
 
 /// Lines as they stand below a message.

@@ -8,7 +8,9 @@ pub(crate) mod initramfs;
 
 use std::ffi::OsString;
 
-use crate::arch::{COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, MACHINE, PORT_DEVICE};
+use crate::arch::{
+    COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, LEFT_OUT, MACHINE, PORT_DEVICE,
+};
 use crate::{Condition, Cpu};
 
 /// First version whose flags we use, and whose clock was checked.
@@ -227,15 +229,12 @@ const CONFINED: &[&str] = &[
     "-display",
     "none",
     "-global",
-    NO_VAPIC,
+    LEFT_OUT,
     "-no-reboot",
     "-S",
     "-sandbox",
     SANDBOX,
 ];
-
-/// No `kvmvapic`, a device that only Windows under KVM has a use for.
-const NO_VAPIC: &str = "apic.vapic=off";
 
 /// The seccomp filter at its strictest.
 pub(crate) const SANDBOX: &str =

@@ -102,7 +102,7 @@ mod tests {
     fn text_can_neither_open_a_tag_nor_end_an_attribute() {
         let mut html = Html::default();
         html.raw("<b title=\"").text("\"'><script>&\u{1b}[0m").raw("\">");
-        let expected = "<b title=\"&quot;&#39;&gt;&lt;script&gt;&amp;\u{fffd}[0m\">";
+        let expected = "<b title=\"&quot;&#39;&gt;&lt;script&gt;&amp;\\u{1b}[0m\">";
         assert_eq!(html.as_str(), expected);
     }
 

@@ -25,7 +25,7 @@ pub(super) fn run(
         });
     }
     let question = Question::of(args);
-    let unfound = |message: String| Failure::Unfound { message };
+    let unfound = |message: String| Failure::Unfound { message, candidates: vec![] };
     let name = |index: usize| kernels[index].display().to_string();
     let good = meter.measure(&kernels[0])?;
     if let Some(why) = question.refuse(&good.result) {
@@ -104,7 +104,9 @@ fn search<M>(
         match answer {
             Answer::Differs => found.differs.1 = kernel,
             Answer::Same => {}
-            Answer::Unknown(message) => return Err(Failure::Unfound { message }),
+            Answer::Unknown(message) => {
+                return Err(Failure::Unfound { message, candidates: vec![] });
+            }
         }
     }
     Ok(found)

@@ -143,13 +143,11 @@ impl Bisection<'_> {
             match self.git.standing()? {
                 Standing::Found(commit) => return self.found(commit, &base, &question),
                 Standing::OneOf(commits) => {
-                    let names: Vec<String> =
-                        commits.iter().filter_map(|commit| self.git.about(commit).ok()).collect();
-                    return Err(unfound(format!(
-                        "the first commit that differs is one of these, of which some could not be \
-                         measured:\n  {}",
-                        names.join("\n  ")
-                    )));
+                    let about = commits.iter().filter_map(|commit| self.git.about(commit).ok());
+                    let message = "the first commit that differs is one of these, of which some \
+                                   could not be measured:";
+                    let (message, candidates) = (message.to_owned(), about.collect());
+                    return Err(Failure::Unfound { message, candidates });
                 }
                 Standing::Trying => {
                     let commit = self.git.head()?;
@@ -294,5 +292,5 @@ impl Bisection<'_> {
 }
 
 fn unfound(message: String) -> Failure {
-    Failure::Unfound { message }
+    Failure::Unfound { message, candidates: vec![] }
 }
