@@ -68,12 +68,12 @@ pub fn program_rows(
     let mut rows: Vec<PathResult> = Vec::new();
     for (key, numbers) in series(runs) {
         let name = names.unique(row_name(key.0, &key.1), &key.1);
-        rows.push(PathResult { functions: of(&key), ..row(name, key.0, &numbers, counted) });
+        rows.push(PathResult { functions: of(&key), ..row(&name, key.0, &numbers, counted) });
     }
     for (name, kind) in [(OWN_WORK, RowKind::OwnWork), (SUM, RowKind::Sum)] {
         let name = names.unique(name.to_owned(), "all rows");
         let numbers = runs.iter().map(|run| total(run, kind)).collect::<Vec<_>>();
-        rows.push(row(name, kind, &numbers, counted));
+        rows.push(row(&name, kind, &numbers, counted));
     }
     rows.extend(regions.into_iter().map(|region| {
         let functions = of(&(RowKind::Region, region.path.clone()));
@@ -115,17 +115,17 @@ fn total(run: &ProgramRun, kind: RowKind) -> Counts {
     counts
 }
 
-fn row(name: String, kind: RowKind, numbers: &[Counts], counted: &[Event]) -> PathResult {
+fn row(name: &str, kind: RowKind, numbers: &[Counts], counted: &[Event]) -> PathResult {
     let calls: Vec<u64> = numbers.iter().map(|run| run.calls).collect();
     let Some(first) = numbers.first() else {
-        return PathResult::failed(&name, Unit::Instructions, "there was no run");
+        return PathResult::failed(name, Unit::Instructions, "there was no run");
     };
     let first = FirstRun { instructions: first.instructions, events: first.events.clone() };
     let work = Work { kind, calls, first };
     let sampled = if numbers.len() > 1 { &numbers[1..] } else { numbers };
     let samples: Vec<Vec<u64>> = sampled.iter().map(|run| vec![run.instructions]).collect();
     let check = calls_noticed(work.sampled_calls());
-    let row = PathResult::ok(&name, Unit::Instructions, &samples, vec![check]);
+    let row = PathResult::ok(name, Unit::Instructions, &samples, vec![check]);
     let row = row.counting(events(kind, sampled, counted));
     PathResult { work: Some(work), ..row }
 }

@@ -114,8 +114,8 @@ fn parts(rows: &[Compared<'_>], total: RowKind, run: usize) -> SumParts {
     let mut parts = SumParts::default();
     let wanted = rows.iter().filter(|row| row.kind().is_some_and(|kind| kind.is_part_of(total)));
     for Compared { comparison: PathComparison { verdict, .. }, base, new, .. } in wanted {
-        let of = |side: &Option<&PathResult>| side.and_then(|row| row.samples.get(run)).copied();
-        let difference = i128::from(of(new).unwrap_or(0)) - i128::from(of(base).unwrap_or(0));
+        let of = |side: Option<&PathResult>| side.and_then(|row| row.samples.get(run)).copied();
+        let difference = i128::from(of(*new).unwrap_or(0)) - i128::from(of(*base).unwrap_or(0));
         let part = parts.of(*verdict);
         *part = part.saturating_add(saturated(difference));
     }

@@ -44,7 +44,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.output.only, &named)?;
     let inputs: Vec<&Path> = paths.iter().copied().chain(args.formats.budget.as_deref()).collect();
-    let formats = formats(args, args.output.document.named(&inputs), screen)?;
+    let formats = formats(args, &args.output.document.named(&inputs), screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
@@ -72,7 +72,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
 /// Where all goes and in which form; the files are opened.
 fn formats<'a>(
     args: &'a CompareArgs,
-    named: Named<'_, 1>,
+    named: &Named<'_, 1>,
     screen: &Screen,
 ) -> Result<Formats<'a>, Failure> {
     let ([file], written) = named.open_with(args.formats.outputs(), screen)?;

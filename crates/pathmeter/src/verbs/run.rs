@@ -41,7 +41,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.formats.budget.as_deref()).collect();
-    let formats = formats(args, args.document.named(&inputs), screen)?;
+    let formats = formats(args, &args.document.named(&inputs), screen)?;
     let results = results(args, subjects, screen)?;
     let check = args.check.as_ref();
     let judge = Judge {
@@ -66,7 +66,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
 /// Where all goes and in which form; the files are opened.
 fn formats<'a>(
     args: &'a RunArgs,
-    named: Named<'_, 1>,
+    named: &Named<'_, 1>,
     screen: &Screen,
 ) -> Result<Formats<'a>, Failure> {
     let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
