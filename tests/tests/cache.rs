@@ -256,7 +256,8 @@ fn a_result_beyond_the_limit_of_files_is_shown_and_not_kept() {
     let arguments = ["measure", &built("base"), "--perturb", "16"];
     scene.run(&arguments).succeeded();
     fs::remove_file(scene.cached_file(".result")).unwrap();
-    let mut command = scene.marked("prlimit", &["--fsize=100000"]);
+    // More than a plugin, which QEMU reads from a file in memory, and less than this result.
+    let mut command = scene.marked("prlimit", &["--fsize=200000"]);
     command.arg(pathmeter_e2e::pathmeter()).args(arguments);
     let limited = scene.run_command(command);
     let folder = scene.path("cache/pathmeter").display().to_string();
