@@ -1,5 +1,8 @@
 //! Standard input that a program is not given is not dropped silently.
 
+use std::io::Write;
+use std::process::Command;
+
 use super::scene::Scene;
 
 const NOTE: &str = "standard input is not given to the program";
@@ -10,8 +13,13 @@ fn said(arguments: &[&str], input: &str) -> String {
     scene.write("bzImage", "no kernel");
     scene.write("input", "from a file");
     let command = [&["run", "bzImage"], arguments, &["--", "/bin/true"]].concat();
-    let output = scene.command(&command).write_stdin(input).output().unwrap();
-    String::from_utf8(output.stderr).unwrap()
+    // It is there before the command looks.
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(input.as_bytes()).unwrap();
+    drop(writer);
+    let mut pathmeter = Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"));
+    pathmeter.args(command).current_dir(scene.path("")).env("XDG_CACHE_HOME", scene.path("cache"));
+    String::from_utf8(pathmeter.stdin(reader).output().unwrap().stderr).unwrap()
 }
 
 #[test]

@@ -182,6 +182,18 @@ fn fill(pipe: &mut std::io::PipeWriter) {
 }
 
 #[test]
+fn a_format_on_standard_output_is_as_in_a_file() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let formats = ["text", "markdown", "junit", "ktap", "csv", "openmetrics", "bencher"];
+    for format in formats {
+        let file = format!("{format}=made");
+        let words = ["compare", "base.json", "new.json", "--format", format, "--write", &file];
+        let ran = scene.run(&words);
+        assert_eq!(ran.stdout, scene.read("made"), "{format}");
+    }
+}
+
+#[test]
 fn nohup_is_obeyed() {
     let scene = Scene::with(&base(), &more_expensive());
     make_pipe(&scene, "pipe");

@@ -1,6 +1,6 @@
-//! Comma-separated values, by RFC 4180.
+//! Comma-separated values, by RFC 4180, with the line ends of all other output.
 
-use csv::{Terminator, WriterBuilder};
+use csv::Writer;
 use pathmeter_model::{EventComparison, SideInfo, clean};
 
 use super::{Judged, Line, Outcome};
@@ -33,7 +33,7 @@ pub(super) fn csv(judged: Judged<'_>) -> String {
     let with = |side: &SideInfo| side.measured_with.as_ref().map(measured_with).unwrap_or_default();
     let sides =
         [base.name.clone(), release(base), new.name.clone(), release(new), with(base), with(new)];
-    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
+    let mut writer = Writer::from_writer(Vec::new());
     // Writing to memory can't fail, and each row has as many fields as there are headings.
     let mut write = |row: &[String]| drop(writer.write_record(row.iter().map(|text| field(text))));
     write(&HEADINGS.map(str::to_owned));
