@@ -15,10 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
     let style = Style { colour: false, width: Some(80) };
     for rows in [Rows::Folded, Rows::All] {
         let shown = Shown { placement: Placement::Shown, rows };
-        let tables = [
-            measurement_table(&result, rows, style),
-            comparison_table(&comparison, shown, style),
-        ];
+        let tables =
+            [measurement_table(&result, rows, style), comparison_table(&comparison, shown, style)];
         for table in tables {
             assert!(!table.contains(|c: char| c.is_control() && c != '\n'), "{table:?}");
         }

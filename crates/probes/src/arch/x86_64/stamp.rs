@@ -53,7 +53,7 @@ pub(crate) use stamp_code;
 /// `rdtsc`: after its first reading one, before its second three.
 pub const COUNTER_ADDS: u64 = 4;
 
-/// Which counter [`READS_COUNTER`] reads, as the instruction `rdpmc` has it. Set before any stamp.
+/// Which counter `READS_COUNTER` reads, as the instruction `rdpmc` has it. Set before any stamp.
 #[unsafe(export_name = "pathmeter_counter")]
 pub static COUNTER: AtomicU32 = AtomicU32::new(0);
 
