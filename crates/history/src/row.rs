@@ -1,8 +1,8 @@
-//! Rows of the tables, each with a hash of its own in its last column: what is read of a row is
-//! what was written to it, or the row is damaged.
+//! Rows of the tables, each with a hash of its own in its last column: a row reads as it was
+//! written, or it is damaged.
 //!
-//! The hash is of every other column, the row's number among them, so that a row in another's place
-//! is noticed as well. It is there for damage, not for forgery: who can write to the file can write
+//! The hash covers every other column, also the row's number, so that a row in another's place is
+//! noticed as well. It is there for damage, not for forgery: who can write to the file can write
 //! hashes. Each table is read with all its columns, in the order in which it was made.
 
 use rusqlite::types::{Value, ValueRef};

@@ -114,7 +114,7 @@ pub fn row(name: &str, base: u64, new: u64) -> PathComparison {
     compare_path(Some(&base), Some(&new), true).expect("both sides have samples")
 }
 
-/// What the settings of one set cost the kernel that `baseline` is of.
+/// The cost of one set of settings on the kernel of `baseline`.
 #[must_use]
 pub fn settings(baseline: &Baseline, set: SettingsSet) -> SettingsResult {
     SettingsResult {

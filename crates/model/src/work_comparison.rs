@@ -110,7 +110,7 @@ impl SumParts {
 }
 
 impl ProgramComparison {
-    /// Of two results; None if one of them is of no program.
+    /// Compares two results of programs; None if one of them has only paths.
     pub(crate) fn of(base: &Measurement, new: &Measurement) -> Option<Self> {
         let (of_base, of_new) = (base.execution.as_ref()?, new.execution.as_ref()?);
         let idle = |runs: &[RunClock]| {
@@ -130,8 +130,8 @@ impl ProgramComparison {
 }
 
 impl WorkComparison {
-    /// Of a row that both sides have, shown as in the sampled run `run`, if it is of one; None for
-    /// what is no row of a program.
+    /// Compares a row that both sides have; `run` is the sampled run whose numbers are shown, if
+    /// they are those of one run. None for a path that is no row of a program.
     pub(crate) fn of(
         base: &PathResult,
         new: &PathResult,

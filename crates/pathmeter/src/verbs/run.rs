@@ -146,7 +146,7 @@ fn refuse_unlike_runs(
         };
         let Some(execution) = &result.execution else {
             return Err(Failure::Usage {
-                message: format!("the result of {} is of no program", result.subject.name),
+                message: format!("the result of {} has paths, and no program", result.subject.name),
                 help: "compare results of paths with `pathmeter compare`".to_owned(),
             });
         };

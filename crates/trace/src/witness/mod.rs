@@ -1,5 +1,5 @@
-//! What other interpreters say of a window, held against QEMU's: Bochs beside all, whose debugger
-//! prints what it executes.
+//! The windows of other interpreters compared with QEMU's: above all those of Bochs, whose debugger
+//! prints each instruction that it executes.
 
 pub(crate) mod bochs_trace;
 pub(crate) mod crossings;
