@@ -5,13 +5,15 @@
 //! however its holder ends, so a dead process keeps nobody waiting, and a file that can be locked
 //! is one that nobody is making: the next process continues with it, or removes it. Only the holder
 //! of the lock moves or removes the file; so a process that gets the lock checks whether the file
-//! is still there.
+//! is still there. A lock may also be held for a moment, by a process that looks for dead files, or
+//! by another thread of this process: neither is told as another process that makes the entry.
 
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -23,6 +25,8 @@ use crate::{Interrupt, Progress, VmError};
 
 /// How often a lock that another process holds is tried.
 const TICK: Duration = Duration::from_millis(50);
+/// The files that threads of this process have locked.
+static OURS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// For the user alone, as other files of the cache.
 const OWNERS: Mode = Mode::RUSR.union(Mode::WUSR);
 /// How a file that is to be locked is opened: for writing, since NFS locks no other exclusively;
@@ -78,8 +82,14 @@ impl Claim {
     }
 }
 
+/// The files that threads of this process have locked.
+fn ours() -> MutexGuard<'static, Vec<PathBuf>> {
+    OURS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
+        ours().retain(|path| *path != self.path);
         if self.moved {
             return;
         }
@@ -106,6 +116,8 @@ pub(crate) fn wait(
         return Ok(Outcome::Unshared);
     };
     let file = File::from(file);
+    // Who looks for dead files has a lock for less than a tick.
+    let mut ticks = 0;
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => break,
@@ -122,10 +134,14 @@ pub(crate) fn wait(
             (caller.progress)(Progress::Note(note));
             return Ok(Outcome::Unshared);
         }
-        (caller.progress)(Progress::Waiting);
+        if ticks > 0 && !ours().iter().any(|locked| locked == path) {
+            (caller.progress)(Progress::Waiting);
+        }
+        ticks += 1;
         sleep(TICK);
     }
     if is_at(&file, path) {
+        ours().push(path.to_owned());
         let (path, interrupt) = (path.to_owned(), caller.interrupt.clone());
         return Ok(Outcome::Ours(Claim { file, path, interrupt, moved: false }));
     }

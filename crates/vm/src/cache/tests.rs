@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt;
+use std::sync::atomic::AtomicUsize;
 use std::thread;
 use std::time::Duration;
 
@@ -246,6 +247,51 @@ fn one_that_takes_too_long_is_not_waited_for_and_its_entry_is_made_beside_it() {
     assert_eq!(notes, ["another pathmeter takes too long; not waiting for it any more"]);
     assert_eq!(get(&cache, &key("a")), (Some(b"bytes".to_vec()), vec![]));
     drop(stopped);
+}
+
+/// How often a caller is told that another process makes the entry, until the lock is free.
+fn told_of_waiting(cache: &Cache) -> usize {
+    let told = AtomicUsize::new(0);
+    let progress = |_: Progress<'_>| drop(told.fetch_add(1, Ordering::Relaxed));
+    let (limit, interrupt) = (LIMIT, &Interrupt::default());
+    let caller = Caller { limit, interrupt, progress: &progress, again: "" };
+    cache.seek(key("a"), caller, |entry| entry.bytes(100)).map(drop).unwrap();
+    told.into_inner()
+}
+
+#[test]
+fn another_process_is_said_to_make_an_entry_only_if_one_does() {
+    let (_folder, cache) = cache();
+    let told_while = |locked: &mut dyn FnMut(), free: &mut dyn FnMut()| {
+        locked();
+        thread::scope(|scope| {
+            let told = scope.spawn(|| told_of_waiting(&cache));
+            free();
+            told.join().unwrap()
+        })
+    };
+    let file = std::cell::Cell::new(None);
+    let lock = &mut || file.set(Some(locked(&cache, &key("a"))));
+    let pause = |milliseconds| thread::sleep(Duration::from_millis(milliseconds));
+    let after = |milliseconds| {
+        let file = &file;
+        move || {
+            pause(milliseconds);
+            drop(file.take());
+        }
+    };
+    assert!(told_while(lock, &mut after(300)) > 0, "another process");
+    assert_eq!(told_while(lock, &mut after(20)), 0, "one that looks for dead files");
+    let told = seek(&cache, &key("a"), LIMIT, |slot| {
+        let told = thread::scope(|scope| {
+            let told = scope.spawn(|| told_of_waiting(&cache));
+            pause(300);
+            drop(slot);
+            told.join().unwrap()
+        });
+        assert_eq!(told, 0, "a thread of this process");
+    });
+    drop(told);
 }
 
 #[test]
