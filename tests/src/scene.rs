@@ -56,7 +56,9 @@ impl Scene {
 
     /// Any program, in the scene's folder, whose processes are the scene's.
     pub fn marked(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program.as_ref());
+        // Whoever runs the tests may ignore a signal, as `nohup` does, and that is inherited.
+        let mut command = Command::new("/usr/bin/env");
+        command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(program.as_ref());
         command.args(arguments).current_dir(self.folder.path());
         command.env("XDG_CACHE_HOME", &self.cache).env(MARK, self.folder.path());
         command

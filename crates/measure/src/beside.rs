@@ -62,6 +62,19 @@ impl<'a> Probes<'a> {
         self.beside.windows.iter().flat_map(windows::row_names).chain(regions).collect()
     }
 
+    /// That the kernel in `image` has the points of all windows.
+    ///
+    /// # Errors
+    /// It lacks one.
+    pub fn find(
+        &self,
+        session: &Session,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<(), Failure> {
+        windows::find(session, image, self.beside.windows, progress)
+    }
+
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
     pub fn measure(
         &self,
@@ -69,6 +82,7 @@ impl<'a> Probes<'a> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
+        self.find(session, image, progress)?;
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let windows = self.beside.windows;

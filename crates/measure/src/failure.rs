@@ -181,8 +181,8 @@ pub enum Failure {
     },
     /// A program of the user's gave no measurement.
     #[error(
-        "{}: the program gave no measurement: {what}{}",
-        .subject.display(), below(&told(.stderr))
+        "{}: the program gave no measurement: {what}{}{}",
+        .subject.display(), below(&told("stdout", .stdout)), below(&told("stderr", .stderr))
     )]
     Program {
         /// The kernel's file.
@@ -191,7 +191,9 @@ pub enum Failure {
         what: String,
         /// What the user can do about it.
         help: Option<String>,
-        /// The last lines that it wrote to its standard error.
+        /// The last lines that it wrote to its standard output.
+        stdout: Vec<String>,
+        /// The same of its standard error.
         stderr: Vec<String>,
     },
     /// The program can't be packed.
@@ -252,7 +254,9 @@ impl Failure {
             Self::Incomparable(differences) | Self::Unlike { differences, .. } => {
                 listed(differences)
             }
-            Self::Program { stderr, .. } => told(stderr),
+            Self::Program { stdout, stderr, .. } => {
+                [told("stdout", stdout), told("stderr", stderr)].concat()
+            }
             Self::Unfound { candidates, .. } => shown(candidates),
             _ => Vec::new(),
         };
@@ -353,12 +357,12 @@ fn prefix(subject: &Path, error: &VmError) -> String {
     }
 }
 
-/// The last lines of a program's standard error, each as far as it is easily read.
-fn told(stderr: &[String]) -> Vec<String> {
-    let told = stderr.iter().map(|line| {
+/// The last lines of a program's output, each as far as it is easily read.
+fn told(output: &str, lines: &[String]) -> Vec<String> {
+    let told = lines.iter().map(|line| {
         let text: String = line.chars().take(LONGEST_LINE).collect();
         let more = if line.chars().nth(LONGEST_LINE).is_some() { "…" } else { "" };
-        format!("stderr: {}{more}", clean(&text))
+        format!("{output}: {}{more}", clean(&text))
     });
     told.collect()
 }
@@ -420,7 +424,7 @@ mod tests {
     #[test]
     fn a_programs_endless_line_is_cut_and_its_control_characters_are_escaped() {
         let line = "\x1b[31m".to_owned() + &"ä".repeat(100_000);
-        let text = below(&told(&[line, "short".to_owned()]));
+        let text = below(&told("stderr", &[line, "short".to_owned()]));
         assert!(text.starts_with("\n  stderr: \\u{1b}[31mä"), "{text}");
         assert!(text.ends_with("ä…\n  stderr: short"), "{text}");
         assert!(text.chars().count() < 300, "{text}");

@@ -314,7 +314,7 @@ fn document(
     let last = ran.unlike.as_ref().map_or_else(|| output.clone(), |run| self::output(&run.outputs));
     let ended = ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
         let failed = failed_expectation(&ran.counts).unwrap_or_default();
-        failed_program(image, what + &failed, help, &last.stderr)
+        failed_program(image, what + &failed, help, &last)
     })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
@@ -445,14 +445,30 @@ fn name_of(signal: u8) -> &'static str {
     }
 }
 
-fn failed_program(image: &Image, what: String, help: String, stderr: &Written) -> Failure {
-    let last: Vec<String> = stderr.text.lines().rev().take(10).map(str::to_owned).collect();
-    let stderr = last.into_iter().rev().collect();
-    Failure::Program { subject: image.name().to_owned(), what, help: Some(help), stderr }
+fn failed_program(image: &Image, what: String, help: String, output: &Output) -> Failure {
+    let [(stdout, cut), (stderr, also)] = [&output.stdout, &output.stderr].map(last);
+    let help = if cut || also { help + "; " + WHOLE_OUTPUT } else { help };
+    let subject = image.name().to_owned();
+    Failure::Program { subject, what, help: Some(help), stdout, stderr }
+}
+
+/// Lines of each output that are shown.
+const LAST_LINES: usize = 10;
+/// Where the rest of it is.
+const WHOLE_OUTPUT: &str = "that is the end of what it wrote: a run that ends as --exit-code says \
+                            has all of it, in `.execution.output` of its --json";
+
+/// The last lines of what was written, and whether there are more.
+fn last(written: &Written) -> (Vec<String>, bool) {
+    let lines: Vec<&str> = written.text.lines().collect();
+    let first = lines.len().saturating_sub(LAST_LINES);
+    let last = lines[first..].iter().map(|&line| line.to_owned()).collect();
+    (last, first > 0 || written.truncated)
 }
 
 fn unmeasured(image: &Image, what: String) -> Failure {
-    Failure::Program { subject: image.name().to_owned(), what, help: None, stderr: Vec::new() }
+    let (subject, stdout, stderr) = (image.name().to_owned(), Vec::new(), Vec::new());
+    Failure::Program { subject, what, help: None, stdout, stderr }
 }
 
 /// `NAME=VALUE`, of any bytes.
@@ -499,6 +515,17 @@ mod tests {
             let told = told(how, stderr);
             assert!(told.0.contains(what) && told.1.contains(help), "{told:?}");
         }
+    }
+
+    #[test]
+    fn the_end_of_an_output_is_shown_and_that_there_is_more_of_it() {
+        let written =
+            |text: &str, truncated| Written { text: text.to_owned(), bytes: 9, truncated };
+        assert_eq!(last(&written("a\nb\n", false)), (vec!["a".into(), "b".into()], false));
+        assert!(last(&written("a\nb\n", true)).1);
+        let many: String = (0..LAST_LINES + 2).map(|line| format!("{line}\n")).collect();
+        let (lines, more) = last(&written(&many, false));
+        assert_eq!((lines.len(), &*lines[0], more), (LAST_LINES, "2", true));
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub struct KernelWindows {
     /// The points, as the plugin reads them.
     pub table: PointTable,
     windows: Vec<ProgramWindow>,
+    /// Of each, which points it has here if several were named.
+    chosen: Vec<Vec<Check>>,
 }
 
 impl KernelWindows {
@@ -108,7 +110,8 @@ impl KernelWindows {
             let added = finder.add(&mut table, &asked.window, []);
             added.map_err(|error| waits::refused(image, asked, &error, &finder))?;
         }
-        Ok(Self { table, windows: windows.to_vec() })
+        let chosen = windows.iter().map(|asked| waits::alternatives(&asked.window, &finder));
+        Ok(Self { table, windows: windows.to_vec(), chosen: chosen.collect() })
     }
 
     /// The regions that windows must begin in, each after the window's number.
@@ -133,7 +136,9 @@ impl KernelWindows {
             let all: Vec<AccountWindow> = runs.iter().filter_map(of_run).collect();
             let sampled: Vec<_> =
                 sampled.iter().map(|run| of_run(run).unwrap_or_default().windows).collect();
-            row(asked.name(), &all, &sampled, lines)
+            let mut row = row(asked.name(), &all, &sampled, lines);
+            row.checks.extend(self.chosen.get(number).cloned().unwrap_or_default());
+            row
         };
         self.windows.iter().enumerate().map(row).collect()
     }

@@ -99,6 +99,14 @@ fn unknown(pattern: &str, names: &[&str]) -> Failure {
     Failure::Usage { message: format!("{pattern}: no path has this name"), help }
 }
 
+/// `did you mean a, b? `, if some of `names` are like `word`.
+pub fn meant(word: &str, names: &[&str]) -> String {
+    match &close_to(word, names)[..] {
+        [] => String::new(),
+        close => format!("did you mean {}? ", close.join(", ")),
+    }
+}
+
 /// The names most like `pattern`, the closest first.
 pub fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
     let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);

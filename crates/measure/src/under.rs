@@ -3,6 +3,7 @@
 use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
 use crate::seccomp;
+use crate::selection::close_to;
 
 /// What comes before a CPU among settings.
 const CPU: &str = "cpu:";
@@ -30,7 +31,8 @@ impl Under {
             [one, other, ..] => return Err(format!("{one} and {other} set the same")),
         };
         let condition = Condition::parse(&words.join(" "), seccomp::filter);
-        Ok(Self { cpu, condition: condition.map_err(|error| error.to_string())? })
+        let condition = condition.map_err(|error| format!("{error}{}", meant(&words)))?;
+        Ok(Self { cpu, condition })
     }
 
     /// The guest's settings, if those without it are `usual`.
@@ -38,6 +40,16 @@ impl Under {
         let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
         Settings { cpu, condition: self.condition.clone(), ..usual.clone() }
     }
+}
+
+/// What the first of these words may have been meant to be, if it begins with no kind of setting.
+fn meant(words: &[&str]) -> String {
+    let kinds = ["boot", "sysctl", "cgroup", "seccomp", "cpu"];
+    let mut settings = words.iter().filter_map(|word| word.split_once(':'));
+    let unknown = settings.find(|(kind, _)| !kinds.contains(kind));
+    let Some((kind, rest)) = unknown else { return String::new() };
+    let close = close_to(kind, &kinds).first().map(|kind| format!("; did you mean {kind}:{rest}?"));
+    close.unwrap_or_default()
 }
 
 /// A profile or a CPU model, not QEMU's request for a list of them.
@@ -64,6 +76,15 @@ mod tests {
         let alone = Under::parse("cpu:skylake").unwrap();
         assert!(alone.condition.is_default());
         assert_eq!(Under::parse("default").unwrap().cpu, None);
+    }
+
+    #[test]
+    fn a_misspelt_kind_of_setting_is_proposed_right() {
+        for (wrong, right) in [("bot:nopti", "boot:nopti"), ("sysctrl:a=1", "sysctl:a=1")] {
+            let told = Under::parse(wrong).unwrap_err();
+            assert!(told.ends_with(&format!("; did you mean {right}?")), "{told}");
+        }
+        assert!(!Under::parse("boot:").unwrap_err().contains("did you mean"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_debuginfo::DebugInfo;
-use pathmeter_model::SubjectKind;
+use pathmeter_model::{Check, SubjectKind};
 use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow, PointsError};
 use pathmeter_vm::{PathOutcome, PathStatus};
 
@@ -59,6 +59,18 @@ pub fn table_of(
         Ok(()) => Ok(table),
         Err(error) => Err(refused(image, window, &error, &finder)),
     }
+}
+
+/// Which points a window has in this kernel, where the user named several.
+pub fn alternatives(window: &PointWindow, finder: &PointFinder<'_>) -> Vec<Check> {
+    let Ok(chosen) = finder.chosen(window) else { return Vec::new() };
+    let ends = [("begins at", &window.from, chosen.from), ("ends at", &window.to, chosen.to)];
+    let several = ends.into_iter().filter(|(_, asked, _)| asked.len() > 1);
+    let check =
+        |(name, point): (&str, Point)| Check { name: name.into(), value: point.to_string() };
+    several
+        .flat_map(|(name, _, chosen)| chosen.into_iter().map(move |it| check((name, it))))
+        .collect()
 }
 
 /// What finds the points of the kernel in `image`, whose `/proc/kallsyms` has this text.

@@ -19,6 +19,27 @@ use crate::waits;
 /// Windows of each run that are samples: the first ones. The row says how many more there were.
 const SAMPLES: usize = 64;
 
+/// That the kernel in `image` has all points of these windows.
+///
+/// # Errors
+/// A point is not in this kernel.
+pub fn find(
+    session: &Session,
+    image: &Image,
+    windows: &[PointWindow],
+    progress: Report<'_>,
+) -> Result<(), Failure> {
+    if windows.is_empty() {
+        return Ok(());
+    }
+    let kallsyms = session.symbols(image, progress)?;
+    let finder = waits::finder(image, &kallsyms)?;
+    windows.iter().try_for_each(|window| {
+        let found = finder.chosen(window).map(drop);
+        found.map_err(|error| waits::refused(image, window, &error, &finder))
+    })
+}
+
 /// A row `PATH/NAME` for each path in which the window began; if it began in none, a row `*/NAME`
 /// that says why.
 ///
@@ -38,7 +59,9 @@ pub fn measure(
         let error = std::io::Error::other(format!("{window}: {fault}"));
         return Err(Failure::System { doing: "counting a window", error });
     }
-    let (rows, loose) = rows(window, &counted);
+    let (mut rows, loose) = rows(window, &counted);
+    let chosen = waits::alternatives(window, &waits::finder(image, &kallsyms)?);
+    rows.iter_mut().for_each(|row| row.checks.extend(chosen.iter().cloned()));
     if loose.misplaced > 0 || rows.is_empty() {
         let why = why_none(loose, counted.any_without_end());
         return Ok(vec![PathResult::failed(&in_no_path(window), Unit::Instructions, &why)]);

@@ -34,7 +34,7 @@ pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
-use crate::screen::destination::Named;
+use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{EventGate, USUAL};
 
 const ABOUT: &str = "\
@@ -66,10 +66,9 @@ Exit codes:
   0    done; with --check, and no path is worse
   1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
   2    wrong usage, or a comparison that is refused
-  3    a subject or one of its paths could not be measured, --check had a path to compare that it
-       could not compare, or a file could not be read or written
-  125  3, and
-  128  2, as `git bisect run` wants them: with --bisect
+  3    something could not be measured, compared for --check, read or written
+  125  with --bisect, in place of 3: `git bisect run` skips the commit
+  128  with --bisect, in place of 2: `git bisect run` gives up
   130  interrupted";
 
 const MEASURE_EXAMPLES: &str = "\
@@ -93,7 +92,10 @@ Examples:
   pathmeter compare lab:iobitmap=full-copy lab:iobitmap=lazy   the same by hand, all paths
   pathmeter explain switch.yield lab                  the lab kernel's own switch
 
-Exit codes: 0 if all results were as expected, 1 if not, 3 if a subject could not be measured.";
+Exit codes:
+  0  all results were as expected
+  1  one was not
+  3  a subject could not be measured";
 
 const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -291,17 +293,23 @@ pub(crate) struct OutputArgs {
 pub(crate) struct DocumentArgs {
     /// Print JSON instead of a table: to stdout, or to the FILE of --output
     #[arg(long)]
-    pub(crate) json: bool,
-    /// Write the JSON document to FILE; the table still goes to stdout, unless --json is given
+    json: bool,
+    /// Write the JSON document to FILE, - for stdout; the table still goes to stdout, unless --json
+    /// is given or the document goes there
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
+    output: Option<PathBuf>,
 }
 
 impl DocumentArgs {
+    /// Whether JSON is printed in place of a table.
+    pub(crate) fn json(&self) -> bool {
+        self.json || self.output.as_deref().is_some_and(is_stdout)
+    }
+
     /// What is written and read, if these are the subjects.
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         let outputs = [("--output", self.output.as_deref())];
-        Named { outputs, inputs: subjects, prints: !self.json }
+        Named { outputs, inputs: subjects, prints: !self.json() }
     }
 }
 

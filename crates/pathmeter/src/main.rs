@@ -6,6 +6,7 @@
 mod cli;
 mod former;
 mod ignored;
+mod order;
 mod packing;
 #[cfg(test)]
 mod schema_test;
@@ -29,16 +30,14 @@ fn main() -> ExitCode {
     let mut command = Cli::command();
     let (cli, matches) = match parsed(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
-        Err(answer) => {
-            let answer = former::named(&mut command, answer);
-            return answered(&fit(&mut command, answer)).into();
-        }
+        Err(answer) => return refused(&mut command, answer).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
     if let Err(failure) = pathmeter_measure::interrupt::register() {
         return screen.report(&failure).into();
     }
-    if let Err(failure) = ignored::refuse(&command, &matches) {
+    let wrong = order::refused(&command, &words()).map_or(Ok(()), Err);
+    if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
         return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {
@@ -88,6 +87,23 @@ fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
         Err(same) => former::named(command, same),
         Ok(_) => command.error(answer.kind(), clean(&answer.to_string())),
     }
+}
+
+/// Tells what is wrong with a command line that clap does not take.
+fn refused(command: &mut Command, answer: clap::Error) -> Exit {
+    let order = order::refused(command, &words()).filter(|_| answer.use_stderr());
+    match order {
+        Some(failure) => for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure)),
+        None => {
+            let answer = former::named(command, answer);
+            answered(&fit(command, answer))
+        }
+    }
+}
+
+/// The command line, as far as it is text.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Prints what clap answers instead of a plan: the help, the version, or what was wrong.

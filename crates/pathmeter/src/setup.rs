@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use pathmeter_vm::{AGENT, Cache, Caller, EntryKind, Interrupt, Key, Progress, Qemu, Sought};
+use pathmeter_vm::{
+    AGENT, Cache, Caller, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu, Sought,
+};
 
 use crate::cli::{GuestArgs, LONGEST};
 use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::results::sha256;
+use pathmeter_measure::selection::meant;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
@@ -78,6 +81,7 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
     };
     let qemu = Qemu::find(args.qemu.as_deref(), &interrupt)?;
     for cpu in args.cpus() {
+        refuse_unknown(&qemu, cpu, &interrupt)?;
         qemu.check_cpu(cpu, &interrupt)?;
     }
     if !qemu.is_tested() {
@@ -91,6 +95,18 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
         try_out(&qemu, cache.as_ref(), caller)?;
     }
     Ok(Session::new(qemu, cache, args.guests(), interrupt).with_note(note))
+}
+
+/// Refuses the name of no profile and of no model of QEMU's, with those most like it.
+fn refuse_unknown(qemu: &Qemu, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), Failure> {
+    let Some(models) = qemu.lacks_model(cpu, interrupt)? else { return Ok(()) };
+    let profiles = PROFILES.iter().map(|profile| profile.name);
+    let names: Vec<&str> = profiles.chain(models.iter().map(String::as_str)).collect();
+    Err(Failure::Usage {
+        message: format!("--cpu {}: no profile, and no CPU model of this QEMU", cpu.name()),
+        help: meant(&cpu.name().to_lowercase(), &names)
+            + "`pathmeter list cpus` lists the profiles, `qemu-system-x86_64 -cpu help` the models",
+    })
 }
 
 /// Refuses what a kernel would cut short without a word.

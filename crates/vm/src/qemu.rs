@@ -116,13 +116,51 @@ impl Qemu {
         if needed.is_empty() {
             return Ok(());
         }
-        let missing = missing(&needed, &self.cpu_properties(interrupt)?);
+        let known = self.cpu_properties(interrupt)?;
+        let missing = missing(&needed, &known);
         if missing.is_empty() {
             return Ok(());
         }
+        let nearest = self.nearest(cpu, &known);
         let (path, version) = (self.path.clone(), self.version.clone());
         let missing = missing.join(", ");
-        Err(QemuError::Cpu { path, version, profile: cpu.name().into(), missing }.into())
+        let profile = cpu.name().into();
+        Err(QemuError::Cpu { path, version, profile, missing, nearest }.into())
+    }
+
+    /// The profile most like `cpu` among those of which it has names for all, in this list: of the
+    /// same vendor, with the fewest features that only one of the two has.
+    fn nearest(&self, cpu: &Cpu, known: &str) -> Option<&'static str> {
+        let wanted: HashSet<&str> = cpu.properties(self.number).into_iter().collect();
+        let like = PROFILES.iter().filter(|profile| profile.is_like(cpu)).filter_map(|profile| {
+            let has: Vec<&'static str> = profile.properties(self.number).collect();
+            let possible = missing(&has, known).is_empty();
+            let has: HashSet<&str> = has.into_iter().collect();
+            possible.then(|| (has.symmetric_difference(&wanted).count(), profile.name))
+        });
+        like.min().map(|(_, name)| name)
+    }
+
+    /// The names of the CPU models that it has, if `cpu` is QEMU's own text and names none of them.
+    ///
+    /// # Errors
+    /// The user interrupted the asking.
+    pub fn lacks_model(
+        &self,
+        cpu: &Cpu,
+        interrupt: &Interrupt,
+    ) -> Result<Option<Vec<String>>, VmError> {
+        let Cpu::Qemu(text) = cpu else { return Ok(None) };
+        let name = text.split(',').next().unwrap_or_default();
+        let said = match ask(&self.path, &["-cpu", "help"], vec![], interrupt) {
+            Ok(answer) => answer.output,
+            Err(VmError::Interrupted) => return Err(VmError::Interrupted),
+            // It says so itself when it shall run.
+            Err(_) => return Ok(None),
+        };
+        let models = models(&said);
+        let has = models.is_empty() || models.iter().any(|model| model == name);
+        Ok((!has).then_some(models))
     }
 
     /// All profiles, each with what it has no name for.
@@ -192,6 +230,19 @@ fn existing(file: &Path) -> Option<PathBuf> {
     file.is_file().then(|| file.to_owned())
 }
 
+/// The models in QEMU's list of them, a line each: indented, or after the architecture.
+fn models(said: &str) -> Vec<String> {
+    if !said.starts_with("Available") {
+        return Vec::new();
+    }
+    let listed = said.lines().take_while(|line| !line.starts_with("Recognized"));
+    let names = listed.filter(|line| !line.starts_with("Available")).filter_map(|line| {
+        let before = usize::from(!line.starts_with(' '));
+        line.split_whitespace().nth(before).map(str::to_owned)
+    });
+    names.collect()
+}
+
 /// What of `needed` has no name in this list of properties, a line `  name=<type>` for each.
 fn missing(needed: &[&'static str], known: &str) -> Vec<&'static str> {
     let names = known.lines().filter_map(|line| line.trim().split_once("=<"));
@@ -210,6 +261,29 @@ fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_are_read_of_old_lists_and_of_new_ones() {
+        let old = "Available CPUs:\narch 486                   (alias)\narch host   all\n\n\
+                   Recognized CPUID flags:\n  3dnow abm\n";
+        let new = "Available CPUs:\n  486     (alias)\n  host    all\n\nRecognized CPUID flags:\n";
+        assert_eq!((models(old), models(new)), (vec!["486".into(), "host".into()], models(old)));
+        assert!(models("qemu: no such option").is_empty());
+    }
+
+    #[test]
+    fn the_nearest_profile_is_of_the_same_vendor_and_one_that_can_be_had() {
+        let qemu = Qemu { path: "q".into(), version: "7.2.22".into(), number: (7, 2) };
+        let known = |without: &[&str]| -> String {
+            let all = PROFILES.iter().flat_map(|profile| profile.properties((7, 2)));
+            let known = all.filter(|name| !without.contains(name));
+            known.map(|name| format!("  {name}=<bool>\n")).collect()
+        };
+        let nearest = |name| qemu.nearest(&Cpu::named(name), &known(&["amd-psfd"]));
+        assert_eq!(nearest("zen3"), Some("zen2"));
+        assert_eq!(nearest("zen3-guest"), Some("zen2-guest"));
+        assert_eq!(qemu.nearest(&Cpu::named("zen3"), ""), None);
+    }
 
     #[test]
     fn versions_are_read() {

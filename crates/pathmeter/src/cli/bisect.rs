@@ -22,8 +22,10 @@ Examples:
 
 After Ctrl-C, or if the machine goes down, the same command goes on where it was.
 
-Exit codes: 0 if the first kernel or commit that differs was found, 2 for wrong usage, 3 if there \
-is none, or too many could not be measured.";
+Exit codes:
+  0  the first kernel or commit that differs was found
+  2  wrong usage
+  3  there is none, or too many could not be measured";
 
 /// Arguments of `bisect`.
 #[derive(Debug, Args)]

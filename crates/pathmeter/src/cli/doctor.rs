@@ -15,13 +15,16 @@ kernel.
 
 Examples:
   pathmeter doctor
+  pathmeter doctor --profiles                         which CPUs can guests have here?
   pathmeter doctor --witness bzImage
   pathmeter doctor --witness old.deb new.deb lab
   pathmeter doctor --witness bzImage -- ls -R /       a program of yours
 
-Exit codes: 0 if exact runs work here, 3 if not. With --witness, 0 if the two agree on every path \
-that both can run, or differ only where the kernel decided differently, or if they agree in every \
-run of the program; 1 if not, 3 if a kernel could not be run in one of them.";
+Exit codes:
+  0  exact runs work here; with --witness, the two agree on every path that both can run, or
+     differ only where the kernel decided differently, or agree in every run of the program
+  1  with --witness, they do not
+  3  exact runs don't work here; with --witness, a kernel could not be run in one of the two";
 
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
@@ -30,6 +33,9 @@ pub(crate) struct DoctorArgs {
     /// Print JSON (pathmeter.doctor/1) instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    /// Show as well which profiles of CPUs this QEMU can have, and which is nearest to this machine
+    #[arg(long, conflicts_with_all = ["json", "witness"])]
+    pub(crate) profiles: bool,
     /// Check the counts of these kernels instead, with a second interpreter, Bochs: every path,
     /// instruction by instruction
     #[arg(long, requires = "subjects")]

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use pathmeter_report::{Least, Limits};
 
 use super::{GuestArgs, WindowArgs};
-use crate::screen::destination::Named;
+use crate::screen::destination::{Named, is_stdout};
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
@@ -59,7 +59,7 @@ pub(crate) struct ExplainOutput {
     /// Print JSON (pathmeter.explain/1) instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the JSON document to FILE
+    /// Write the JSON document to FILE, - for stdout
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Write a flame graph; for two kernels or paths, of their difference
@@ -93,7 +93,13 @@ impl ExplainOutput {
             ("--folded", self.folded.as_deref()),
             ("--callgrind", self.callgrind.as_deref()),
         ];
-        Named { outputs, inputs, prints: !self.json || self.output.is_none() }
+        let prints = !self.json() || self.output.is_none();
+        Named { outputs, inputs, prints }
+    }
+
+    /// Whether JSON is printed in place of tables.
+    pub(crate) fn json(&self) -> bool {
+        self.json || self.output.as_deref().is_some_and(is_stdout)
     }
 
     /// How much of the tree is shown, of a difference or of one window.

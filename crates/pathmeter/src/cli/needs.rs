@@ -339,6 +339,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             LOOK,
             &[
                 ("json", Without("witness")),
+                ("profiles", Nothing),
                 ("witness", Nothing),
                 ("subjects", Given("witness")),
                 ("bochs", Given("witness")),

@@ -22,8 +22,10 @@ Examples:
   pathmeter experiment --json > experiments.json
   pathmeter report experiments.json -o report.html      before and after beside the published
 
-Exit codes: 0 if the page is written, 2 if the subjects can't be compared, 3 if one of them, or \
-one of its paths, could not be measured or explained; the page has the rest.";
+Exit codes:
+  0  the page is written
+  2  the subjects can't be compared
+  3  one of them, or one of its paths, could not be measured or explained; the page has the rest";
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
@@ -37,7 +39,7 @@ pub(crate) struct ReportArgs {
     /// cached.
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
-    /// Write the page to FILE; if that ends in `.svg`, the heat map of two or more kernels or
+    /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more kernels or
     /// results as a picture
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,

@@ -7,7 +7,7 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,9 @@ use crate::screen::terminal::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject::lab_words;
+
+/// What stands for standard output where a file is named.
+const STDOUT: &str = "-";
 
 /// Beginning of a temporary file's name.
 const PREFIX: &str = ".pathmeter-";
@@ -35,6 +38,11 @@ pub(crate) struct Destination {
     path: PathBuf,
     /// Open, if it is no file.
     special: Option<File>,
+}
+
+/// Whether this stands for standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
 }
 
 /// The places of what is named, in its order.
@@ -72,6 +80,7 @@ impl<const N: usize> Named<'_, N> {
         let inputs = self.inputs.iter().filter(|path| lab_words(path).is_none());
         seen.extend(inputs.filter_map(|path| Some(("what is read", Identity::of_file(path)?))));
         if self.prints {
+            seen.push(("standard output", Identity::Stdout));
             seen.extend(Identity::of_stdout().map(|stdout| ("standard output", stdout)));
         }
         for &(option, path) in self.outputs.iter().chain(more) {
@@ -93,6 +102,8 @@ impl<const N: usize> Named<'_, N> {
 /// Which file a path leads to, however it is spelled.
 #[derive(PartialEq, Eq)]
 enum Identity {
+    /// Standard output, named as such.
+    Stdout,
     /// Device and inode.
     There(u64, u64),
     /// The folder, by its device and inode, and the name that it will have in there.
@@ -102,6 +113,9 @@ enum Identity {
 impl Identity {
     /// None for what several may share, such as `/dev/null`.
     fn of(path: &Path) -> Option<Self> {
+        if is_stdout(path) {
+            return Some(Self::Stdout);
+        }
         match fs::metadata(path) {
             Ok(about) if about.file_type().is_char_device() => None,
             Ok(about) => Some(Self::There(about.dev(), about.ino())),
@@ -129,6 +143,10 @@ impl Identity {
 impl Destination {
     fn open(path: &Path, screen: &Screen) -> Result<Self, Failure> {
         let writing = |error| writing(path, error);
+        if is_stdout(path) {
+            let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(writing)?;
+            return Ok(Self { path: path.to_owned(), special: Some(stdout.into()) });
+        }
         let special = match fs::metadata(path) {
             Ok(about) if about.file_type().is_fifo() => Some(open_pipe(path, screen)?),
             Ok(about) if !about.is_file() && !about.is_dir() => Some(
@@ -149,8 +167,13 @@ impl Destination {
     /// It failed; or a signal came meanwhile, which a whole file does not hide.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.special {
-            Some(file) => interrupt::blocking(|| (&*file).write_all(bytes))?
-                .map_err(|error| writing(&self.path, error)),
+            Some(file) => match interrupt::blocking(|| (&*file).write_all(bytes))? {
+                // A reader that closes stdout early has enough.
+                Err(error) if is_stdout(&self.path) && error.kind() == ErrorKind::BrokenPipe => {
+                    Ok(())
+                }
+                written => written.map_err(|error| writing(&self.path, error)),
+            },
             None => save(&self.path, bytes).and_then(|()| interrupt::check()),
         }
     }

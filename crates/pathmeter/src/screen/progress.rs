@@ -65,6 +65,18 @@ impl Line<'_> {
         }
     }
 
+    /// Shows how many of several are done.
+    pub(crate) fn count(&self, done: usize, of: usize) {
+        if self.board.quiet {
+            return;
+        }
+        let text = format!("{done} of {of} done");
+        match &self.board.bars {
+            Some(bars) => self.bar.get_or_init(|| self.spinner(bars)).set_message(text),
+            None => self.board.print_line(&format!("{}: {text}", self.name)),
+        }
+    }
+
     fn advance(&self, progress: Progress<'_>) {
         let phase = phase(progress);
         let Some(bars) = &self.board.bars else {

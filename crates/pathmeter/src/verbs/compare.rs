@@ -50,6 +50,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
         probes.measure(session, image, progress)
     };
+    sides.find(&|session, image, progress| probes.find(session, image, progress), screen)?;
     let results = two(sides.results(&measure, screen)?)?;
     refuse_unlike(&results, args.across || pair.is_some())?;
     let judge = Judge {
@@ -78,7 +79,7 @@ fn formats<'a>(
     let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
     let placement = if args.placement { Placement::Shown } else { Placement::Hidden };
     Ok(Formats {
-        json: args.output.document.json,
+        json: args.output.document.json(),
         args: &args.formats,
         shown: Shown { placement, rows: Rows::Folded },
         options: if args.options { ShownOptions::All } else { ShownOptions::Few },

@@ -93,9 +93,18 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.json {
         output::print(&output::json(&report)?)?;
     } else {
-        output::print(text(&report, screen.style().colour).as_bytes())?;
+        let cpus = if args.profiles { report.cpus() } else { String::new() };
+        output::print((cpus + &text(&report, screen.style().colour)).as_bytes())?;
     }
     Ok(if exact { Exit::Done } else { Exit::Unmeasured })
+}
+
+impl Diagnosis {
+    /// What guests' CPUs can be here.
+    fn cpus(&self) -> String {
+        let nearest = self.nearest.as_ref().map(Nearest::text).unwrap_or_default();
+        format!("{}{nearest}\n", profiles::text(&self.profiles).trim_start())
+    }
 }
 
 /// QEMU, and what exact runs need of it.
@@ -248,8 +257,7 @@ fn text(report: &Diagnosis, colour: bool) -> String {
     };
     let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };
     let checks: String = report.checks.iter().map(line).collect();
-    let nearest = report.nearest.as_ref().map(Nearest::text).unwrap_or_default();
-    format!("{checks}\n{exact}\n{}{nearest}", profiles::text(&report.profiles))
+    format!("{checks}\n{exact}\n")
 }
 
 fn status(status: CheckStatus, colour: bool) -> String {

@@ -18,6 +18,7 @@ use crate::screen::output::{self, Screen};
 use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_measure::selection::meant;
 
 use observe::Guests;
 
@@ -90,6 +91,11 @@ fn exit(verdict: ExpectationOutcome) -> Exit {
     }
 }
 
+/// The names of all experiments.
+pub(crate) fn names() -> Vec<String> {
+    chosen(None).unwrap_or_default().into_iter().map(|experiment| experiment.name).collect()
+}
+
 fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
     let all = ALL.iter().map(|text| Experiment::parse(text)).collect::<Result<Vec<_>, _>>();
     // They are tested to be well-formed.
@@ -98,11 +104,11 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
         help: "report this".to_owned(),
     })?;
     let Some(name) = name else { return Ok(all) };
-    let names: Vec<String> = all.iter().map(|experiment| experiment.name.clone()).collect();
-    let found = all.into_iter().find(|experiment| experiment.name == name);
+    let names: Vec<&str> = all.iter().map(|experiment| &*experiment.name).collect();
+    let found = all.iter().find(|experiment| experiment.name == name).cloned();
     found.map(|experiment| vec![experiment]).ok_or_else(|| Failure::Usage {
         message: format!("{name}: no experiment has this name"),
-        help: format!("there are {}", names.join(", ")),
+        help: meant(name, &names) + "there are " + &names.join(", "),
     })
 }
 

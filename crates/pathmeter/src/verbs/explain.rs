@@ -172,7 +172,7 @@ fn drawn(explain: &Explain) -> Result<Vec<u8>, Failure> {
 }
 
 fn print(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result<(), Failure> {
-    match (output.json, &output.output) {
+    match (output.json(), &output.output) {
         (true, None) => output::print(&output::json(explain)?),
         (true, Some(_)) => Ok(()),
         (false, _) => output::print(tables(output, explain, screen).as_bytes()),

@@ -2,13 +2,19 @@
 
 use std::path::Path;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use pathmeter_catalogue::Suite;
+use pathmeter_report::Format;
+use pathmeter_vm::PROFILES;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::screen::destination;
 use crate::screen::output;
+use crate::verbs::experiment;
+use crate::verbs::settings::BUNDLED;
 use pathmeter_measure::failure::{Exit, Failure};
 
 /// What bash's script does beside what the command line's definition tells.
@@ -17,12 +23,45 @@ const POINTS_IN_BASH: &[u8] = include_bytes!("manual/points.bash");
 /// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "pathmeter", &mut script);
+    let mut command = with_values(Cli::command());
+    clap_complete::generate(args.shell, &mut command, "pathmeter", &mut script);
     if args.shell == Shell::Bash {
         script.extend_from_slice(POINTS_IN_BASH);
     }
     output::print(&script)?;
     Ok(Exit::Done)
+}
+
+/// The same command, with the words that a shell proposes for what takes others too: files, CPU
+/// models, patterns, rows of results.
+fn with_values(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    let verb = command.get_name().to_owned();
+    let command = command.mut_args(|argument| match values(&verb, argument.get_id().as_str()) {
+        // They are needed until the process ends, which is soon.
+        Some(values) => {
+            let values = values.into_iter().map(|value| &*value.leak());
+            argument.value_parser(PossibleValuesParser::new(values))
+        }
+        None => argument,
+    });
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_values))
+}
+
+/// What this argument of the verb may be, if that can be told.
+fn values(verb: &str, argument: &str) -> Option<Vec<String>> {
+    let owned = |names: &mut dyn Iterator<Item = &'static str>| names.map(str::to_owned).collect();
+    Some(match (verb, argument) {
+        (_, "cpu") => owned(&mut PROFILES.iter().map(|profile| profile.name)),
+        (_, "set") => owned(&mut BUNDLED.iter().map(|(name, _)| *name)),
+        (_, "only" | "path" | "paths" | "against") => {
+            owned(&mut Suite::Exact.paths().iter().map(|path| path.name))
+        }
+        ("experiment", "name") => experiment::names(),
+        (_, "format") => owned(&mut Format::ALL.into_iter().map(Format::word)),
+        (_, "write") => Format::ALL.iter().map(|format| format!("{}=", format.word())).collect(),
+        _ => return None,
+    })
 }
 
 /// Prints the manual page, or writes it and one a verb into a folder.
@@ -31,7 +70,13 @@ pub(crate) fn pages(args: &ManArgs) -> Result<Exit, Failure> {
     command.build();
     match &args.out {
         None => output::print(&page(&command)?)?,
-        Some(folder) => write_all(&command, folder)?,
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let (doing, path) = ("making the folder", folder.to_owned());
+                Failure::File { doing, path, error }
+            })?;
+            write_all(&command, folder)?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -43,7 +43,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let gate = budget.is_some().then(|| judge.alone(&result)).transpose()?.map(|it| it.1);
     let budget = gate.as_ref().and_then(|gate| gate.budget.clone());
     let checked = Checked { document: &result, budget, gate: gate.as_ref().map(Gate::report) };
-    screen.deliver(args.output.document.json, file.as_ref(), &checked, checked_table)?;
+    screen.deliver(args.output.document.json(), file.as_ref(), &checked, checked_table)?;
     if let Some(gate) = gate {
         return Ok(output::gate(&gate, screen));
     }

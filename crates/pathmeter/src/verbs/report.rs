@@ -32,6 +32,7 @@ use input::Input;
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
+    refuse_format(&args.output)?;
     let base = picture::base(args)?;
     let (inputs, failures): (Vec<_>, Vec<_>) =
         args.subjects.iter().map(|path| Input::open(path)).partition(Result::is_ok);
@@ -60,6 +61,25 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(screen.report(&Failure::all(report.failures)));
     }
     Ok(if sections.iter().any(is_broken) { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// Ends of names that promise what a report is not.
+const OTHERS: [&str; 14] = [
+    "csv", "docx", "gif", "jpeg", "jpg", "json", "md", "odt", "pdf", "png", "ps", "txt", "webp",
+    "xml",
+];
+
+/// Refuses a name that promises another format.
+fn refuse_format(file: &Path) -> Result<(), Failure> {
+    let end = file.extension().map(|end| end.to_string_lossy().to_lowercase());
+    let Some(end) = end.filter(|end| OTHERS.contains(&&**end)) else { return Ok(()) };
+    Err(Failure::Usage {
+        message: format!("{}: a report can't be {}", file.display(), end.to_uppercase()),
+        help: "name FILE.html for the page, or FILE.svg for the heat map as a picture; `pathmeter \
+               compare` writes json, csv, markdown and others (--json, --write FORMAT=FILE); a \
+               browser prints the page to PDF"
+            .to_owned(),
+    })
 }
 
 /// Whether a path could not be measured, as `measure` and `compare` tell by their exit codes.

@@ -71,7 +71,7 @@ fn formats<'a>(
 ) -> Result<Formats<'a>, Failure> {
     let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
     Ok(Formats {
-        json: args.document.json,
+        json: args.document.json(),
         args: &args.formats,
         shown: Shown { placement: Placement::Hidden, rows: args.rows() },
         options: ShownOptions::Few,
@@ -215,7 +215,14 @@ fn results(
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
         one_of([session, &session.with_memory(memory)], image, &asked, progress)
     };
-    Sides::prepare(subjects, &args.guest)?.results(&measure, screen)
+    let mut sides = Sides::prepare(subjects, &args.guest)?;
+    if !args.window.is_empty() {
+        let find = |session: &Session, image: &Image, progress: Report<'_>| {
+            program::kernel_names(session, image, &args.window, progress).map(drop)
+        };
+        sides.find(&find, screen)?;
+    }
+    sides.results(&measure, screen)
 }
 
 /// There is nothing to run.

@@ -8,6 +8,7 @@ mod set;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pathmeter_model::{
     Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
@@ -18,6 +19,7 @@ use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
 use self::gate::SettingGates;
 use self::program::SettingProgram;
 use self::results::Results;
+pub(crate) use self::set::BUNDLED;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
 use crate::screen::output::{self, Screen};
@@ -68,11 +70,14 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         explain: args.explain,
         gates: gates.as_ref(),
     };
+    let settings: usize = sets.iter().map(|set| in_order(set).count()).sum();
     let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
-    let results = images.iter().map(|image| under(image).all(sets.clone(), &board));
+    let results = images.iter().map(|image| {
+        under(image).all(sets.clone(), &board, &|took| screen.note(&ahead(settings, took)))
+    });
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
-    screen.deliver(args.document.json, file.as_ref(), &results, Results::tables)?;
-    if args.document.json {
+    screen.deliver(args.document.json(), file.as_ref(), &results, Results::tables)?;
+    if args.document.json() {
         // The tables have it.
         output::fails(&results.failing());
     }
@@ -117,10 +122,24 @@ struct Against {
 }
 
 impl Under<'_> {
-    fn all(&self, sets: Vec<Set>, board: &Board) -> Result<SettingsResult, Failure> {
+    /// The rows of all sets. `begin` is told how long the first two measurements took.
+    fn all(
+        &self,
+        sets: Vec<Set>,
+        board: &Board,
+        begin: &dyn Fn(Duration),
+    ) -> Result<SettingsResult, Failure> {
+        let started = Instant::now();
         let against = self.against(board)?;
+        begin(started.elapsed());
         let entries: Vec<&Entry> = sets.iter().flat_map(in_order).collect();
-        let rows = two_at_a_time(&entries, |entry| self.row(entry, &against, board))?;
+        let (line, done) = (board.line("settings".to_owned()), AtomicUsize::new(0));
+        let rows = two_at_a_time(&entries, |entry| {
+            let row = self.row(entry, &against, board);
+            line.count(done.fetch_add(1, Ordering::Relaxed) + 1, entries.len());
+            row
+        })?;
+        drop(line);
         let mut rows = rows.into_iter();
         let of_set = |set: Set| {
             let count = in_order(&set).count();
@@ -242,6 +261,18 @@ impl Under<'_> {
     }
 }
 
+/// What is to come: how many settings, and about how long, if two measurements at once took so
+/// long. Less than a second were results of the cache, and tell nothing.
+fn ahead(settings: usize, took: Duration) -> String {
+    let seconds = took.as_secs() * settings.div_ceil(2) as u64;
+    let time = match seconds {
+        0 => String::new(),
+        1..120 => format!(", about {seconds} seconds"),
+        _ => format!(", about {} minutes", seconds.div_ceil(60)),
+    };
+    format!("{settings} settings are measured, two at a time{time}")
+}
+
 /// The settings of a set, the one that stands for all first.
 fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
     set.all.iter().chain(&set.settings)
@@ -292,5 +323,18 @@ fn obstacle(error: &VmError) -> (SettingOutcome, String) {
             (outcome, what.clone() + &help)
         }
         error => (SettingOutcome::Failed, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_come_is_told_with_a_time_unless_nothing_was_measured() {
+        let told = |settings, seconds| ahead(settings, Duration::from_secs(seconds));
+        assert_eq!(told(23, 0), "23 settings are measured, two at a time");
+        assert_eq!(told(3, 10), "3 settings are measured, two at a time, about 20 seconds");
+        assert_eq!(told(23, 10), "23 settings are measured, two at a time, about 2 minutes");
     }
 }

@@ -19,6 +19,9 @@ use crate::setup;
 pub(crate) type Measure<'a> =
     &'a (dyn Fn(&Session, &Image, Report<'_>) -> Result<Measurement, Failure> + Sync);
 
+/// Whether a kernel has what is asked of it.
+pub(crate) type Find<'a> = &'a (dyn Fn(&Session, &Image, Report<'_>) -> Result<(), Failure> + Sync);
+
 /// The sides, in their order, and what measures those that are kernels.
 pub(crate) struct Sides {
     subjects: Vec<Subject>,
@@ -61,6 +64,23 @@ impl Sides {
             }
         };
         Ok(Self { subjects, session, images })
+    }
+
+    /// Refuses, before the first kernel is measured, what one of them lacks.
+    pub(crate) fn find(&self, find: Find<'_>, screen: &Screen) -> Result<(), Failure> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let board = Board::new(screen);
+        let one = |image: &Image| {
+            let line = board.line(image.subject().name);
+            find(session, image, &|progress| line.show(progress))
+        };
+        let found = match &self.images[..] {
+            [base, new] if !base.is_same_as(new) => {
+                <[_; 2]>::from(at_once(|| one(base), || one(new))).into()
+            }
+            images => images.iter().take(1).map(one).collect::<Vec<_>>(),
+        };
+        all(found).map(drop)
     }
 
     /// The results of all sides: those that are kernels are measured by `measure`, at once.

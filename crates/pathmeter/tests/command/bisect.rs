@@ -287,7 +287,7 @@ fn no_git_no_tree_and_a_shallow_clone_are_refused() {
     let arguments = ["bisect", "--good", "a", "--bad", "b", "--path", "switch.yield", "--", "x"];
     let ran = scene.run(&arguments);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
-    assert!(ran.stderr.contains("not a git repository"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("is in no git tree"), "{}", ran.stderr);
     let ran: Ran = scene.command(&arguments).env("PATH", "/nonexistent").output().unwrap().into();
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("there is no git"), "{}", ran.stderr);

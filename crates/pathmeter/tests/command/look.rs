@@ -111,6 +111,33 @@ fn proposed(line: &str, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn bash_completes_cpus_sets_paths_formats_and_experiments() {
+    for (verb, option, begun, all) in [
+        ("measure", "--cpu", "zen3", &["zen3", "zen3-guest"][..]),
+        ("settings", "--set", "har", &["hardening"]),
+        ("compare", "--only", "switch.p", &["switch.pipe"]),
+        ("compare", "--write", "ju", &["junit="]),
+        ("bisect", "--path", "syscall.getppid-", &["syscall.getppid-int80"]),
+    ] {
+        let line = format!("pathmeter {verb} {option} {begun}");
+        let found = proposed(&line, &["pathmeter", verb, option, begun]);
+        assert!(all.iter().all(|one| found.iter().any(|it| it == one)), "{line}: {found:?}");
+        assert!(found.iter().all(|one| one.starts_with(begun)), "{line}: {found:?}");
+    }
+    let experiments =
+        proposed("pathmeter experiment eflags", &["pathmeter", "experiment", "eflags"]);
+    assert_eq!(experiments, ["eflags-2006"]);
+}
+
+#[test]
+fn zsh_is_told_the_same_words() {
+    let script = Scene::new().run(&["completions", "zsh"]).stdout;
+    for word in ["zen3-guest", "hardening", "switch.pipe", "eflags-2006"] {
+        assert!(script.contains(word), "{word}");
+    }
+}
+
+#[test]
 fn bash_completes_the_points_of_a_window() {
     let line = "pathmeter measure bzImage --window w=try";
     let begun = ["pathmeter", "measure", "bzImage", "--window", "w", "=", "try"];
@@ -143,7 +170,8 @@ fn manual_pages_are_written_one_a_verb() {
     all.sort();
     assert_eq!(pages, all);
     assert!(scene.read("man1/pathmeter-compare.1").contains("\\-\\-threshold"));
-    assert_eq!(scene.run(&["man", "--out", "missing"]).code, Some(3));
+    scene.write("file", "");
+    assert_eq!(scene.run(&["man", "--out", "file/man1"]).code, Some(3));
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod history;
 mod input;
 mod limits;
 mod look;
+mod manners;
 mod matrix;
 mod new_probe;
 mod output;

@@ -1,5 +1,5 @@
 //! Windows between two points of the kernel, as a user writes them:
-//! `NAME=FROM..TO[,CONDITION…]`.
+//! `NAME=FROM..TO[,CONDITION…]`, with `FROM|OTHER..TO` for a point that kernels name differently.
 
 use std::fmt;
 
@@ -19,9 +19,9 @@ pub struct PointWindow {
     pub stamped: bool,
     /// Which of the begins after a path's begin marker counts, from 1; 0 for all.
     pub nth: u32,
-    /// It begins at any of these, ...
+    /// It begins at any of these, or, if a user wrote it, at the first that a kernel has, ...
     pub from: Vec<Point>,
-    /// ... and ends at any of these.
+    /// ... and ends at any of these, or at the first.
     pub to: Vec<Point>,
 }
 
@@ -92,7 +92,8 @@ impl PointWindow {
     ///
     /// FROM and TO are each `FUNCTION`, `FUNCTION:return`, `FUNCTION+0xOFFSET`, `0xADDRESS`, or
     /// `user`, the first instruction of a program; `@CALLER` after it says from which function
-    /// control must come. Conditions are `from=ORIGIN` (`user`, `call`, `kernel` or `idle`, several
+    /// control must come. Several of them with `|` between stand for the first that a kernel has.
+    /// Conditions are `from=ORIGIN` (`user`, `call`, `kernel` or `idle`, several
     /// with `+` between), `same-task`, `latest` and `nth=N`.
     ///
     /// # Errors
@@ -112,8 +113,8 @@ impl PointWindow {
         let (from, to) = points
             .split_once("..")
             .ok_or_else(|| format!("`{points}` has no two points: FROM..TO"))?;
-        let from = Point::parse(from)?;
-        if from.place == Place::Program {
+        let from = Point::parse_each(from)?;
+        if from.iter().any(|point| point.place == Place::Program) {
             return Err("a window can't begin in a program: only end there".to_owned());
         }
         let mut window = Self {
@@ -123,8 +124,8 @@ impl PointWindow {
             latest: false,
             stamped: false,
             nth: 0,
-            from: vec![from],
-            to: vec![Point::parse(to)?],
+            from,
+            to: Point::parse_each(to)?,
         };
         words.try_for_each(|condition| window.add(condition))?;
         Ok(window)
@@ -166,6 +167,10 @@ impl Point {
     /// The entry of a function.
     pub fn entry(function: &str) -> Self {
         Self { place: Place::Function(function.to_owned(), 0), callers: Vec::new() }
+    }
+
+    fn parse_each(text: &str) -> Result<Vec<Self>, String> {
+        text.split('|').map(Self::parse).collect()
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -277,6 +282,7 @@ mod tests {
             "x=raise_softirq@run_local_timers..run_timer_softirq,from=user+idle",
             "irq=asm_common_interrupt..user,latest,nth=3",
             "at=do_idle+0x1f..0xffffffff81000010",
+            "open=do_sys_openat2|do_sys_open..do_filp_open@path_openat|user",
         ] {
             assert_eq!(PointWindow::parse(text).unwrap().to_string(), text);
         }
@@ -292,6 +298,8 @@ mod tests {
             ("a=b..9c", "`9c` is no point"),
             ("a=b+12..c", "`12` is no offset"),
             ("a=0xzz..c", "`0xzz` is no address"),
+            ("a=b|..c", "`` is no point"),
+            ("a=b|user..c", "can't begin in a program"),
             ("a=user..b", "can't begin in a program"),
             ("a=b..c:return@d", "only a function's entry"),
             ("a=b..c,slowly", "`slowly` is no condition"),

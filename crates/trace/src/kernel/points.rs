@@ -148,7 +148,29 @@ impl<'a> PointFinder<'a> {
         window: &PointWindow,
         paths: impl IntoIterator<Item = usize>,
     ) -> Result<(), PointsError> {
-        self.add_named(table, window, paths, Names::One)
+        self.add_named(table, &self.chosen(window)?, paths, Names::One)
+    }
+
+    /// The same window with one point at each end: of several, the first that this kernel has.
+    ///
+    /// # Errors
+    /// It has none of them, or one may be any of several places.
+    pub fn chosen(&self, window: &PointWindow) -> Result<PointWindow, PointsError> {
+        let (from, to) = (self.first(&window.from)?, self.first(&window.to)?);
+        Ok(PointWindow { from: vec![from], to: vec![to], ..window.clone() })
+    }
+
+    fn first(&self, points: &[Point]) -> Result<Point, PointsError> {
+        let mut missing = Vec::new();
+        for point in points {
+            let letters = (['b', 'B'], Names::One);
+            match self.points(&mut String::new(), 0, letters, std::slice::from_ref(point)) {
+                Ok(_) => return Ok(point.clone()),
+                Err(PointsError::Missing { functions }) => missing.extend(functions),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(PointsError::Missing { functions: missing })
     }
 
     /// The same of a window that names what its points are called in any kernel: those that this

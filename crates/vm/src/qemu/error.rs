@@ -70,8 +70,8 @@ pub enum QemuError {
     },
     /// It has no name for something that a CPU profile has.
     #[error(
-        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}",
-        .path.display()
+        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}{}",
+        .path.display(), nearest_words(*.nearest)
     )]
     Cpu {
         /// What was run.
@@ -82,6 +82,8 @@ pub enum QemuError {
         profile: Box<str>,
         /// What it has no name for.
         missing: String,
+        /// The profile most like it among those that it can have.
+        nearest: Option<&'static str>,
     },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
@@ -105,13 +107,18 @@ impl QemuError {
             Self::Old { .. } => OLD_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {
-                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor` lists \
-                 those that a QEMU can have. In a profile of your own, take them out of `features`"
+                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor --profiles` \
+                 lists those that a QEMU can have. In a profile of your own, take them out of `features`"
             }
             Self::Ask { .. } | Self::Mute { .. } => ASK_HELP,
             Self::Missing { .. } | Self::Foreign { .. } => INSTALL_HELP,
         }
     }
+}
+
+/// Which profile can be had instead.
+fn nearest_words(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!("; the nearest that it can have is {name}")).unwrap_or_default()
 }
 
 /// What to do about an error that means that the host lacks something, and not the program.

@@ -86,12 +86,12 @@ impl<'a> Put<'a> {
 
     /// Prints a part of the answer for people, unless the document is wanted in its place.
     pub(super) fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.args.document.json { Ok(()) } else { output::print(text.as_bytes()) }
+        if self.args.document.json() { Ok(()) } else { output::print(text.as_bytes()) }
     }
 
     /// Whether people read the answer.
     pub(super) fn is_text(&self) -> bool {
-        !self.args.document.json
+        !self.args.document.json()
     }
 
     /// Puts the document out, if it is wanted.
@@ -109,7 +109,7 @@ impl<'a> Put<'a> {
             comparison: difference.comparison,
             explanation: difference.explanation,
         };
-        output::document(self.args.document.json, self.file.as_ref(), &document)
+        output::document(self.args.document.json(), self.file.as_ref(), &document)
     }
 }
 

@@ -31,14 +31,11 @@ impl Git {
     /// The tree around the current folder, fit for a bisection.
     pub(super) fn open() -> Result<Self, Failure> {
         let here = Path::new(".");
-        let top =
-            line(here, &["rev-parse", "--show-toplevel"]).map_err(|failure| match failure {
-                Failure::Usage { message, .. } => Failure::Usage {
-                    message,
-                    help: "install git, and call this in the kernel's git tree".to_owned(),
-                },
-                other => other,
-            })?;
+        let done = run(here, &["rev-parse", "--show-toplevel"])?;
+        if !done.status.success() {
+            return Err(no_tree(&done));
+        }
+        let top = done.stdout.trim_ascii_end().to_vec();
         let top = PathBuf::from(OsStr::from_bytes(&top));
         let folder = line(&top, &["rev-parse", "--absolute-git-dir"])?;
         let git = Self { folder: PathBuf::from(OsStr::from_bytes(&folder)), top };
@@ -193,6 +190,19 @@ fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
         },
         _ => Failure::System { doing: "starting git", error },
     })
+}
+
+/// That there is no work tree here, and what to do next.
+fn no_tree(done: &Output) -> Failure {
+    let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
+    let message = if String::from_utf8_lossy(&done.stderr).contains("not a git repository") {
+        format!("{} is in no git tree, in which commits could be searched", here.display())
+    } else {
+        refused(&["rev-parse", "--show-toplevel"], done).to_string()
+    };
+    let help = "go to the kernel's git tree (cd), and give the same command there; or name ready \
+                kernels in order: pathmeter bisect OLD MIDDLE NEW --path PATH";
+    Failure::Usage { message, help: help.to_owned() }
 }
 
 /// What git says, in a line.

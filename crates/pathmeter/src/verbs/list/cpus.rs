@@ -13,6 +13,7 @@ use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
 use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::selection::meant;
 
 /// Lists them, shows one, or writes this machine's.
 pub(crate) fn run(args: &CpusArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -44,9 +45,12 @@ fn list() -> String {
 }
 
 fn show(cpu: &str) -> Result<(), Failure> {
+    let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
+    let close = meant(&cpu.to_lowercase(), &names);
     let unknown = |message: String| Failure::Usage {
         message,
-        help: "`pathmeter list cpus` lists the profiles, with --capture it writes one".to_owned(),
+        help: close.clone()
+            + "`pathmeter list cpus` lists the profiles, with --capture it writes one",
     };
     let cpu = Cpu::read(cpu).map_err(|error| unknown(error.to_string()))?;
     let text = match &cpu {

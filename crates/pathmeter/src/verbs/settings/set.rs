@@ -13,9 +13,10 @@ use toml::Spanned;
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::seccomp;
+use pathmeter_measure::selection::meant;
 
 /// Sets that are bundled, by name.
-const BUNDLED: [(&str, &str); 5] = [
+pub(crate) const BUNDLED: [(&str, &str); 5] = [
     ("mitigations", include_str!("../../../sets/mitigations.toml")),
     ("hardening", include_str!("../../../sets/hardening.toml")),
     ("debug", include_str!("../../../sets/debug.toml")),
@@ -84,7 +85,8 @@ impl Set {
                 Failure::Usage {
                     message: format!("--set {name}: no bundled set, and no file ({error})"),
                     help: format!(
-                        "the bundled sets are {names}; docs/guide/settings.md has the form"
+                        "{}the bundled sets are {names}; docs/guide/settings.md has the form",
+                        meant(name, &BUNDLED.map(|(name, _)| name))
                     ),
                 }
             })?;

@@ -74,6 +74,7 @@ impl Witnessing {
             subject: image.name().to_owned(),
             what,
             help: None,
+            stdout: Vec::new(),
             stderr: Vec::new(),
         })?;
         let agree = rows.iter().all(|row| row.difference() == 0);

@@ -64,6 +64,15 @@ fn a_window_is_numbered_and_has_its_conditions_and_paths() {
 }
 
 #[test]
+fn of_several_points_the_first_that_the_kernel_has_counts() {
+    let one = points("w=finish_task_switch..do_idle").unwrap();
+    assert_eq!(points("w=no_such|finish_task_switch|alias..gone|do_idle|user").unwrap(), one);
+    let window = PointWindow::parse("w=no_such|alias..gone|user").unwrap();
+    assert_eq!(finder().chosen(&window).unwrap().to_string(), "w=alias..user");
+    assert!(refused("w=no_such|gone..user").contains("no_such"));
+}
+
+#[test]
 fn a_name_is_found_with_what_compilers_append_but_not_the_parts_that_they_moved() {
     let window = "w=finish_task_switch..copied:return";
     let end = ["E 0 ffffffff81000400 0 0", "E 0 ffffffff81000410 0 0"];

@@ -287,6 +287,12 @@ impl Profile {
         })
     }
 
+    /// Whether it is of the same vendor as `cpu`, and a guest's as that is.
+    pub(crate) fn is_like(&self, cpu: &Cpu) -> bool {
+        let kind = |model: &RealCpu| (model.vendor, model.hypervisor);
+        self.model().map(kind).is_some_and(|own| cpu.model().map(kind) == Some(own))
+    }
+
     fn model(&self) -> Option<&RealCpu> {
         match &self.definition {
             Definition::Text(_) => None,

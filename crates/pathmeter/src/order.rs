@@ -1,0 +1,200 @@
+//! Words that stand in another place than a verb takes them: a program where a kernel is expected,
+//! a kernel where a path is, events behind `--check` without its equals sign. Whoever types so is
+//! told the right order, before anything is read.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use clap::{Arg, Command};
+use pathmeter_catalogue::Suite;
+use pathmeter_gate::EventGate;
+
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject::lab_words;
+
+/// The words of a command line from the verb on.
+struct Line<'a> {
+    verb: &'a str,
+    /// Those after the verb and before two dashes.
+    words: &'a [String],
+    /// Those after two dashes.
+    program: &'a [String],
+    /// Where the words are that are neither options nor their values.
+    places: Vec<usize>,
+}
+
+/// Why this command line can't be meant so, if its words are out of order.
+pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
+    let line = Line::of(command, words)?;
+    let (message, help) = match line.verb {
+        "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
+        "compare" => line.events()?,
+        "explain" => line.kernel_as_path()?,
+        _ => return None,
+    };
+    Some(Failure::Usage { message, help })
+}
+
+impl<'a> Line<'a> {
+    fn of(command: &Command, words: &'a [String]) -> Option<Self> {
+        let at = words.iter().skip(1).position(|word| !word.starts_with('-'))? + 1;
+        let (verb, rest) = (&*words[at], &words[at + 1..]);
+        let definition = command.find_subcommand(verb)?;
+        let end = rest.iter().position(|word| word == "--");
+        let program = end.map_or(&[][..], |end| &rest[end + 1..]);
+        let words = &rest[..end.unwrap_or(rest.len())];
+        let (mut places, mut place) = (Vec::new(), 0);
+        while let Some(word) = words.get(place) {
+            match takes_next(definition, word) {
+                Some(takes) => place += usize::from(takes),
+                None => places.push(place),
+            }
+            place += 1;
+        }
+        Some(Self { verb, words, program, places })
+    }
+
+    fn program_as_kernel(&self) -> Option<(String, String)> {
+        let mut places = self.places.iter().enumerate();
+        let (number, &place) = places.find(|(_, place)| is_program(&self.words[**place]))?;
+        let word = &self.words[place];
+        let message = format!("`{word}` is a program, where a kernel is expected");
+        let words = if number > 0 {
+            [&self.words[..place], &["--".to_owned()], &self.words[place..], self.program].concat()
+        } else {
+            let kernel = self.places.get(1).map(|place| &self.words[*place]);
+            let kernel = kernel.filter(|kernel| Path::new(kernel).is_file());
+            let kernel = kernel.map_or("KERNEL", String::as_str);
+            let begin = [kernel, "--", word].map(str::to_owned);
+            [&begin[..], self.program].concat()
+        };
+        Some((message, self.help("a program comes after the kernels and two dashes", &words)))
+    }
+
+    /// Events that `--check` has not got, since they follow it as a word of their own.
+    fn events(&self) -> Option<(String, String)> {
+        let check = self.words.iter().position(|word| word == "--check")?;
+        let word = self.words.get(check + 1)?;
+        let events = word.parse::<EventGate>().is_ok() || word == "regions";
+        if !events || Path::new(word).exists() {
+            return None;
+        }
+        let message = format!("--check {word}: {word} is not what is checked, but a subject");
+        let given = format!("--check={word}");
+        let words = [&self.words[..check], &[given], &self.words[check + 2..]].concat();
+        Some((message, self.help("events follow --check and an equals sign", &words)))
+    }
+
+    fn kernel_as_path(&self) -> Option<(String, String)> {
+        let [first, second, ..] = self.places[..] else { return None };
+        let (first, second) = (&self.words[first], &self.words[second]);
+        let is_path = |word: &str| Suite::Exact.find(word.split('/').next()?).map(drop);
+        let is_there = Path::new(first).exists() || lab_words(Path::new(first)).is_some();
+        if is_path(first).is_some() || is_path(second).is_none() || !is_there {
+            return None;
+        }
+        let words = [second.clone(), first.clone()];
+        let message = format!("`{first}` is a kernel, where a path is expected");
+        Some((message, self.help("the path comes before the kernel", &words)))
+    }
+
+    fn help(&self, rule: &str, words: &[String]) -> String {
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        format!("{rule}: pathmeter {} {}", self.verb, words.join(" "))
+    }
+}
+
+/// Whether the word after this one is its value; none if this one is no option.
+fn takes_next(verb: &Command, word: &str) -> Option<bool> {
+    let takes = |one: &Arg| one.get_action().takes_values() && !one.is_require_equals_set();
+    let named = |is: &dyn Fn(&&Arg) -> bool| verb.get_arguments().find(is).is_some_and(takes);
+    if let Some(long) = word.strip_prefix("--") {
+        return Some(named(&|one| one.get_long() == Some(long)));
+    }
+    let short = word.strip_prefix('-').filter(|short| !short.is_empty())?;
+    let mut letters = short.chars();
+    let letter = letters.next();
+    Some(letters.next().is_none() && named(&|one| one.get_short() == letter))
+}
+
+/// Whether the shell would execute this word: a program on PATH, and no file here.
+fn is_program(word: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&folders);
+    let path = Path::new(word);
+    if word.contains('/') {
+        return is_executable(path) && folders.any(|folder| path.parent() == Some(&*folder));
+    }
+    let is_taken = path.exists() || lab_words(path).is_some();
+    !is_taken && folders.any(|folder| is_executable(&folder.join(word)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// What is said of this command line.
+    fn said(line: &str) -> Option<String> {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let mut command = Cli::command();
+        command.build();
+        let failure = refused(&command, &words)?;
+        Some(format!("{failure}; {}", failure.advice().unwrap_or_default()))
+    }
+
+    #[test]
+    fn a_program_without_two_dashes_or_before_the_kernel_is_recognised() {
+        for (line, right) in [
+            ("pathmeter run bzImage ls -R /", "pathmeter run bzImage -- ls -R /"),
+            ("pathmeter -q run --cpu max a b sh -c x", "run --cpu max a b -- sh -c x"),
+            ("pathmeter run a --lines /bin/sh -- b", "run a --lines -- /bin/sh b"),
+            ("pathmeter run ls a -- -R", "pathmeter run KERNEL -- ls -R"),
+            ("pathmeter run ls Cargo.toml -- -R", "pathmeter run Cargo.toml -- ls -R"),
+            ("pathmeter settings bzImage ls", "pathmeter settings bzImage -- ls"),
+        ] {
+            let said = said(line).unwrap_or_else(|| panic!("{line} is let pass"));
+            assert!(said.ends_with(right), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn events_without_an_equals_sign_and_a_kernel_before_its_path_are_recognised() {
+        let events = said("pathmeter compare --check slow a b --json").unwrap();
+        assert!(events.ends_with("pathmeter compare --check=slow a b --json"), "{events}");
+        let explained = said("pathmeter explain Cargo.toml switch.yield --json").unwrap();
+        assert!(explained.ends_with("pathmeter explain switch.yield Cargo.toml"), "{explained}");
+        assert!(said("pathmeter explain lab switch.yield").is_some());
+    }
+
+    #[test]
+    fn what_is_in_order_is_let_pass() {
+        for line in [
+            "pathmeter",
+            "pathmeter run bzImage -- ls -R /",
+            "pathmeter run a b --file ls -- ls",
+            "pathmeter run lab lab:iobitmap=lazy -- ls",
+            "pathmeter compare --check base new",
+            "pathmeter explain switch.yield lab",
+            "pathmeter explain switch.yield/w lab --window w=a..b",
+            "pathmeter measure ls",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+}

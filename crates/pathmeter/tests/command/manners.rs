@@ -1,0 +1,100 @@
+//! How a command line that goes wrong is answered: what was probably meant, and what to do next.
+
+use crate::results::{base, more_expensive};
+use crate::scene::{Scene, kernel, qemu};
+
+/// That this command line is wrong usage, and is answered with this.
+fn refused(scene: &Scene, arguments: &[&str], answers: &[&str]) {
+    let ran = scene.run(arguments);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{arguments:?}: {}", ran.stderr);
+    for answer in answers {
+        assert!(ran.stderr.contains(answer), "{arguments:?}: {answer} is not in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_misspelt_word_is_answered_with_the_right_one() {
+    let scene = Scene::new();
+    let cases: &[(&[&str], &str)] = &[
+        (&["mesure", "k"], "measure"),
+        (&["measure", "k", "--appnd", "x"], "--append"),
+        (&["measure", "k", "--under", "bot:nopti"], "did you mean boot:nopti?"),
+        (&["settings", "k", "--set", "mitigation"], "did you mean mitigations"),
+        (&["experiment", "ioperm-204"], "did you mean ioperm-2004"),
+        (&["list", "cpus", "Zen33"], "did you mean zen3"),
+    ];
+    for (arguments, answer) in cases {
+        refused(&scene, arguments, &[answer]);
+    }
+}
+
+#[test]
+fn a_cpu_that_is_neither_profile_nor_model_is_refused_before_anything_is_booted() {
+    let (scene, qemu, kernel) = (Scene::new(), qemu("models"), kernel("vmlinux.elf"));
+    let measure = |cpu| ["measure", &kernel, "--qemu", &qemu, "--cpu", cpu];
+    refused(&scene, &measure("Zen33"), &["--cpu Zen33: no profile", "did you mean zen3"]);
+    refused(&scene, &measure("Haswel,+smap"), &["no CPU model of this QEMU", "did you mean haswell"]);
+    let known = scene.run(&measure("Haswell,+smap"));
+    assert!(!known.stderr.contains("no CPU model"), "{}", known.stderr);
+}
+
+#[test]
+fn words_out_of_order_are_answered_with_the_right_order() {
+    let scene = Scene::with(&base(), &more_expensive());
+    scene.write("bzImage", "no kernel");
+    let cases: &[(&[&str], &str)] = &[
+        (&["run", "bzImage", "ls", "-R", "/"], "pathmeter run bzImage -- ls -R /"),
+        (&["run", "ls", "bzImage", "--", "-R"], "pathmeter run bzImage -- ls -R"),
+        (&["explain", "bzImage", "switch.yield"], "pathmeter explain switch.yield bzImage"),
+        (
+            &["compare", "--check", "slow", "base.json", "new.json"],
+            "pathmeter compare --check=slow base.json new.json",
+        ),
+    ];
+    for (arguments, answer) in cases {
+        refused(&scene, arguments, &[answer]);
+    }
+    // `base.json` is no event.
+    assert_eq!(scene.run(&["compare", "--check", "base.json", "new.json"]).code, Some(1));
+}
+
+#[test]
+fn a_dash_stands_for_standard_output_wherever_a_file_is_written() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let json = scene.run(&["measure", "base.json", "--json"]).stdout;
+    assert_eq!(scene.run(&["measure", "base.json", "-o", "-"]).stdout, json);
+    let csv = scene.run(&["compare", "base.json", "new.json", "--format", "csv"]).stdout;
+    let written = ["compare", "base.json", "new.json", "--json", "--write", "csv=-"];
+    assert_eq!(scene.run(&[&written[..], &["-o", "new"]].concat()).stdout, csv);
+    let page = scene.run(&["report", "base.json", "new.json", "-o", "-"]);
+    assert!(page.stdout.starts_with("<!"), "{}", page.stderr);
+    refused(
+        &scene,
+        &["compare", "base.json", "new.json", "--write", "csv=-"],
+        &["--write names the same file as standard output"],
+    );
+    assert!(!scene.path("-").exists());
+}
+
+#[test]
+fn a_report_of_a_format_that_there_is_not_is_refused_with_those_that_there_are() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let report = ["report", "base.json", "new.json", "-o", "x.pdf"];
+    refused(&scene, &report, &["can't be PDF", "FILE.html", "FILE.svg", "csv"]);
+    assert!(!scene.path("x.pdf").exists());
+}
+
+#[test]
+fn the_folder_of_the_manual_pages_is_made() {
+    let scene = Scene::new();
+    let ran = scene.run(&["man", "--out", "share/man"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(scene.files("share/man").iter().any(|name| name == "pathmeter-run.1"));
+}
+
+#[test]
+fn a_bisection_outside_of_a_git_tree_says_so_and_what_to_do() {
+    let scene = Scene::new();
+    let words = ["bisect", "--good", "a", "--bad", "b", "--path", "switch.yield", "--", "make"];
+    refused(&scene, &words, &["is in no git tree", "go to the kernel's git tree"]);
+}
