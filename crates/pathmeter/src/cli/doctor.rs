@@ -34,7 +34,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Show as well which profiles of CPUs this QEMU can have, and which is nearest to this machine
-    #[arg(long, conflicts_with_all = ["json", "witness"])]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) profiles: bool,
     /// Check the counts of these kernels instead, with a second interpreter, Bochs: every path,
     /// instruction by instruction

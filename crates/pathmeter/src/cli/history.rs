@@ -149,7 +149,8 @@ pub(crate) struct PruneArgs {
 /// Arguments of `history export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Write to FILE, - for stdout, a document a line; or, if it is a folder, a file for each in there
+    /// Write to FILE, - for stdout, a document a line; or, if it is a folder, a file for each in
+    /// there
     ///
     /// Without it the lines go to stdout. In a folder the files are byte by byte what was added; in
     /// lines, a document that had line breaks has spaces instead.

@@ -339,7 +339,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             LOOK,
             &[
                 ("json", Without("witness")),
-                ("profiles", Nothing),
+                ("profiles", Without("witness")),
                 ("witness", Nothing),
                 ("subjects", Given("witness")),
                 ("bochs", Given("witness")),

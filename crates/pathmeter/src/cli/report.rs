@@ -39,8 +39,8 @@ pub(crate) struct ReportArgs {
     /// cached.
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
-    /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more kernels or
-    /// results as a picture
+    /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more
+    /// kernels or results as a picture
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
     /// Which kernel the others are compared with in a picture: one of the subjects, or `before`

@@ -33,7 +33,11 @@ fn a_cpu_that_is_neither_profile_nor_model_is_refused_before_anything_is_booted(
     let (scene, qemu, kernel) = (Scene::new(), qemu("models"), kernel("vmlinux.elf"));
     let measure = |cpu| ["measure", &kernel, "--qemu", &qemu, "--cpu", cpu];
     refused(&scene, &measure("Zen33"), &["--cpu Zen33: no profile", "did you mean zen3"]);
-    refused(&scene, &measure("Haswel,+smap"), &["no CPU model of this QEMU", "did you mean haswell"]);
+    refused(
+        &scene,
+        &measure("Haswel,+smap"),
+        &["no CPU model of this QEMU", "did you mean haswell"],
+    );
     let known = scene.run(&measure("Haswell,+smap"));
     assert!(!known.stderr.contains("no CPU model"), "{}", known.stderr);
 }
@@ -97,4 +101,13 @@ fn a_bisection_outside_of_a_git_tree_says_so_and_what_to_do() {
     let scene = Scene::new();
     let words = ["bisect", "--good", "a", "--bad", "b", "--path", "switch.yield", "--", "make"];
     refused(&scene, &words, &["is in no git tree", "go to the kernel's git tree"]);
+}
+
+#[test]
+fn doctor_ends_at_its_verdict() {
+    let scene = Scene::new();
+    for more in [&[][..], &["--profiles"]] {
+        let ran = scene.run(&[&["doctor", "--qemu", &qemu("ends")][..], more].concat());
+        assert!(ran.stdout.ends_with("\n\nexact runs don't work here\n"), "{}", ran.stdout);
+    }
 }

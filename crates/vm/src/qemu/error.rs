@@ -107,8 +107,9 @@ impl QemuError {
             Self::Old { .. } => OLD_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {
-                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor --profiles` \
-                 lists those that a QEMU can have. In a profile of your own, take them out of `features`"
+                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor \
+                 --profiles` lists those that a QEMU can have. In a profile of your own, take them \
+                 out of `features`"
             }
             Self::Ask { .. } | Self::Mute { .. } => ASK_HELP,
             Self::Missing { .. } | Self::Foreign { .. } => INSTALL_HELP,
