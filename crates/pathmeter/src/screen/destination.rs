@@ -7,14 +7,14 @@
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::screen::terminal::Screen;
+use crate::screen::terminal::{self, Screen};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject::lab_words;
@@ -144,8 +144,7 @@ impl Destination {
     fn open(path: &Path, screen: &Screen) -> Result<Self, Failure> {
         let writing = |error| writing(path, error);
         if is_stdout(path) {
-            let stdout = io::stdout().as_fd().try_clone_to_owned().map_err(writing)?;
-            return Ok(Self { path: path.to_owned(), special: Some(stdout.into()) });
+            return Ok(Self { path: path.to_owned(), special: None });
         }
         let special = match fs::metadata(path) {
             Ok(about) if about.file_type().is_fifo() => Some(open_pipe(path, screen)?),
@@ -167,13 +166,15 @@ impl Destination {
     /// It failed; or a signal came meanwhile, which a whole file does not hide.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         match &self.special {
-            Some(file) => match interrupt::blocking(|| (&*file).write_all(bytes))? {
-                // A reader that closes stdout early has enough.
-                Err(error) if is_stdout(&self.path) && error.kind() == ErrorKind::BrokenPipe => {
-                    Ok(())
+            None if is_stdout(&self.path) => {
+                match interrupt::blocking(|| terminal::write(bytes))? {
+                    // A reader that closes stdout early has enough.
+                    Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+                    written => written.map_err(|error| writing(&self.path, error)),
                 }
-                written => written.map_err(|error| writing(&self.path, error)),
-            },
+            }
+            Some(file) => interrupt::blocking(|| (&*file).write_all(bytes))?
+                .map_err(|error| writing(&self.path, error)),
             None => save(&self.path, bytes).and_then(|()| interrupt::check()),
         }
     }

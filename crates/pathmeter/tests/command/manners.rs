@@ -67,14 +67,14 @@ fn a_dash_stands_for_standard_output_wherever_a_file_is_written() {
     let scene = Scene::with(&base(), &more_expensive());
     let json = scene.run(&["measure", "base.json", "--json"]).stdout;
     assert_eq!(scene.run(&["measure", "base.json", "-o", "-"]).stdout, json);
-    let csv = scene.run(&["compare", "base.json", "new.json", "--format", "csv"]).stdout;
-    let written = ["compare", "base.json", "new.json", "--json", "--write", "csv=-"];
-    assert_eq!(scene.run(&[&written[..], &["-o", "new"]].concat()).stdout, csv);
+    let table = scene.run(&["compare", "base.json", "new.json", "--format", "markdown"]).stdout;
+    let written = ["compare", "base.json", "new.json", "--json", "--write", "markdown=-"];
+    assert_eq!(scene.run(&[&written[..], &["-o", "new"]].concat()).stdout, table);
     let page = scene.run(&["report", "base.json", "new.json", "-o", "-"]);
     assert!(page.stdout.starts_with("<!"), "{}", page.stderr);
     refused(
         &scene,
-        &["compare", "base.json", "new.json", "--write", "csv=-"],
+        &["compare", "base.json", "new.json", "--write", "markdown=-"],
         &["--write names the same file as standard output"],
     );
     assert!(!scene.path("-").exists());
