@@ -61,7 +61,9 @@ pub fn measure(
     }
     let (mut rows, loose) = rows(window, &counted);
     let chosen = waits::alternatives(window, &waits::finder(image, &kallsyms)?);
-    rows.iter_mut().for_each(|row| row.checks.extend(chosen.iter().cloned()));
+    for row in &mut rows {
+        row.checks.extend(chosen.iter().cloned());
+    }
     if loose.misplaced > 0 || rows.is_empty() {
         let why = why_none(loose, counted.any_without_end());
         return Ok(vec![PathResult::failed(&in_no_path(window), Unit::Instructions, &why)]);

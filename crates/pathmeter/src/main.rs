@@ -92,13 +92,11 @@ fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
 /// Tells what is wrong with a command line that clap does not take.
 fn refused(command: &mut Command, answer: clap::Error) -> Exit {
     let order = order::refused(command, &words()).filter(|_| answer.use_stderr());
-    match order {
-        Some(failure) => for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure)),
-        None => {
-            let answer = former::named(command, answer);
-            answered(&fit(command, answer))
-        }
+    if let Some(failure) = order {
+        return for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure));
     }
+    let answer = former::named(command, answer);
+    answered(&fit(command, answer))
 }
 
 /// The command line, as far as it is text.
