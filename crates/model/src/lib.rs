@@ -13,6 +13,7 @@
 
 mod bounds;
 mod budget;
+mod causes;
 mod compare;
 mod comparison;
 mod configuration;
@@ -45,6 +46,7 @@ mod work;
 mod work_comparison;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
+pub use causes::{Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, MoveKind};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
     Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary,

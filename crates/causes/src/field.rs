@@ -1,0 +1,171 @@
+//! All functions in all rows: how they differ, and who calls whom.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use pathmeter_model::Area;
+use pathmeter_trace::{EventDifferences, NodeDifference};
+
+use crate::{
+    area::{area, is_interrupt},
+    row::{Changed, Row},
+    vector::Vector,
+};
+
+/// The rows' weights, and the functions.
+pub(crate) struct Field<'a> {
+    pub(crate) weights: Vec<f64>,
+    pub(crate) functions: Vec<Function<'a>>,
+}
+
+/// One function in all rows. Other functions are meant by their number.
+#[derive(Default)]
+pub(crate) struct Function<'a> {
+    pub(crate) name: &'a str,
+    /// Whether any row of base, or of new, executes it.
+    pub(crate) there: [bool; 2],
+    pub(crate) change: Vector,
+    pub(crate) accesses: Vector,
+    pub(crate) stored: Vector,
+    pub(crate) strings: Vector,
+    /// The events that differ, by row.
+    pub(crate) events: BTreeMap<usize, EventDifferences>,
+    /// On base and on new, with the instructions of the function and all below it.
+    pub(crate) callers: [BTreeMap<usize, u64>; 2],
+    /// On base and on new, with the instructions of the callee and all below it.
+    pub(crate) callees: [BTreeMap<usize, u64>; 2],
+    /// The nearest functions above it that differ.
+    pub(crate) above: BTreeSet<usize>,
+    /// Those that all of its difference is below, the nearest first; none until it differs.
+    pub(crate) below: Option<Vec<usize>>,
+    /// The share of its difference in each kind of work.
+    areas: BTreeMap<Area, f64>,
+    /// The share of its difference that is in handlers of interrupts.
+    interrupts: f64,
+}
+
+impl Function<'_> {
+    /// Whether only base executes it.
+    pub(crate) fn vanished(&self) -> bool {
+        self.there == [true, false]
+    }
+
+    /// In how many rows it differs.
+    pub(crate) fn rows(&self) -> usize {
+        self.change.iter().filter(|change| **change != 0).count()
+    }
+
+    /// The kind of work that most of its difference is in.
+    pub(crate) fn area(&self) -> Area {
+        let most = self.areas.iter().max_by(|one, other| one.1.total_cmp(other.1));
+        most.map_or_else(|| area(self.name).unwrap_or(Area::Other), |(area, _)| *area)
+    }
+
+    /// Whether almost all of its difference is in handlers of interrupts.
+    pub(crate) fn is_of_interrupts(&self) -> bool {
+        let all: f64 = self.areas.values().sum();
+        self.interrupts > 0.9 * all
+    }
+}
+
+impl<'a> Field<'a> {
+    pub(crate) fn of(rows: &[Row<'a>]) -> Self {
+        #[allow(clippy::cast_precision_loss, reason = "a weight; windows are far below 2^53")]
+        let weights = rows.iter().map(|row| 1.0 / row.base.max(1) as f64).collect();
+        let mut field = Self { weights, functions: Vec::new() };
+        let mut numbers = Numbers::default();
+        for (place, row) in rows.iter().enumerate() {
+            for changed in &row.functions {
+                let number = numbers.number(changed.name, &mut field.functions, rows.len());
+                field.functions[number].note(place, changed);
+            }
+        }
+        for (place, row) in rows.iter().enumerate() {
+            let of = |node: &NodeDifference| numbers.0.get(&*node.name).copied();
+            field.walk(place, row.tree, &row.tree.iter().map(of).collect::<Vec<_>>());
+        }
+        field
+    }
+
+    /// Notes who calls whom in one row; `numbers` are the nodes' functions.
+    fn walk(&mut self, row: usize, tree: &[NodeDifference], numbers: &[Option<usize>]) {
+        // A parent stands before its children.
+        for (node, number) in tree.iter().zip(numbers) {
+            let Some(number) = *number else { continue };
+            let parent = node.parent.map(|parent| parent as usize);
+            if let Some(caller) = parent.and_then(|parent| numbers[parent]) {
+                self.call(caller, number, [node.base_inclusive, node.new_inclusive]);
+            }
+            if node.base != node.new && self.functions[number].change[row] != 0 {
+                let ancestors = std::iter::successors(parent, |at| {
+                    tree[*at].parent.map(|parent| parent as usize)
+                });
+                let above: Vec<usize> = ancestors.filter_map(|at| numbers[at]).collect();
+                let size = self.weights[row] * weight(node.base.abs_diff(node.new));
+                self.place(row, number, &above, size);
+            }
+        }
+    }
+
+    fn call(&mut self, caller: usize, callee: usize, inclusive: [u64; 2]) {
+        for (side, sum) in inclusive.into_iter().enumerate().filter(|(_, sum)| *sum > 0) {
+            *self.functions[callee].callers[side].entry(caller).or_default() += sum;
+            *self.functions[caller].callees[side].entry(callee).or_default() += sum;
+        }
+    }
+
+    /// Notes that a function differs below others, the nearest first.
+    fn place(&mut self, row: usize, number: usize, above: &[usize], size: f64) {
+        let differs = |one: &&usize| **one != number && self.functions[**one].change[row] != 0;
+        let nearest = above.iter().find(differs).copied();
+        let names = || std::iter::once(&number).chain(above).map(|it| self.functions[*it].name);
+        let (of, handler) = (names().find_map(area), names().any(is_interrupt));
+        let function = &mut self.functions[number];
+        function.above.extend(nearest);
+        *function.areas.entry(of.unwrap_or(Area::Other)).or_default() += size;
+        function.interrupts += if handler { size } else { 0.0 };
+        match &mut function.below {
+            None => function.below = Some(above.to_vec()),
+            Some(below) => below.retain(|one| above.contains(one)),
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a weight; windows are far below 2^53")]
+fn weight(instructions: u64) -> f64 {
+    instructions as f64
+}
+
+/// The functions' numbers by name.
+#[derive(Default)]
+struct Numbers<'a>(HashMap<&'a str, usize>);
+
+impl<'a> Numbers<'a> {
+    fn number(&mut self, name: &'a str, all: &mut Vec<Function<'a>>, rows: usize) -> usize {
+        *self.0.entry(name).or_insert_with(|| {
+            let none = || vec![0; rows];
+            all.push(Function {
+                name,
+                change: none(),
+                accesses: none(),
+                stored: none(),
+                strings: none(),
+                ..Function::default()
+            });
+            all.len() - 1
+        })
+    }
+}
+
+impl<'a> Function<'a> {
+    fn note(&mut self, row: usize, changed: &Changed<'a>) {
+        self.there[0] |= changed.there[0];
+        self.there[1] |= changed.there[1];
+        self.change[row] += changed.difference;
+        self.accesses[row] += changed.accesses;
+        self.stored[row] += changed.stored;
+        self.strings[row] += changed.strings;
+        if !changed.events.is_empty() {
+            self.events.insert(row, changed.events.clone().into_owned());
+        }
+    }
+}

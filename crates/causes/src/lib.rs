@@ -1,0 +1,51 @@
+//! What the differences of many rows come from: the places in the kernel where code changed, each
+//! once, with all rows that it is in. Pure.
+//!
+//! A comparison has a difference for each row, and an explanation one for each function of a row.
+//! [`causes`] puts these together in three steps, a file each:
+//!
+//! 1. `field`: each function's difference in each row, and who calls whom on either side.
+//! 2. `moves`: code that another function executes now, because a function was renamed, put into
+//!    its caller, taken out of it, or replaced by string instructions, is no difference. What moved
+//!    is one *part*, of which the net difference counts.
+//! 3. `groups`: parts that are neighbours in the call trees and differ in the same rows in the same
+//!    proportion are one *cause*.
+//!
+//! Invariant: each function is in exactly one part and each part in at most one cause, so the
+//! causes' differences in a row add up to the row's recorded difference. Nothing is left out for
+//! being small.
+#![forbid(unsafe_code)]
+
+mod area;
+mod cause;
+mod field;
+mod groups;
+mod moves;
+mod parts;
+mod row;
+mod vector;
+
+use std::collections::HashSet;
+
+use pathmeter_model::{CauseRow, Causes};
+
+use crate::{field::Field, parts::Parts};
+
+pub use row::Row;
+
+/// The names in the symbol tables of base and new, without compilers' suffixes.
+pub type SymbolNames<'a> = [HashSet<&'a str>; 2];
+
+/// What the differences of `rows` come from.
+pub fn causes(rows: &[Row<'_>], symbols: Option<&SymbolNames<'_>>) -> Causes {
+    let field = Field::of(rows);
+    let mut parts = Parts::of(&field);
+    moves::join(&field, &mut parts, symbols);
+    let groups = groups::groups(&field, &parts);
+    let recorded = |row: &Row<'_>| CauseRow {
+        path: row.name.to_owned(),
+        base: row.base,
+        recorded: row.functions.iter().map(|function| function.difference).sum(),
+    };
+    cause::assembled(&field, &parts, &groups, rows.iter().map(recorded).collect())
+}

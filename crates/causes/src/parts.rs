@@ -1,0 +1,85 @@
+//! Parts: functions between which code moved, as one. A function from which nothing moved is a
+//! part by itself.
+
+use pathmeter_model::CodeMove;
+
+use crate::{
+    field::Field,
+    vector::{Vector, add},
+};
+
+/// All parts, by number.
+pub(crate) struct Parts {
+    /// The part of each function.
+    of: Vec<usize>,
+    /// None of a part that was joined to another one.
+    all: Vec<Option<Part>>,
+}
+
+/// One part.
+pub(crate) struct Part {
+    /// The numbers of its functions.
+    pub(crate) functions: Vec<usize>,
+    pub(crate) moves: Vec<CodeMove>,
+    /// Its difference in each row.
+    pub(crate) change: Vector,
+    /// Of reads and writes of memory.
+    pub(crate) accesses: Vector,
+}
+
+impl Parts {
+    pub(crate) fn of(field: &Field<'_>) -> Self {
+        let single = |(number, function): (usize, &crate::field::Function<'_>)| {
+            Some(Part {
+                functions: vec![number],
+                moves: Vec::new(),
+                change: function.change.clone(),
+                accesses: function.accesses.clone(),
+            })
+        };
+        Self {
+            of: (0..field.functions.len()).collect(),
+            all: field.functions.iter().enumerate().map(single).collect(),
+        }
+    }
+
+    /// The number of the part that a function is in.
+    pub(crate) fn number(&self, function: usize) -> usize {
+        self.of[function]
+    }
+
+    /// The part that a function is in.
+    pub(crate) fn with(&self, function: usize) -> &Part {
+        // The number is always that of a part which is there: `join` renumbers.
+        self.all[self.of[function]].as_ref().unwrap_or_else(|| unreachable!())
+    }
+
+    /// All parts that there are, with their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Part)> {
+        self.all.iter().enumerate().filter_map(|(number, part)| Some((number, part.as_ref()?)))
+    }
+
+    /// The part of this number, if there is one.
+    pub(crate) fn get(&self, number: usize) -> Option<&Part> {
+        self.all.get(number)?.as_ref()
+    }
+
+    /// Makes one part of those that two functions are in.
+    pub(crate) fn join(&mut self, one: usize, other: usize, evidence: CodeMove) {
+        let (into, from) = (self.of[one], self.of[other]);
+        if into == from {
+            return;
+        }
+        let Some(more) = self.all[from].take() else { return };
+        for function in &more.functions {
+            self.of[*function] = into;
+        }
+        if let Some(part) = &mut self.all[into] {
+            add(&mut part.change, &more.change);
+            add(&mut part.accesses, &more.accesses);
+            part.functions.extend(more.functions);
+            part.moves.extend(more.moves);
+            part.moves.push(evidence);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The rows that are attributed: those with an explanation, or with functions alone.
+
+use std::borrow::Cow;
+
+use pathmeter_model::FunctionChange;
+use pathmeter_trace::{
+    EventDifferences, Explain, FunctionDifference, NodeDifference, Side, folded,
+};
+
+/// One row and what differs in it.
+#[derive(Debug)]
+pub struct Row<'a> {
+    pub(crate) name: &'a str,
+    /// Instructions of base's window.
+    pub(crate) base: u64,
+    pub(crate) functions: Vec<Changed<'a>>,
+    /// Both call trees, laid over each other; empty if calls are not known.
+    pub(crate) tree: &'a [NodeDifference],
+}
+
+/// One function in a row.
+#[derive(Debug)]
+pub(crate) struct Changed<'a> {
+    pub(crate) name: &'a str,
+    /// Whether base and new execute it.
+    pub(crate) there: [bool; 2],
+    /// Instructions, new − base.
+    pub(crate) difference: i64,
+    /// Reads and writes of memory, new − base.
+    pub(crate) accesses: i64,
+    /// Bytes written, new − base.
+    pub(crate) stored: i64,
+    /// Bytes of string instructions, new − base.
+    pub(crate) strings: i64,
+    pub(crate) events: Cow<'a, EventDifferences>,
+}
+
+impl<'a> Row<'a> {
+    /// A row that is explained; none if the explanation has no two sides.
+    pub fn explained(explain: &'a Explain) -> Option<Self> {
+        let difference = explain.difference.as_ref()?;
+        Some(Self {
+            name: &explain.path,
+            base: explain.base.window.total,
+            functions: difference.functions.iter().map(Changed::of_window).collect(),
+            tree: &difference.tree,
+        })
+    }
+
+    /// A row of which the functions are known and not who calls them; `base` is what base executes.
+    pub fn of_functions(name: &'a str, base: u64, functions: &'a [FunctionChange]) -> Self {
+        let functions = functions.iter().map(Changed::of_run).collect();
+        Self { name, base, functions, tree: &[] }
+    }
+}
+
+impl<'a> Changed<'a> {
+    fn of_window(function: &'a FunctionDifference) -> Self {
+        let minus = |count: fn(&Side) -> u64| {
+            let of = |side: &Option<Side>| side.as_ref().map_or(0, count);
+            of(&function.new).wrapping_sub(of(&function.base)).cast_signed()
+        };
+        Self {
+            name: &function.name,
+            there: [function.base.is_some(), function.new.is_some()],
+            difference: function.difference,
+            accesses: minus(|side| side.counts.loads + side.counts.stores),
+            stored: minus(|side| side.counts.bytes_stored),
+            strings: minus(|side| side.counts.rep_bytes),
+            events: Cow::Borrowed(&function.events),
+        }
+    }
+
+    fn of_run(function: &'a FunctionChange) -> Self {
+        Self {
+            name: folded(&function.function),
+            there: [
+                function.base > 0 || function.base_calls > 0,
+                function.new > 0 || function.new_calls > 0,
+            ],
+            difference: function.difference,
+            accesses: 0,
+            stored: 0,
+            strings: 0,
+            events: Cow::Owned(EventDifferences::new()),
+        }
+    }
+}

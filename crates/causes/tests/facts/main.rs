@@ -1,0 +1,201 @@
+//! Which differences are one cause, which code moved, and that nothing is lost.
+#![allow(clippy::unwrap_used, reason = "a test that fails")]
+
+mod trees;
+
+use pathmeter_causes::{Row, causes};
+use pathmeter_model::{Area, Cause, Causes, MoveKind};
+use pathmeter_trace::Explain;
+use proptest::prelude::*;
+
+use crate::trees::explained;
+
+fn of(explanations: &[Explain]) -> Causes {
+    let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
+    let causes = causes(&rows, None);
+    assert_whole(&causes);
+    causes
+}
+
+/// The causes' differences in each row add up to the row's, and their shares to one.
+fn assert_whole(causes: &Causes) {
+    for row in &causes.rows {
+        let in_row = causes.causes.iter().flat_map(|cause| &cause.rows);
+        let sum: i64 = in_row.filter(|it| it.path == row.path).map(|it| it.difference).sum();
+        assert_eq!(sum, row.recorded, "{}", row.path);
+    }
+    let shares: f64 = causes.causes.iter().map(|cause| cause.share).sum();
+    assert!(causes.causes.is_empty() || (shares - 1.0).abs() < 1e-9, "{shares}");
+    for Cause { parts, difference, rows, .. } in &causes.causes {
+        assert_eq!(parts.iter().map(|part| part.difference).sum::<i64>(), *difference);
+        assert_eq!(rows.iter().map(|row| row.difference).sum::<i64>(), *difference);
+    }
+}
+
+/// The functions of each part of each cause.
+fn names(causes: &Causes) -> Vec<Vec<String>> {
+    let part = |functions: &Vec<String>| functions.join("+");
+    let of = |cause: &Cause| cause.parts.iter().map(|it| part(&it.functions)).collect();
+    causes.causes.iter().map(of).collect()
+}
+
+/// A system call with an entry of this cost, and what it does.
+fn call(path: &str, more: bool, does: &str) -> Explain {
+    let base = format!("entry_SYSCALL_64 30\n  do_syscall_64 50\n{does}");
+    let random = "    prandom_u32_state 40\n";
+    let new = format!("entry_SYSCALL_64 30\n  do_syscall_64 49\n{random}{does}");
+    explained(path, &base, if more { &new } else { &base })
+}
+
+#[test]
+fn the_same_difference_in_every_row_is_one_cause() {
+    let causes = of(&[
+        call("a", true, "    ksys_read 100"),
+        call("b", true, "    ksys_write 2000"),
+        call("c", true, "    getpid 3"),
+    ]);
+    assert_eq!(names(&causes), [["prandom_u32_state", "do_syscall_64"]]);
+    let cause = &causes.causes[0];
+    assert_eq!((cause.difference, cause.rows.len(), cause.area), (117, 3, Area::Entry));
+    assert_eq!(cause.caller.as_deref(), Some("entry_SYSCALL_64"));
+}
+
+#[test]
+fn differences_of_different_rows_are_causes_of_their_own_the_largest_share_first() {
+    let base = "do_syscall_64 100\n  vfs_read 5000\n    fsnotify 10";
+    let read = explained("read", base, "do_syscall_64 100\n  vfs_read 5000\n    fsnotify 90");
+    let causes = of(&[read, call("a", true, ""), call("b", true, "")]);
+    assert_eq!(names(&causes), [vec!["prandom_u32_state", "do_syscall_64"], vec!["fsnotify"]]);
+}
+
+#[test]
+fn a_function_with_another_name_is_no_cause() {
+    let tree = |name: &str, own: u64| {
+        format!("do_exit 10\n  unmap_vmas 20\n    {name} {own}\n      vm_normal_page 800\n")
+    };
+    let (base, new) = (tree("unmap_page_range", 7537), tree("__zap_vma_range", 7702));
+    let causes = of(&[explained("exit", &base, &new)]);
+    assert_eq!(names(&causes), [["__zap_vma_range+unmap_page_range"]]);
+    let part = &causes.causes[0].parts[0];
+    assert_eq!((part.difference, part.moves[0].kind), (165, MoveKind::Renamed));
+    assert_eq!(part.moves[0].callees, Some(1.0));
+
+    let same = of(&[explained("exit", &base, &base.replace("unmap_page_range", "zap"))]);
+    assert!(same.causes.is_empty());
+    assert_eq!(same.moves.len(), 1, "what moved is told");
+}
+
+#[test]
+fn a_leaf_of_one_row_needs_a_similar_name_to_be_the_same() {
+    let tree = |name: &str, own: u64| format!("tcp_v4_rcv 10\n  {name} {own}\n");
+    let causes = |from, to| of(&[explained("tcp", &tree(from, 100), &tree(to, 100))]);
+    assert!(causes("cubic_cwnd_event", "cubic_cwnd_event_start").causes.is_empty());
+    assert_eq!(causes("sk_filter", "tcp_check_space").causes.len(), 1);
+}
+
+#[test]
+fn a_function_put_into_its_caller_or_taken_out_of_it_is_one_part_with_it() {
+    let apart = "exc_page_fault 10\n  do_user_addr_fault 100\n    access_error 30\n";
+    let within = "exc_page_fault 10\n  do_user_addr_fault 124\n";
+    for (base, new, kind) in
+        [(apart, within, MoveKind::Inlined), (within, apart, MoveKind::Outlined)]
+    {
+        let causes = of(&[explained("a", base, new), explained("b", base, new)]);
+        assert_eq!(causes.causes.len(), 1);
+        let parts = &causes.causes[0].parts;
+        assert_eq!((parts.len(), parts[0].moves[0].kind), (1, kind));
+        assert_eq!(parts[0].difference.abs(), 12);
+    }
+}
+
+#[test]
+fn a_function_whose_callees_its_caller_does_not_call_was_not_put_into_it() {
+    let base = "schedule 500\n  pick 100\n    rb_first 400\n";
+    let new = "schedule 600\n";
+    let causes = of(&[explained("a", base, new), explained("b", base, new)]);
+    assert!(causes.causes.iter().flat_map(|it| &it.parts).all(|part| part.moves.is_empty()));
+}
+
+#[test]
+fn a_growth_that_is_no_vanished_function_is_not_joined_with_one() {
+    let base = "do_exit 500\n  cgroup_exit 30\n";
+    let new = "do_exit 590\n";
+    let causes = of(&[explained("a", base, new), explained("b", base, new)]);
+    assert!(causes.causes.iter().flat_map(|it| &it.parts).all(|part| part.moves.is_empty()));
+}
+
+#[test]
+fn a_loop_of_stores_that_string_instructions_replace_is_one_part_with_its_caller() {
+    let base = "kernel_clone 10\n  copy_process 800\n    memset 2\n      \
+                memset_orig 2835 stored=16400\n";
+    let new = "kernel_clone 10\n  copy_process 830 stored=16384 strings=16384\n";
+    let causes = of(&[explained("fork", base, new)]);
+    let part = &causes.causes[0].parts[0];
+    assert_eq!(part.functions, ["memset_orig", "copy_process"]);
+    assert_eq!(part.moves[0].kind, MoveKind::StringInstructions);
+}
+
+#[test]
+fn what_handlers_of_interrupts_do_is_one_cause() {
+    let tree = |tick: &str, work: u64| {
+        format!("common_interrupt 10\n  timer_interrupt 20\n    {tick}\n      update {work}\n")
+    };
+    let one = explained("user", &tree("hrtimer_interrupt 400", 80), &tree("tick_periodic 40", 70));
+    let two = explained("idle", &tree("hrtimer_interrupt 410", 90), &tree("tick_periodic 41", 91));
+    let causes = of(&[one, two]);
+    assert_eq!(causes.causes.len(), 1, "{:?}", names(&causes));
+    assert_eq!(causes.causes[0].area, Area::Interrupts);
+}
+
+#[test]
+fn functions_without_calls_are_attributed_too() {
+    let change = |function: &str, base, new| pathmeter_model::FunctionChange {
+        function: function.to_owned(),
+        base_calls: 1,
+        new_calls: 1,
+        base,
+        new,
+        difference: i64::try_from(new).unwrap() - i64::try_from(base).unwrap(),
+    };
+    let functions = [change("vfs_read", 10, 30), change("fput", 5, 4)];
+    let rows = [Row::of_functions("read", 100, &functions)];
+    let causes = causes(&rows, None);
+    assert_whole(&causes);
+    assert_eq!(causes.rows[0].recorded, 19);
+}
+
+#[test]
+fn equal_windows_have_no_cause() {
+    assert_eq!(of(&[call("a", false, "    ksys_read 100")]).causes, []);
+    assert_eq!(of(&[]).causes, []);
+}
+
+/// Nodes of a tree: how deep at most, which function, how many instructions.
+fn nodes() -> impl Strategy<Value = String> {
+    prop::collection::vec((0..6usize, 0..12u8, 0..200u64), 1..30).prop_map(|nodes| {
+        let mut depth = 0;
+        let mut text = "do_syscall_64 10\n".to_owned();
+        for (wanted, function, own) in nodes {
+            depth = wanted.min(depth) + 1;
+            let indent = "  ".repeat(depth);
+            text.extend([indent, format!("f{function} {own}\n")]);
+        }
+        text
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_and_nothing_counted_twice(
+        trees in prop::collection::vec((nodes(), nodes()), 1..6),
+    ) {
+        let explanations: Vec<Explain> = trees
+            .iter()
+            .enumerate()
+            .map(|(row, (base, new))| explained(&format!("row{row}"), base, new))
+            .collect();
+        let causes = of(&explanations);
+        let again = of(&explanations);
+        prop_assert_eq!(causes, again);
+    }
+}

@@ -1,0 +1,88 @@
+//! Call trees as text: a line a node, two spaces a level, its name and the instructions that it
+//! executes itself.
+
+use std::collections::HashMap;
+
+use pathmeter_trace::{
+    Census, Counts, EventCounts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows,
+    SubjectWindow, WindowTree,
+};
+
+/// One path of two kernels, explained.
+pub(crate) fn explained(path: &str, base: &str, new: &str) -> Explain {
+    let window = |text: &str| SubjectWindow {
+        path: path.to_owned(),
+        name: "kernel".to_owned(),
+        image_sha256: String::new(),
+        measured_with: None,
+        windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
+        idle: 0,
+        window: tree(text),
+    };
+    Explain::new(window(base), Some(window(new)))
+}
+
+/// The counts of a line's words: `NAME INSTRUCTIONS [stored=BYTES] [strings=BYTES]`.
+fn counts(words: &[&str]) -> Counts {
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is no number"));
+    let instructions = number(words[1]);
+    let mut counts = Counts { instructions, clock: instructions, ..Counts::default() };
+    for word in &words[2..] {
+        match word.split_once('=') {
+            Some(("stored", bytes)) => counts.bytes_stored = number(bytes),
+            Some(("strings", bytes)) => counts.rep_bytes = number(bytes),
+            _ => panic!("{word} is not known"),
+        }
+    }
+    counts
+}
+
+fn tree(text: &str) -> WindowTree {
+    let mut window = WindowTree {
+        window: 0,
+        total: 0,
+        clock: 0,
+        unattributed: 0,
+        interrupts: 0,
+        unmatched_returns: 0,
+        functions: Vec::new(),
+        nodes: Vec::new(),
+        footprint: Footprint::default(),
+        census: Census::new(),
+        events: EventCounts::new(),
+    };
+    let (mut numbers, mut open) = (HashMap::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let depth = (line.len() - line.trim_start().len()) / 2;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let counts = counts(&words);
+        let function = *numbers.entry(words[0].to_owned()).or_insert_with(|| {
+            window.functions.push(function(words[0]));
+            window.functions.len() - 1
+        });
+        window.functions[function].counts += counts;
+        open.truncate(depth);
+        let parent = open.last().copied();
+        open.push(u32::try_from(window.nodes.len()).unwrap());
+        let function = u32::try_from(function).unwrap();
+        let (kind, census) = (NodeKind::Call, Census::new());
+        window.nodes.push(Node { parent, function, kind, counts, census });
+        window.total += counts.instructions;
+    }
+    window
+}
+
+fn function(name: &str) -> Function {
+    Function {
+        name: name.to_owned(),
+        module: None,
+        address: None,
+        entry_in_line: None,
+        source: None,
+        lines: Vec::new(),
+        counts: Counts::default(),
+        census: Census::new(),
+        footprint: Footprint::default(),
+        events: EventCounts::new(),
+    }
+}

@@ -1,0 +1,165 @@
+//! Where the differences of all rows come from, taken together.
+
+use pathmeter_trace::EventDifferences;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The differences of all rows whose functions are known, attributed together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Causes {
+    /// The rows, in the comparison's order. Of each, the differences that the causes have in it add
+    /// up to its `recorded` difference, exactly.
+    pub rows: Vec<CauseRow>,
+    /// The causes; the one with the largest share first. Their shares add up to 1.
+    pub causes: Vec<Cause>,
+    /// Code that moved from function to function and costs the same in every row: no cause.
+    pub moves: Vec<CodeMove>,
+}
+
+/// A row whose difference is attributed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseRow {
+    /// Its name.
+    pub path: String,
+    /// Instructions of base's recorded window. A row counts in the shares by the inverse of it, so
+    /// that a long row does not drown short ones.
+    pub base: u64,
+    /// How many more instructions new's recorded window has than base's. It differs from the row's
+    /// own difference where the row's values were not recorded.
+    pub recorded: i64,
+}
+
+/// A place in the kernel in which rows differ: a function, or functions that changed together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cause {
+    /// Instructions, new − base, over all rows.
+    pub difference: i64,
+    /// Its share of the differences, from 0 to 1: of its parts' differences in each row, without
+    /// their signs and divided by the row's `base`.
+    pub share: f64,
+    /// What it consists of; the part with the largest share first.
+    pub parts: Vec<CausePart>,
+    /// The nearest function that all of it is called from; null if there is none, or calls are not
+    /// known.
+    pub caller: Option<String>,
+    /// What kind of work it is.
+    pub area: Area,
+    /// The rows that it is in, in the comparison's order.
+    pub rows: Vec<CauseInRow>,
+}
+
+/// A function, or several between which code moved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CausePart {
+    /// Their names; the one whose difference is largest first.
+    pub functions: Vec<String>,
+    /// Instructions, new − base, over all rows.
+    pub difference: i64,
+    /// Its share of all differences, as in the cause.
+    pub share: f64,
+    /// Why several functions are one part.
+    pub moves: Vec<CodeMove>,
+}
+
+/// What a cause does in one row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseInRow {
+    /// The row's name.
+    pub path: String,
+    /// Instructions, new − base.
+    pub difference: i64,
+    /// The events that differ, new − base. Lines and pages that two functions touch count in both.
+    pub events: EventDifferences,
+}
+
+/// Code that one function executed on base and another one on new, and what shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CodeMove {
+    /// How it moved.
+    pub kind: MoveKind,
+    /// The function that had it on base.
+    pub from: String,
+    /// The function that has it on new.
+    pub to: String,
+    /// How much of the smaller of the two differences the other one takes back, from 0 to 1.
+    pub balance: f64,
+    /// How alike the functions are that both call, from 0 to 1; null if neither calls one.
+    pub callees: Option<f64>,
+    /// In how many rows both differ.
+    pub rows: usize,
+    /// Whether the symbol table of the other kernel lacks the function that vanished or appeared;
+    /// null if the tables are not known.
+    pub absent: Option<bool>,
+}
+
+/// How code moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MoveKind {
+    /// The function has another name.
+    Renamed,
+    /// The function was put into its caller.
+    Inlined,
+    /// The function was taken out of its caller.
+    Outlined,
+    /// The caller does the function's work by string instructions.
+    StringInstructions,
+}
+
+/// A kind of the kernel's work.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Area {
+    /// Entry to and exit from the kernel.
+    Entry,
+    /// Interrupts and timers.
+    Interrupts,
+    /// Choosing and switching tasks.
+    Scheduler,
+    /// Futexes.
+    Futex,
+    /// Signals.
+    Signals,
+    /// Making and ending processes and threads.
+    Processes,
+    /// Page faults, page tables and mappings.
+    PageTables,
+    /// Allocating memory.
+    Allocator,
+    /// Files and file systems.
+    Files,
+    /// Pipes.
+    Pipes,
+    /// Sockets and network protocols.
+    Sockets,
+    /// Security modules and credentials.
+    Security,
+    /// The program's own code.
+    User,
+    /// None that is known.
+    Other,
+}
+
+impl Area {
+    /// In a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Entry => "entry and exit",
+            Self::Interrupts => "interrupts and timers",
+            Self::Scheduler => "scheduler",
+            Self::Futex => "futexes",
+            Self::Signals => "signals",
+            Self::Processes => "processes",
+            Self::PageTables => "page tables",
+            Self::Allocator => "allocator",
+            Self::Files => "files",
+            Self::Pipes => "pipes",
+            Self::Sockets => "sockets",
+            Self::Security => "security",
+            Self::User => "user code",
+            Self::Other => "other",
+        }
+    }
+}
