@@ -1,5 +1,5 @@
-//! Words for places: the kernel's own entry points, and which kind of work is below each. A function
-//! goes by the nearest of these above it in the call tree, itself included.
+//! Words for places: the kernel's own entry points, and which kind of work is below each. A
+//! function goes by the nearest of these above it in the call tree, itself included.
 //!
 //! Source: the call trees of the 67 paths on Linux 5.10 to 7.3; the names are those of kallsyms.
 

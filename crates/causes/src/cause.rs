@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use pathmeter_model::{Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove};
-use pathmeter_trace::EventDifferences;
+use pathmeter_trace::{Change, EventDifferences};
 
 use crate::{
-    field::Field,
+    field::{Field, Function},
     groups::size_of,
     parts::{Part, Parts},
+    typical::{per_call, per_own_call, typical},
     vector::size,
 };
 
@@ -48,31 +49,76 @@ impl View<'_> {
     fn cause(&self, group: &[usize]) -> Cause {
         let members: Vec<&Part> = group.iter().filter_map(|it| self.parts.get(*it)).collect();
         let functions: Vec<usize> = members.iter().flat_map(|it| it.functions.clone()).collect();
-        let mut parts: Vec<CausePart> = members.iter().map(|part| self.part(part)).collect();
+        let mut parts: Vec<CausePart> = members.iter().map(|part| self.part(part, group)).collect();
         parts.sort_by(|one, other| {
             other.share.total_cmp(&one.share).then_with(|| one.functions.cmp(&other.functions))
         });
+        let rows: Vec<CauseInRow> =
+            (0..self.rows.len()).filter_map(|row| self.in_row(&functions, row)).collect();
+        let differences: Vec<i64> = rows.iter().map(|row| row.difference).collect();
+        let paths: Vec<&str> = self.rows.iter().map(|row| &*row.path).collect();
         Cause {
+            typical: typical(&differences),
+            per_call: per_call(&self.field.weights, &self.functions(&functions), &rows, &paths),
             difference: parts.iter().map(|part| part.difference).sum(),
             share: parts.iter().map(|part| part.share).sum(),
             parts,
             caller: self.caller(&functions),
             area: self.area(&functions),
-            rows: (0..self.rows.len()).filter_map(|row| self.in_row(&functions, row)).collect(),
+            rows,
         }
     }
 
-    fn part(&self, part: &Part) -> CausePart {
+    fn functions(&self, numbers: &[usize]) -> Vec<&Function<'_>> {
+        numbers.iter().map(|number| &self.field.functions[*number]).collect()
+    }
+
+    fn part(&self, part: &Part, group: &[usize]) -> CausePart {
         let of = |number: &usize| size(&self.field.weights, &self.field.functions[*number].change);
         let mut functions = part.functions.clone();
         functions.sort_by(|one, other| of(other).total_cmp(&of(one)).then(one.cmp(other)));
         let names = functions.iter().map(|number| self.field.functions[*number].name.to_owned());
         let size = size(&self.field.weights, &part.change);
+        let lead = functions.first().map(|number| &self.field.functions[*number]);
         CausePart {
             functions: names.collect(),
+            change: self.change(part),
+            is_first: self.is_first(part, group),
+            typical: typical(&part.change),
+            per_call: lead.filter(|_| functions.len() == 1).and_then(per_own_call),
+            calls: lead.map_or(0, |lead| lead.calls.iter().sum()),
             difference: part.change.iter().sum(),
             share: if self.all > 0.0 { size / self.all } else { 0.0 },
             moves: part.moves.clone(),
+        }
+    }
+
+    /// Whether no other part of the group that has the same fate calls this one.
+    fn is_first(&self, part: &Part, group: &[usize]) -> bool {
+        let fate = self.there(part);
+        let above = part.functions.iter().flat_map(|one| &self.field.functions[*one].above);
+        let above = above.map(|one| self.parts.number(*one));
+        let mut others =
+            above.filter(|one| group.contains(one)).filter_map(|one| self.parts.get(one));
+        others.all(|other| std::ptr::eq(other, part) || self.there(other) != fate)
+    }
+
+    /// Whether base and new execute any of its functions.
+    fn there(&self, part: &Part) -> [bool; 2] {
+        let on = |side: usize| {
+            part.functions.iter().any(|number| self.field.functions[*number].there[side])
+        };
+        [on(0), on(1)]
+    }
+
+    fn change(&self, part: &Part) -> Change {
+        let [base, new] = self.there(part);
+        match (base, new, part.change.iter().sum::<i64>()) {
+            (false, ..) => Change::Appeared,
+            (_, false, _) => Change::Vanished,
+            (_, _, 1..) => Change::Grew,
+            (_, _, ..=-1) => Change::Shrank,
+            _ => Change::Same,
         }
     }
 

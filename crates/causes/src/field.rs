@@ -27,6 +27,8 @@ pub(crate) struct Function<'a> {
     pub(crate) accesses: Vector,
     pub(crate) stored: Vector,
     pub(crate) strings: Vector,
+    /// How often it was called in each row; 0 where that is not known.
+    pub(crate) calls: Vec<u64>,
     /// The events that differ, by row.
     pub(crate) events: BTreeMap<usize, EventDifferences>,
     /// On base and on new, with the instructions of the function and all below it.
@@ -149,6 +151,7 @@ impl<'a> Numbers<'a> {
                 accesses: none(),
                 stored: none(),
                 strings: none(),
+                calls: vec![0; rows],
                 ..Function::default()
             });
             all.len() - 1
@@ -164,6 +167,7 @@ impl<'a> Function<'a> {
         self.accesses[row] += changed.accesses;
         self.stored[row] += changed.stored;
         self.strings[row] += changed.strings;
+        self.calls[row] += changed.calls;
         if !changed.events.is_empty() {
             self.events.insert(row, changed.events.clone().into_owned());
         }

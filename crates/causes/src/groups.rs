@@ -15,7 +15,7 @@ const ALIKE: f64 = 0.9;
 /// The same of parts that have only a caller in common.
 const ALIKE_SIBLINGS: f64 = 0.97;
 /// The same of parts in handlers of interrupts.
-const ALIKE_IN_INTERRUPTS: f64 = 0.5;
+const ALIKE_IN_INTERRUPTS: f64 = 0.2;
 /// In fewer rows any two parts are alike, so they must be of one kind of work as well.
 const FEW_ROWS: usize = 3;
 

@@ -23,6 +23,7 @@ mod groups;
 mod moves;
 mod parts;
 mod row;
+mod typical;
 mod vector;
 
 use std::collections::HashSet;

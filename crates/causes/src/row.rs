@@ -26,6 +26,8 @@ pub(crate) struct Changed<'a> {
     pub(crate) there: [bool; 2],
     /// Instructions, new − base.
     pub(crate) difference: i64,
+    /// How often it was called, of two sides the larger number; 0 if that is not known.
+    pub(crate) calls: u64,
     /// Reads and writes of memory, new − base.
     pub(crate) accesses: i64,
     /// Bytes written, new − base.
@@ -64,6 +66,11 @@ impl<'a> Changed<'a> {
             name: &function.name,
             there: [function.base.is_some(), function.new.is_some()],
             difference: function.difference,
+            // A function that ends in a jump to another one has no returns of its own.
+            calls: [&function.base, &function.new]
+                .map(|side| side.as_ref().map_or(0, |side| side.counts.returns))
+                .into_iter()
+                .fold(0, u64::max),
             accesses: minus(|side| side.counts.loads + side.counts.stores),
             stored: minus(|side| side.counts.bytes_stored),
             strings: minus(|side| side.counts.rep_bytes),
@@ -79,6 +86,7 @@ impl<'a> Changed<'a> {
                 function.new > 0 || function.new_calls > 0,
             ],
             difference: function.difference,
+            calls: function.base_calls.max(function.new_calls),
             accesses: 0,
             stored: 0,
             strings: 0,

@@ -23,7 +23,7 @@ pub(crate) fn add(sum: &mut [i64], more: &[i64]) {
     }
 }
 
-/// How alike two vectors are without their signs: the cosine of the angle between them, from 0 to 1.
+/// How alike two vectors are without their signs: the cosine of their angle, from 0 to 1.
 pub(crate) fn alike(weights: &Weights, one: &[i64], other: &[i64]) -> f64 {
     let product = |one: &[i64], other: &[i64]| -> f64 {
         let products = weights.iter().zip(one).zip(other);

@@ -1,6 +1,6 @@
 //! Where the differences of all rows come from, taken together.
 
-use pathmeter_trace::EventDifferences;
+use pathmeter_trace::{Change, EventDifferences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,11 @@ pub struct CauseRow {
 pub struct Cause {
     /// Instructions, new − base, over all rows.
     pub difference: i64,
+    /// The difference that most of its rows have.
+    pub typical: Typical,
+    /// What each call of its first function differs by; null if that is not the same in most rows,
+    /// or if calls are not known.
+    pub per_call: Option<PerCall>,
     /// Its share of the differences, from 0 to 1: of its parts' differences in each row, without
     /// their signs and divided by the row's `base`.
     pub share: f64,
@@ -53,12 +58,45 @@ pub struct Cause {
 pub struct CausePart {
     /// Their names; the one whose difference is largest first.
     pub functions: Vec<String>,
+    /// What became of all of them together.
+    pub change: Change,
+    /// Whether no other part of the cause that came or went as it did calls it.
+    pub is_first: bool,
     /// Instructions, new − base, over all rows.
     pub difference: i64,
+    /// The difference that most of its rows have.
+    pub typical: Typical,
+    /// The difference of each call of the first function, if it is the same in every row; null if
+    /// not, or if calls are not known.
+    pub per_call: Option<i64>,
+    /// Calls of the first function over all rows; of two sides the larger number. 0 if not known.
+    pub calls: u64,
     /// Its share of all differences, as in the cause.
     pub share: f64,
     /// Why several functions are one part.
     pub moves: Vec<CodeMove>,
+}
+
+/// What each call of a cause's first function differs by, with all else of the cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PerCall {
+    /// Instructions, new − base.
+    pub difference: i64,
+    /// In how many rows this is so.
+    pub rows: usize,
+    /// The events of which a call differs by as many in most rows.
+    pub events: EventDifferences,
+}
+
+/// The most frequent difference in a row; of several the smallest without its sign.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Typical {
+    /// Instructions, new − base.
+    pub difference: i64,
+    /// How many rows have it.
+    pub rows: usize,
+    /// How many rows differ.
+    pub of: usize,
 }
 
 /// What a cause does in one row.

@@ -47,6 +47,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         configuration_differences: differences(base, new),
         budget: None,
         gate: None,
+        causes: None,
         options: None,
     }
 }

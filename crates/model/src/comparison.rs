@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::difference::saturated;
 use crate::function::FunctionChange;
 use crate::{
-    BudgetReport, Configuration, ConfigurationDifference, EventComparison, GateReport, Measurement,
-    Moved, OptionDifference, ProgramComparison, Subject, SubjectKind, Unit, Verdict,
+    BudgetReport, Causes, Configuration, ConfigurationDifference, EventComparison, GateReport,
+    Measurement, Moved, OptionDifference, ProgramComparison, Subject, SubjectKind, Unit, Verdict,
     WorkComparison,
 };
 
@@ -41,6 +41,9 @@ pub struct Comparison {
     pub configuration_differences: Vec<ConfigurationDifference>,
     /// How many paths have each verdict.
     pub summary: Summary,
+    /// Where the differences come from; absent unless functions were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Causes>,
     /// What a budget makes of it; absent if the user gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetReport>,

@@ -46,7 +46,9 @@ mod work;
 mod work_comparison;
 
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
-pub use causes::{Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, MoveKind};
+pub use causes::{
+    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, MoveKind, PerCall, Typical,
+};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
     Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary,

@@ -227,12 +227,18 @@ pub(crate) struct CompareArgs {
     /// itself
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// Explain each path that changed: the functions in which the difference is
+    /// Show what the differences come from: the functions that changed, over all paths
     ///
-    /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, and
-    /// `explanations`.
+    /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, with its `causes`,
+    /// and `explanations`.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// With --explain, show every path that changed, function by function
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Show every path, not only those that changed most
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Exit with 1 if NEW is worse in one of the paths shown, and with 3 if one that BASE could run
     /// was not compared
     ///

@@ -7,8 +7,11 @@ use pathmeter_model::{
 };
 
 use crate::budget::budget_table;
+use crate::causes::{causes_table, sentence};
+use crate::fold::{Alike, folded, unfolded};
 use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
+use crate::rows::Rows;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -38,36 +41,55 @@ pub enum Placement {
     Shown,
 }
 
-/// The two kernels, a row for each path (base, new, difference, percent, verdict, reason), what
-/// else differed between the measurements, and how many paths have each verdict.
+/// The two kernels; what the comparison comes to, and its causes, if functions are known; a row for
+/// each path (base, new, difference, percent, verdict, reason), or the rows that matter; what else
+/// differed between the measurements, and how many paths have each verdict.
 pub(crate) fn path_comparison_table(
     comparison: &Comparison,
     shown: Placement,
+    which: Rows,
     style: Style,
 ) -> String {
-    let all: Vec<&PathComparison> = comparison.paths.iter().collect();
+    let fold = match which {
+        Rows::Folded => folded(&comparison.paths),
+        Rows::All => unfolded(&comparison.paths),
+    };
     let floor = comparison.is_against_floor();
     [
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
-        paths(&all, floor, shown, style),
+        causes(comparison, style),
+        rows(&fold.rows, floor, shown, style),
+        fold.others.iter().map(|it| style.fill(it, 0) + "\n").collect(),
         differences(&comparison.configuration_differences, style),
         placement(comparison, style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         measured_with::lines(&comparison.base, &comparison.new, style),
-        tally(all.into_iter(), ["path", "paths"], style),
+        tally(comparison.paths.iter(), ["path", "paths"], style),
     ]
     .concat()
 }
 
-/// A row for each path, and what its numbers mean. `floor` is whether new is the lab kernel beside
-/// a Linux.
-pub(crate) fn paths(
-    paths: &[&PathComparison],
-    floor: bool,
-    shown: Placement,
-    style: Style,
-) -> String {
+/// What the comparison comes to, and the causes; nothing if functions are not known.
+pub(crate) fn causes(comparison: &Comparison, style: Style) -> String {
+    let Some(causes) = &comparison.causes else { return String::new() };
+    let sentence = style.fill(&sentence(comparison), 0);
+    let table = causes_table(causes, style);
+    let gap = if table.is_empty() { "" } else { "\n" };
+    format!("{sentence}\n\n{table}{gap}")
+}
+
+/// A row for each path, and what its numbers mean.
+pub(crate) fn paths(paths: &[&PathComparison], style: Style) -> String {
+    let all: Vec<Alike<'_>> = paths.iter().map(|first| Alike { first, others: 0 }).collect();
+    rows(&all, false, Placement::Hidden, style)
+}
+
+/// A row for each path or for several that are alike, and what the numbers mean. `floor` is whether
+/// new is the lab kernel beside a Linux.
+fn rows(rows: &[Alike<'_>], floor: bool, shown: Placement, style: Style) -> String {
+    let paths: Vec<&PathComparison> = rows.iter().map(|row| row.first).collect();
+    let paths = &paths[..];
     let marked = paths.iter().any(|path| path.is_many_valued());
     let several = several_units(paths);
     let mut table = Table::new(&[
@@ -83,8 +105,11 @@ pub(crate) fn paths(
     ])
     .sparing(&["percent", SHARE, MOVED])
     .with_whole_remarks();
-    for path in paths {
-        let [before @ .., percent, moved, verdict, remark] = row(path, marked, floor, shown);
+    for Alike { first: path, others } in rows {
+        let [mut before @ .., percent, moved, verdict, remark] = row(path, marked, floor, shown);
+        if *others > 0 {
+            before[0] = format!("{} and {others} alike", path.path).into();
+        }
         let unit = path.base.or(path.new).filter(|_| several);
         let unit = unit.map_or("", |_| unit_word(path.unit)).into();
         table.row(before.into_iter().chain([unit, percent, moved, verdict, remark]));

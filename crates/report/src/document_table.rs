@@ -4,7 +4,8 @@ use pathmeter_model::{Comparison, Measurement};
 
 use crate::comparison::{Placement, path_comparison_table};
 use crate::measurement::path_table;
-use crate::program::{Rows, program_comparison_table, program_table};
+use crate::program::{program_comparison_table, program_table};
+use crate::rows::Rows;
 use crate::style::Style;
 
 /// What a table shows of what it can show.
@@ -12,7 +13,7 @@ use crate::style::Style;
 pub struct Shown {
     /// Of paths, where functions stand.
     pub placement: Placement,
-    /// Of programs, which rows.
+    /// Which rows.
     pub rows: Rows,
 }
 
@@ -30,6 +31,6 @@ pub fn measurement_table(measurement: &Measurement, rows: Rows, style: Style) ->
 pub fn comparison_table(comparison: &Comparison, shown: Shown, style: Style) -> String {
     match &comparison.program {
         Some(program) => program_comparison_table(comparison, program, shown.rows, style),
-        None => path_comparison_table(comparison, shown.placement, style),
+        None => path_comparison_table(comparison, shown.placement, shown.rows, style),
     }
 }

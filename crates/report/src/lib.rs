@@ -7,10 +7,12 @@
 //! Names, releases and reasons come from files and guests: control characters in them are replaced.
 
 mod budget;
+mod causes;
 mod comparison;
 mod document_table;
 mod experiment;
 mod explain;
+mod fold;
 mod format;
 mod heat;
 mod history;
@@ -21,6 +23,7 @@ mod options;
 mod page;
 mod paths;
 mod program;
+mod rows;
 mod settings;
 mod shades;
 mod style;
@@ -29,6 +32,7 @@ mod witness;
 mod xml;
 
 pub use budget::{budget_table, sentence as budget_sentence};
+pub use causes::sentence as comparison_sentence;
 pub use comparison::Placement;
 pub use document_table::{Shown, comparison_table, measurement_table};
 pub use experiment::{counter_examples, experiment_page};
@@ -44,7 +48,7 @@ pub use number::{grouped, signed};
 pub use options::{ShownOptions, options_table};
 pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
-pub use program::Rows;
+pub use rows::Rows;
 pub use settings::settings_tables;
 pub use style::Style;
 pub use witness::{

@@ -6,6 +6,7 @@
 //! anything. All numbers are there without the script; with it tables sort and filter, details
 //! open, the heat map shows any kernel's differences, and call trees are drawn.
 
+mod causes;
 mod changes;
 mod data;
 mod experiment;
@@ -23,6 +24,7 @@ use pathmeter_model::{Comparison, Measurement, SettingsResult};
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
+use crate::causes::counts;
 use crate::measured_with::{measured_with, of_two};
 use crate::shades::{COLOURS, SHADES};
 use data::Data;
@@ -128,7 +130,10 @@ impl PageSection {
                     [] => fingerprint::of_comparison(comparison),
                     results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
                 }));
-                headline::comparison(comparison, explanations)
+                match comparison.causes {
+                    Some(_) => counts(&comparison.summary),
+                    None => headline::comparison(comparison, explanations),
+                }
             }
             Self::History { results, windows, across } => {
                 html.add(&of_results(results));

@@ -18,17 +18,9 @@ use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
 use crate::number::{grouped, plural, share};
+use crate::rows::Rows;
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
-
-/// Which rows of a program are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
-    /// Those that matter; a line tells how many others there are.
-    Folded,
-    /// All of them.
-    All,
-}
 
 /// A row is small if it has less than one part in this many of all instructions.
 const SMALL: u64 = 1000;

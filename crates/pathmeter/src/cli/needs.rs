@@ -140,6 +140,8 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("base", Nothing),
                 ("new", Nothing),
                 ("explain", Kernels(NO_KERNEL)),
+                ("full", Given("explain")),
+                ("all", Shown),
                 ("check", Nothing),
                 ("placement", Nothing),
                 ("options", Kernels(NO_OPTIONS)),

@@ -81,7 +81,10 @@ fn formats<'a>(
     Ok(Formats {
         json: args.output.document.json(),
         args: &args.formats,
-        shown: Shown { placement, rows: Rows::Folded },
+        shown: Shown {
+            placement,
+            rows: if args.all || args.full { Rows::All } else { Rows::Folded },
+        },
         options: if args.options { ShownOptions::All } else { ShownOptions::Few },
         file,
         written,

@@ -11,7 +11,7 @@ use crate::cli::{CompareArgs, ExplainOutput};
 use crate::screen::formats::{Formats, failed};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
-use crate::verbs::explain;
+use crate::verbs::{causes, explain};
 use pathmeter_gate::Gate;
 use pathmeter_measure::beside::REGIONS;
 use pathmeter_measure::build_options::BuildOptions;
@@ -78,49 +78,66 @@ pub(crate) fn deliver(
     (session, options, [base, new]): (&Session, Option<&BuildOptions>, [&Image; 2]),
     screen: &Screen,
 ) -> Result<(), Failure> {
-    // The comparison is printed at once: the rest takes seconds.
-    put.table(&comparison, screen)?;
     let windows = &args.probes.windows.window;
     let paths: Vec<_> = changed(&comparison, windows).collect();
     let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
-    let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
-    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
-    let explained = if paths.is_empty() {
-        Ok(vec![])
-    } else {
-        let board = Board::new(screen);
-        explain::differences(session, [(base, None), (new, None)], &paths, &board)
-    };
-    let explained = match explained {
-        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-        explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
-    };
-    for explain in explained {
-        match explain {
-            Ok(explain) => {
-                if put.shows_tables() {
-                    let tables = explain::tables(&output, &explain, screen);
-                    let mut rows = comparison.paths.iter();
-                    let row = rows.find(|row| row.path == explain.path);
-                    let beside = row.map(|row| beside_row(&explain, row)).unwrap_or_default();
-                    let beside: Vec<String> = beside.into_iter().map(|it| it + "\n").collect();
-                    output::print(format!("\n{tables}{}", beside.concat()).as_bytes())?;
-                }
-                explanations.push(explain);
-            }
-            Err(failure) => failures.push(failure),
-        }
-    }
+    let (explanations, mut failures) = explanations(session, [base, new], &paths, screen)?;
+    comparison.causes = Some(causes::of_explanations(&explanations, session, [base, new]));
+    comparison.options = options.map(|it| it.differences(&explanations));
+    put.table(&comparison, screen)?;
     if put.shows_tables() {
+        if args.full {
+            let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
+            let tables =
+                explanations.iter().map(|explain| table(&output, explain, &comparison, screen));
+            output::print(tables.collect::<String>().as_bytes())?;
+        }
         output::print(left_over(&explanations, &failures, &unexplained).as_bytes())?;
     }
-    comparison.options = options.map(|it| it.differences(&explanations));
-    failures.extend(put.options(&comparison, screen).err());
     failures.extend(put.formats(&comparison, gate, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
     failures.extend(output::document(put.json, put.file.as_ref(), &document).err());
     failed(failures)
+}
+
+/// An explanation of each path, or why there is none.
+fn explanations(
+    session: &Session,
+    [base, new]: [&Image; 2],
+    paths: &[RecordablePath<'_>],
+    screen: &Screen,
+) -> Result<(Vec<Explain>, Vec<Failure>), Failure> {
+    if paths.is_empty() {
+        return Ok((vec![], vec![]));
+    }
+    let board = Board::new(screen);
+    let explained = match explain::differences(session, [(base, None), (new, None)], paths, &board)
+    {
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
+    };
+    let (mut explanations, mut failures) = (Vec::new(), Vec::new());
+    for explain in explained {
+        match explain {
+            Ok(explain) => explanations.push(explain),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    Ok((explanations, failures))
+}
+
+/// One path, function by function, and what its row says beside it.
+fn table(
+    output: &ExplainOutput,
+    explain: &Explain,
+    comparison: &Comparison,
+    screen: &Screen,
+) -> String {
+    let row = comparison.paths.iter().find(|row| row.path == explain.path);
+    let beside = row.map(|row| beside_row(explain, row)).unwrap_or_default();
+    let beside: String = beside.into_iter().map(|it| it + "\n").collect();
+    format!("\n{}{beside}", explain::tables(output, explain, screen))
 }
 
 /// The paths that are explained, as far as they have windows to record.

@@ -1,6 +1,7 @@
 //! The verbs of the command: each from its arguments, resolved, to a document that is delivered.
 
 pub(crate) mod bisect;
+pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod experiment;

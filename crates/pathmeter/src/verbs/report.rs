@@ -17,6 +17,7 @@ use crate::cli::ReportArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
+use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::explained;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -272,18 +273,19 @@ impl<'a> Report<'a> {
     fn comparison(&mut self) -> Result<PageSection, Failure> {
         let measured = std::mem::take(&mut self.measured);
         let [base, new] = [&measured[0], &measured[1]];
-        let comparison = compare(&base.result, &new.result, Threshold::default());
+        let mut comparison = compare(&base.result, &new.result, Threshold::default());
         let mut explanations = Vec::new();
-        if let (Some(session), Some(base), Some(new), false) =
-            (&self.session, &base.image, &new.image, self.args.no_explain)
-        {
+        if let (Some(base), Some(new), false) = (&base.image, &new.image, self.args.no_explain) {
             let paths: Vec<_> = explained::changed(&comparison, &[]).collect();
-            if !paths.is_empty() {
+            if let Some(session) = self.session.as_ref().filter(|_| !paths.is_empty()) {
                 let board = Board::new(self.screen);
                 let sides = [(base, None), (new, None)];
                 let found = explain::differences(session, sides, &paths, &board);
                 self.keep(found, |explain| explanations.push(explain))?;
             }
+            let explained = self.session.as_ref();
+            comparison.causes =
+                explained.map(|it| causes::of_explanations(&explanations, it, [base, new]));
         }
         let results = measured.into_iter().map(|it| it.result).collect();
         Ok(PageSection::Comparison { comparison: Box::new(comparison), explanations, results })

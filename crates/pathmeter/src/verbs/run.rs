@@ -12,6 +12,7 @@ use crate::packing;
 use crate::screen::destination::Named;
 use crate::screen::formats::{Formats, failed};
 use crate::screen::output::Screen;
+use crate::verbs::causes;
 use crate::verbs::compare::two;
 use crate::verbs::judge::{Judge, budget};
 use crate::verbs::sides::{Sides, subjects};
@@ -57,7 +58,8 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             let results = two(results)?;
             refuse_unlike(&results, args.across || pair.is_some())?;
             note_paths(&results, screen);
-            let (comparison, gate) = judge.compare(results)?;
+            let (mut comparison, gate) = judge.compare(results)?;
+            comparison.causes = causes::of_rows(&comparison);
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
     }

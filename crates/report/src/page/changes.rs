@@ -5,6 +5,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::Explain;
 
+use super::causes;
 use super::data::Data;
 use super::html::Html;
 use super::severity::{rank, word, worst_first};
@@ -39,6 +40,7 @@ pub(super) fn section(
     let mut html = Html::default();
     html.add(&sides(comparison));
     html.add(&across(comparison));
+    html.add(&causes::table(comparison)).add(&causes::picture(comparison));
     html.add(&measured(of_sides(&comparison.base, &comparison.new)));
     html.add(&tally(comparison));
     html.raw("<div class=\"tablebox\">").add(&filter());

@@ -12,13 +12,12 @@ use pathmeter_model::{
 use pathmeter_trace::MeasuredWith;
 
 use super::unseen::unseen;
-use super::{
-    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, Rows, calls, command, more_rows, number, quiet,
-};
+use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, quiet};
 use crate::budget::budget_table;
-use crate::comparison::{Placement, VARYING, differences, fact, paths, sides, tally, varying};
+use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
+use crate::rows::Rows;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -105,6 +104,7 @@ pub(crate) fn program_comparison_table(
         programs(comparison, program, style),
         ended(program, style),
         idle(program, style),
+        causes(comparison, style),
         judged(&parted, program, rows, style),
         of_first,
         legend(&parted, rows, style),
@@ -470,7 +470,7 @@ fn regions(regions: &[&PathComparison], style: Style) -> String {
     if regions.is_empty() {
         return String::new();
     }
-    "\n".to_owned() + &paths(regions, false, Placement::Hidden, style)
+    "\n".to_owned() + &paths(regions, style)
 }
 
 /// How many rows have each verdict, those of own work and the others, and how many regions.

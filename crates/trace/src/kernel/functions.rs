@@ -1,9 +1,10 @@
 //! The kernel's functions, by the text of `/proc/kallsyms`: names to addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::kernel::kallsyms::{KernelSymbol, SymbolsError, lines};
+use crate::kernel::names::folded;
 
 /// Symbols of the kernel's own code: names by address, addresses by name.
 pub(crate) struct KernelCode<'a> {
@@ -53,4 +54,14 @@ impl<'a> KernelCode<'a> {
             self.by_name.range(prefix..).take_while(move |(name, _)| name.starts_with(prefix));
         from.filter_map(|(name, addresses)| Some((*name, *addresses.first()?)))
     }
+}
+
+/// The names of all functions in the text of `/proc/kallsyms`, modules' too, without what compilers
+/// appended.
+///
+/// # Errors
+/// The text is no symbol table.
+pub fn function_names(text: &[u8]) -> Result<HashSet<&str>, SymbolsError> {
+    let functions = lines(text)?.into_iter().filter(KernelSymbol::is_text);
+    Ok(functions.map(|symbol| folded(symbol.name)).collect())
 }

@@ -1,0 +1,109 @@
+//! The causes of a comparison: one sentence, and a table of those that matter.
+
+mod sentence;
+mod wording;
+
+use pathmeter_model::{Cause, Causes};
+
+pub use sentence::sentence;
+pub(crate) use sentence::{counts, named};
+
+use crate::number::{plural, signed};
+use crate::style::{QUIET, Style};
+use crate::table::{Align, Table};
+use wording::{events, functions, instructions};
+
+/// Most causes that are shown, and the share after which no more are.
+const MOST: usize = 10;
+const ENOUGH: f64 = 0.95;
+/// What the numbers are.
+const SUMS: &str = "the causes add up to each row's recorded difference exactly; share: of all \
+    differences, each row weighted by its own cost";
+/// Functions named of each.
+const MOST_FUNCTIONS: usize = 3;
+/// Other events named of each.
+const MOST_EVENTS: usize = 3;
+
+/// A cause, as the cells of a table.
+pub(crate) struct CauseLine {
+    pub(crate) share: String,
+    pub(crate) rows: String,
+    pub(crate) instructions: String,
+    pub(crate) area: String,
+    /// The functions and the other events.
+    pub(crate) functions: String,
+}
+
+/// The causes that matter, and what is said of the others and of the numbers.
+pub(crate) struct CauseLines {
+    pub(crate) shown: Vec<CauseLine>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The causes that matter, and one line of the others with their sum.
+pub(crate) fn lines(causes: &Causes) -> CauseLines {
+    let shown = shown(causes);
+    let line = |cause: &Cause| {
+        let [functions, events] = [functions(cause, MOST_FUNCTIONS), events(cause, MOST_EVENTS)];
+        CauseLine {
+            share: share(cause.share),
+            rows: cause.typical.of.to_string(),
+            instructions: instructions(cause),
+            area: cause.area.words().to_owned(),
+            functions: if events.is_empty() { functions } else { format!("{functions}; {events}") },
+        }
+    };
+    let notes = rest(&causes.causes[shown.len()..]).into_iter().chain([SUMS.to_owned()]);
+    CauseLines { shown: shown.iter().map(line).collect(), notes: notes.collect() }
+}
+
+/// The table of the causes that matter. Nothing if there is no cause.
+pub(crate) fn causes_table(causes: &Causes, style: Style) -> String {
+    if causes.causes.is_empty() {
+        return String::new();
+    }
+    let CauseLines { shown, notes } = lines(causes);
+    let mut table = Table::new(&[
+        ("share", Align::Right),
+        ("rows", Align::Right),
+        ("instructions", Align::Left),
+        ("kind of work", Align::Left),
+        ("functions, other events", Align::Left),
+    ])
+    .with_whole_remarks();
+    for CauseLine { share, rows, instructions, area, functions } in shown {
+        table.row([share, rows, instructions, area, functions].map(Into::into));
+    }
+    let note = |text: &String| style.paint(&style.fill(text, 0), QUIET) + "\n";
+    table.render(style) + &notes.iter().map(note).collect::<String>()
+}
+
+/// The first causes, as many as it takes to have most of the difference.
+fn shown(causes: &Causes) -> &[Cause] {
+    let mut sum = 0.0;
+    let enough = causes.causes.iter().position(|cause| {
+        sum += cause.share;
+        sum >= ENOUGH
+    });
+    let count = enough.map_or(causes.causes.len(), |last| last + 1).min(MOST);
+    &causes.causes[..count]
+}
+
+/// `37 more causes: 9 % of the difference, -123 instructions`.
+fn rest(rest: &[Cause]) -> Option<String> {
+    let share_of_rest: f64 = rest.iter().map(|cause| cause.share).sum();
+    let difference = rest.iter().map(|cause| cause.difference).sum();
+    (!rest.is_empty()).then(|| {
+        format!(
+            "{}: {} of the difference, together {} instructions",
+            plural(rest.len(), "more cause"),
+            share(share_of_rest).trim(),
+            signed(difference)
+        )
+    })
+}
+
+/// `37 %`, and `<1 %` rather than a zero.
+fn share(share: f64) -> String {
+    if share < 0.005 { "<1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
+}

@@ -1,0 +1,71 @@
+//! What a comparison comes to, in one sentence.
+
+use pathmeter_model::{Cause, Causes, Comparison, Summary, Verdict};
+
+use super::wording::{events, functions, instructions, rows};
+use crate::number::plural;
+
+/// Causes that the sentence names at most, and the least share of one.
+const MOST: usize = 4;
+const LEAST: f64 = 0.04;
+/// Functions named of each.
+const FUNCTIONS: usize = 2;
+/// Other events named of each.
+const EVENTS: usize = 2;
+
+/// `40 of 51 rows differ: 34 higher, 6 lower. Instructions: entry and exit, +39 a call in 33 rows
+/// (…); …; 41 more causes have 9 % of the difference.`
+pub fn sentence(comparison: &Comparison) -> String {
+    let counts = counts(&comparison.summary);
+    match comparison.causes.as_ref().filter(|causes| !causes.causes.is_empty()) {
+        Some(causes) => format!("{counts} {}", named(causes)),
+        None => counts,
+    }
+}
+
+/// How many of the rows that both can execute differ.
+pub(crate) fn counts(summary: &Summary) -> String {
+    let count = |verdict| summary.count(verdict);
+    let executed = summary.paths - count(Verdict::Unsupported);
+    let differ = executed - count(Verdict::Same);
+    if executed == 0 {
+        return "No row could be compared.".to_owned();
+    }
+    if differ == 0 {
+        return format!("Nothing differs in {}.", plural(executed, "row"));
+    }
+    let kinds = Verdict::ALL.into_iter();
+    let kinds = kinds.filter(|it| !matches!(it, Verdict::Same | Verdict::Unsupported));
+    let kinds = kinds.filter(|verdict| count(*verdict) > 0);
+    let kinds: Vec<String> = kinds.map(|verdict| format!("{} {verdict}", count(verdict))).collect();
+    let verb = if differ == 1 { "differs" } else { "differ" };
+    format!("{differ} of {} {verb}: {}.", plural(executed, "row"), kinds.join(", "))
+}
+
+/// The first causes, and how much the others have.
+pub(crate) fn named(causes: &Causes) -> String {
+    let named: Vec<&Cause> =
+        causes.causes.iter().take(MOST).filter(|cause| cause.share >= LEAST).collect();
+    let clauses: Vec<String> = named.iter().map(|cause| clause(cause)).collect();
+    let rest = causes.causes.len() - named.len();
+    let share: f64 = causes.causes[named.len()..].iter().map(|cause| cause.share).sum();
+    let rest = (rest > 0).then(|| {
+        format!(
+            "{} {} {:.0} % of the difference",
+            plural(rest, "more cause"),
+            if rest == 1 { "has" } else { "have" },
+            100.0 * share
+        )
+    });
+    format!("Instructions: {}.", clauses.into_iter().chain(rest).collect::<Vec<_>>().join("; "))
+}
+
+/// `entry and exit, +39 instructions a call in 33 rows (prandom_u32_state (new), rdtsc -1)`.
+fn clause(cause: &Cause) -> String {
+    let number = instructions(cause);
+    let rows = if number.contains(" of ") { "rows".to_owned() } else { rows(cause) };
+    let events = events(cause, EVENTS);
+    let events = if events.is_empty() { events } else { format!("; {events}") };
+    let number = number.replace(" in all", "");
+    format!("{}, {number} {rows} ({}{events})", cause.area.words(), functions(cause, FUNCTIONS))
+}
