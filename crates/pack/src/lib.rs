@@ -382,12 +382,18 @@ fn add_programs(
     Ok(cached)
 }
 
+/// Links to nothing that are named; a folder may have very many.
+const DANGLING_NAMED: usize = 3;
+
 /// Notes the links of folders that lead to something that was not packed.
 fn note_dangling(tree: &Tree, notes: &mut Vec<Note>) {
     let links = tree.paths().filter(|(_, node)| matches!(node, Node::Symlink { .. }));
-    let dangling = links.filter(|(path, _)| match resolve::resolve(tree, path, Last::Follow) {
+    let mut dangling = links.filter(|(path, _)| match resolve::resolve(tree, path, Last::Follow) {
         Ok(found) => found.look == Look::Missing && !tree::is_mounted(&found.path),
         Err(_) => true,
     });
-    notes.extend(dangling.map(|(path, _)| Note::Dangling(error::guest(path))));
+    let named = dangling.by_ref().take(DANGLING_NAMED);
+    notes.extend(named.map(|(path, _)| Note::Dangling(error::guest(path))));
+    let more = dangling.count();
+    notes.extend((more > 0).then_some(Note::MoreDangling(more)));
 }
