@@ -1,5 +1,5 @@
-//! Histories: killed while results are added, removed or given back, on a small disk, damaged. What was told to be added
-//! is given back; what is shown is right, or refused.
+//! Histories: killed while results are added, removed or given back, on a small disk, damaged. What
+//! was told to be added is given back; what is shown is right, or refused.
 
 use std::fs;
 use std::thread::sleep;
