@@ -44,6 +44,7 @@ fn each_setting_has_a_row_and_a_gate_fails_for_what_one_costs() {
     let gate = ["--check=instructions", "--budget", budget];
     let run = scene.run(&[&arguments[..], &gate].concat());
     assert_eq!(run.code, 1, "{}", run.stderr);
+    run.assert_printed(&["8 settings are measured", "1 of 8 done", "settings: 8 of 8 done"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
 
     let rows = document["sets"][0]["rows"].as_array().unwrap();

@@ -14,11 +14,13 @@ use pathmeter_model::{
 };
 use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
+use pathmeter_report::grouped;
 use pathmeter_trace::{
     Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
 };
 use pathmeter_vm::{
-    Accounting, Condition, Initramfs, Job, PROGRAM_AGENT, ProgramEnd, ProgramEnded, RanProgram,
+    Accounting, Condition, Initramfs, Job, MAX_KEPT, PROGRAM_AGENT, ProgramEnd, ProgramEnded,
+    RanProgram,
 };
 
 use rustix::io::Errno;
@@ -455,15 +457,22 @@ fn failed_program(image: &Image, what: String, help: String, output: &Output) ->
 /// Lines of each output that are shown.
 const LAST_LINES: usize = 10;
 /// Where the rest of it is.
-const WHOLE_OUTPUT: &str = "that is the end of what it wrote: a run that ends as --exit-code says \
-                            has all of it, in `.execution.output` of its --json";
+const WHOLE_OUTPUT: &str = "a run that ends as --exit-code says has all that is kept of what it \
+                            wrote, in `.execution.output` of its --json";
 
-/// The last lines of what was written, and whether there are more.
+/// The last lines that are kept of what was written, between what is said of the others; and
+/// whether there are others.
 fn last(written: &Written) -> (Vec<String>, bool) {
     let lines: Vec<&str> = written.text.lines().collect();
     let first = lines.len().saturating_sub(LAST_LINES);
-    let last = lines[first..].iter().map(|&line| line.to_owned()).collect();
-    (last, first > 0 || written.truncated)
+    let before = (first > 0).then(|| format!("… {} lines before", grouped(first as u64)));
+    let bytes = grouped(written.bytes);
+    let after = written
+        .truncated
+        .then(|| format!("… the rest is not kept: only {} KiB of {bytes} bytes", MAX_KEPT >> 10));
+    let cut = before.is_some() || after.is_some();
+    let last = lines[first..].iter().map(|&line| line.to_owned());
+    (before.into_iter().chain(last).chain(after).collect(), cut)
 }
 
 fn unmeasured(image: &Image, what: String) -> Failure {
@@ -522,10 +531,15 @@ mod tests {
         let written =
             |text: &str, truncated| Written { text: text.to_owned(), bytes: 9, truncated };
         assert_eq!(last(&written("a\nb\n", false)), (vec!["a".into(), "b".into()], false));
-        assert!(last(&written("a\nb\n", true)).1);
-        let many: String = (0..LAST_LINES + 2).map(|line| format!("{line}\n")).collect();
-        let (lines, more) = last(&written(&many, false));
-        assert_eq!((lines.len(), &*lines[0], more), (LAST_LINES, "2", true));
+        let rest = "… the rest is not kept: only 256 KiB of 9 bytes".to_owned();
+        assert_eq!(last(&written("a\nb\n", true)), (vec!["a".into(), "b".into(), rest], true));
+        let many: Vec<String> = (0..LAST_LINES + 2).map(|line| line.to_string()).collect();
+        let (lines, more) = last(&written(&many.join("\n"), false));
+        assert_eq!(
+            (lines.len(), &*lines[0], &*lines[1]),
+            (LAST_LINES + 1, "… 2 lines before", "2")
+        );
+        assert!(more);
     }
 
     #[test]

@@ -36,7 +36,7 @@ const MAX_NEEDED: usize = 1024;
 const MAX_NAME_BYTES: usize = 4096;
 
 /// What x86 processor mode a file is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     Bits32,
     Bits64,

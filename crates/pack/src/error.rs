@@ -398,6 +398,10 @@ pub enum Note {
     Hidden(String),
     /// A link that leads to nothing in the guest.
     Dangling(String),
+    /// So many more of them.
+    MoreDangling(usize),
+    /// A program in a folder given with `--file` that can't be executed in the guest: why.
+    Incomplete(String),
     /// A library that a file given with `--file`, or one that glibc may load, needs and that is
     /// missing.
     MissingLibrary {
@@ -420,6 +424,10 @@ impl fmt::Display for Note {
                 write!(f, "{path}: what is in it is left out: the kernel's files are there")
             }
             Self::Dangling(path) => write!(f, "{path}: a link that leads to nothing in the guest"),
+            Self::MoreDangling(count) => {
+                write!(f, "more links that lead to nothing in the guest: {count}")
+            }
+            Self::Incomplete(why) => f.write_str(why),
             Self::MissingLibrary { library, needed_by } => {
                 write!(f, "{needed_by} needs the library {library}, which was not found")
             }

@@ -35,8 +35,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use copy::{Copy, Role, absolute, text};
-use libraries::Cached;
-use program::{Programs, Variables};
+use libraries::{Cached, own_names};
+use program::{Added, Programs, Variables};
 use resolve::{Last, Look};
 use tree::{Node, Tree};
 use view::View;
@@ -251,12 +251,12 @@ fn source_look(path: &Path) -> Result<Look, PackError> {
     }
 }
 
-/// Adds a file or folder; the paths of the regular files that this gives.
+/// Adds a file or folder; the regular files that this gives.
 fn add_file(
     view: &mut View,
     file: &FileArg,
     notes: &mut Vec<Note>,
-) -> Result<Vec<String>, PackError> {
+) -> Result<Vec<Added>, PackError> {
     let look = source_look(&file.source)?;
     let to = destination(file, &look)?;
     let from = &file.source;
@@ -295,7 +295,7 @@ fn add_at(
     look: &Look,
     to: &str,
     notes: &mut Vec<Note>,
-) -> Result<Vec<String>, PackError> {
+) -> Result<Vec<Added>, PackError> {
     if *look == Look::Directory {
         if !to.is_empty() {
             let mode = host::mode_followed(from).unwrap_or(tree::FOLDER_MODE);
@@ -303,11 +303,11 @@ fn add_at(
         }
         let mut copy = Copy { view, role: Role::Addition, notes, files: Vec::new() };
         copy.folder(from, to)?;
-        return Ok(copy.files);
+        return Ok(copy.files.into_iter().map(|file| Added { file, named: false }).collect());
     }
     let host::Contents { mode, data } = host::read_followed(from)?;
     view.put(to, Node::File { mode, data })?;
-    Ok(vec![to.to_owned()])
+    Ok(vec![Added { file: to.to_owned(), named: true }])
 }
 
 fn add_stdin(view: &mut View, file: &Path) -> Result<String, PackError> {
@@ -357,7 +357,7 @@ fn without_parents(view: &View, path: &str) -> Result<String, PackError> {
 fn add_programs(
     view: &mut View,
     executable: &str,
-    added: &[String],
+    added: &[Added],
     variables: &BTreeMap<Vec<u8>, Vec<u8>>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Cached>, PackError> {
@@ -375,20 +375,25 @@ fn add_programs(
     for file in added {
         programs.pack_added(file)?;
     }
-    let mut cached = Vec::new();
-    for linked in programs.linked {
-        notes.extend(linked.notes);
-        cached.extend(linked.cached);
-    }
+    let Programs { view, mut linked, notes: more, .. } = programs;
+    let cached = linked.iter_mut().flat_map(|linked| std::mem::take(&mut linked.cached)).collect();
+    let carried = own_names(&view.tree);
+    notes.extend(linked.into_iter().flat_map(|linked| linked.notes(&carried)).chain(more));
     Ok(cached)
 }
+
+/// Links to nothing that are named; a folder may have very many.
+const DANGLING_NAMED: usize = 3;
 
 /// Notes the links of folders that lead to something that was not packed.
 fn note_dangling(tree: &Tree, notes: &mut Vec<Note>) {
     let links = tree.paths().filter(|(_, node)| matches!(node, Node::Symlink { .. }));
-    let dangling = links.filter(|(path, _)| match resolve::resolve(tree, path, Last::Follow) {
+    let mut dangling = links.filter(|(path, _)| match resolve::resolve(tree, path, Last::Follow) {
         Ok(found) => found.look == Look::Missing && !tree::is_mounted(&found.path),
         Err(_) => true,
     });
-    notes.extend(dangling.map(|(path, _)| Note::Dangling(error::guest(path))));
+    let named = dangling.by_ref().take(DANGLING_NAMED);
+    notes.extend(named.map(|(path, _)| Note::Dangling(error::guest(path))));
+    let more = dangling.count();
+    notes.extend((more > 0).then_some(Note::MoreDangling(more)));
 }

@@ -1,15 +1,23 @@
 //! The libraries of a program, found as its dynamic loader finds them, but without executing it.
 //!
 //! Contract: breadth first, as a loader does, so that of two libraries with one name the same is
-//! taken. A candidate for another processor or mode is passed over.
+//! taken. A candidate for another processor or mode is passed over. What only an added file needs
+//! may be missing: that is noted. It is not, if a packed library outside of the loader's folders
+//! has this name for its own (`DT_SONAME`): glibc's loader takes one that is loaded already, from
+//! wherever it was, and a JDK's launcher loads `lib/server/libjvm.so` by its path before all that
+//! need it. Whether a program does so is not known before it is executed; and a note that is wrong
+//! for each of a JDK's libraries hides the right ones. musl's loader compares no such names.
 //!
 //! Sources: `ld.so(8)`; glibc's `elf/dl-load.c` (`_dl_map_object`); musl's `ldso/dynlink.c`
 //! (`load_library`).
+
+use std::collections::BTreeSet;
 
 use crate::elf::{Class, Elf, HEAD_BYTES, Target};
 use crate::error::{Note, PackError, guest, printable};
 use crate::folders::{Flavour, Folders, lib_names, path_list, platform};
 use crate::resolve::{Resolved, parent};
+use crate::tree::{Node, Tree};
 use crate::view::View;
 
 /// glibc's own library.
@@ -59,15 +67,22 @@ pub(crate) struct Linked {
     /// The number of objects whose needs are met.
     done: usize,
     pub(crate) cached: Vec<Cached>,
-    pub(crate) notes: Vec<Note>,
+    missing: Vec<Missing>,
+}
+
+/// A library that is needed and was not found.
+#[derive(Debug)]
+struct Missing {
+    library: String,
+    needed_by: String,
 }
 
 impl Linked {
-    /// A program, the file at `path`, that is loaded by `flavour` of loader.
+    /// A program, the file at `path`, that is loaded by `flavour` of loader. If it is `optional`,
+    /// what it needs may be missing.
     pub(crate) fn new(
         view: &View,
-        path: &str,
-        elf: Elf,
+        (path, elf, optional): (&str, Elf, bool),
         flavour: Flavour,
         library_path: &str,
     ) -> Self {
@@ -76,8 +91,7 @@ impl Linked {
         let library_path = path_list(library_path);
         let origin = format!("/{}", parent(path));
         let names = Vec::new();
-        let program =
-            Object { path: path.to_owned(), origin, names, elf, loader: None, optional: false };
+        let program = Object { path: path.to_owned(), origin, names, elf, loader: None, optional };
         Self {
             class,
             flavour,
@@ -86,7 +100,7 @@ impl Linked {
             objects: vec![program],
             done: 0,
             cached: Vec::new(),
-            notes: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
@@ -150,7 +164,8 @@ impl Linked {
         Ok(())
     }
 
-    fn pack_needed(&mut self, view: &mut View) -> Result<(), PackError> {
+    /// Packs what is needed and not packed yet.
+    pub(crate) fn pack_needed(&mut self, view: &mut View) -> Result<(), PackError> {
         while let Some(object) = self.objects.get(self.done) {
             for name in object.elf.needed.clone() {
                 self.need(view, self.done, &name)?;
@@ -168,9 +183,9 @@ impl Linked {
         if let Some((found, path)) = self.search(view, by, name) {
             return self.load(view, by, name, &found, &path);
         }
-        let (library, needed_by) = (printable(name), guest(&self.objects[by].path));
+        let needed_by = guest(&self.objects[by].path);
         if self.objects[by].optional {
-            self.notes.push(Note::MissingLibrary { library, needed_by });
+            self.missing.push(Missing { library: name.to_owned(), needed_by });
             return Ok(());
         }
         let searched = self.candidates(by, name);
@@ -181,7 +196,19 @@ impl Linked {
                 folders.push(folder);
             }
         }
-        Err(PackError::MissingLibrary { library, needed_by, searched: folders })
+        Err(PackError::MissingLibrary { library: printable(name), needed_by, searched: folders })
+    }
+
+    /// What is missing, and is not among `carried` either.
+    pub(crate) fn notes(self, carried: &BTreeSet<(Class, String)>) -> impl Iterator<Item = Note> {
+        let (class, glibc) = (self.class, self.flavour == Flavour::Glibc);
+        let missing = self.missing.into_iter();
+        let missing =
+            missing.filter(move |it| !(glibc && carried.contains(&(class, it.library.clone()))));
+        missing.map(|Missing { library, needed_by }| Note::MissingLibrary {
+            library: printable(&library),
+            needed_by,
+        })
     }
 
     fn is_loaded(&self, name: &str) -> bool {
@@ -310,6 +337,19 @@ impl Object {
     fn answers(&self, name: &str) -> bool {
         self.elf.soname.as_deref() == Some(name) || self.names.iter().any(|known| known == name)
     }
+}
+
+/// The libraries that are packed, wherever they are, by their own names.
+pub(crate) fn own_names(tree: &Tree) -> BTreeSet<(Class, String)> {
+    let files = tree.paths().filter_map(|(_, node)| match node {
+        Node::File { data, .. } => Some(data),
+        _ => None,
+    });
+    let named = files.filter_map(|data| {
+        let Some(Target::X86(class)) = Target::of(data) else { return None };
+        Some((class, Elf::read(data, class).ok()?.soname?))
+    });
+    named.collect()
 }
 
 /// What the packed file at `path` needs, which is for that mode of the processor.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::elf::{Class, Elf, Target};
-use crate::error::{PackError, guest, printable};
+use crate::error::{Note, PackError, guest, printable};
 use crate::folders::Flavour;
 use crate::libraries::{Linked, read};
 use crate::resolve::{Last, Look, Resolved};
@@ -22,18 +22,28 @@ pub(crate) struct Variables {
     pub(crate) preloaded: String,
 }
 
+/// A file that was given with `--file`, itself or in a folder.
+#[derive(Debug)]
+pub(crate) struct Added {
+    /// In the guest.
+    pub(crate) file: String,
+    /// Whether it was named itself.
+    pub(crate) named: bool,
+}
+
 /// The programs that were packed.
 pub(crate) struct Programs<'a> {
     pub(crate) view: &'a mut View,
     pub(crate) variables: &'a Variables,
     /// Those that are ELF files.
     pub(crate) linked: Vec<Linked>,
+    pub(crate) notes: Vec<Note>,
     seen: BTreeSet<String>,
 }
 
 impl<'a> Programs<'a> {
     pub(crate) fn new(view: &'a mut View, variables: &'a Variables) -> Self {
-        Self { view, variables, linked: Vec::new(), seen: BTreeSet::new() }
+        Self { view, variables, linked: Vec::new(), notes: Vec::new(), seen: BTreeSet::new() }
     }
 
     /// Packs the program at `path`.
@@ -53,7 +63,7 @@ impl<'a> Programs<'a> {
         self.view.adopt(found)?;
         let (data, _) = self.view.packed(&found.path).unwrap_or_default();
         match Target::of(data) {
-            Some(Target::X86(class)) => self.link(&found.path, class),
+            Some(Target::X86(class)) => self.link(&found.path, class, false),
             Some(Target::NotLinked) => Err(PackError::NotExecutableElf { path: guest(path) }),
             Some(Target::Other(machine)) => {
                 Err(PackError::OtherMachine { path: guest(path), machine })
@@ -94,8 +104,8 @@ impl<'a> Programs<'a> {
         })
     }
 
-    /// Packs an ELF program's loader and libraries.
-    fn link(&mut self, file: &str, class: Class) -> Result<(), PackError> {
+    /// Packs an ELF program's loader and libraries; of an `optional` one libraries may be missing.
+    fn link(&mut self, file: &str, class: Class, optional: bool) -> Result<(), PackError> {
         if !self.seen.insert(file.to_owned()) {
             return Ok(());
         }
@@ -103,7 +113,7 @@ impl<'a> Programs<'a> {
         let interpreter = elf.interpreter.clone();
         let flavour = interpreter.as_deref().map_or(Flavour::Glibc, Flavour::of);
         let library_path = &self.variables.library_path;
-        let mut linked = Linked::new(self.view, file, elf, flavour, library_path);
+        let mut linked = Linked::new(self.view, (file, elf, optional), flavour, library_path);
         // Without a loader nobody reads what it needs: a static program, or the loader itself.
         if let Some(name) = interpreter {
             let (found, loader) = self.loader(file, class, &name)?;
@@ -137,22 +147,32 @@ impl<'a> Programs<'a> {
         Ok((found, elf))
     }
 
-    /// Packs what a file given with `--file` needs, if it is an ELF file for x86.
-    pub(crate) fn pack_added(&mut self, file: &str) -> Result<(), PackError> {
+    /// Packs what a file given with `--file` needs, if it is an ELF file for x86. A program that
+    /// nobody named, since it was in a folder, may lack something: who knows if it is executed.
+    pub(crate) fn pack_added(&mut self, added: &Added) -> Result<(), PackError> {
+        let Added { file, named } = added;
         let (data, _) = self.view.packed(file).unwrap_or_default();
         let Some(Target::X86(class)) = Target::of(data) else { return Ok(()) };
         // What can't be read can't be loaded either.
         let Ok(elf) = Elf::read(data, class) else { return Ok(()) };
         if elf.interpreter.is_some() && elf.soname.is_none() {
-            return self.link(file, class);
+            return match self.link(file, class, !named) {
+                Err(why @ (PackError::MissingLoader { .. } | PackError::Damaged { .. }))
+                    if !named =>
+                {
+                    self.notes.push(Note::Incomplete(why.to_string()));
+                    Ok(())
+                }
+                linked => linked,
+            };
         }
         let mut programs = self.linked.iter_mut().rev();
         if let Some(program) = programs.find(|program| program.class() == class) {
             return program.pack_loadable(self.view, file, elf);
         }
         let library_path = &self.variables.library_path;
-        let mut alone = Linked::new(self.view, file, elf.clone(), Flavour::Glibc, library_path);
-        alone.pack_loadable(self.view, file, elf)?;
+        let mut alone = Linked::new(self.view, (file, elf, true), Flavour::Glibc, library_path);
+        alone.pack_needed(self.view)?;
         self.linked.push(alone);
         Ok(())
     }

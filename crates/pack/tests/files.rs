@@ -148,6 +148,13 @@ fn a_link_that_leads_to_nothing_in_the_guest_is_noted() {
     more.link("folder/to-device", "/dev/null");
     let packed = on_host(&[at(more.path("folder"), "/f")]).unwrap();
     assert_eq!(packed.notes, [Note::Dangling("/f/link".to_owned())]);
+    // Of many some are named.
+    for name in ["folder/a", "folder/b", "folder/c", "folder/d"] {
+        more.link(name, "/no/such/file");
+    }
+    let packed = on_host(&[at(more.path("folder"), "/f")]).unwrap();
+    let named = ["/f/a", "/f/b", "/f/c"].map(|link| Note::Dangling(link.to_owned()));
+    assert_eq!(packed.notes, [&named[..], &[Note::MoreDangling(2)]].concat());
 }
 
 #[test]

@@ -14,6 +14,11 @@ use pathmeter_pack::Note;
 /// What a library needs that must not be taken.
 const WRONG: Elf<'_> = Elf { needed: &["libwrong.so"], ..LIBRARY };
 
+/// The note of a library that was not found.
+fn missing(library: &str, needed_by: &str) -> Note {
+    Note::MissingLibrary { library: library.to_owned(), needed_by: needed_by.to_owned() }
+}
+
 /// Asserts that of the two folders the library is taken from the first.
 fn assert_first(root: &Root, env: &[(&str, &str)], first: &str, second: &str, name: &str) {
     let of = |good: &str, bad: &str| {
@@ -192,10 +197,7 @@ fn what_glibc_loads_later_may_be_missing_or_lack_something() {
     root.elf("/lib64/libc.so.6", &Elf { soname: Some("libc.so.6"), ..LIBRARY });
     assert_eq!(root.pack(&["/bin/program"]).unwrap().notes, []);
     root.elf("/lib64/libgcc_s.so.1", &Elf { needed: &["libno.so"], ..LIBRARY });
-    let note = Note::MissingLibrary {
-        library: "libno.so".to_owned(),
-        needed_by: "/lib64/libgcc_s.so.1".to_owned(),
-    };
+    let note = missing("libno.so", "/lib64/libgcc_s.so.1");
     assert_eq!(root.pack(&["/bin/program"]).unwrap().notes, [note]);
 }
 
@@ -238,15 +240,80 @@ fn added_files_bring_their_libraries_and_what_is_missing_is_noted() {
     more.elf("program", &Elf { needed: &["liba.so"], ..PROGRAM });
     let files = [at(more.path("one.so"), "/opt/one.so"), at(more.path("other.so"), "/opt/two")];
     let packed = root.pack_with(&["/bin/program"], &files, &[]).unwrap();
-    let note = Note::MissingLibrary {
-        library: "libno.so".to_owned(),
-        needed_by: "/opt/one.so".to_owned(),
-    };
+    let note = missing("libno.so", "/opt/one.so");
     assert_eq!(packed.notes, [note]);
     // A program does not take part in the rpath of another.
     let files = [at(more.path("program"), "/opt/program")];
     let error = root.pack_with(&["/bin/program"], &files, &[]).unwrap_err();
     assert!(message(&error).contains("/opt/program needs the library liba.so"));
+}
+
+/// A folder as a JDK's: what the launcher loads by its path has no place in any search path.
+#[test]
+fn a_library_of_that_name_elsewhere_in_a_folder_is_there() {
+    let root = Root::with_loader();
+    let more = Root::new();
+    let launcher = Elf { needed: &["libjli.so"], runpath: Some("$ORIGIN/../lib"), ..PROGRAM };
+    more.elf("bin/java", &launcher);
+    more.elf("lib/libjli.so", &LIBRARY);
+    let needed = ["libjvm.so", "libno.so"];
+    more.elf("lib/libjava.so", &Elf { needed: &needed, runpath: Some("$ORIGIN"), ..LIBRARY });
+    let notes = |jvm: &Elf<'_>| {
+        more.elf("lib/server/libjvm.so", jvm);
+        let jdk = at(more.folder.path(), "/jdk");
+        root.pack_with(&["/jdk/bin/java"], &[jdk], &[]).unwrap().notes
+    };
+    let by = "/jdk/lib/libjava.so";
+    let no = missing("libno.so", by);
+    let jvm = Elf { soname: Some("libjvm.so"), ..LIBRARY };
+    assert_eq!(notes(&jvm), std::slice::from_ref(&no));
+    // The loader knows a library that was loaded by its path by its own name, not by its file's.
+    let both = [missing("libjvm.so", by), no];
+    assert_eq!(notes(&LIBRARY), both);
+    assert_eq!(notes(&Elf { soname: Some("libjvm.so"), ..LIBRARY_32 }), both);
+    // musl's does not.
+    let loader = "/lib/ld-musl-x86_64.so.1";
+    root.elf(loader, &LIBRARY);
+    more.elf("bin/java", &Elf { interpreter: Some(loader), rpath: Some("/jdk/lib"), ..launcher });
+    assert_eq!(notes(&jvm), both);
+}
+
+#[test]
+fn what_a_program_in_a_folder_lacks_is_noted_and_is_an_error_if_it_was_named() {
+    let root = Root::with_loader();
+    root.elf("/bin/program", &PROGRAM);
+    let more = Root::new();
+    let loader = Some("/lib/ld-linux.so.2");
+    more.elf("bin/helper", &Elf { interpreter: loader, needed: &["libc.so.6"], ..LIBRARY_32 });
+    more.elf("bin/arm", &Elf { machine: 40, ..LIBRARY_32 });
+    more.elf("bin/lacking", &Elf { needed: &["libno.so", "liba.so"], ..PROGRAM });
+    more.elf("lib/lib32.so", &Elf { needed: &["libc.so.6"], ..LIBRARY_32 });
+    root.elf("/lib/liba.so", &Elf { needed: &["libalso.so"], ..LIBRARY });
+    let packed = root.pack_with(&["/bin/program"], &[at(more.folder.path(), "/opt")], &[]).unwrap();
+    let no_loader = "/opt/bin/helper needs the dynamic loader /lib/ld-linux.so.2, which is missing";
+    assert_eq!(
+        packed.notes,
+        [
+            missing("libalso.so", "/lib/liba.so"),
+            Note::Incomplete(no_loader.to_owned()),
+            missing("libno.so", "/opt/bin/lacking"),
+            missing("libc.so.6", "/opt/lib/lib32.so"),
+        ]
+    );
+    for name in ["opt/bin/helper", "opt/bin/arm", "opt/bin/lacking", "opt/lib/lib32.so"] {
+        assert!(data(&packed, name).is_some(), "{name} is not packed");
+    }
+    let named = at(more.path("bin/helper"), "/opt/helper");
+    let error = root.pack_with(&["/bin/program"], &[named], &[]).unwrap_err();
+    assert_eq!(message(&error), no_loader.replace("bin/", ""));
+    // With its loader and its libraries the helper is whole.
+    root.elf("/lib/ld-linux.so.2", &LIBRARY_32);
+    root.elf("/lib/libc.so.6", &LIBRARY_32);
+    let packed = root.pack_with(&["/bin/program"], &[at(more.folder.path(), "/opt")], &[]).unwrap();
+    assert_eq!(
+        packed.notes,
+        [missing("libalso.so", "/lib/liba.so"), missing("libno.so", "/opt/bin/lacking")]
+    );
 }
 
 #[test]

@@ -77,7 +77,7 @@ const MOST_SHOWN: usize = 400;
 /// The beginning of a text, with a mark if there is more of it.
 fn beginning(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}… (--json has all of it)", &text[..end]),
+        Some((end, _)) => format!("{}… (--json has more of it)", &text[..end]),
         None => text.to_owned(),
     }
 }
@@ -90,6 +90,9 @@ fn written(heading: &str, written: &Written, style: Style) -> String {
     let mut lines = written.text.lines();
     let first = lines.next().unwrap_or_default();
     let more = match lines.count() {
+        _ if written.truncated => {
+            format!(" … {} bytes: --json has the beginning", grouped(written.bytes))
+        }
         0 => String::new(),
         _ => format!(" … {} bytes: --json has them", grouped(written.bytes)),
     };

@@ -1,5 +1,5 @@
-//! Histories: killed while results are added, on a small disk, damaged. What was told to be added
-//! is given back; what is shown is right, or refused.
+//! Histories: killed while results are added, removed or given back, on a small disk, damaged. What
+//! was told to be added is given back; what is shown is right, or refused.
 
 use std::fs;
 use std::thread::sleep;
@@ -20,18 +20,14 @@ const FILE: &str = "out/h.sqlite";
 const RESULTS: usize = 6;
 /// Longer than they take.
 const SPAN_MS: f64 = 400.0;
+/// Results that a round leaves.
+const KEPT: usize = 2;
 
 /// Ends `history add` at any moment; then the rest is added.
 pub(super) fn killed(stage: &Stage, rng: &mut Rng) -> Ended {
     let documents = documents(stage);
     let (name, signal) = [("KILL", Signal::KILL), ("TERM", Signal::TERM)][rng.usize(..2)];
-    let running = Running::start(stage.scene.command(&adding(&documents)));
-    let time = Duration::from_secs_f64(SPAN_MS.powf(rng.f64()) / 1000.0);
-    stage.tell(format!("{name} after {} ms", time.as_millis()));
-    sleep(time);
-    running.signal(signal);
-    let run = stage.finish(running);
-    assert_no_panic(&run);
+    let run = ended_by(stage, rng, (name, signal), &adding(&documents));
     let exported = on(stage, &["export"]);
     if exported.code == 0 {
         assert_given(&exported.stdout, &run.stdout, &documents);
@@ -43,6 +39,29 @@ pub(super) fn killed(stage: &Stage, rng: &mut Rng) -> Ended {
     assert_eq!((whole.code, whole.stdout.lines().count()), (0, RESULTS), "{}", whole.stderr);
     let exported = on(stage, &["export"]);
     assert_eq!(assert_given(&exported.stdout, &whole.stdout, &documents), RESULTS);
+    if run.code == 0 { Ended::Same } else { Ended::Stopped }
+}
+
+/// Ends `history prune` or `history export` at any moment: what should stay is whole, and what
+/// was given is the beginning of it.
+pub(super) fn killed_later(stage: &Stage, rng: &mut Rng) -> Ended {
+    let documents = documents(stage);
+    let made = stage.finish(Running::start(stage.scene.command(&adding(&documents))));
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let keep = KEPT.to_string();
+    let prune: &[&str] = &["history", "prune", "--db", FILE, "--keep", &keep];
+    let (verb, stay) =
+        [(prune, KEPT), (&["history", "export", "--db", FILE], RESULTS)][rng.usize(..2)];
+    stage.tell(verb[1]);
+    let run = ended_by(stage, rng, ("KILL", Signal::KILL), verb);
+    let exported = on(stage, &["export"]);
+    assert_eq!(exported.code, 0, "{}", exported.stderr);
+    let stayed: String = documents[RESULTS - stay..].iter().map(|it| it.0.clone() + "\n").collect();
+    let given = assert_given(&exported.stdout, &stayed, &documents);
+    assert!([stay, RESULTS].contains(&given), "removed in part: {given} results are left");
+    assert!(stay == KEPT || exported.stdout.starts_with(&run.stdout), "another beginning");
+    assert_eq!(on(stage, &["prune", "--keep", &keep]).code, 0);
+    assert_eq!(on(stage, &["export"]).stdout.lines().count(), KEPT);
     if run.code == 0 { Ended::Same } else { Ended::Stopped }
 }
 
@@ -106,6 +125,23 @@ pub(super) fn damaged(stage: &Stage, rng: &mut Rng) -> Ended {
     assert!([0, 3].contains(&added.code), "{}", added.stderr);
     assert_given(&on(stage, &["export"]).stdout, &added.stdout, &documents);
     ended
+}
+
+/// A run that a signal ends at any moment.
+fn ended_by(
+    stage: &Stage,
+    rng: &mut Rng,
+    (name, signal): (&str, Signal),
+    arguments: &[&str],
+) -> Run {
+    let running = Running::start(stage.scene.command(arguments));
+    let time = Duration::from_secs_f64(SPAN_MS.powf(rng.f64()) / 1000.0);
+    stage.tell(format!("{name} after {} ms", time.as_millis()));
+    sleep(time);
+    running.signal(signal);
+    let run = stage.finish(running);
+    assert_no_panic(&run);
+    run
 }
 
 /// Results of the lab kernel that differ in the subject's name, each in a file.

@@ -74,7 +74,7 @@ pub(super) fn threads(stage: &Stage, rng: &mut Rng) -> Ended {
     stage.tell(&limit[..]);
     let expected = stage.of_the_lab();
     let mut command = as_somebody_else(stage, &limit);
-    command.args(&expected.arguments).args(["--timeout", "60"]);
+    command.args(expected.with(&["--timeout", "60"]));
     let run = stage.finish(Running::start(command));
     expected.assert_kept(&run, NOT_RUN)
 }
@@ -97,7 +97,7 @@ fn run_limited<'a>(stage: &'a Stage, rng: &mut Rng, limit: &str) -> (&'a Expecte
 fn on_disk(stage: &Stage, on: &str, pages: u64, expected: &Expected, more: &[&str]) -> Run {
     let size = format!("size={}", pages * PAGE);
     let mut command = disk::on_disk(&stage.scene, on, &size);
-    command.arg(pathmeter()).args(&expected.arguments).args(more);
+    command.arg(pathmeter()).args(expected.with(more));
     let run = stage.finish(Running::start(command));
     assert_ne!(run.code, 99, "no file system can be mounted: {}", run.stderr);
     run

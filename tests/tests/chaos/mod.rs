@@ -47,6 +47,7 @@ type Harm = fn(&Stage, &mut Rng) -> Ended;
 const HARMS: &[(&str, Harm)] = &[
     ("signals to pathmeter", signals::to_pathmeter),
     ("signals to QEMU", signals::to_qemu),
+    ("a program, killed while it runs", signals::to_a_program),
     ("a stopped QEMU", signals::stopped_qemu),
     ("damaged entries", entries::damaged),
     ("swapped entries", entries::swapped),
@@ -61,6 +62,7 @@ const HARMS: &[(&str, Harm)] = &[
     ("a flipped kernel", kernels::flipped),
     ("edited results", documents::edited),
     ("a history, killed while it is added to", histories::killed),
+    ("a history, killed while it is read or pruned", histories::killed_later),
     ("a small disk for a history", histories::on_a_small_disk),
     ("a damaged history", histories::damaged),
 ];

@@ -16,13 +16,21 @@ pub(super) enum Ended {
 
 /// What a command prints on a quiet machine.
 pub(super) struct Expected {
-    /// Its arguments.
-    pub(super) arguments: Vec<String>,
+    /// Its verb.
+    pub(super) verb: &'static str,
+    /// What follows it: subjects and options, then perhaps a program.
+    pub(super) rest: Vec<String>,
     /// What it prints.
     pub(super) stdout: String,
 }
 
 impl Expected {
+    /// Its arguments with more `options`, which must stand before a program's.
+    pub(super) fn with<'a>(&'a self, options: &[&'a str]) -> Vec<&'a str> {
+        let rest = self.rest.iter().map(String::as_str);
+        std::iter::once(self.verb).chain(options.iter().copied()).chain(rest).collect()
+    }
+
     /// The run printed the expected bytes, or ended with a clear error, or else with one of the
     /// `excused` codes.
     pub(super) fn assert_kept(&self, run: &Run, excused: &[i32]) -> Ended {

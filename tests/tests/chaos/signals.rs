@@ -41,6 +41,26 @@ pub(super) fn to_pathmeter(stage: &Stage, rng: &mut Rng) -> Ended {
     expected.assert_kept(&stage.finish(running), &excused)
 }
 
+/// A program's run is killed, or its QEMU, at any moment; then the program is run again.
+pub(super) fn to_a_program(stage: &Stage, rng: &mut Rng) -> Ended {
+    let expected = stage.of_a_program();
+    let running = Running::start(stage.command(expected, 60));
+    pause(stage, rng, 2.0 * SPAN_MS);
+    let guests = stage.scene.guests();
+    if rng.bool() {
+        stage.tell("KILL");
+        running.signal(Signal::KILL);
+    } else {
+        stage.tell(format!("KILL to {} guests", guests.len()));
+        send(&guests, Signal::KILL);
+    }
+    let ended = expected.assert_kept(&stage.finish(running), &[128 + Signal::KILL.as_raw()]);
+    let again = stage.finish(Running::start(stage.command(expected, 60)));
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    expected.assert_kept(&again, &[]);
+    ended
+}
+
 /// One or more signals to whatever QEMUs run at that moment.
 pub(super) fn to_qemu(stage: &Stage, rng: &mut Rng) -> Ended {
     let expected = stage.any(rng);

@@ -44,20 +44,22 @@ impl Stage {
     /// keeps the machine busy.
     pub(super) fn new(alone: bool) -> Self {
         let (base, nop) = (built("base"), built("nop"));
-        let commands: [&[&str]; 3] = [
-            &["compare", "lab", "lab:iobitmap=lazy", "--perturb", "1", "--json"],
-            &["compare", &base, &nop, "--perturb", "1", "--json"],
-            &["explain", "file.stat", &base, "--json"],
+        let commands: [(_, &[&str]); 4] = [
+            ("compare", &["lab", "lab:iobitmap=lazy", "--perturb", "1", "--json"]),
+            ("compare", &[&base, &nop, "--perturb", "1", "--json"]),
+            ("explain", &["file.stat", &base, "--json"]),
+            ("run", &[&base, "--perturb", "1", "--json", "--", "/bin/true"]),
         ];
         let full = Scene::cold();
-        let reference = |arguments: &&[&str]| {
-            let uncached = full.run(&[arguments, &["--no-cache"][..]].concat());
-            let cached = full.run(arguments);
+        let reference = |(verb, rest): (&'static str, &[&str])| {
+            let rest = rest.iter().map(|&argument| argument.to_owned()).collect();
+            let expected = Expected { verb, rest, stdout: String::new() };
+            let uncached = full.run(&expected.with(&["--no-cache"]));
+            let cached = full.run(&expected.with(&[]));
             assert_eq!(uncached.succeeded().stdout, cached.succeeded().stdout);
-            let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
-            Expected { arguments, stdout: cached.stdout }
+            Expected { stdout: cached.stdout, ..expected }
         };
-        let references = commands.iter().map(reference).collect();
+        let references = commands.map(reference).into();
         let goodbye = if alone { GOODBYE } else { LONG_GOODBYE };
         let (longest_goodbye, story) = (Cell::default(), RefCell::default());
         Self { scene: Scene::cold(), references, full, goodbye, longest_goodbye, story }
@@ -110,13 +112,18 @@ impl Stage {
     /// One of the references.
     pub(super) fn any(&self, rng: &mut Rng) -> &Expected {
         let expected = &self.references[rng.usize(..self.references.len())];
-        self.tell(expected.arguments[..2].join(" "));
+        self.tell(format!("{} {}", expected.verb, expected.rest[0]));
         expected
     }
 
     /// The one that needs no file.
     pub(super) fn of_the_lab(&self) -> &Expected {
         &self.references[0]
+    }
+
+    /// The one that runs a program.
+    pub(super) fn of_a_program(&self) -> &Expected {
+        &self.references[3]
     }
 
     /// The command that must print `expected`, each of its steps limited to `seconds`.
@@ -135,7 +142,7 @@ impl Stage {
     }
 
     fn prepare(&self, command: &mut Command, expected: &Expected, seconds: u64) {
-        command.args(&expected.arguments).args(["--timeout", &seconds.to_string()]);
+        command.args(expected.with(&["--timeout", &seconds.to_string()]));
         command.env("TMPDIR", self.scene.path("tmp"));
     }
 

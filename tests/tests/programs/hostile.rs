@@ -41,12 +41,24 @@ fn one_that_crashes_is_told_with_its_last_words() {
         ["SIGSEGV", "in run 1", r"stderr: \u{1b}[31mabout to crash", "outside of pathmeter"];
     unmeasured("crashes", &words);
     unmeasured("illegal", &["SIGILL", "--cpu"]);
-    unmeasured("complains", &["exit code 9 in run 1", "xxx…", "--exit-code 9"]);
+    let kept = "stderr: … the rest is not kept: only 256 KiB of 1,048,576 bytes";
+    unmeasured("complains", &["exit code 9 in run 1", "xxx…", kept, "--exit-code 9"]);
+}
+
+#[test]
+fn the_end_of_both_outputs_is_shown_and_how_much_stands_before() {
+    let scene = Scene::warm();
+    let script = "i=0; while [ $i -lt 30 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done; no";
+    let run = run(&scene, &[&built("base")], &[], &["sh", "-c", script]);
+    let ends = ["stdout: … 20 lines before\n  stdout: out 20\n", "  stdout: out 29\n"];
+    run.assert_unmeasured(&ends);
+    run.assert_unmeasured(&["stderr: … 21 lines before\n  stderr: err 21\n", "--file"]);
 }
 
 #[test]
 fn output_without_end_is_stopped_by_the_guests_memory() {
-    unmeasured("floods", &["SIGXFSZ", "--memory"]);
+    let cut = "stdout: … the rest is not kept: only 256 KiB of ";
+    unmeasured("floods", &["SIGXFSZ", "--memory", "stdout: xxx", cut]);
 }
 
 #[test]
