@@ -78,6 +78,7 @@ fn changed_symbols_are_asked_for_again() {
         let explain = || scene.run(&["explain", "file.stat", &built("base"), "--json"]);
         let first = explain();
         let broken = scene.cached_file(".symbols");
+        fs::remove_file(scene.cached_file(".recordings")).unwrap();
         harm(&broken);
         let second = explain();
         second.assert_printed(&[
@@ -89,6 +90,25 @@ fn changed_symbols_are_asked_for_again() {
         assert!(!third.stderr.contains("note"), "{}", third.stderr);
         scene.assert_cache_is_tidy();
     }
+}
+
+#[test]
+fn kept_recordings_are_read_and_changed_ones_made_again() {
+    let scene = Scene::cold();
+    let explain = || scene.run(&["explain", "file.stat", &built("base"), "--json"]);
+    let first = explain();
+    // Nothing but the recordings is needed for a second time.
+    fs::remove_file(scene.cached_file(".symbols")).unwrap();
+    fs::remove_file(scene.cached_file(".snapshot")).unwrap();
+    let second = explain();
+    assert_eq!(second.succeeded().stdout, first.succeeded().stdout);
+    assert!(scene.cached().iter().all(|name| !name.ends_with(".snapshot")));
+    let broken = scene.cached_file(".recordings");
+    flip(&broken);
+    let third = explain();
+    third.assert_printed(&[&broken.display().to_string(), "was corrupt; measuring again"]);
+    assert_eq!(third.stdout, first.stdout);
+    scene.assert_cache_is_tidy();
 }
 
 #[test]
@@ -118,8 +138,10 @@ fn swapped(kind: &str, verb: &[&str], words: &str) {
     let other = ("lab".to_owned(), run("lab"), scene.cached_file(kind));
     fs::rename(&other.2, &one.2).unwrap();
     fs::rename(scene.path("aside"), &other.2).unwrap();
-    if kind == ".snapshot" {
-        for name in scene.cached().iter().filter(|name| name.ends_with(".result")) {
+    // What was made of these files would be read in their place.
+    let made = [(".snapshot", ".result"), (".symbols", ".recordings")].into_iter();
+    for (_, above) in made.filter(|(of, _)| *of == kind) {
+        for name in scene.cached().iter().filter(|name| name.ends_with(above)) {
             fs::remove_file(folder.join(name)).unwrap();
         }
     }

@@ -18,6 +18,7 @@ pub mod program;
 pub mod program_rows;
 pub mod program_windows;
 pub mod recording;
+pub mod recordings;
 mod repeat;
 pub mod results;
 pub mod seccomp;

@@ -67,6 +67,11 @@ impl<'a> RecordablePath<'a> {
         self.wanting([new; 2])
     }
 
+    /// All that its recording depends on but the kernel and the guest.
+    pub(crate) fn key(&self) -> String {
+        format!("{} {:?} {:?}", self.name, self.wanted, self.window)
+    }
+
     /// As `pathmeter list paths` lists it.
     pub fn name(self) -> &'a str {
         self.name

@@ -29,7 +29,13 @@ pub struct Dependencies<'a> {
 impl Dependencies<'_> {
     /// The key of the result in the cache.
     pub fn key(self) -> Key {
+        self.key_of(EntryKind::Result, "result")
+    }
+
+    /// The key of another document that depends on the same, and on what `document` says.
+    pub fn key_of(self, kind: EntryKind, document: &str) -> Key {
         let parts = [
+            ("document", document),
             ("format", FORMAT),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", self.image_sha256),
@@ -38,7 +44,7 @@ impl Dependencies<'_> {
             ("initramfs_sha256", self.initramfs_sha256),
             ("agent_sha256", self.agent_sha256),
         ];
-        Key::new(EntryKind::Result, &parts)
+        Key::new(kind, &parts)
     }
 }
 

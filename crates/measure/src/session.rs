@@ -309,6 +309,12 @@ impl Session {
     }
 
     fn result_key(&self, image: &Image) -> Key {
+        self.key_of(EntryKind::Result, "result", image)
+    }
+
+    /// The key of a document of `image` that depends on all that a result does, and on what
+    /// `document` says.
+    pub fn key_of(&self, kind: EntryKind, document: &str, image: &Image) -> Key {
         let dependencies = Dependencies {
             image_sha256: image.sha256(),
             qemu: &self.qemu.version,
@@ -316,7 +322,7 @@ impl Session {
             initramfs_sha256: &self.initramfs_sha256,
             agent_sha256: &self.agent_sha256,
         };
-        dependencies.key()
+        dependencies.key_of(kind, document)
     }
 
     /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.

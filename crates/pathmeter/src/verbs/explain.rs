@@ -15,7 +15,8 @@ use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::recording::{Names, RecordablePath, only, recorded};
+use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::at_once;
@@ -137,8 +138,7 @@ impl Side<'_> {
         paths: &[RecordablePath<'_>],
     ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
         let progress = |progress: Progress<'_>| self.line.show(progress);
-        let names = Names::new(session, self.image, self.vmlinux, &progress)?;
-        recorded(session, self.image, paths, &names, &progress)
+        recordings(session, self.image, self.vmlinux, paths, &progress)
     }
 }
 

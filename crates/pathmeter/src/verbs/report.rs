@@ -23,7 +23,8 @@ use crate::verbs::explained;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::recording::{Names, RecordablePath, recorded};
+use pathmeter_measure::recording::RecordablePath;
+use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
@@ -313,8 +314,7 @@ impl<'a> Report<'a> {
             let paths: Vec<_> =
                 ran.filter_map(|path| RecordablePath::find(&path.path).ok()).collect();
             let progress = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-            Ok(Names::new(session, image, None, &progress)
-                .and_then(|names| recorded(session, image, &paths, &names, &progress)))
+            Ok(recordings(session, image, None, &paths, &progress))
         };
         let found = in_pairs(&self.measured, &one)?;
         let mut all = Vec::new();

@@ -36,6 +36,8 @@ const BLOCK: usize = 1 << 20;
 pub enum EntryKind {
     /// A result document.
     Result,
+    /// Recorded windows of paths.
+    Recordings,
     /// A guest paused at READY.
     Snapshot,
     /// A kernel's symbols.
@@ -45,11 +47,13 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    const ALL: [Self; 4] = [Self::Result, Self::Snapshot, Self::Symbols, Self::Passed];
+    const ALL: [Self; 5] =
+        [Self::Result, Self::Recordings, Self::Snapshot, Self::Symbols, Self::Passed];
 
     fn suffix(self) -> &'static str {
         match self {
             Self::Result => "result",
+            Self::Recordings => "recordings",
             Self::Snapshot => "snapshot",
             Self::Symbols => "symbols",
             Self::Passed => "passed",

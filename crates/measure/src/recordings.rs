@@ -1,0 +1,67 @@
+//! Recordings through the cache: the windows of paths on one kernel, by all that they depend on.
+//!
+//! All paths that are asked for together are one entry, since they are recorded in one guest. Names
+//! from a vmlinux with debug information are not part of the key, so such windows are made anew.
+
+use std::cell::RefCell;
+use std::path::Path;
+
+use pathmeter_trace::{Explain, SubjectWindow};
+use pathmeter_vm::EntryKind;
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::recording::{Names, RecordablePath, recorded};
+use crate::session::{Report, Session};
+
+/// Changes whenever a change that the key can't see makes old recordings wrong.
+const FORMAT: &str = "1";
+
+/// The window of each path that stands for all, from the cache or recorded now.
+///
+/// # Errors
+/// For all paths, what stands in the way of all.
+pub fn recordings(
+    session: &Session,
+    image: &Image,
+    vmlinux: Option<&Path>,
+    paths: &[RecordablePath<'_>],
+    progress: Report<'_>,
+) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    let record = || {
+        let names = Names::new(session, image, vmlinux, progress)?;
+        recorded(session, image, paths, &names, progress)
+    };
+    if vmlinux.is_some() || image.vmlinux().is_some() {
+        return record();
+    }
+    // What is not whole is worth another try, and so is not kept.
+    let failed = RefCell::new(None);
+    let make = || {
+        let windows = record()?;
+        if windows.iter().all(Result::is_ok) {
+            return windows.into_iter().collect();
+        }
+        failed.replace(Some(windows));
+        Err(Failure::Interrupted)
+    };
+    let asked: Vec<String> = paths.iter().map(RecordablePath::key).collect();
+    let document = format!("recordings {FORMAT}: {}", asked.join(" "));
+    let key = session.key_of(EntryKind::Recordings, &document, image);
+    let parse = |bytes: &[u8]| checked(serde_json::from_slice(bytes).ok()?, paths.len());
+    match (session.cached(image, key, progress, parse, make), failed.take()) {
+        (Err(_), Some(windows)) => Ok(windows),
+        (Err(failure), None) => Err(failure),
+        (Ok(windows), _) => {
+            let name = image.subject().name;
+            let named = |window| Ok(SubjectWindow { name: name.clone(), ..window });
+            Ok(windows.into_iter().map(named).collect())
+        }
+    }
+}
+
+/// The windows, if they are what a recording of so many paths gives.
+fn checked(windows: Vec<SubjectWindow>, paths: usize) -> Option<Vec<SubjectWindow>> {
+    let good = |window: &SubjectWindow| Explain::new(window.clone(), None).check().is_ok();
+    (windows.len() == paths && windows.iter().all(good)).then_some(windows)
+}
