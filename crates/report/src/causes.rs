@@ -44,7 +44,10 @@ pub(crate) struct CauseLines {
 pub(crate) fn lines(causes: &Causes) -> CauseLines {
     let shown = shown(causes);
     let line = |cause: &Cause| {
-        let [functions, events] = [functions(cause, MOST_FUNCTIONS), events(cause, MOST_EVENTS)];
+        let mut functions = functions(cause, MOST_FUNCTIONS);
+        let more = cause.parts.len().saturating_sub(MOST_FUNCTIONS);
+        functions.extend((more > 0).then(|| format!("{more} more")));
+        let (functions, events) = (functions.join(", "), events(cause, MOST_EVENTS));
         CauseLine {
             share: share(cause.share),
             rows: cause.typical.of.to_string(),

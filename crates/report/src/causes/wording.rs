@@ -30,18 +30,14 @@ const TELLING: f64 = 0.1;
 
 /// The functions that say most: one that went and one that came, below which the others are, and
 /// then those with the largest share.
-pub(super) fn functions(cause: &Cause, most: usize) -> String {
+pub(super) fn functions(cause: &Cause, most: usize) -> Vec<String> {
     let largest = cause.parts.first().map_or(0.0, |part| part.share);
     let tells = |part: &CausePart| part.is_first && part.share >= TELLING * largest;
     let fate = |change: Change| cause.parts.iter().position(|it| tells(it) && it.change == change);
     let firsts = [fate(Change::Vanished), fate(Change::Appeared)];
     let rest = (0..cause.parts.len()).filter(|place| !firsts.contains(&Some(*place)));
     let order = firsts.into_iter().flatten().chain(rest);
-    let shown: Vec<String> = order.take(most).map(|it| function(&cause.parts[it])).collect();
-    match cause.parts.len().saturating_sub(most) {
-        0 => shown.join(", "),
-        more => format!("{}, {more} more", shown.join(", ")),
-    }
+    order.take(most).map(|it| function(&cause.parts[it])).collect()
 }
 
 /// `prandom_u32_state +40 a call (new)`, `dequeue_task with set_next_task -30`.
@@ -49,7 +45,7 @@ fn function(part: &CausePart) -> String {
     let strings = part.moves.iter().find(|it| it.kind == MoveKind::StringInstructions);
     let names = match (&part.functions[..], strings) {
         (_, Some(moved)) => {
-            format!("{} by string instructions in {}", moved.from, moved.to)
+            format!("string instructions in {} in place of {}", moved.to, moved.from)
         }
         ([], _) => String::new(),
         ([one], _) => one.clone(),
