@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use pathmeter_trace::{Explain, SubjectWindow};
-use pathmeter_vm::EntryKind;
+use pathmeter_vm::{EntryKind, Key};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -45,23 +45,39 @@ pub fn recordings(
         failed.replace(Some(windows));
         Err(Failure::Interrupted)
     };
-    let asked: Vec<String> = paths.iter().map(RecordablePath::key).collect();
-    let document = format!("recordings {FORMAT}: {}", asked.join(" "));
-    let key = session.key_of(EntryKind::Recordings, &document, image);
-    let parse = |bytes: &[u8]| checked(serde_json::from_slice(bytes).ok()?, paths.len());
-    match (session.cached(image, key, progress, parse, make), failed.take()) {
+    let parse = |bytes: &[u8]| checked(bytes, image, paths.len());
+    let windows = session.cached(image, key(session, image, paths), progress, parse, make);
+    match (windows, failed.take()) {
         (Err(_), Some(windows)) => Ok(windows),
         (Err(failure), None) => Err(failure),
-        (Ok(windows), _) => {
-            let name = image.subject().name;
-            let named = |window| Ok(SubjectWindow { name: name.clone(), ..window });
-            Ok(windows.into_iter().map(named).collect())
-        }
+        (Ok(windows), _) => Ok(windows.into_iter().map(Ok).collect()),
     }
 }
 
-/// The windows, if they are what a recording of so many paths gives.
-fn checked(windows: Vec<SubjectWindow>, paths: usize) -> Option<Vec<SubjectWindow>> {
+/// The same if the cache has them; nothing is recorded.
+pub fn kept_recordings(
+    session: &Session,
+    image: &Image,
+    paths: &[RecordablePath<'_>],
+) -> Option<Vec<SubjectWindow>> {
+    if image.vmlinux().is_some() {
+        return None;
+    }
+    session.kept(&key(session, image, paths), |bytes| checked(bytes, image, paths.len()))
+}
+
+fn key(session: &Session, image: &Image, paths: &[RecordablePath<'_>]) -> Key {
+    let asked: Vec<String> = paths.iter().map(RecordablePath::key).collect();
+    let document = format!("recordings {FORMAT}: {}", asked.join(" "));
+    session.key_of(EntryKind::Recordings, &document, image)
+}
+
+/// The windows, under the image's present name, if they are what a recording of so many paths gives.
+fn checked(bytes: &[u8], image: &Image, paths: usize) -> Option<Vec<SubjectWindow>> {
+    let windows: Vec<SubjectWindow> = serde_json::from_slice(bytes).ok()?;
     let good = |window: &SubjectWindow| Explain::new(window.clone(), None).check().is_ok();
-    (windows.len() == paths && windows.iter().all(good)).then_some(windows)
+    let name = image.subject().name;
+    let named = |window| SubjectWindow { name: name.clone(), ..window };
+    (windows.len() == paths && windows.iter().all(good))
+        .then(|| windows.into_iter().map(named).collect())
 }

@@ -233,13 +233,9 @@ impl Session {
         make: impl FnOnce() -> Result<D, Failure>,
     ) -> Result<D, Failure> {
         let Some(cache) = &self.cache else { return make() };
-        let (limit, interrupt) = (self.limit, &self.interrupt);
-        let caller = Caller { limit, interrupt, progress, again: "measuring again" };
-        let read = |entry: Entry| {
-            let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
-            Ok(document.and_then(|document| parse(&document)))
-        };
-        let sought = cache.seek(key, caller, read).map_err(|error| image.failure(error))?;
+        let read = |entry: Entry| document_in(&entry, &parse);
+        let sought =
+            cache.seek(key, self.caller(progress), read).map_err(|error| image.failure(error))?;
         let slot = match sought {
             Sought::Found(document) => return Ok(document),
             Sought::Missing(slot) => slot,
@@ -247,6 +243,18 @@ impl Session {
         let document = make()?;
         slot.keep(|entry| entry.write_all(&serde_json::to_vec(&document)?));
         Ok(document)
+    }
+
+    /// The document with this key, if the cache has it.
+    pub fn kept<D>(&self, key: &Key, parse: impl Fn(&[u8]) -> Option<D>) -> Option<D> {
+        let read = |entry: Entry| document_in(&entry, &parse);
+        self.cache.as_ref()?.find(key, self.caller(&|_| {}), read)
+    }
+
+    /// Who asks the cache for documents.
+    fn caller<'a>(&'a self, progress: Report<'a>) -> Caller<'a> {
+        let (limit, interrupt) = (self.limit, &self.interrupt);
+        Caller { limit, interrupt, progress, again: "measuring again" }
     }
 
     /// The build configuration of a kernel, if its file has it, or its package.
@@ -611,6 +619,12 @@ pub fn unit(kind: Kind) -> Unit {
         Kind::Wait(_) | Kind::TwoCpus(_) => Unit::Clock,
         Kind::Batches(_) => Unit::Ns,
     }
+}
+
+/// What `parse` makes of an entry that holds a document.
+fn document_in<D>(entry: &Entry, parse: impl Fn(&[u8]) -> Option<D>) -> std::io::Result<Option<D>> {
+    let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
+    Ok(document.and_then(|document| parse(&document)))
 }
 
 #[cfg(test)]

@@ -164,8 +164,8 @@ impl Cache {
         let _ = fs::remove_file(self.place(key));
     }
 
-    /// The entry of `key`, if there is a good one.
-    pub(crate) fn find<T>(
+    /// What `read` makes of the entry of `key`, if there is a good one; nobody is waited for.
+    pub fn find<T>(
         &self,
         key: &Key,
         caller: Caller<'_>,
