@@ -62,6 +62,7 @@ impl SettingsRows {
             budget: None,
             gate: None,
             options: None,
+            causes: None,
         };
         Some(Self { comparison, outcomes, gate })
     }
