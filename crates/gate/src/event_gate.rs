@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
+use pathmeter_measure::meant::meant;
 use pathmeter_model::{EventComparison, GateReason, PathComparison, Verdict};
 use pathmeter_report::{grouped, signed};
 use pathmeter_trace::Event;
@@ -45,6 +46,14 @@ impl FromStr for EventGate {
     }
 }
 
+/// That there is no event of this name, which ones there are beside `others`, and which was
+/// probably meant.
+pub(crate) fn unknown_event(word: &str, others: &[&'static str]) -> String {
+    let words: Vec<&str> = others.iter().copied().chain(Event::all().map(Event::word)).collect();
+    let there = format!("{} is no event; there are {}", word.escape_debug(), words.join(", "));
+    format!("{there}; {}", meant(word, &words)).trim_end_matches([';', ' ']).to_owned()
+}
+
 impl EventLimit {
     fn read(text: &str) -> Result<Self, String> {
         let (word, passes) = text.split_once(':').unwrap_or((text, "0"));
@@ -56,13 +65,10 @@ impl EventLimit {
             "clock" => {
                 return Err(format!("the clock is not compared: name {INSTRUCTIONS}"));
             }
-            word => What::One(Event::named(word).ok_or_else(|| {
-                let words: Vec<_> = Event::all().map(Event::word).collect();
-                format!(
-                    "{word} is no event; there are {INSTRUCTIONS}, {SLOW}, {ALL}, {}",
-                    words.join(", ")
-                )
-            })?),
+            word => {
+                let unknown = || unknown_event(word, &[INSTRUCTIONS, SLOW, ALL]);
+                What::One(Event::named(word).ok_or_else(unknown)?)
+            }
         };
         Ok(Self { what, passes })
     }

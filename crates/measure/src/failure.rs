@@ -11,7 +11,9 @@ use std::process::ExitCode;
 use pathmeter_image::ImageError;
 use pathmeter_model::{ConfigurationDifference, ParseError, clean};
 use pathmeter_report::FlameError;
-use pathmeter_vm::{Cpu, VmError};
+use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, known_words};
+
+use crate::meant::close_to;
 
 /// What to do about a QEMU that fails the self-test.
 pub const UNFIT_QEMU: &str =
@@ -91,7 +93,7 @@ pub enum Failure {
         times: usize,
     },
     /// A kernel can't be measured.
-    #[error("{}{error}", prefix(.subject, .error))]
+    #[error("{}{error}{}", prefix(.subject, .error), meant_by(.error))]
     Kernel {
         /// Its file.
         subject: PathBuf,
@@ -208,6 +210,18 @@ pub enum Failure {
     /// The user interrupted the run.
     #[error("interrupted; nothing was left running")]
     Interrupted,
+}
+
+/// Which parameter was probably meant by one that a kernel does not know.
+fn meant_by(error: &VmError) -> String {
+    let VmError::Unmet(Unmet { setting, cause: UnmetCause::Unknown, .. }) = error else {
+        return String::new();
+    };
+    let Some(word) = setting.strip_prefix("boot:") else { return String::new() };
+    let (name, value) = word.find('=').map_or((word, ""), |at| word.split_at(at));
+    let known: Vec<&str> = known_words().collect();
+    let close = close_to(name, &known).first().filter(|close| **close != name).copied();
+    close.map_or(String::new(), |close| format!("; did you mean boot:{close}{value}?"))
 }
 
 impl Failure {

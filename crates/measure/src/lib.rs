@@ -13,6 +13,7 @@ pub mod failure;
 pub mod image;
 pub mod interrupt;
 pub mod lab;
+pub mod meant;
 mod path_rows;
 pub mod program;
 pub mod program_rows;

@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
+use crate::meant::with_meant;
 
 /// Longest profile.
 const MOST_BYTES: u64 = 1 << 20;
@@ -127,8 +128,10 @@ fn read(file: &str) -> Result<String, String> {
 }
 
 fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Filter, String> {
-    let profile: Profile = serde_json::from_str(text)
-        .map_err(|error| format!("{name}: not an OCI system-call profile: {error}"))?;
+    let profile: Profile = serde_json::from_str(text).map_err(|error| {
+        let error = with_meant(&error.to_string());
+        format!("{name}: not an OCI system-call profile: {error}")
+    })?;
     profile.filter(name, runtime).map_err(|what| format!("{name}: {what}"))
 }
 

@@ -1,15 +1,14 @@
 //! `--only`: which paths are shown and written.
 
 use pathmeter_catalogue::{Kind, Suite, Wait};
-use pathmeter_model::Measurement;
+use pathmeter_model::{Measurement, SUM};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
+use crate::meant::meant;
 
-/// Names that are proposed for one that is unknown.
-const MOST_PROPOSED: usize = 3;
-/// How alike a proposed name must be, 0 to 1 (Jaro-Winkler): lower ones share little but a dot.
-const LEAST_ALIKE: f64 = 0.75;
+/// What is selected among, and how to see all of it.
+const PATHS: [&str; 2] = ["path", "`pathmeter list paths` lists all paths"];
 
 /// What the names of rows begin with that belong to no path.
 pub const NO_PATH: &str = "*/";
@@ -23,25 +22,43 @@ impl Selection {
     /// # Errors
     /// A pattern that none of `names` matches.
     pub fn new(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
-        let matchers: Vec<WildMatch> =
-            patterns.iter().map(|pattern| WildMatch::new(pattern)).collect();
-        for (pattern, matcher) in patterns.iter().zip(&matchers) {
-            if !names.iter().any(|name| matcher.matches(name)) {
-                return Err(unknown(pattern, names));
-            }
-        }
-        Ok(Self(matchers))
+        Self::among(patterns, names, PATHS)
     }
 
-    /// All paths.
-    pub fn all() -> Self {
-        Self(Vec::new())
+    /// The same of the rows of a program.
+    ///
+    /// # Errors
+    /// A pattern that none of `names` matches.
+    pub fn of_rows(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
+        Self::among(patterns, names, ["row", "without --only, `pathmeter run --all` shows all"])
+    }
+
+    fn among(patterns: &[String], names: &[&str], words: [&str; 2]) -> Result<Self, Failure> {
+        let (mut matchers, mut rest) = (Vec::new(), patterns);
+        while let Some(first) = rest.first() {
+            // Names of rows have commas, at which the command line was split.
+            let mut joined =
+                (1..=rest.len()).map(|count| (WildMatch::new(&rest[..count].join(",")), count));
+            let found = joined.find(|(matcher, _)| names.iter().any(|name| matcher.matches(name)));
+            let (matcher, count) = found.ok_or_else(|| unknown(first, names, words))?;
+            matchers.push(matcher);
+            rest = &rest[count..];
+        }
+        Ok(Self(matchers))
     }
 
     /// `measurement` with only the selected paths.
     pub fn apply(&self, mut measurement: Measurement) -> Measurement {
         measurement.paths.retain(|path| self.holds(&path.path));
         measurement
+    }
+
+    /// `measurement` as its table shows it: of a program with the sum, of which rows are shares.
+    pub fn shown(&self, measurement: &Measurement) -> Measurement {
+        let mut shown = measurement.clone();
+        let is_sum = |name: &str| measurement.execution.is_some() && name == SUM;
+        shown.paths.retain(|path| self.holds(&path.path) || is_sum(&path.path));
+        shown
     }
 
     /// Those of `names` that are selected.
@@ -73,7 +90,7 @@ impl Selection {
 pub fn one_path(name: &str) -> Result<usize, Failure> {
     let Some((index, path)) = Suite::Exact.find(name) else {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-        return Err(unknown(name, &names));
+        return Err(unknown(name, &names, PATHS));
     };
     let recordable = match path.kind {
         Kind::Wait(_) if Wait::of(path.name).is_none() => {
@@ -87,34 +104,13 @@ pub fn one_path(name: &str) -> Result<usize, Failure> {
     })
 }
 
-fn unknown(pattern: &str, names: &[&str]) -> Failure {
-    let close = close_to(pattern, names);
-    let help = if close.is_empty() {
-        "`pathmeter list paths` lists all paths".to_owned()
-    } else {
-        // A name may be of a file of somebody else's.
-        let close = close.join(", ").escape_debug().to_string();
-        format!("did you mean {close}? `pathmeter list paths` lists all paths")
-    };
-    Failure::Usage { message: format!("{pattern}: no path has this name"), help }
-}
-
-/// `did you mean a, b? `, if some of `names` are like `word`.
-pub fn meant(word: &str, names: &[&str]) -> String {
-    match &close_to(word, names)[..] {
-        [] => String::new(),
-        close => format!("did you mean {}? ", close.join(", ")),
+fn unknown(pattern: &str, names: &[&str], [what, all]: [&str; 2]) -> Failure {
+    // A name may be of a file of somebody else's.
+    let close = meant(pattern, names).escape_debug().to_string();
+    Failure::Usage {
+        message: format!("{pattern}: no {what} has this name"),
+        help: format!("{close}{all}"),
     }
-}
-
-/// The names most like `pattern`, the closest first.
-pub fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
-    let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
-    scored.retain(|&(score, _)| score >= LEAST_ALIKE);
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.dedup();
-    scored.into_iter().take(MOST_PROPOSED).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]
@@ -140,6 +136,16 @@ mod tests {
         assert_eq!(selected(&["switch.yield"]), ["switch.yield"]);
         assert_eq!(selected(&["switch.*"]), NAMES[..3]);
         assert_eq!(selected(&["*.pip?", "file.stat"]), NAMES[2..]);
+    }
+
+    #[test]
+    fn a_row_with_commas_in_its_name_is_one() {
+        let names = ["page fault: write, not present", "mmap", "sum"];
+        let patterns = ["mmap", "page fault: write", " not present"].map(str::to_owned);
+        let selection = Selection::of_rows(&patterns, &names).unwrap();
+        assert_eq!(selection.of(&names), names[..2]);
+        let Err(failure) = Selection::of_rows(&["mmpa".into()], &names) else { panic!() };
+        assert!(failure.advice().unwrap().starts_with("did you mean mmap? without --only"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
 
+use crate::meant::close_to;
 use crate::seccomp;
-use crate::selection::close_to;
 
 /// What comes before a CPU among settings.
 const CPU: &str = "cpu:";

@@ -11,7 +11,7 @@ use pathmeter_vm::{PathOutcome, PathStatus};
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::selection::close_to;
+use crate::meant::close_to;
 
 /// The points of one kernel's waits.
 pub struct Points {

@@ -162,6 +162,19 @@ impl DifferenceRange {
 }
 
 impl Comparison {
+    /// Of a result that was compared with itself, its rows alone: without numbers of base, and with
+    /// the numbers that its table shows.
+    pub fn keep_new(&mut self, result: &Measurement) {
+        for (row, path) in self.paths.iter_mut().zip(&result.paths) {
+            (row.base, row.base_at_least, row.base_values) = (None, false, 0);
+            (row.difference, row.percent) = (None, None);
+            let work = path.costs().map(|costs| costs.typical().instructions);
+            row.new = work.or_else(|| Some(path.estimate.as_ref()?.value));
+            row.new_at_least = row.new.is_some_and(|new| path.is_lower_bound(new));
+            row.reason.clone_from(&path.reason);
+        }
+    }
+
     /// Whether a kernel is compared with the lab kernel, which has the bare mechanisms.
     pub fn is_against_floor(&self) -> bool {
         self.base.kind == SubjectKind::KernelImage && self.new.kind == SubjectKind::Lab

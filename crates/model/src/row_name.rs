@@ -3,9 +3,9 @@
 use pathmeter_trace::RowKind;
 
 /// The name of what a program does itself: all rows that do not depend on the timer.
-pub const OWN_WORK: &str = "own work";
+pub const OWN_WORK: &str = RowKind::OwnWork.plural();
 /// The name of all rows together.
-pub const SUM: &str = "sum";
+pub const SUM: &str = RowKind::Sum.plural();
 
 /// A row's name as people read it.
 pub fn row_name(kind: RowKind, name: &str) -> String {
@@ -15,41 +15,8 @@ pub fn row_name(kind: RowKind, name: &str) -> String {
             format!("timer interrupt ({})", source(name))
         }
         (RowKind::Syscall | RowKind::Region, name) if !name.is_empty() => name.to_owned(),
-        (kind, "") => plural(kind).to_owned(),
-        (kind, name) => format!("{}: {}", singular(kind), source(name)),
-    }
-}
-
-/// What all work of a kind is called.
-fn plural(kind: RowKind) -> &'static str {
-    match kind {
-        RowKind::User => "user code",
-        RowKind::Syscall => "system calls",
-        RowKind::Syscall32 => "system calls (32-bit)",
-        RowKind::PageFault => "page faults",
-        RowKind::Exception => "exceptions",
-        RowKind::Interrupt => "interrupts",
-        RowKind::Softirq => "softirqs",
-        RowKind::NewTask => "new tasks",
-        RowKind::KernelThread => "kernel threads",
-        RowKind::Agent => "pathmeter's own",
-        RowKind::Other => "other",
-        RowKind::Region => "regions",
-        RowKind::OwnWork => OWN_WORK,
-        RowKind::Sum => SUM,
-    }
-}
-
-/// What stands before the name of some work of a kind.
-fn singular(kind: RowKind) -> &'static str {
-    match kind {
-        RowKind::PageFault => "page fault",
-        RowKind::Exception => "exception",
-        RowKind::Interrupt => "interrupt",
-        RowKind::Softirq => "softirq",
-        RowKind::NewTask => "new task",
-        RowKind::KernelThread => "kernel thread",
-        kind => plural(kind),
+        (kind, "") => kind.plural().to_owned(),
+        (kind, name) => format!("{}: {}", kind.singular(), source(name)),
     }
 }
 

@@ -318,14 +318,10 @@ impl Baseline {
     #[must_use]
     pub fn confirmed(&self, mut row: SettingRow, again: &Measurement) -> SettingRow {
         let changed = self.row((String::new(), String::new()), again).changed;
-        row.changed.retain_mut(|change| {
+        row.retain(|change| {
             let same = changed.iter().find(|one| one.path == change.path);
             same.is_some_and(|same| change.is_confirmed_by(same))
         });
-        row.events = spreads(&row.changed);
-        if row.changed.is_empty() {
-            row.outcome = SettingOutcome::NoEffect;
-        }
         row
     }
 
@@ -399,6 +395,24 @@ impl SettingRow {
         self.outcome == SettingOutcome::Changed
             && self.events.iter().all(|event| event.paths <= 1 || !is_slow(&event.event))
             && self.changed.iter().all(is_small)
+    }
+
+    /// The row with only some of the paths; `part` is the row that these alone make.
+    #[must_use]
+    pub fn only(mut self, part: &Self, is_shown: impl Fn(&str) -> bool) -> Self {
+        if self.changed.iter().any(|change| !is_shown(&change.path)) {
+            self.retain(|change| is_shown(&change.path));
+        }
+        Self { compared: part.compared, median_percent: part.median_percent, ..self }
+    }
+
+    /// Leaves out changes, and what followed from them alone.
+    fn retain(&mut self, keep: impl FnMut(&mut SettingChange) -> bool) {
+        self.changed.retain_mut(keep);
+        self.events = spreads(&self.changed);
+        if self.changed.is_empty() {
+            self.outcome = SettingOutcome::NoEffect;
+        }
     }
 
     /// The row with what the kernel shows of its settings. One that changed nothing had no effect

@@ -22,7 +22,8 @@ use clap_complete::Shell;
 pub(crate) use self::bisect::{BisectArgs, Words};
 pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput};
-pub(crate) use self::formats::FormatArgs;
+use self::formats::of_page;
+pub(crate) use self::formats::{FormatArgs, GateArgs};
 pub(crate) use self::guest::{GuestArgs, LONGEST};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
@@ -36,6 +37,7 @@ pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArg
 pub(crate) use self::settings::SettingsArgs;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{EventGate, USUAL};
+use pathmeter_report::Rows;
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -207,9 +209,15 @@ pub(crate) struct MeasureArgs {
     /// The TOML file with these values (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
-    /// What is printed or written.
+    /// Which rows are shown.
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    pub(crate) rows: RowArgs,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
+    /// Formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
@@ -236,9 +244,6 @@ pub(crate) struct CompareArgs {
     /// With --explain, show every path that changed, function by function
     #[arg(long)]
     pub(crate) full: bool,
-    /// Show every path, not only those that changed most
-    #[arg(long)]
-    pub(crate) all: bool,
     /// Exit with 1 if NEW is worse in one of the paths shown, and with 3 if one that BASE could run
     /// was not compared
     ///
@@ -257,9 +262,6 @@ pub(crate) struct CompareArgs {
     /// --explain, also where they stand
     #[arg(long)]
     pub(crate) placement: bool,
-    /// Show all options in which the kernels' build configurations differ, not only the first few
-    #[arg(long)]
-    pub(crate) options: bool,
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
@@ -269,10 +271,16 @@ pub(crate) struct CompareArgs {
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,
-    /// What is printed or written.
+    /// Which rows are shown.
     #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Limits, and formats for other programs.
+    pub(crate) rows: RowArgs,
+    /// Where the document goes.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
+    /// What a gate is held to.
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
     /// How guests run.
@@ -280,13 +288,31 @@ pub(crate) struct CompareArgs {
     pub(crate) guest: GuestArgs,
 }
 
-/// What is printed or written of paths, and where.
+/// Which rows are shown, and how many.
 #[derive(Debug, Args)]
-pub(crate) struct OutputArgs {
-    /// Where the document goes.
+pub(crate) struct RowArgs {
+    /// Which rows.
     #[command(flatten)]
-    pub(crate) document: DocumentArgs,
-    /// Show only these paths: names or patterns (`switch.*`), repeated or separated by commas
+    pub(crate) only: OnlyArg,
+    /// Show all that is folded: rows that are small, or that did not change most, and all options
+    /// in which two kernels' build configurations differ
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+impl RowArgs {
+    /// Which rows of programs are shown: what the user names is not folded.
+    pub(crate) fn rows(&self) -> Rows {
+        let is_all = self.all || !self.only.only.is_empty();
+        if is_all { Rows::All } else { Rows::Folded }
+    }
+}
+
+/// Which rows are shown.
+#[derive(Debug, Args)]
+pub(crate) struct OnlyArg {
+    /// Show only these paths or rows: names or patterns (`switch.*`), repeated or separated by
+    /// commas
     ///
     /// Every run still executes all paths, so that a path's cost never depends on what else was
     /// asked for.
@@ -321,16 +347,17 @@ impl DocumentArgs {
 
 /// Arguments of `experiment`.
 #[derive(Debug, Args)]
-#[command(after_help = EXPERIMENT_EXAMPLES)]
+#[command(
+    after_help = EXPERIMENT_EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page),
+    mut_arg("json", |arg| arg.help("Print JSON (an array of pathmeter.experiment/1) instead of \
+                                    pages: to stdout, or to the FILE of --output"))
+)]
 pub(crate) struct ExperimentArgs {
     /// The experiment; by default all, one after the other
     pub(crate) name: Option<String>,
     /// Only list what there is
     #[arg(long)]
     pub(crate) list: bool,
-    /// Print JSON (an array of pathmeter.experiment/1) instead of pages
-    #[arg(long, conflicts_with = "list")]
-    pub(crate) json: bool,
     /// Judge each expectation also under its counter-example, where it must fail
     ///
     /// A counter-example measures other subjects in place of the expectation's own, such as the
@@ -338,6 +365,12 @@ pub(crate) struct ExperimentArgs {
     /// does not depend on its mechanism, and the exit code is 1.
     #[arg(long, conflicts_with = "list")]
     pub(crate) counter_examples: bool,
+    /// Where the documents go.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
+    /// Formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

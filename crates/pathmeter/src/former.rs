@@ -1,4 +1,4 @@
-//! Verbs that other verbs took over: whoever types one is told which.
+//! Verbs and options that others took over: whoever types one is told which.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
@@ -11,16 +11,34 @@ const FORMER: [(&str, &str); 5] = [
     ("symbols", "list functions"),
     ("witness", "doctor --witness"),
 ];
+/// The same of options, with their verbs.
+const FORMER_OPTIONS: [(&str, &str, &str); 1] = [("compare", "--options", "--all")];
 
-/// The same answer, or, where it refuses a verb of before, one that names the new form.
+/// The same answer, or, where it refuses a verb or an option of before, one that names the new
+/// form.
 pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
-    let Some(ContextValue::String(word)) = answer.get(ContextKind::InvalidSubcommand) else {
-        return answer;
-    };
     // A verb's own verbs never had these names.
-    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    let former = FORMER.iter().find(|(verb, _)| verb == word && first.as_deref() == Some(*verb));
-    let Some((verb, now)) = former else { return answer };
-    let message = format!("there is no verb `{verb}`: `pathmeter {now}` does its work");
-    command.error(ErrorKind::InvalidSubcommand, message)
+    let first = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
+    let word = |kind| match answer.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let message = match (answer.kind(), word(ContextKind::InvalidSubcommand)) {
+        (_, Some(word)) => {
+            let former = FORMER.iter().find(|(verb, _)| *verb == word && *verb == first);
+            former.map(|(verb, now)| {
+                format!("there is no verb `{verb}`: `pathmeter {now}` does its work")
+            })
+        }
+        (ErrorKind::UnknownArgument, None) => {
+            let given = (&*first, word(ContextKind::InvalidArg).unwrap_or_default());
+            let mut former = FORMER_OPTIONS.iter();
+            former
+                .find(|(verb, option, _)| (*verb, *option) == given)
+                .map(|(_, option, now)| format!("there is no option {option}: {now} does its work"))
+        }
+        _ => None,
+    };
+    let kind = answer.kind();
+    message.map_or(answer, |message| command.error(kind, message))
 }

@@ -25,6 +25,7 @@ mod paths;
 mod program;
 mod rows;
 mod settings;
+mod settings_rows;
 mod shades;
 mod style;
 mod table;
@@ -40,7 +41,7 @@ pub use explain::{
     FlameError, Least, LeastError, Limits, beside_row, callgrind, explanation, flame_graph,
     folded_stacks,
 };
-pub use format::{Format, Judged, Outcome};
+pub use format::{Content, FORMATS, Format, Judged, Outcome, RowsOf};
 pub use heat::picture::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use measured_with::USUAL_COMMAND_LINE;
@@ -50,6 +51,7 @@ pub use page::{MOST_RESULTS, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use rows::Rows;
 pub use settings::settings_tables;
+pub use settings_rows::SettingsRows;
 pub use style::Style;
 pub use witness::{
     WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,

@@ -53,7 +53,7 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
         0 => String::new(),
         rest => {
             let rest = grouped(rest as u64);
-            let more = format!("{rest} more: --options shows them");
+            let more = format!("{rest} more: --all shows them");
             style.paint(&style.fill(&more, 0), QUIET) + "\n"
         }
     };
@@ -131,9 +131,9 @@ mod tests {
         let few = options_table(&options, ShownOptions::Few, Style::default());
         assert!(few.contains("differ in 10 options: 1 with a name that fits"), "{few}");
         assert!(few.contains("a, b, c and 1 more") && few.contains("not set"), "{few}");
-        assert!(few.contains("9 more: --options") && !few.contains("X0"), "{few}");
+        assert!(few.contains("9 more: --all") && !few.contains("X0"), "{few}");
         let all = options_table(&options, ShownOptions::All, Style::default());
-        assert!(all.contains("X8") && !all.contains("--options"), "{all}");
+        assert!(all.contains("X8") && !all.contains("--all"), "{all}");
         assert_eq!(options_table(&[], ShownOptions::All, Style::default()), "");
     }
 }

@@ -5,13 +5,13 @@ mod common;
 use common::configuration;
 use pathmeter_model::example::{check, in_runs, unsupported};
 use pathmeter_model::{
-    Baseline, Comparison, EventChange, GateReason, Measurement, PathResult, RowShare,
+    Baseline, Comparison, EventChange, GateReason, GateReport, Measurement, PathResult, RowShare,
     SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult,
     SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{
-    PathRow, Placement, Rows, Style, WitnessRow, Witnessed, WitnessedCounts, paths_table,
-    settings_tables, witness_table,
+    Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows, Style,
+    WitnessRow, Witnessed, WitnessedCounts, paths_table, settings_tables, witness_table,
 };
 use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
@@ -351,5 +351,29 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
     let program = Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]);
     let result = SettingsResult { program, ..example::settings(&baseline, set) };
-    insta::assert_snapshot!(settings_tables(std::slice::from_ref(&result), PLAIN));
+    let results = std::slice::from_ref(&result);
+    insta::assert_snapshot!(settings_tables(results, PLAIN));
+    let rows = SettingsRows::of(results).unwrap();
+    let formats = Format::of(Content::Rows).map(|format| format.render(rows.judged()));
+    insta::assert_snapshot!("settings_in_every_format", formats.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn one_result_in_every_format_is_of_one_kernel() {
+    let mut one = cloud();
+    one.paths.push(example::unsupported("getcpu.rdpid", "no rdpid"));
+    let mut comparison = compare(&one, &one, Threshold::default());
+    comparison.keep_new(&one);
+    let outcomes = vec![Outcome::Unasked; comparison.paths.len()];
+    let gate = &GateReport::default();
+    let judged = Judged {
+        of: RowsOf::One,
+        comparison: &comparison,
+        outcomes: &outcomes,
+        gate,
+        explanations: &[],
+    };
+    let formats = Format::of(Content::Rows).filter(|format| !format.is_of_gate);
+    let texts: Vec<String> = formats.map(|format| format.render(judged)).collect();
+    insta::assert_snapshot!("a_measurement_in_every_format", texts.join("\n"));
 }

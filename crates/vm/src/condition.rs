@@ -426,6 +426,22 @@ fn parameter(word: &str) -> String {
     word.split('=').next().unwrap_or_default().replace('-', "_")
 }
 
+/// Refuses a parameter that is the guest's own among words for the command line, however it is
+/// quoted: Linux takes quotation marks off a name's beginning and a word's end, and no space
+/// between two of them ends a word (`lib/cmdline.c`, `next_arg`).
+///
+/// # Errors
+/// There is one.
+pub fn refuse_own(words: &str) -> Result<(), ConditionError> {
+    let mut is_quoted = false;
+    let mut words = words.split(|c: char| {
+        is_quoted ^= c == '"';
+        c.is_whitespace() && !is_quoted
+    });
+    let is_own = |word: &&str| OWN_WORDS.contains(&&*parameter(word.trim_matches('"')));
+    words.find(is_own).map_or(Ok(()), |word| Err(ConditionError::Own(word.to_owned())))
+}
+
 fn boot(word: &str) -> Result<Setting, ConditionError> {
     let name = parameter(word);
     // What stands after `--` is not the kernel's.

@@ -33,9 +33,9 @@ pub use arch::{
 pub use cache::claim::Caller;
 pub use cache::entry::{Entry, EntryKind, Key};
 pub use cache::{Cache, CacheError, Slot, Sought};
-pub use condition::proof::{Proof, ProofState};
+pub use condition::proof::{Proof, ProofState, known_words};
 pub use condition::{
-    Condition, ConditionError, Filter, Setting, Unmet, UnmetCause, WITHOUT_MEANING,
+    Condition, ConditionError, Filter, Setting, Unmet, UnmetCause, WITHOUT_MEANING, refuse_own,
 };
 pub use error::VmError;
 pub use machine::facts::Facts;

@@ -10,7 +10,10 @@ use toml::Spanned;
 use toml::value::Datetime;
 use wildmatch::WildMatch;
 
+use pathmeter_measure::meant::with_meant;
+
 use super::{Acceptance, Budget, Date, Increase, Limits, Rule, Section};
+use crate::event_gate::unknown_event;
 
 /// Most bytes of a file.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -87,7 +90,7 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: File = toml::from_str(text).map_err(|error| BudgetError {
         line: error.span().map(|span| line(text, span.start)),
-        what: error.message().trim_end().replace('\n', " "),
+        what: with_meant(&error.message().trim_end().replace('\n', " ")),
     })?;
     let budget = Reader::new(text).budget(&file)?;
     match budget.paths.patterns().chain(budget.rows.patterns()).count() {
@@ -224,11 +227,7 @@ fn states_nothing(name: &str) -> String {
 }
 
 fn event(word: &str, line: usize) -> Result<Event, BudgetError> {
-    Event::named(word).ok_or_else(|| {
-        let words: Vec<_> = Event::all().map(Event::word).collect();
-        let what = format!("{} is no event; there are {}", word.escape_debug(), words.join(", "));
-        BudgetError::new(line, what)
-    })
+    Event::named(word).ok_or_else(|| BudgetError::new(line, unknown_event(word, &[])))
 }
 
 impl<'de> Deserialize<'de> for Increase {
@@ -312,13 +311,13 @@ mod tests {
     #[test]
     fn an_error_names_its_line() {
         let cases = [
-            ("[paths.\"a.b\"]\nmax = 3\nmaks = 4\n", 3, "unknown field `maks`"),
+            ("[paths.\"a.b\"]\nmax = 3\nmaks = 4\n", 3, "did you mean `max`?"),
             ("\n[path.\"a.b\"]\nmax = 3\n", 2, "unknown field `path`"),
             ("[paths.\"a.b\"]\nmax = -3\n", 2, "invalid value"),
             ("[paths.\"a.b\"]\n\nmax-increase = \"half\"\n", 3, "a percentage such as"),
             ("[paths.\"a.b\"]\nmax-increase = -1\n", 2, "a negative number"),
             ("[paths.\"a.b\"]\nmax = 3\n[paths.\"a.*\"]\n", 3, "a.*: neither `max` nor"),
-            ("[paths.\"a.b\".events]\nlfense = { max = 1 }\n", 2, "lfense is no event"),
+            ("[paths.\"a.b\".events]\nlfense = { max = 1 }\n", 2, "did you mean lfence"),
             ("[paths.\"a.b\".events]\nlfence = {}\n", 2, "lfence: neither"),
             ("[paths.\"a.b\"]\nmax = 3\n[paths.\"a.b\"]\nmax = 4\n", 3, "duplicate"),
             ("[paths.\"\"]\nmax = 3\n", 1, "is no name"),

@@ -68,6 +68,7 @@ fn what_is_no_profile_is_named() {
         ("{}", "not an OCI system-call profile"),
         (r#"{"defaultAction": "SCMP_ACT_NOTIFY"}"#, "which a guest does not have"),
         (r#"{"defaultAction": "SCMP_ACT_MAYBE"}"#, "unknown variant"),
+        (r#"{"defaultAction": "SCMP_ACT_ALOW"}"#, "did you mean `SCMP_ACT_ALLOW`?"),
         (r#"{"defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_Z80"]}"#, "Z80"),
         (
             r#"{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": ["read"],

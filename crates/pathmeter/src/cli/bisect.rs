@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use pathmeter_trace::Event;
 
-use super::{DocumentArgs, FilesArgs, GuestArgs, ProbeArgs, percent};
+use super::{DocumentArgs, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, of_page, percent};
 
 const EXAMPLES: &str = "\
 The first of the kernels is what the others are compared with; the last one differs from it. In a \
@@ -29,7 +29,7 @@ Exit codes:
 
 /// Arguments of `bisect`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page))]
 pub(crate) struct BisectArgs {
     /// Kernel images, or result files, in order
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
@@ -82,6 +82,9 @@ pub(crate) struct BisectArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,

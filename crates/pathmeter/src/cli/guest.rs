@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use pathmeter_vm::{Cpu, Settings};
+use pathmeter_vm::{Cpu, Settings, refuse_own};
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
@@ -98,6 +98,7 @@ fn kernel_words(words: &str) -> Result<String, String> {
             "a command line of {length} bytes, of which x86 kernels read {LONGEST}"
         ));
     }
+    refuse_own(words).map_err(|error| error.to_string())?;
     Ok(settings.append)
 }
 
@@ -220,8 +221,9 @@ mod tests {
 
     #[test]
     fn a_command_line_that_the_kernel_would_cut_is_refused() {
-        assert_eq!(kernel_words(" nopti quiet ").as_deref(), Ok("nopti quiet"));
+        assert_eq!(kernel_words(" nopti nosmt ").as_deref(), Ok("nopti nosmt"));
         assert!(kernel_words(&"a".repeat(2000)).unwrap_err().contains("2047"));
         assert!(kernel_words("nopti\nquiet").is_err());
+        assert!(kernel_words("\"maxcpus=0\"").unwrap_err().contains("the guest's own"));
     }
 }

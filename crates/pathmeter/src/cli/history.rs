@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use pathmeter_history::Date;
 
+use super::DocumentArgs;
+
 const HISTORY_EXAMPLES: &str = "\
 Results are in the order of their dates; those of one date in the order in which they were added.
 docs/guide/history.md describes the database.
@@ -90,9 +92,9 @@ pub(crate) struct ShowArgs {
     /// Paths to show, names or patterns (`switch.*`): their most frequent value in each result
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
-    /// Print JSON (pathmeter.history/1) instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Where the document goes, pathmeter.history/1.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
     /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
@@ -120,9 +122,9 @@ pub(crate) struct BlameArgs {
     /// Also compare results that were measured differently
     #[arg(long)]
     pub(crate) across: bool,
-    /// Print JSON (pathmeter.blame/1) instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
+    /// Where the document goes, pathmeter.blame/1.
+    #[command(flatten)]
+    pub(crate) document: DocumentArgs,
     /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,

@@ -103,8 +103,12 @@ const PACKING: &[Row] = &[
     ("stdin", Program),
 ];
 
-const FORMATS: &[Row] =
-    &[("budget", Nothing), ("format", Nothing), ("write", Nothing), ("bisect", Nothing)];
+const FORMATS: &[Row] = &[("format", Nothing), ("write", Nothing)];
+
+const GATE: &[Row] = &[("budget", Nothing), ("bisect", Nothing)];
+
+/// Which rows are shown.
+const ROWS: &[Row] = &[("only", Nothing), ("all", Shown)];
 
 /// Which results of a history.
 const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
@@ -113,9 +117,7 @@ const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
 const NO_RUN: &str = "no path is executed";
 /// Why the CPU can't be chosen for two interpreters.
 const ONE_CPU: &str = "both interpreters have the same CPU, of what each can execute";
-/// What results don't hold, of build configurations.
-const NO_OPTIONS: &str = "does not hold the kernel's build configuration";
-/// The same of what is explained.
+/// What results don't hold, of what is explained.
 const NO_KERNEL: &str = "does not hold a kernel to explain";
 
 /// Every verb.
@@ -125,9 +127,11 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         subjects: &["subject"],
         rows: &[
             LOOK,
-            &[("subject", Nothing), ("only", Nothing), ("check", Nothing), ("budget", Nothing)],
+            &[("subject", Nothing), ("check", Nothing), ("budget", Nothing)],
+            ROWS,
             PROBES,
             DOCUMENT,
+            FORMATS,
             GUEST,
         ],
     },
@@ -141,17 +145,16 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new", Nothing),
                 ("explain", Kernels(NO_KERNEL)),
                 ("full", Given("explain")),
-                ("all", Shown),
                 ("check", Nothing),
                 ("placement", Nothing),
-                ("options", Kernels(NO_OPTIONS)),
                 ("threshold", Nothing),
                 ("across", Nothing),
-                ("only", Nothing),
             ],
+            ROWS,
             PROBES,
             DOCUMENT,
             FORMATS,
+            GATE,
             GUEST,
         ],
     },
@@ -177,6 +180,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("command", Nothing),
             ],
             DOCUMENT,
+            FORMATS,
             PROBES,
             GUEST,
         ],
@@ -229,7 +233,10 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             &[
                 ("name", Nothing),
                 ("list", Nothing),
-                ("json", Nothing),
+                ("json", Without("list")),
+                ("output", Without("list")),
+                ("format", Without("list")),
+                ("write", Without("list")),
                 ("counter_examples", Nothing),
             ],
             GUEST_UNLESS_LISTED,
@@ -249,14 +256,15 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("region_function", Kernel),
                 ("window", Kernel),
                 ("exit_code", Kernel),
-                ("all", Shown),
                 ("explain", Kernel),
                 ("lines", Kernel),
                 ("check", Nothing),
                 ("threshold", Sides),
                 ("across", Sides),
             ],
+            ROWS,
             FORMATS,
+            GATE,
             PACKING,
             DOCUMENT,
             GUEST,
@@ -273,9 +281,11 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("explain", Nothing),
                 ("check", Nothing),
                 ("budget", Nothing),
+                ("only", Nothing),
             ],
             PACKING,
             DOCUMENT,
+            FORMATS,
             GUEST,
         ],
     },
@@ -287,7 +297,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
     VerbNeeds {
         verb: "history show",
         subjects: &[],
-        rows: &[LOOK, &[("paths", Nothing), ("json", Nothing)], WHICH],
+        rows: &[LOOK, &[("paths", Nothing)], DOCUMENT, WHICH],
     },
     VerbNeeds {
         verb: "history plot",
@@ -297,7 +307,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
     VerbNeeds {
         verb: "history blame",
         subjects: &[],
-        rows: &[LOOK, &[("path", Nothing), ("across", Nothing), ("json", Nothing)], WHICH],
+        rows: &[LOOK, &[("path", Nothing), ("across", Nothing)], DOCUMENT, WHICH],
     },
     VerbNeeds {
         verb: "history prune",

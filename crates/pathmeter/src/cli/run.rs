@@ -7,10 +7,9 @@ use std::str::FromStr;
 use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
-use pathmeter_report::Rows;
 use pathmeter_trace::PointWindow;
 
-use super::{DocumentArgs, FormatArgs, GuestArgs, percent};
+use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
 use pathmeter_measure::program;
@@ -126,9 +125,9 @@ pub(crate) struct RunArgs {
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,
-    /// Show all rows, small and unchanged ones too
-    #[arg(long)]
-    pub(crate) all: bool,
+    /// Which rows are shown.
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
     /// Count each function of the kernel as well: of two kernels, those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,
@@ -153,7 +152,10 @@ pub(crate) struct RunArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Gates and other formats.
+    /// What a gate is held to.
+    #[command(flatten)]
+    pub(crate) gate: GateArgs,
+    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
     /// How guests run.
@@ -178,13 +180,6 @@ impl FromStr for Checked {
             "regions" => Ok(Self { regions_only: true, events: EventGate::usual() }),
             events => Ok(Self { regions_only: false, events: events.parse()? }),
         }
-    }
-}
-
-impl RunArgs {
-    /// Which rows are shown.
-    pub(crate) fn rows(&self) -> Rows {
-        if self.all { Rows::All } else { Rows::Folded }
     }
 }
 

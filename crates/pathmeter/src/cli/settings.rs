@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
-use super::{DocumentArgs, GuestArgs, PackingArgs};
+use super::{DocumentArgs, FormatArgs, GuestArgs, OnlyArg, PackingArgs};
 use pathmeter_gate::{EventGate, USUAL};
 
 const SETTINGS_EXAMPLES: &str = "\
@@ -55,9 +55,15 @@ pub(crate) struct SettingsArgs {
     /// (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
+    /// Which paths are looked at.
+    #[command(flatten)]
+    pub(crate) only: OnlyArg,
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Formats for other programs.
+    #[command(flatten)]
+    pub(crate) formats: FormatArgs,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

@@ -1,39 +1,99 @@
-//! Where a comparison goes: stdout, the JSON document's file, and files in formats for CI.
+//! Where a document goes: stdout, its file, and files in formats for other programs.
+
+use std::path::Path;
 
 use pathmeter_gate::Gate;
 use pathmeter_model::Comparison;
-use pathmeter_report::{Format, Judged, Shown, ShownOptions, comparison_table, options_table};
+use pathmeter_report::{
+    Format, Judged, RowsOf, Shown, ShownOptions, Style, comparison_table, options_table,
+};
 use pathmeter_trace::Explain;
+use serde::Serialize;
 
-use crate::cli::FormatArgs;
+use crate::cli::{DocumentArgs, FormatArgs};
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;
 
-/// Where all goes that the user asked for, and in which form.
-pub(crate) struct Formats<'a> {
+/// Where all goes that the user asked for; the files are open.
+pub(crate) struct Places<'a> {
     /// Whether JSON is printed in place of a table.
-    pub(crate) json: bool,
-    pub(crate) args: &'a FormatArgs,
-    /// What the table shows.
-    pub(crate) shown: Shown,
-    /// Which options of the kernels' configurations are shown.
-    pub(crate) options: ShownOptions,
+    json: bool,
+    args: &'a FormatArgs,
     /// The JSON document's file.
-    pub(crate) file: Option<Destination>,
+    file: Option<Destination>,
     /// Those of `--write`, in its order.
-    pub(crate) written: Vec<Option<Destination>>,
+    written: Vec<Option<Destination>>,
 }
 
-impl Formats<'_> {
+impl<'a> Places<'a> {
+    /// Finds out before a long run whether its results can be written.
+    ///
+    /// # Errors
+    /// One file is named twice or is read, or a place can't be written to.
+    pub(crate) fn open(
+        document: &DocumentArgs,
+        args: &'a FormatArgs,
+        inputs: &[&Path],
+        screen: &Screen,
+    ) -> Result<Self, Failure> {
+        let ([file], written) = document.named(inputs).open_with(args.outputs(), screen)?;
+        Ok(Self { json: document.json(), args, file, written })
+    }
+
     /// Whether tables go to stdout.
     pub(crate) fn shows_tables(&self) -> bool {
         !self.json && self.args.format.is_none()
     }
 
+    /// The document, if it is wanted.
+    pub(crate) fn document<D: Serialize>(&self, document: &D) -> Result<(), Failure> {
+        output::document(self.json, self.file.as_ref(), document)
+    }
+
+    /// All formats that are wanted; what could not be put out.
+    pub(crate) fn formats(&self, text: impl Fn(Format) -> String) -> Vec<Failure> {
+        let text = |format: Format| text(format).into_bytes();
+        let printed = self.args.format.map(|format| output::print(&text(format)));
+        let files = self.args.write.iter().zip(&self.written).map(|(wanted, file)| match file {
+            Some(file) => file.write(&text(wanted.format)),
+            None => Ok(()),
+        });
+        printed.into_iter().chain(files).filter_map(Result::err).collect()
+    }
+
+    /// The document, its table and all formats. What can't be written costs nothing of the rest.
+    pub(crate) fn deliver<D: Serialize>(
+        &self,
+        document: &D,
+        table: impl FnOnce(&D, Style) -> String,
+        text: impl Fn(Format) -> String,
+        screen: &Screen,
+    ) -> Result<(), Failure> {
+        let written = self.document(document);
+        let printed = if self.shows_tables() {
+            output::print(table(document, screen.style()).as_bytes())
+        } else {
+            Ok(())
+        };
+        let failures = [written, printed].into_iter().filter_map(Result::err);
+        failed(failures.chain(self.formats(text)).collect())
+    }
+}
+
+/// Where a comparison goes, and what is shown of it.
+pub(crate) struct Formats<'a> {
+    pub(crate) places: Places<'a>,
+    /// What the table shows.
+    pub(crate) shown: Shown,
+    /// Which options of the kernels' configurations are shown.
+    pub(crate) options: ShownOptions,
+}
+
+impl Formats<'_> {
     /// The table, if it is wanted.
     pub(crate) fn table(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
-        if !self.shows_tables() {
+        if !self.places.shows_tables() {
             return Ok(());
         }
         output::print(comparison_table(comparison, self.shown, screen.style()).as_bytes())?;
@@ -42,9 +102,8 @@ impl Formats<'_> {
 
     /// The options in which the kernels differ, if that is known and tables are wanted.
     pub(crate) fn options(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
-        let Some(options) = comparison.options.as_deref().filter(|_| self.shows_tables()) else {
-            return Ok(());
-        };
+        let options = comparison.options.as_deref().filter(|_| self.places.shows_tables());
+        let Some(options) = options else { return Ok(()) };
         output::print(options_table(options, self.options, screen.style()).as_bytes())
     }
 
@@ -56,7 +115,7 @@ impl Formats<'_> {
         gate: &Gate,
         screen: &Screen,
     ) -> Result<(), Failure> {
-        let document = output::document(self.json, self.file.as_ref(), comparison);
+        let document = self.places.document(comparison);
         let table = self.table(comparison, screen);
         let failures = [document.err(), table.err()].into_iter().flatten();
         failed(failures.chain(self.formats(comparison, gate, &[])).collect())
@@ -69,16 +128,26 @@ impl Formats<'_> {
         gate: &Gate,
         explanations: &[Explain],
     ) -> Vec<Failure> {
-        let (outcomes, gate) = (&gate.outcomes[..], &gate.report());
-        let judged = Judged { comparison, outcomes, gate, explanations };
-        let text = |format: Format| format.render(judged).into_bytes();
-        let printed = self.args.format.map(|format| output::print(&text(format)));
-        let files = self.args.write.iter().zip(&self.written).map(|(wanted, file)| match file {
-            Some(file) => file.write(&text(wanted.format)),
-            None => Ok(()),
-        });
-        printed.into_iter().chain(files).filter_map(Result::err).collect()
+        let (of, outcomes, gate) = (RowsOf::Two, &gate.outcomes[..], &gate.report());
+        let judged = Judged { of, comparison, outcomes, gate, explanations };
+        self.places.formats(|format| format.render(judged))
     }
+}
+
+/// A document that is made of one file in no time, as JSON, as a table, or both.
+pub(crate) fn document<D: Serialize>(
+    args: &DocumentArgs,
+    input: &Path,
+    document: &D,
+    table: impl FnOnce(&D, Style) -> String,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let [file] = args.named(&[input]).open(screen)?;
+    output::document(args.json(), file.as_ref(), document)?;
+    if args.json() {
+        return Ok(());
+    }
+    output::print(table(document, screen.style()).as_bytes())
 }
 
 /// All that failed, if something did.

@@ -5,7 +5,6 @@
 
 use std::io::ErrorKind;
 
-use pathmeter_report::Style;
 use serde::Serialize;
 
 use crate::screen::destination::Destination;
@@ -18,28 +17,6 @@ use pathmeter_model::is_obeyed;
 
 /// Reasons that are printed why a check fails.
 const MOST_REASONS: usize = 50;
-
-impl Screen {
-    /// Puts a document out as the user asked: JSON to a file or stdout, the table to stdout.
-    ///
-    /// # Errors
-    /// The file can't be written, or stdout can't.
-    pub(crate) fn deliver<D: Serialize>(
-        &self,
-        json: bool,
-        file: Option<&Destination>,
-        document: &D,
-        table: impl FnOnce(&D, Style) -> String,
-    ) -> Result<(), Failure> {
-        // The table is not lost with the file.
-        let written = self::document(json, file, document);
-        let printed = if json { Ok(()) } else { print(table(document, self.style()).as_bytes()) };
-        match (written, printed) {
-            (Err(written), Err(printed)) => Err(Failure::all(vec![written, printed])),
-            (written, printed) => written.and(printed),
-        }
-    }
-}
 
 /// Puts the JSON document out, if the user asked for it: to a file or stdout.
 pub(crate) fn document<D: Serialize>(

@@ -126,18 +126,15 @@ impl<'a> Question<'a> {
         [base, new]: [&meter::Measured; 2],
         meter: &Meter<'_>,
         put: &Put<'_>,
-        screen: &Screen,
     ) -> Result<Difference, Failure> {
         let comparison = self.comparison(&base.result, &new.result);
         let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded };
-        let table = comparison_table(&comparison, shown, screen.style());
-        put.text(&format!("\n{table}"))?;
+        let table = |style| format!("\n{}", comparison_table(&comparison, shown, style));
+        put.text(table)?;
         let explanation = meter.explained(self.path, [base, new])?;
-        if let Some(explained) = &explanation
-            && put.is_text()
-        {
-            let tables = explain::tables(&ExplainOutput::default(), explained, screen);
-            put.text(&format!("\n{tables}"))?;
+        if let Some(explained) = &explanation {
+            let output = ExplainOutput::default();
+            put.text(|style| format!("\n{}", explain::tables(&output, explained, style)))?;
         }
         Ok(Difference { comparison: Some(comparison), explanation })
     }

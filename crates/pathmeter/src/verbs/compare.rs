@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::{Comparison, Measurement, Verdict, differences};
 
 use crate::cli::CompareArgs;
-use crate::screen::destination::Named;
-use crate::screen::formats::Formats;
+use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::explained;
 use crate::verbs::judge::{Judge, budget};
@@ -23,7 +22,7 @@ use pathmeter_report::{Placement, Rows, Shown, ShownOptions};
 
 /// Compares the two subjects and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.formats.exit(compared(args, screen), |failure| screen.report(failure))
+    args.gate.exit(compared(args, screen), |failure| screen.report(failure))
 }
 
 fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -32,19 +31,19 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.explain || pair.is_some() {
         subject::refuse_results(names)?;
     }
-    let budget = budget(args.formats.budget.as_deref(), screen)?;
+    let budget = budget(args.gate.budget.as_deref(), screen)?;
     let paths: Vec<&Path> = names.into_iter().map(PathBuf::as_path).collect();
     let subjects = subjects(&paths)?;
-    let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.output.only)?;
+    let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
     let mut named: Vec<&str> = subjects.iter().flat_map(|subject| subject.paths()).collect();
     if let Some(budget) = &budget {
         budget.check_early(&named)?;
     }
     let more = probes.names();
     named.extend(more.iter().map(String::as_str));
-    let selection = Selection::new(&args.output.only, &named)?;
-    let inputs: Vec<&Path> = paths.iter().copied().chain(args.formats.budget.as_deref()).collect();
-    let formats = formats(args, &args.output.document.named(&inputs), screen)?;
+    let selection = Selection::new(&args.rows.only.only, &named)?;
+    let inputs: Vec<&Path> = paths.iter().copied().chain(args.gate.budget.as_deref()).collect();
+    let formats = formats(args, &inputs, screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
@@ -73,21 +72,17 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
 /// Where all goes and in which form; the files are opened.
 fn formats<'a>(
     args: &'a CompareArgs,
-    named: &Named<'_, 1>,
+    inputs: &[&Path],
     screen: &Screen,
 ) -> Result<Formats<'a>, Failure> {
-    let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
     let placement = if args.placement { Placement::Shown } else { Placement::Hidden };
     Ok(Formats {
-        json: args.output.document.json(),
-        args: &args.formats,
+        places: Places::open(&args.document, &args.formats, inputs, screen)?,
         shown: Shown {
             placement,
-            rows: if args.all || args.full { Rows::All } else { Rows::Folded },
+            rows: if args.rows.all || args.full { Rows::All } else { Rows::Folded },
         },
-        options: if args.options { ShownOptions::All } else { ShownOptions::Few },
-        file,
-        written,
+        options: if args.rows.all { ShownOptions::All } else { ShownOptions::Few },
     })
 }
 
@@ -104,12 +99,6 @@ fn deliver(
         return formats.deliver(&comparison, gate, screen);
     };
     let options = BuildOptions::of(session, [base, new]);
-    if args.options && options.is_none() {
-        screen.note(
-            "--options: there are no two build configurations: the kernels are one, or a file has \
-             none",
-        );
-    }
     if args.explain {
         let kernels = (session, options.as_ref(), [base, new]);
         return explained::deliver(args, formats, (comparison, gate), kernels, screen);

@@ -14,13 +14,17 @@ use pathmeter_experiment::{ExpectationOutcome, Experiment, ExperimentReport};
 use pathmeter_report::{Style, counter_examples, experiment_page};
 
 use crate::cli::ExperimentArgs;
+use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::selection::meant;
+use pathmeter_measure::meant::meant;
 
 use observe::Guests;
+
+/// What is between two pages.
+const GAP: &str = "\n\n";
 
 /// The experiments that are bundled, in the order of their subjects' history.
 const ALL: &[&str] = &[
@@ -38,23 +42,24 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
         return list(&chosen);
     }
     args.guest.refuse_pairs()?;
+    let places = Places::open(&args.document, &args.formats, &[], screen)?;
     let session = setup::session(&args.guest, interrupt::listen())?;
     let mut guests = Guests::new(session, screen);
-    let mut verdict = ExpectationOutcome::Holds;
-    let mut reports = Vec::new();
-    for (index, experiment) in chosen.into_iter().enumerate() {
+    let mut reports: Vec<ExperimentReport> = Vec::new();
+    let page = page(args);
+    for experiment in chosen {
         let report = report(args, &experiment, &mut guests)?;
-        verdict = verdict.max(report.verdict());
-        if !args.json {
-            let gap = if index == 0 { "" } else { "\n\n" };
-            let page = page(args)(&report, screen.style());
-            output::print(format!("{gap}{page}").as_bytes())?;
+        if places.shows_tables() {
+            let gap = if reports.is_empty() { "" } else { GAP };
+            output::print(format!("{gap}{}", page(&report, screen.style())).as_bytes())?;
         }
         reports.push(report);
     }
-    if args.json {
-        output::print(&output::json(&reports)?)?;
-    }
+    let verdict = reports.iter().map(ExperimentReport::verdict).max();
+    let pages: Vec<String> = reports.iter().map(|report| page(report, Style::default())).collect();
+    let written = places.document(&reports).err();
+    let formats = places.formats(|format| format.page(&pages.join(GAP)));
+    failed(written.into_iter().chain(formats).collect())?;
     let failures = guests.into_failures();
     if !failures.is_empty() {
         let told = screen.report(&Failure::all(failures));
@@ -62,7 +67,7 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
             return Ok(told);
         }
     }
-    Ok(exit(verdict))
+    Ok(exit(verdict.unwrap_or(ExpectationOutcome::Holds)))
 }
 
 /// What is printed of a report.

@@ -3,7 +3,7 @@
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use pathmeter_report::{callgrind, explanation, flame_graph, folded_stacks};
+use pathmeter_report::{Style, callgrind, explanation, flame_graph, folded_stacks};
 use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
 use pathmeter_vm::Progress;
 
@@ -175,11 +175,11 @@ fn print(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result<(
     match (output.json(), &output.output) {
         (true, None) => output::print(&output::json(explain)?),
         (true, Some(_)) => Ok(()),
-        (false, _) => output::print(tables(output, explain, screen).as_bytes()),
+        (false, _) => output::print(tables(output, explain, screen.style()).as_bytes()),
     }
 }
 
 /// What a person reads.
-pub(crate) fn tables(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> String {
-    explanation(explain, output.limits(explain.new.is_some()), screen.style())
+pub(crate) fn tables(output: &ExplainOutput, explain: &Explain, style: Style) -> String {
+    explanation(explain, output.limits(explain.new.is_some()), style)
 }

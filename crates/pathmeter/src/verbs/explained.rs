@@ -85,7 +85,7 @@ pub(crate) fn deliver(
     comparison.causes = Some(causes::of_explanations(&explanations, session, [base, new]));
     comparison.options = options.map(|it| it.differences(&explanations));
     put.table(&comparison, screen)?;
-    if put.shows_tables() {
+    if put.places.shows_tables() {
         if args.full {
             let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
             let tables =
@@ -97,7 +97,7 @@ pub(crate) fn deliver(
     failures.extend(put.formats(&comparison, gate, &explanations));
     let schema = ExplainedSchema::V1;
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
-    failures.extend(output::document(put.json, put.file.as_ref(), &document).err());
+    failures.extend(put.places.document(&document).err());
     failed(failures)
 }
 
@@ -137,7 +137,7 @@ fn table(
     let row = comparison.paths.iter().find(|row| row.path == explain.path);
     let beside = row.map(|row| beside_row(explain, row)).unwrap_or_default();
     let beside: String = beside.into_iter().map(|it| it + "\n").collect();
-    format!("\n{}{beside}", explain::tables(output, explain, screen))
+    format!("\n{}{beside}", explain::tables(output, explain, screen.style()))
 }
 
 /// The paths that are explained, as far as they have windows to record.

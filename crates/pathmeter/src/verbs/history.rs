@@ -11,6 +11,7 @@ use crate::cli::{
     ShowArgs,
 };
 use crate::screen::destination::{self, Named};
+use crate::screen::formats;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::selection::Selection;
@@ -91,14 +92,12 @@ fn about(kept: &KeptResult) -> String {
 }
 
 fn show(args: &ShowArgs, screen: &Screen) -> Result<(), Failure> {
-    let store = open(&args.which.database)?;
+    let file = file(&args.which.database)?;
+    let store = Store::open(&file)?;
     let names = store.path_names()?;
     let chosen = if args.paths.is_empty() { Vec::new() } else { matching(&args.paths, &names)? };
     let history = store.history(args.which.label.as_deref(), &chosen)?;
-    if args.json {
-        return output::print(&output::json(&history)?);
-    }
-    output::print(history_table(&history, screen.style()).as_bytes())
+    formats::document(&args.document, &file, &history, history_table, screen)
 }
 
 fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
@@ -116,15 +115,13 @@ fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
 }
 
 fn show_blame(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
-    let store = open(&args.which.database)?;
+    let file = file(&args.which.database)?;
+    let store = Store::open(&file)?;
     let names = store.path_names()?;
     // A name that is close is proposed.
     matching(std::slice::from_ref(&args.path), &names)?;
     let blamed = blame(&store, &args.path, args.which.label.as_deref(), args.across)?;
-    if args.json {
-        return output::print(&output::json(&blamed)?);
-    }
-    output::print(blame_table(&blamed, screen.style()).as_bytes())
+    formats::document(&args.document, &file, &blamed, blame_table, screen)
 }
 
 fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
@@ -216,10 +213,6 @@ fn file_name(result: &Found) -> String {
 fn matching<'a>(patterns: &[String], names: &'a [String]) -> Result<Vec<&'a str>, Failure> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Selection::new(patterns, &names).map(|selection| selection.of(&names))
-}
-
-fn open(database: &DatabaseArg) -> Result<Store, Failure> {
-    Ok(Store::open(&file(database)?)?)
 }
 
 /// The history that is meant.

@@ -3,8 +3,10 @@
 use pathmeter_gate::{BudgetFile, EventGate, Gate, Wanted};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::selection::Selection;
-use pathmeter_model::{Comparison, Measurement, Threshold, compare};
+use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
+use pathmeter_report::{Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
 
+use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 
 /// What the user wants of a comparison.
@@ -51,10 +53,38 @@ impl Judge<'_> {
         Ok((comparison, gate))
     }
 
-    /// Judges one result by the largest values that a budget states: beside itself nothing is more
-    /// than before.
-    pub(crate) fn alone(&self, result: &Measurement) -> Result<(Comparison, Gate), Failure> {
-        self.compare([result.clone(), result.clone()])
+    /// Judges one result by the largest values that a budget states, and puts it out: beside itself
+    /// nothing is more than before. Of a program the document has all rows, which add up.
+    pub(crate) fn alone(
+        &self,
+        result: &Measurement,
+        places: &Places<'_>,
+        rows: Rows,
+        screen: &Screen,
+    ) -> Result<(Gate, Result<(), Failure>), Failure> {
+        let (mut comparison, gate) = self.compare([result.clone(), result.clone()])?;
+        let shown = self.selection.shown(result);
+        comparison.keep_new(&self.selection.apply(result.clone()));
+        let report = gate.report();
+        let is_checked = self.check.is_some();
+        let checked = Checked {
+            document: if result.execution.is_some() { result } else { &shown },
+            budget: gate.budget.clone(),
+            gate: is_checked.then(|| report.clone()),
+        };
+        let table = |checked: &Checked<&Measurement>, style| {
+            let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
+            measurement_table(&shown, rows, style) + &budget.unwrap_or_default()
+        };
+        let judged = Judged {
+            of: RowsOf::One,
+            comparison: &comparison,
+            outcomes: &if is_checked { gate.outcomes.clone() } else { unasked(&gate.outcomes) },
+            gate: &report,
+            explanations: &[],
+        };
+        let delivered = places.deliver(&checked, table, |format| format.render(judged), screen);
+        Ok((gate, delivered))
     }
 
     /// What the gate says, even if not all could be put out; that counts unless NEW is worse.
@@ -81,4 +111,13 @@ impl Judge<'_> {
             judged => judged,
         })
     }
+}
+
+/// The same outcomes where nobody asked what passes.
+fn unasked(outcomes: &[Outcome]) -> Vec<Outcome> {
+    let unasked = |outcome: &Outcome| match outcome {
+        Outcome::Passed => Outcome::Unasked,
+        outcome => *outcome,
+    };
+    outcomes.iter().map(unasked).collect()
 }

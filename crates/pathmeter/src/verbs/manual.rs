@@ -7,7 +7,6 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use pathmeter_catalogue::Suite;
-use pathmeter_report::Format;
 use pathmeter_vm::PROFILES;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
@@ -23,7 +22,7 @@ const POINTS_IN_BASH: &[u8] = include_bytes!("manual/points.bash");
 /// Prints the completion script of a shell.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    let mut command = with_values(Cli::command());
+    let mut command = with_values(&Cli::command());
     clap_complete::generate(args.shell, &mut command, "pathmeter", &mut script);
     if args.shell == Shell::Bash {
         script.extend_from_slice(POINTS_IN_BASH);
@@ -33,19 +32,35 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 }
 
 /// The same command, with the words that a shell proposes for what takes others too: files, CPU
-/// models, patterns, rows of results.
-fn with_values(command: Command) -> Command {
-    let names: Vec<String> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
-    let verb = command.get_name().to_owned();
-    let command = command.mut_args(|argument| match values(&verb, argument.get_id().as_str()) {
-        // They are needed until the process ends, which is soon.
+/// models, patterns, rows of results. What the help does not name is not proposed either.
+fn with_values(command: &Command) -> Command {
+    // Names and values are needed until the process ends, which is soon.
+    let name: &'static str = command.get_name().to_owned().leak();
+    let written = written(command);
+    let values = |argument: &str| match argument {
+        "write" => Some(written.clone()),
+        argument => values(name, argument),
+    };
+    let shown = command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
+    let arguments = shown.map(|argument| match values(argument.get_id().as_str()) {
         Some(values) => {
             let values = values.into_iter().map(|value| &*value.leak());
             argument.value_parser(PossibleValuesParser::new(values))
         }
         None => argument,
     });
-    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_values))
+    let same = Command::new(name).hide(command.is_hide_set());
+    let same = command.get_about().cloned().into_iter().fold(same, Command::about);
+    let same =
+        command.get_version().iter().fold(same, |same, _| same.version(env!("CARGO_PKG_VERSION")));
+    same.args(arguments).subcommands(command.get_subcommands().map(with_values))
+}
+
+/// What `--write` may begin with: the formats that `--format` has.
+fn written(command: &Command) -> Vec<String> {
+    let format = command.get_arguments().find(|argument| argument.get_id() == "format");
+    let formats = format.into_iter().flat_map(clap::Arg::get_possible_values);
+    formats.map(|format| format!("{}=", format.get_name())).collect()
 }
 
 /// What this argument of the verb may be, if that can be told.
@@ -58,8 +73,6 @@ fn values(verb: &str, argument: &str) -> Option<Vec<String>> {
             owned(&mut Suite::Exact.paths().iter().map(|path| path.name))
         }
         ("experiment", "name") => experiment::names(),
-        (_, "format") => owned(&mut Format::ALL.into_iter().map(Format::word)),
-        (_, "write") => Format::ALL.iter().map(|format| format!("{}=", format.word())).collect(),
         _ => return None,
     })
 }

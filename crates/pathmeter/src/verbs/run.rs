@@ -3,14 +3,13 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use pathmeter_model::{Checked, Configuration, LEAST_LATER_RUNS, Measurement, differences};
-use pathmeter_report::{Placement, Shown, ShownOptions, budget_table, measurement_table};
+use pathmeter_model::{Configuration, LEAST_LATER_RUNS, Measurement, differences};
+use pathmeter_report::{Placement, Shown, ShownOptions};
 use pathmeter_trace::Event;
 
 use crate::cli::{FilesArgs, GuestArgs, RunArgs};
 use crate::packing;
-use crate::screen::destination::Named;
-use crate::screen::formats::{Formats, failed};
+use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::causes;
 use crate::verbs::compare::two;
@@ -27,33 +26,42 @@ use pathmeter_measure::subject::{self, Subject};
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.formats.exit(ran(args, screen), |failure| screen.report(failure))
+    args.gate.exit(ran(args, screen), |failure| screen.report(failure))
 }
 
 fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let pair = args.guest.pair()?;
-    let budget = budget(args.formats.budget.as_deref(), screen)?;
+    let budget = budget(args.gate.budget.as_deref(), screen)?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
     if pair.is_some() {
         refuse_second(args)?;
-    } else if args.check.is_some() && args.new.is_none() {
-        checkable_alone(budget.as_ref())?;
+    } else if args.new.is_none() {
+        args.formats.refuse_without_gate(args.check.is_some())?;
+        if args.check.is_some() {
+            checkable_alone(budget.as_ref())?;
+        }
     }
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
-    let inputs: Vec<&Path> = names.into_iter().chain(args.formats.budget.as_deref()).collect();
-    let formats = formats(args, &args.document.named(&inputs), screen)?;
+    let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
+    let formats = formats(args, &inputs, screen)?;
     let results = results(args, subjects, screen)?;
+    let names = results.iter().flat_map(|result| &result.paths).map(|path| &*path.path);
+    let selection = Selection::of_rows(&args.rows.only.only, &names.collect::<Vec<_>>())?;
     let check = args.check.as_ref();
     let judge = Judge {
-        selection: &Selection::all(),
+        selection: &selection,
         check: check.map(|check| &check.events),
         regions_only: check.is_some_and(|check| check.regions_only),
         budget: budget.as_ref(),
         threshold: args.threshold,
     };
     match <[Measurement; 1]>::try_from(results) {
-        Ok([result]) => alone(args, &formats, &judge, &result, screen),
+        Ok([result]) => {
+            let (places, rows) = (&formats.places, args.rows.rows());
+            let (gate, delivered) = judge.alone(&result, places, rows, screen)?;
+            judge.exit(&gate, delivered, screen)
+        }
         Err(results) => {
             let results = two(results)?;
             refuse_unlike(&results, args.across || pair.is_some())?;
@@ -68,17 +76,13 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
 /// Where all goes and in which form; the files are opened.
 fn formats<'a>(
     args: &'a RunArgs,
-    named: &Named<'_, 1>,
+    inputs: &[&Path],
     screen: &Screen,
 ) -> Result<Formats<'a>, Failure> {
-    let ([file], written) = named.open_with(args.formats.outputs(), screen)?;
     Ok(Formats {
-        json: args.document.json(),
-        args: &args.formats,
-        shown: Shown { placement: Placement::Hidden, rows: args.rows() },
+        places: Places::open(&args.document, &args.formats, inputs, screen)?,
+        shown: Shown { placement: Placement::Hidden, rows: args.rows.rows() },
         options: ShownOptions::Few,
-        file,
-        written,
     })
 }
 
@@ -92,32 +96,6 @@ fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
             help: help.to_owned(),
         }),
     }
-}
-
-/// One kernel, held to the largest values that a budget states.
-fn alone(
-    args: &RunArgs,
-    formats: &Formats<'_>,
-    judge: &Judge<'_>,
-    result: &Measurement,
-    screen: &Screen,
-) -> Result<Exit, Failure> {
-    let (comparison, gate) = judge.alone(result)?;
-    let checked = Checked {
-        document: result,
-        budget: gate.budget.clone(),
-        gate: args.check.is_some().then(|| gate.report()),
-    };
-    let table = |checked: &Checked<&Measurement>, style| {
-        if !formats.shows_tables() {
-            return String::new();
-        }
-        let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
-        measurement_table(result, args.rows(), style) + &budget.unwrap_or_default()
-    };
-    let delivered = screen.deliver(formats.json, formats.file.as_ref(), &checked, table);
-    let delivered = delivered.and_then(|()| failed(formats.formats(&comparison, &gate, &[])));
-    judge.exit(&gate, delivered, screen)
 }
 
 /// Refuses all but one kernel, where that is compared with itself.

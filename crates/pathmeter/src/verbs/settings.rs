@@ -10,10 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
     SettingsSchema, SettingsSet, SideInfo,
 };
+use pathmeter_report::{Format, SettingsRows};
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
 
 use self::gate::SettingGates;
@@ -22,6 +24,7 @@ use self::results::Results;
 pub(crate) use self::set::BUNDLED;
 use self::set::{Entry, Set};
 use crate::cli::SettingsArgs;
+use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
@@ -32,6 +35,7 @@ use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::program::PackedProgram;
 use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::at_once;
@@ -50,7 +54,10 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     subject::refuse_results([&args.kernel])?;
     let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
     let gates = SettingGates::of(args, screen)?;
-    let [file] = args.document.named(&[&args.kernel]).open(screen)?;
+    args.formats.refuse_without_gate(args.check.is_some())?;
+    let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
+    let selection = Selection::new(&args.only.only, &names)?;
+    let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
     let packed = packed(args, screen)?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.kernel])?;
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
@@ -69,6 +76,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         program: program.as_ref(),
         explain: args.explain,
         gates: gates.as_ref(),
+        selection: &selection,
     };
     let settings: usize = sets.iter().map(|set| in_order(set).count()).sum();
     let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
@@ -76,8 +84,11 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         under(image).all(sets.clone(), &board, &|took| screen.note(&ahead(settings, took)))
     });
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
-    screen.deliver(args.document.json(), file.as_ref(), &results, Results::tables)?;
-    if args.document.json() {
+    let rows = SettingsRows::of(results.all());
+    let text =
+        |format: Format| rows.as_ref().map_or_else(String::new, |it| format.render(it.judged()));
+    places.deliver(&results, Results::tables, text, screen)?;
+    if !places.shows_tables() {
         // The tables have it.
         output::fails(&results.failing());
     }
@@ -113,6 +124,8 @@ struct Under<'a> {
     explain: bool,
     /// What settings may cost, with `--check`.
     gates: Option<&'a SettingGates>,
+    /// Which paths are looked at.
+    selection: &'a Selection,
 }
 
 /// What the rows are made against.
@@ -155,9 +168,15 @@ impl Under<'_> {
             sets: sets.into_iter().map(of_set).collect(),
             base: SideInfo::from(base),
             configuration: base.configuration.clone(),
-            layout: against.paths.layout().clone(),
+            layout: self.layout(&against.paths),
             program: self.program.map(|program| program.packed.command().to_vec()),
         })
+    }
+
+    /// By how much the paths that are looked at differ by layout alone.
+    fn layout(&self, paths: &Baseline) -> BTreeMap<String, u64> {
+        let shown = paths.layout().iter().filter(|(path, _)| self.selection.holds(path));
+        shown.map(|(path, most)| (path.clone(), *most)).collect()
     }
 
     /// The kernel under the default, and with parameters without meaning.
@@ -191,6 +210,9 @@ impl Under<'_> {
         let row = against.paths.row(about(), &new);
         let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
         let row = row.with_proofs(new.configuration.proofs.clone());
+        // What a path costs was decided with all of them at hand.
+        let part = against.paths.row(about(), &self.selection.apply(new.clone()));
+        let row = row.only(&part, |path| self.selection.holds(path));
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
         let function = if self.explain { self.function(&image, &row, board)? } else { None };

@@ -15,6 +15,10 @@ fn refused(scene: &Scene, arguments: &[&str], answers: &[&str]) {
 #[test]
 fn a_misspelt_word_is_answered_with_the_right_one() {
     let scene = Scene::new();
+    scene.write("keys.toml", "[paths.\"a.b\"]\nmaks = 3\n");
+    scene.write("set.toml", "title = \"t\"\n[[setting]]\ncondition = \"boot:a\"\nsorce = \"s\"\n");
+    scene.write("filter.json", r#"{"defaultAction": "SCMP_ACT_ALOW"}"#);
+    std::fs::copy(kernel("vmlinux.elf"), scene.path("k")).unwrap();
     let cases: &[(&[&str], &str)] = &[
         (&["mesure", "k"], "measure"),
         (&["measure", "k", "--appnd", "x"], "--append"),
@@ -22,6 +26,12 @@ fn a_misspelt_word_is_answered_with_the_right_one() {
         (&["settings", "k", "--set", "mitigation"], "did you mean mitigations"),
         (&["experiment", "ioperm-204"], "did you mean ioperm-2004"),
         (&["list", "cpus", "Zen33"], "did you mean zen3"),
+        (&["compare", "a", "b", "--check=lfense"], "did you mean lfence"),
+        (&["measure", "k", "--format", "markdwon"], "'markdown'"),
+        (&["measure", "k", "--check", "--budget", "keys.toml"], "did you mean `max`?"),
+        (&["settings", "k", "--set", "set.toml"], "did you mean `source`?"),
+        (&["measure", "k", "--under", "seccomp:filter.json"], "did you mean `SCMP_ACT_ALLOW`?"),
+        (&["compare", "a", "b", "--options"], "--all does its work"),
     ];
     for (arguments, answer) in cases {
         refused(&scene, arguments, &[answer]);
@@ -110,4 +120,36 @@ fn doctor_ends_at_its_verdict() {
         let ran = scene.run(&[&["doctor", "--qemu", &qemu("ends")][..], more].concat());
         assert!(ran.stdout.ends_with("\n\nexact runs don't work here\n"), "{}", ran.stdout);
     }
+}
+
+#[test]
+fn the_guests_own_words_are_refused_however_they_are_quoted() {
+    let scene = Scene::new();
+    for word in ["maxcpus=0", "\"maxcpus=0\"", "a=\"b c\" \"quiet\""] {
+        refused(&scene, &["measure", "k", "--append", word], &["the guest's own"]);
+    }
+    refused(&scene, &["measure", "k", "--under", "boot:\"maxcpus=0\""], &["no quotation marks"]);
+}
+
+#[test]
+fn a_format_that_a_verb_has_not_is_refused_with_those_that_it_has() {
+    let scene = Scene::with(&base(), &more_expensive());
+    for verb in
+        [&["experiment"][..], &["bisect", "base.json", "new.json", "--path", "switch.yield"]]
+    {
+        refused(&scene, &[verb, &["--format", "junit"]].concat(), &["'junit'", "markdown"]);
+        let written = [verb, &["--write", "junit=made"]].concat();
+        refused(&scene, &written, &["junit is no format here; there are markdown"]);
+    }
+    let page =
+        ["bisect", "base.json", "new.json", "--path", "switch.yield", "--format", "markdown"];
+    let ran = scene.run(&page);
+    assert!(ran.stdout.starts_with("```text\nfirst that differs: new.json"), "{}", ran.stdout);
+    for verb in [&["measure", "base.json"][..], &["settings", &kernel("vmlinux.elf")]] {
+        let gate = [verb, &["--format", "junit"]].concat();
+        refused(&scene, &gate, &["--check is not given", "one of text, markdown, csv"]);
+    }
+    let csv =
+        scene.run(&["measure", "base.json", "--only", "switch.yield", "--format", "csv"]).stdout;
+    assert_eq!(csv.lines().count(), 2, "{csv}");
 }

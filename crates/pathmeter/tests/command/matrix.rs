@@ -3,6 +3,8 @@
 //!
 //! The options are read from the help, so that a new one without a value here fails. No guest runs:
 //! kernels meet a QEMU that writes down what it is asked to run, and ends.
+//!
+//! The completions of shells and the manual pages name the same options of each verb as its help.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +39,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--explain", &["--explain"]),
     ("--file", &["--file", "notes.txt"]),
     ("--folded", &["--folded", "made"]),
+    ("--full", &["--full"]),
     ("--format", &["--format", "csv"]),
     ("--good", &["--good", "HEAD"]),
     ("--image", &["--image", "vmlinux"]),
@@ -51,7 +54,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--no-cache", &["--no-cache"]),
     ("--no-explain", &["--no-explain"]),
     ("--only", &["--only", "switch.yield"]),
-    ("--options", &["--options"]),
     ("--profiles", &["--profiles"]),
     ("--output", &["--output", "made"]),
     ("--path", &["--path", "switch.pipe"]),
@@ -101,7 +103,6 @@ const IN_A_GUEST: &[(&str, &str)] = &[
     ("--no-cache", "guests: a_cache_that_cannot_be_is_named_once_and_done_without"),
     ("--no-explain", "e2e report"),
     ("--only", "compare::only_what_is_asked_for_is_shown"),
-    ("--options", "e2e compare"),
     ("--output", "output"),
     ("--perturb", "e2e measure"),
     ("--profiles", "manners::doctor_ends_at_its_verdict"),
@@ -150,16 +151,44 @@ fn scene() -> Scene {
     scene
 }
 
-/// The options that the help of a verb names.
+/// What the help of a verb says.
+fn help(scene: &Scene, verb: &str) -> String {
+    scene.run(&verb.split_whitespace().chain(["--help"]).collect::<Vec<_>>()).stdout
+}
+
+/// The last long option before what follows its name, but for those that every command has.
+fn long(text: &str) -> Option<String> {
+    let long = &text[text.rfind("--")?..];
+    let end = long.find(|c: char| c != '-' && !c.is_ascii_lowercase()).unwrap_or(long.len());
+    Some(long[..end].to_owned()).filter(|it| !["--", "--help", "--version"].contains(&&**it))
+}
+
+/// The options that the help of a verb names, each with a text.
 fn offered(scene: &Scene, verb: &str) -> BTreeSet<String> {
-    let help = scene.run(&verb.split(' ').chain(["--help"]).collect::<Vec<_>>()).stdout;
-    let lines = help.lines().map(str::trim_start);
-    let options = lines.filter(|line| line.starts_with('-')).filter_map(|line| {
-        let long = &line[line.find("--")?..];
-        let end = long.find(|c: char| c != '-' && !c.is_ascii_lowercase()).unwrap_or(long.len());
-        Some(long[..end].to_owned())
-    });
-    options.filter(|option| !["--help", "--version"].contains(&&**option)).collect()
+    let help = help(scene, verb);
+    let lines: Vec<&str> = help.lines().collect();
+    // Help texts stand further right.
+    let is_option = |line: &str| line.find('-') < Some(8) && line.trim_start().starts_with('-');
+    let mut options = BTreeSet::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_option(line)) {
+        let below = lines.get(at + 1).copied().unwrap_or_default();
+        let (name, text) = line.trim_start().split_once("  ").unwrap_or((line, below));
+        let name = name.split_once(['<', '[', '=']).map_or(name, |(name, _)| name);
+        let Some(option) = long(name) else { continue };
+        let is_text = text.trim_start().starts_with(|c: char| c.is_uppercase());
+        assert!(is_text && !is_option(text), "{verb} {option} has no help: {text}");
+        options.insert(option);
+    }
+    options
+}
+
+/// The verbs that the help names, those of a verb after it.
+fn verbs(scene: &Scene, above: &str) -> Vec<String> {
+    let help = help(scene, above);
+    let Some((_, list)) = help.split_once("\nCommands:\n") else { return vec![above.to_owned()] };
+    let names = list.lines().map_while(|line| line.split_whitespace().next());
+    let names = names.filter(|name| *name != "help");
+    names.flat_map(|name| verbs(scene, format!("{above} {name}").trim_start())).collect()
 }
 
 /// The command line of a verb with a subject of this kind, before the program's.
@@ -331,4 +360,68 @@ fn beside_a_kernel_they_are_about_the_kernel() {
     let came = come(&scene, &line, &["--append", "pathmeter.word"], &[]);
     assert_eq!(came.code, Some(3), "{came:?}");
     assert!(came.machine.iter().any(|[_, words]| words.contains("pathmeter.word")), "{came:?}");
+}
+
+/// What bash's script proposes for a verb.
+fn in_bash(script: &str, verb: &str) -> BTreeSet<String> {
+    let label = format!("\n        pathmeter__subcmd__{})\n", verb.replace(' ', "__subcmd__"));
+    let (_, rest) = script.split_once(&label).unwrap_or_else(|| panic!("{verb} is not in bash's"));
+    rest.lines().next().unwrap().split([' ', '"']).filter_map(long).collect()
+}
+
+/// What zsh's script proposes for a verb.
+fn in_zsh(script: &str, verb: &str) -> BTreeSet<String> {
+    let rest = verb.split(' ').fold(script, |rest, name| {
+        let label = format!("({name})\n_arguments ");
+        rest.split_once(&label).unwrap_or_else(|| panic!("{verb} is not in zsh's")).1
+    });
+    let lines = rest.lines().skip(1).take_while(|line| !line.starts_with("&& "));
+    let options = lines.filter(|line| line.starts_with('\'') && line.contains("--"));
+    options.filter_map(|line| long(line.split_once('[')?.0)).collect()
+}
+
+/// What a manual page explains.
+fn in_page(page: &str) -> BTreeSet<String> {
+    let page = page.replace("\\-", "-");
+    let names = page.lines().filter(|line| line.starts_with("\\fB-"));
+    names.filter_map(|line| long(line.split("\\fI").next()?)).collect()
+}
+
+#[test]
+fn completions_and_the_manual_name_the_options_that_the_help_does() {
+    let scene = Scene::new();
+    let [bash, zsh] = ["bash", "zsh"].map(|shell| scene.run(&["completions", shell]).stdout);
+    scene.run(&["man", "--out", "man"]);
+    let verbs = verbs(&scene, "");
+    assert!(verbs.len() > 15, "{verbs:?}");
+    for verb in &verbs {
+        let offered = offered(&scene, verb);
+        assert_eq!(in_bash(&bash, verb), offered, "bash: {verb}");
+        assert_eq!(in_zsh(&zsh, verb), offered, "zsh: {verb}");
+        let page = scene.read(&format!("man/pathmeter-{}.1", verb.replace(' ', "-")));
+        assert_eq!(in_page(&page), offered, "the page of {verb}");
+    }
+}
+
+/// Which of these options a verb has.
+fn has(scene: &Scene, options: &[&str], verb: &str) -> bool {
+    options.iter().all(|option| offered(scene, verb).contains(*option))
+}
+
+#[test]
+fn one_word_chooses_one_unfolds_and_every_result_has_its_places() {
+    let scene = Scene::new();
+    let measured = ["measure", "compare", "run", "settings", "bisect", "experiment"];
+    for verb in measured {
+        assert!(has(&scene, &["--json", "--output", "--format", "--write"], verb), "{verb}");
+    }
+    for verb in ["explain", "history show", "history blame"] {
+        assert!(has(&scene, &["--json", "--output"], verb), "{verb}");
+    }
+    for verb in ["measure", "compare", "run", "settings", "report"] {
+        assert!(has(&scene, &["--only"], verb), "{verb}");
+    }
+    for verb in ["measure", "compare", "run"] {
+        assert!(has(&scene, &["--all"], verb), "{verb}");
+    }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use pathmeter_catalogue::Suite;
+use pathmeter_report::FORMATS;
 
 use crate::markdown::{code, documents, files, first_cells, prose, read, root, section, tables};
 
@@ -57,6 +58,14 @@ fn threads_and_programs_are_as_many_as_the_documents_say() {
     ] {
         assert!(read(document).contains(&said), "{document}: {said}");
     }
+}
+
+#[test]
+fn every_format_is_documented_and_no_other() {
+    let text = read("docs/guide/gates.md");
+    let documented: BTreeSet<&str> =
+        first_cells(&text, "format").into_iter().flat_map(code).collect();
+    assert_eq!(documented, FORMATS.iter().map(|format| format.word).collect());
 }
 
 #[test]

@@ -3,10 +3,19 @@
 use pathmeter_model::clean;
 use serde_json::{Map, Value, json};
 
-use super::{Judged, Line};
+use super::{Format, Judged, Line};
+
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "bencher",
+    about: "Bencher's Metric Format",
+    is_of_gate: false,
+    rows: metrics,
+    page: None,
+};
 
 /// An entry for each path that NEW has a number of, with those of its events that differ.
-pub(super) fn metrics(judged: Judged<'_>) -> String {
+fn metrics(judged: Judged<'_>) -> String {
     let benchmarks: Map<String, Value> =
         judged.lines().filter(Line::has_numbers).filter_map(|line| benchmark(&line)).collect();
     format!("{:#}\n", Value::Object(benchmarks))

@@ -3,7 +3,7 @@
 use csv::Writer;
 use pathmeter_model::{EventComparison, SideInfo, clean};
 
-use super::{Judged, Line, Outcome};
+use super::{Format, Judged, Line, Outcome, RowsOf};
 use crate::measured_with::measured_with;
 
 const HEADINGS: [&str; 16] = [
@@ -25,14 +25,28 @@ const HEADINGS: [&str; 16] = [
     "fails",
 ];
 
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "csv",
+    about: "for spreadsheets and scripts",
+    is_of_gate: false,
+    rows: csv,
+    page: None,
+};
+
 /// A row for each path, under its unit, and one for each event that differs. An empty field is a
 /// number that there is not.
-pub(super) fn csv(judged: Judged<'_>) -> String {
+fn csv(judged: Judged<'_>) -> String {
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let release = |side: &SideInfo| side.release.clone().unwrap_or_default();
     let with = |side: &SideInfo| side.measured_with.as_ref().map(measured_with).unwrap_or_default();
-    let sides =
+    let mut sides =
         [base.name.clone(), release(base), new.name.clone(), release(new), with(base), with(new)];
+    if judged.of == RowsOf::One {
+        for of_base in [0, 1, 4] {
+            sides[of_base].clear();
+        }
+    }
     let mut writer = Writer::from_writer(Vec::new());
     // Writing to memory can't fail, and each row has as many fields as there are headings.
     let mut write = |row: &[String]| drop(writer.write_record(row.iter().map(|text| field(text))));
@@ -56,7 +70,7 @@ fn own_row(line: &Line<'_>, sides: &[String; 6]) -> Vec<String> {
         number(row.new),
         row.difference.map_or_else(String::new, |value| value.to_string()),
         row.percent.map_or_else(String::new, |percent| format!("{percent:.6}")),
-        row.verdict.to_string(),
+        line.verdict(),
         word(line.outcome).to_owned(),
     ];
     let why = [row.reason.clone().unwrap_or_default(), line.why()];
@@ -83,6 +97,7 @@ fn word(outcome: Outcome) -> &'static str {
         Outcome::Worse => "worse",
         Outcome::Missing => "not-compared",
         Outcome::Passed => "passed",
+        Outcome::Unasked => "",
         Outcome::Skipped => "skipped",
     }
 }

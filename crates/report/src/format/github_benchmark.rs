@@ -4,11 +4,20 @@
 use pathmeter_model::clean;
 use serde_json::{Value, json};
 
-use super::{Judged, Line};
+use super::{Format, Judged, Line};
 use crate::measured_with::measured_with;
 
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "github-action-benchmark",
+    about: "for that action, as customSmallerIsBetter",
+    is_of_gate: false,
+    rows: benchmarks,
+    page: None,
+};
+
 /// An entry for each path that NEW has a number of.
-pub(super) fn benchmarks(judged: Judged<'_>) -> String {
+fn benchmarks(judged: Judged<'_>) -> String {
     let entries: Vec<Value> = judged.lines().filter_map(|line| entry(judged, &line)).collect();
     format!("{:#}\n", Value::Array(entries))
 }

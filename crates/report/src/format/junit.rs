@@ -3,15 +3,22 @@
 use pathmeter_model::GateReason;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Judged, Line, Outcome, measured, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, measured, title, verdict};
 use crate::xml::characters;
+
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "junit",
+    about: "for GitLab and Jenkins: a test case a path",
+    is_of_gate: true,
+    rows: junit,
+    page: None,
+};
 
 /// A test case a path: a failure is worse, an error is one that could not be compared. What else
 /// fails the gate is a test case, too.
-pub(super) fn junit(judged: Judged<'_>) -> String {
-    let (base, new) = (&judged.comparison.base, &judged.comparison.new);
-    let name = format!("pathmeter compare {} {}", base.name, new.name);
-    let mut suite = TestSuite::new(characters(&name));
+fn junit(judged: Judged<'_>) -> String {
+    let mut suite = TestSuite::new(characters(&title(judged)));
     suite.add_test_cases(judged.lines().map(|line| case(&line)));
     suite.add_test_cases(judged.beside_paths().map(case_beside));
     let told: Vec<String> = std::iter::once(verdict(judged)).chain(measured(judged)).collect();
@@ -24,7 +31,9 @@ pub(super) fn junit(judged: Judged<'_>) -> String {
 
 fn case(line: &Line<'_>) -> TestCase {
     let name = &line.row.path;
-    let group = name.split_once('.').map_or(&**name, |(group, _)| group);
+    let parts =
+        if line.of == RowsOf::Settings { name.rsplit_once(": ") } else { name.split_once('.') };
+    let group = parts.map_or(&**name, |(group, _)| group);
     let text = characters(&line.sentence());
     let status = match line.outcome {
         Outcome::Worse => {
@@ -37,7 +46,7 @@ fn case(line: &Line<'_>) -> TestCase {
             status.set_message(text.as_str());
             status
         }
-        Outcome::Passed => TestCaseStatus::success(),
+        Outcome::Passed | Outcome::Unasked => TestCaseStatus::success(),
     };
     let mut case = TestCase::new(characters(name), status);
     case.set_classname(format!("pathmeter.{}", characters(group)));

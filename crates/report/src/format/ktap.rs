@@ -1,16 +1,23 @@
 //! KTAP version 1, as the kernel's Documentation/dev-tools/ktap.rst has it.
 
-use super::{Judged, Line, Outcome, measured, verdict};
+use super::{Format, Judged, Line, Outcome, measured, title, verdict};
 use pathmeter_model::clean;
+
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "ktap",
+    about: "for the kernel's own tools: a test a path",
+    is_of_gate: true,
+    rows: ktap,
+    page: None,
+};
 
 /// A test a path, the numbers of each in a diagnostic line after it, and why it fails in another.
 /// What else fails the gate is a test, too.
-pub(super) fn ktap(judged: Judged<'_>) -> String {
-    let (base, new) = (&judged.comparison.base, &judged.comparison.new);
+fn ktap(judged: Judged<'_>) -> String {
     let head = format!(
-        "KTAP version 1\n# pathmeter compare {} {}\n1..{}\n",
-        clean(&base.name),
-        clean(&new.name),
+        "KTAP version 1\n# {}\n1..{}\n",
+        clean(&title(judged)),
         judged.outcomes.len() + judged.beside_paths().count()
     );
     let paths = judged.lines().enumerate().map(|(index, line)| test(index + 1, &line));
@@ -28,7 +35,9 @@ fn test(number: usize, line: &Line<'_>) -> String {
     let name = description(&line.row.path);
     let sentence = line.sentence();
     match line.outcome {
-        Outcome::Passed => format!("ok {number} {name}\n# {name}: {sentence}\n"),
+        Outcome::Passed | Outcome::Unasked => {
+            format!("ok {number} {name}\n# {name}: {sentence}\n")
+        }
         Outcome::Worse => {
             let why = fails(&name, &line.why());
             format!("not ok {number} {name}\n# {name}: {sentence}\n{why}")

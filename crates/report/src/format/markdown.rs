@@ -2,28 +2,40 @@
 
 use pathmeter_model::{SideInfo, clean, gate_lines};
 
-use super::{Judged, Line, Outcome, measured, paths, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
 use crate::number::{grouped, percent, signed};
 
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "markdown",
+    about: "for the summary of a CI job, or a comment",
+    is_of_gate: false,
+    rows: markdown,
+    page: Some(page),
+};
+
 /// The verdict, what changed, worst first with the functions, and the rest folded away.
-pub(super) fn markdown(judged: Judged<'_>) -> String {
+fn markdown(judged: Judged<'_>) -> String {
     let lines = judged.worst_first();
     let (notable, rest): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.is_notable());
     let mark = match (judged.fails(), judged.count(Outcome::Missing)) {
-        (true, _) => "❌",
-        (false, 0) => "✅",
-        (false, _) => "⚠️",
+        (true, _) => "❌ ",
+        (false, 0) if judged.is_gated() => "✅ ",
+        (false, 0) => "",
+        (false, _) => "⚠️ ",
     };
-    let mut text = format!("### {mark} pathmeter: {}\n\n", verdict(judged));
-    text += &side("base", &judged.comparison.base);
-    text += &side("new", &judged.comparison.new);
+    let mut text = format!("### {mark}pathmeter: {}\n\n", verdict(judged));
+    text += &match judged.of {
+        RowsOf::One => side("kernel", &judged.comparison.new),
+        _ => side("base", &judged.comparison.base) + &side("new", &judged.comparison.new),
+    };
     text += &why(judged);
     if !notable.is_empty() {
         text += "\n";
-        text += &table(&notable);
+        text += &table(judged.of, &notable);
     }
     if !rest.is_empty() {
-        text += &folded(&rest, if notable.is_empty() { "" } else { " more" });
+        text += &folded(judged, &rest, if notable.is_empty() { "" } else { " more" });
     }
     let with: Vec<String> =
         measured(judged).iter().map(|line| format!("{}\\\n", code(line))).collect();
@@ -39,10 +51,20 @@ fn why(judged: Judged<'_>) -> String {
     if lines.is_empty() { lines } else { format!("\nFails:\n\n{lines}") }
 }
 
-fn folded(lines: &[&Line<'_>], more: &str) -> String {
-    let paths = paths(lines.len()).replace(" path", &format!("{more} path"));
-    let summary = format!("{paths}: no change, or not compared");
-    format!("\n<details>\n<summary>{summary}</summary>\n\n{}\n</details>\n", table(lines))
+fn folded(judged: Judged<'_>, lines: &[&Line<'_>], more: &str) -> String {
+    let paths = judged.paths(lines.len()).replace(' ', &format!("{more} "));
+    let why = match judged.of {
+        RowsOf::One => "without a number",
+        _ => "no change, or not compared",
+    };
+    let table = table(judged.of, lines);
+    format!("\n<details>\n<summary>{paths}: {why}</summary>\n\n{table}\n</details>\n")
+}
+
+/// A text that is no table: as it is.
+fn page(text: &str) -> String {
+    let fence = "`".repeat(longest_fence(text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n", text.trim_matches('\n'))
 }
 
 fn side(heading: &str, side: &SideInfo) -> String {
@@ -50,18 +72,42 @@ fn side(heading: &str, side: &SideInfo) -> String {
     format!("- {heading}: {}, {}\n", code(&side.name), code(release))
 }
 
-fn table(lines: &[&Line<'_>]) -> String {
-    let head = "| | path | base | new | difference | unit | percent | verdict | where |\n\
-                |---|---|--:|--:|--:|---|--:|---|---|\n";
-    head.to_owned() + &lines.iter().map(|line| row(line)).collect::<String>()
+/// What each column has, and on which side.
+const COLUMNS: [(&str, &str); 9] = [
+    ("", "---"),
+    ("path", "---"),
+    ("base", "--:"),
+    ("new", "--:"),
+    ("difference", "--:"),
+    ("unit", "---"),
+    ("percent", "--:"),
+    ("verdict", "---"),
+    ("where", "---"),
+];
+
+fn table(of: RowsOf, lines: &[&Line<'_>]) -> String {
+    let is_shown = |(heading, _): &(&str, &str)| {
+        of != RowsOf::One || !["base", "difference", "percent"].contains(heading)
+    };
+    let row = |cells: [String; 9]| {
+        let shown = COLUMNS.iter().zip(cells).filter(|(column, _)| is_shown(column));
+        let cells: Vec<String> = shown.map(|(_, cell)| cell).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let rules = COLUMNS.iter().filter(|column| is_shown(column)).map(|(_, rule)| *rule);
+    let rules: Vec<&str> = rules.collect();
+    let number = if of == RowsOf::One { "number" } else { "new" };
+    row(COLUMNS.map(|(heading, _)| heading.replace("new", number)))
+        + &format!("|{}|\n", rules.join("|"))
+        + &lines.iter().map(|line| row(cells(line))).collect::<String>()
 }
 
-fn row(line: &Line<'_>) -> String {
+fn cells(line: &Line<'_>) -> [String; 9] {
     let row = line.row;
     let mark = match line.outcome {
         Outcome::Worse => "❌",
         Outcome::Missing => "⚠️",
-        Outcome::Passed | Outcome::Skipped => "",
+        Outcome::Passed | Outcome::Skipped | Outcome::Unasked => "",
     };
     let number = |value: Option<u64>, bound: bool| match (value, bound) {
         (None, _) => String::new(),
@@ -70,29 +116,30 @@ fn row(line: &Line<'_>) -> String {
     };
     let notes = [line.functions(), line.remarks(), line.budget()].concat();
     let notes: Vec<String> = notes.iter().map(|note| code(note)).collect();
-    format!(
-        "| {mark} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+    [
+        mark.to_owned(),
         code(&row.path),
         number(row.base, row.base_at_least),
         number(row.new, row.new_at_least),
         row.difference.filter(|more| *more != 0).map_or_else(String::new, signed),
         row.base.or(row.new).map_or_else(String::new, |_| row.unit.to_string()),
         row.percent.map_or_else(String::new, percent),
-        row.verdict,
+        line.verdict(),
         notes.join("<br>"),
-    )
+    ]
 }
 
 /// Text as a code span, in which nothing is markup, nobody is mentioned and nothing is linked. Its
 /// fence is longer than any row of backticks in it; a bar would end a table's cell.
 fn code(text: &str) -> String {
     let text = clean(text).replace('|', "\\|");
-    let (mut longest, mut row) = (0, 0);
-    for c in text.chars() {
-        row = if c == '`' { row + 1 } else { 0 };
-        longest = longest.max(row);
-    }
+    let longest = longest_fence(&text);
     let fence = "`".repeat(longest + 1);
     let space = if longest > 0 || text.trim().is_empty() { " " } else { "" };
     format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// The longest row of backticks in a text.
+fn longest_fence(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }

@@ -4,18 +4,27 @@ use std::fmt::Write as _;
 
 use pathmeter_model::{GateReason, SideInfo, clean};
 
-use super::{Judged, Line, Outcome};
+use super::{Format, Judged, Line, Outcome, RowsOf};
 use crate::measured_with::measured_with;
 
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "openmetrics",
+    about: "for Prometheus' textfile collector",
+    is_of_gate: false,
+    rows: openmetrics,
+    page: None,
+};
+
 /// The two subjects, the cost of each path on both sides, the events that differ, and the outcome.
-pub(super) fn openmetrics(judged: Judged<'_>) -> String {
+fn openmetrics(judged: Judged<'_>) -> String {
     let lines: Vec<Line<'_>> = judged.lines().filter(Line::has_numbers).collect();
     let of_lines =
         |sample: &dyn Fn(&Line<'_>) -> String| -> String { lines.iter().map(sample).collect() };
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     [
-        head("pathmeter_subject", "info", "What was compared."),
-        subject("base", base),
+        head("pathmeter_subject", "info", "What was measured."),
+        if judged.of == RowsOf::One { String::new() } else { subject("base", base) },
         subject("new", new),
         head("pathmeter_cost", "gauge", "What a path costs, in its unit."),
         of_lines(&cost),
@@ -76,7 +85,7 @@ fn worse(line: &Line<'_>) -> String {
         Outcome::Worse => 1,
         Outcome::Passed => 0,
         // Nothing is known.
-        Outcome::Missing | Outcome::Skipped => return String::new(),
+        Outcome::Missing | Outcome::Skipped | Outcome::Unasked => return String::new(),
     };
     format!("pathmeter_worse{{path=\"{}\"}} {value}\n", label(&line.row.path))
 }

@@ -3,7 +3,7 @@
 
 use pathmeter_model::{GateReason, SideInfo, clean};
 
-use super::{Judged, Line, Outcome, measured, paths, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
 
 /// Columns that mail has room for, quoted a few times.
 const COLUMNS: usize = 72;
@@ -14,20 +14,32 @@ The numbers are retired instructions of one execution of each path, counted exac
 interpreter: the same kernels give the same numbers on any machine. An instruction count is not a \
 time.";
 
+/// The row of the table of formats.
+pub(super) const FORMAT: Format = Format {
+    word: "text",
+    about: "for a mail to a kernel list, in 72 columns",
+    is_of_gate: false,
+    rows: text,
+    page: None,
+};
+
 /// The report. Numbers are as exact as they look.
-pub(super) fn text(judged: Judged<'_>) -> String {
+fn text(judged: Judged<'_>) -> String {
     let (base, new) = (&judged.comparison.base, &judged.comparison.new);
     let lines = judged.worst_first();
     let notable: Vec<&Line<'_>> = lines.iter().filter(|line| line.is_notable()).collect();
     let rest = lines.len() - notable.len();
-    let rest = if rest > 0 && !notable.is_empty() {
-        format!("{} did not change, or can't run on either kernel.\n\n", others(rest))
-    } else {
-        String::new()
+    let rest = match judged.of {
+        _ if rest == 0 || notable.is_empty() => String::new(),
+        RowsOf::One => format!("Without a number: {}.\n\n", others(judged, rest)),
+        _ => format!("{} did not change, or can't run on either kernel.\n\n", others(judged, rest)),
     };
     [
         filled(&format!("pathmeter: {}.", verdict(judged)), ""),
-        format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new)),
+        match judged.of {
+            RowsOf::One => format!("\nkernel: {}\n\n", side(new)),
+            _ => format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new)),
+        },
         judged.beside_paths().map(beside).collect(),
         notable.iter().map(|line| entry(line)).collect(),
         rest,
@@ -38,9 +50,8 @@ pub(super) fn text(judged: Judged<'_>) -> String {
     .concat()
 }
 
-fn others(number: usize) -> String {
-    let paths = paths(number);
-    paths.replace("path", "other path")
+fn others(judged: Judged<'_>, number: usize) -> String {
+    judged.paths(number).replace(' ', " other ")
 }
 
 fn side(side: &SideInfo) -> String {
@@ -52,10 +63,10 @@ fn entry(line: &Line<'_>) -> String {
     let mark = match line.outcome {
         Outcome::Worse => " [worse]",
         Outcome::Missing => " [not compared]",
-        Outcome::Passed | Outcome::Skipped => "",
+        Outcome::Passed | Outcome::Skipped | Outcome::Unasked => "",
     };
     let change = line.change();
-    let change = if change.is_empty() { line.row.verdict.to_string() } else { change };
+    let change = if change.is_empty() { line.verdict() } else { change };
     let functions = line.functions().join(", ");
     let functions = if functions.is_empty() { functions } else { format!("in {functions}") };
     let notes = [change, functions, line.remarks().join(", ")].into_iter().chain(line.budget());

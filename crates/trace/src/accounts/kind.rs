@@ -40,25 +40,41 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// Whether the program itself causes this work.
-    /// The rest depends on when the timer ticks.
-    pub fn is_own_work(self) -> bool {
+    /// The table of all kinds: what all work of a kind is called, what stands before the name of
+    /// some of it, and whether the program itself causes it; the rest depends on when the timer
+    /// ticks.
+    const fn about(self) -> (&'static str, &'static str, bool) {
         match self {
-            Self::User
-            | Self::Syscall
-            | Self::Syscall32
-            | Self::PageFault
-            | Self::Exception
-            | Self::NewTask => true,
-            Self::Interrupt
-            | Self::Softirq
-            | Self::KernelThread
-            | Self::Agent
-            | Self::Other
-            | Self::Region
-            | Self::OwnWork
-            | Self::Sum => false,
+            Self::User => ("user code", "user code", true),
+            Self::Syscall => ("system calls", "system calls", true),
+            Self::Syscall32 => ("system calls (32-bit)", "system calls (32-bit)", true),
+            Self::PageFault => ("page faults", "page fault", true),
+            Self::Exception => ("exceptions", "exception", true),
+            Self::Interrupt => ("interrupts", "interrupt", false),
+            Self::Softirq => ("softirqs", "softirq", false),
+            Self::NewTask => ("new tasks", "new task", true),
+            Self::KernelThread => ("kernel threads", "kernel thread", false),
+            Self::Agent => ("pathmeter's own", "pathmeter's own", false),
+            Self::Other => ("other", "other", false),
+            Self::Region => ("regions", "regions", false),
+            Self::OwnWork => ("own work", "own work", false),
+            Self::Sum => ("sum", "sum", false),
         }
+    }
+
+    /// What all work of this kind is called.
+    pub const fn plural(self) -> &'static str {
+        self.about().0
+    }
+
+    /// What stands before the name of some work of this kind.
+    pub const fn singular(self) -> &'static str {
+        self.about().1
+    }
+
+    /// Whether the program itself causes this work.
+    pub const fn is_own_work(self) -> bool {
+        self.about().2
     }
 
     /// Whether it is several rows together.

@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use self::table::ROWS;
 
+/// The parameters of the command line of which something is known here.
+pub fn known_words() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.word)
+}
+
 /// What is known of a setting in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {

@@ -78,6 +78,24 @@ fn what_is_no_setting_is_named() {
 }
 
 #[test]
+fn the_guests_own_words_are_found_however_they_are_quoted() {
+    for words in [
+        "maxcpus=0",
+        "a \"maxcpus=0\"",
+        "\"quiet\"",
+        "nolapic-timer",
+        "a=\"b c\" panic=1",
+        "\"init",
+    ] {
+        assert!(matches!(refuse_own(words), Err(ConditionError::Own(_))), "{words}");
+    }
+    for words in ["", "nopti quieter", "dyndbg=\"file a.c quiet +p\"", "a.panic=1 panic_on_warn=1"]
+    {
+        assert_eq!(refuse_own(words), Ok(()), "{words}");
+    }
+}
+
+#[test]
 fn a_modules_parameter_is_one_that_the_kernels_data_names() {
     let missing = |word: &str, vmlinux: &[u8]| {
         parse(word).unwrap().missing_parameter(vmlinux).map(|unmet| unmet.setting)

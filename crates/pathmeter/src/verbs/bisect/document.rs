@@ -1,15 +1,17 @@
 //! What a bisection found, as a document: `pathmeter.bisect/1`.
 
+use std::cell::RefCell;
 use std::path::Path;
 
 use pathmeter_model::Comparison;
+use pathmeter_report::Style;
 use pathmeter_trace::Explain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Question;
 use crate::cli::BisectArgs;
-use crate::screen::destination::Destination;
+use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;
 
@@ -73,28 +75,31 @@ pub(super) struct Found {
 /// Where the answer goes.
 pub(super) struct Put<'a> {
     args: &'a BisectArgs,
-    file: Option<Destination>,
+    screen: &'a Screen,
+    places: Places<'a>,
+    /// What was said for people so far, as formats have it.
+    page: RefCell<String>,
 }
 
 impl<'a> Put<'a> {
     /// Opens the document's file: the search may take hours.
-    pub(super) fn new(args: &'a BisectArgs, screen: &Screen) -> Result<Self, Failure> {
+    pub(super) fn new(args: &'a BisectArgs, screen: &'a Screen) -> Result<Self, Failure> {
         let inputs: Vec<&Path> = args.kernels.iter().map(AsRef::as_ref).collect();
-        let [file] = args.document.named(&inputs).open(screen)?;
-        Ok(Self { args, file })
+        let places = Places::open(&args.document, &args.formats, &inputs, screen)?;
+        Ok(Self { args, screen, places, page: RefCell::default() })
     }
 
-    /// Prints a part of the answer for people, unless the document is wanted in its place.
-    pub(super) fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.args.document.json() { Ok(()) } else { output::print(text.as_bytes()) }
+    /// A part of the answer for people: printed at once, unless something else is wanted in its
+    /// place.
+    pub(super) fn text(&self, text: impl Fn(Style) -> String) -> Result<(), Failure> {
+        *self.page.borrow_mut() += &text(Style::default());
+        if !self.places.shows_tables() {
+            return Ok(());
+        }
+        output::print(text(self.screen.style()).as_bytes())
     }
 
-    /// Whether people read the answer.
-    pub(super) fn is_text(&self) -> bool {
-        !self.args.document.json()
-    }
-
-    /// Puts the document out, if it is wanted.
+    /// Puts the document and all formats out, if they are wanted.
     pub(super) fn document(&self, found: Found) -> Result<(), Failure> {
         let question = Question::of(self.args);
         let Found { first, commit, measured, skipped, difference } = found;
@@ -109,7 +114,9 @@ impl<'a> Put<'a> {
             comparison: difference.comparison,
             explanation: difference.explanation,
         };
-        output::document(self.args.document.json(), self.file.as_ref(), &document)
+        let written = self.places.document(&document).err();
+        let formats = self.places.formats(|format| format.page(&self.page.borrow()));
+        failed(written.into_iter().chain(formats).collect())
     }
 }
 

@@ -62,9 +62,9 @@ pub(super) fn run(
             name(at)
         ))),
         Some(new) => {
-            put.text(&format!("first that differs: {} ({cost})\n", clean(&name(at))))?;
+            put.text(|_| format!("first that differs: {} ({cost})\n", clean(&name(at))))?;
             let sides = [base.as_ref().unwrap_or(&good), &new];
-            let difference = question.difference(sides, meter, put, screen)?;
+            let difference = question.difference(sides, meter, put)?;
             let first = name(at);
             put.document(document::Found { first, commit: None, measured, skipped, difference })?;
             Ok(Exit::Done)

@@ -254,16 +254,16 @@ impl Bisection<'_> {
         let (about, author) = (self.git.about(&commit)?, self.git.author(&commit)?);
         let cost = effort(self.state.measured(), self.skipped);
         let [told, by] = [&about, &author].map(|text| clean(text));
-        put.text(&format!("first commit that differs: {told}\n  {by} ({cost})\n"))?;
+        put.text(|_| format!("first commit that differs: {told}\n  {by} ({cost})\n"))?;
         // The commit before it, which was measured unless it is a merge's.
         let parent = self.git.parent(&commit).and_then(|parent| self.state.of(&parent));
         let difference = match (parent.or_else(|| self.state.of(good)), &measured) {
             (Some(base), Some(new)) => {
-                Question::of(self.args).difference([&base, new], self.meter, put, self.screen)?
+                Question::of(self.args).difference([&base, new], self.meter, put)?
             }
             _ => Difference::default(),
         };
-        put.text(&format!("\nFixes: {told}\n"))?;
+        put.text(|_| format!("\nFixes: {told}\n"))?;
         put.document(document::Found {
             first: commit,
             commit: Some(Commit { about, author }),

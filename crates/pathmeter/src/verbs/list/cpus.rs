@@ -13,7 +13,7 @@ use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::meant;
+use pathmeter_measure::meant::meant;
 
 /// Lists them, shows one, or writes this machine's.
 pub(crate) fn run(args: &CpusArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -24,7 +24,8 @@ impl From<Vec<SettingsResult>> for Results {
 }
 
 impl Results {
-    fn all(&self) -> &[SettingsResult] {
+    /// All of them.
+    pub(super) fn all(&self) -> &[SettingsResult] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Several(several) => several,

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use pathmeter_measure::failure::Failure;
+use pathmeter_measure::meant::{meant, with_meant};
 use pathmeter_measure::seccomp;
-use pathmeter_measure::selection::meant;
 
 /// Sets that are bundled, by name.
 pub(crate) const BUNDLED: [(&str, &str); 5] = [
@@ -100,7 +100,8 @@ impl Set {
     fn read(name: &str, text: &str) -> Result<Self, Failure> {
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let written: Written = toml::from_str(text).map_err(|error| {
-            refused(name, error.span().map(|span| line(span.start)), error.message())
+            let message = with_meant(error.message());
+            refused(name, error.span().map(|span| line(span.start)), &message)
         })?;
         let entry = |written: WrittenEntry| {
             let at = line(written.condition.span().start);
@@ -164,6 +165,11 @@ mod tests {
             (entry("default"), "mine:3: this sets nothing"),
             (String::new(), "mine: a set has 1 to 256 settings"),
             ("[[settin]]\n".to_owned(), "mine:2: unknown field"),
+            (
+                entry("boot:a").replace("source", "sorce"),
+                "mine:4: unknown field `sorce`, expected one of `condition`, `source`, `unseen`; \
+                 did you mean `source`?",
+            ),
         ] {
             let error = Set::read("mine", &format!("title = \"t\"\n{settings}")).unwrap_err();
             assert!(error.to_string().starts_with(what), "{error}");

@@ -14,7 +14,6 @@ mod openmetrics;
 mod text;
 
 use std::cmp::Reverse;
-use std::str::FromStr;
 
 use pathmeter_model::{
     BudgetRow, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict, clean,
@@ -22,30 +21,63 @@ use pathmeter_model::{
 use pathmeter_trace::Explain;
 
 use crate::measured_with::of_sides;
-use crate::number::{at_least, percent, signed, unit_word};
+use crate::number::{at_least, percent, plural, signed, unit_word};
 
 /// Most functions that are named for a path.
 const MOST_FUNCTIONS: usize = 5;
 
-/// A format that a comparison can be written in.
+/// All formats: their names, what they are for, and what can be put in them. The help, the
+/// completions and the verbs have them from here; `docs/guide/gates.md` is compared with it.
+pub const FORMATS: [Format; 8] = [
+    text::FORMAT,
+    markdown::FORMAT,
+    junit::FORMAT,
+    ktap::FORMAT,
+    csv::FORMAT,
+    openmetrics::FORMAT,
+    github_benchmark::FORMAT,
+    bencher::FORMAT,
+];
+
+/// A format: a row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The name by which users ask for it.
+    pub word: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// Whether it tells nothing but what passes a gate and what does not.
+    pub is_of_gate: bool,
+    rows: fn(Judged<'_>) -> String,
+    /// If it has room for a text that is no table.
+    page: Option<fn(&str) -> String>,
+}
+
+/// What a verb puts in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Plain text for a mail, in the manner of reports on kernel lists.
-    Text,
-    /// Markdown for the summary of a CI job or a comment, as GitHub and GitLab render it.
-    Markdown,
-    /// `JUnit`'s XML, a test case a path.
-    Junit,
-    /// KTAP version 1, a test a path.
-    Ktap,
-    /// Comma-separated values (RFC 4180), a row for each path and each event that differs.
-    Csv,
-    /// `OpenMetrics` 1.0.
-    OpenMetrics,
-    /// What github-action-benchmark calls `customSmallerIsBetter`.
-    GithubActionBenchmark,
-    /// Bencher's Metric Format.
-    Bencher,
+pub enum Content {
+    /// Rows: paths, work of programs, changes by settings.
+    Rows,
+    /// An answer as a page of text.
+    Page,
+}
+
+impl Format {
+    /// All that can hold this.
+    pub fn of(content: Content) -> impl Iterator<Item = Self> + Clone {
+        let holds = move |format: &Self| content == Content::Rows || format.page.is_some();
+        FORMATS.into_iter().filter(holds)
+    }
+
+    /// Rows in this format.
+    pub fn render(self, judged: Judged<'_>) -> String {
+        (self.rows)(judged)
+    }
+
+    /// A page in this format; empty if it can't hold one.
+    pub fn page(self, text: &str) -> String {
+        self.page.map_or_else(String::new, |page| page(text))
+    }
 }
 
 /// What becomes of a path at a gate.
@@ -57,13 +89,28 @@ pub enum Outcome {
     Missing,
     /// Nothing is wrong.
     Passed,
+    /// Nothing was asked of it.
+    Unasked,
     /// Neither side, or only NEW, can run it.
     Skipped,
+}
+
+/// What the rows are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowsOf {
+    /// Two sides.
+    Two,
+    /// One side, NEW: BASE has no numbers.
+    One,
+    /// What settings change of a kernel.
+    Settings,
 }
 
 /// A comparison, and what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Judged<'a> {
+    /// What its rows are of.
+    pub of: RowsOf,
     /// The comparison.
     pub comparison: &'a Comparison,
     /// The outcome of each of its paths, in its order.
@@ -74,63 +121,10 @@ pub struct Judged<'a> {
     pub explanations: &'a [Explain],
 }
 
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 8] = [
-        Self::Text,
-        Self::Markdown,
-        Self::Junit,
-        Self::Ktap,
-        Self::Csv,
-        Self::OpenMetrics,
-        Self::GithubActionBenchmark,
-        Self::Bencher,
-    ];
-
-    /// The name by which users ask for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Markdown => "markdown",
-            Self::Junit => "junit",
-            Self::Ktap => "ktap",
-            Self::Csv => "csv",
-            Self::OpenMetrics => "openmetrics",
-            Self::GithubActionBenchmark => "github-action-benchmark",
-            Self::Bencher => "bencher",
-        }
-    }
-
-    /// The comparison in this format.
-    pub fn render(self, judged: Judged<'_>) -> String {
-        match self {
-            Self::Text => text::text(judged),
-            Self::Markdown => markdown::markdown(judged),
-            Self::Junit => junit::junit(judged),
-            Self::Ktap => ktap::ktap(judged),
-            Self::Csv => csv::csv(judged),
-            Self::OpenMetrics => openmetrics::openmetrics(judged),
-            Self::GithubActionBenchmark => github_benchmark::benchmarks(judged),
-            Self::Bencher => bencher::metrics(judged),
-        }
-    }
-}
-
-impl FromStr for Format {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let known = Self::ALL.into_iter().find(|format| format.word() == word);
-        known.ok_or_else(|| {
-            let words: Vec<_> = Self::ALL.into_iter().map(Self::word).collect();
-            format!("{word} is no format; there are {}", words.join(", "))
-        })
-    }
-}
-
 /// A path of a comparison, with what is known of it.
 #[derive(Clone, Copy)]
 struct Line<'a> {
+    of: RowsOf,
     row: &'a PathComparison,
     outcome: Outcome,
     explain: Option<&'a Explain>,
@@ -144,6 +138,7 @@ impl<'a> Judged<'a> {
         let rules = self.comparison.budget.as_ref().map_or(&[][..], |budget| &budget.rows);
         let rows = self.comparison.paths.iter().zip(self.outcomes);
         rows.map(move |(row, &outcome)| Line {
+            of: self.of,
             row,
             outcome,
             explain: self.explanations.iter().find(|explain| explain.path == row.path),
@@ -202,20 +197,35 @@ impl Line<'_> {
                 | Verdict::EventsDiffer,
             ) => 3,
             (_, Verdict::Lower | Verdict::ShorterTail) => 4,
-            (Outcome::Passed, _) => 5,
+            (Outcome::Passed | Outcome::Unasked, _) => 5,
             (Outcome::Skipped, _) => 6,
         }
     }
 
     /// Whether it is worth a reader's time.
     fn is_notable(&self) -> bool {
-        self.badness() < 5
+        self.badness() < 5 || (self.of == RowsOf::One && self.row.new.is_some())
+    }
+
+    /// The verdict; of one side, what became of the path.
+    fn verdict(&self) -> String {
+        match (self.of, self.row.verdict) {
+            (RowsOf::One, Verdict::Same) => "ok".to_owned(),
+            (RowsOf::One, Verdict::Broken) => "failed".to_owned(),
+            (_, verdict) => verdict.to_string(),
+        }
     }
 
     /// `3,300 -> 3,333 instructions (+33, +1.00 %)`; empty without numbers.
     fn change(&self) -> String {
         let row = self.row;
-        let (Some(base), Some(new)) = (row.base, row.new) else { return String::new() };
+        let (base, new) = match (row.base, row.new) {
+            (Some(base), Some(new)) => (base, new),
+            (None, Some(new)) if self.of == RowsOf::One => {
+                return format!("{} {}", at_least(new, row.new_at_least), unit_word(row.unit));
+            }
+            _ => return String::new(),
+        };
         let (base, new) = (at_least(base, row.base_at_least), at_least(new, row.new_at_least));
         let share = row.percent.map(percent).filter(|text| !text.is_empty());
         let more = row.difference.filter(|more| *more != 0).map(signed);
@@ -280,7 +290,7 @@ impl Line<'_> {
 
     /// All of it in one line, after the path's name.
     fn sentence(&self) -> String {
-        let verdict = self.row.verdict.to_string();
+        let verdict = self.verdict();
         let change = Some(self.change()).filter(|text| !text.is_empty());
         let parts = std::iter::once(verdict).chain(change).chain(self.remarks());
         parts.chain(self.budget()).chain(self.functions()).collect::<Vec<_>>().join("; ")
@@ -292,34 +302,60 @@ impl Line<'_> {
     }
 }
 
+/// What was done, in the words of the command line.
+fn title(judged: Judged<'_>) -> String {
+    let (base, new) = (&judged.comparison.base, &judged.comparison.new);
+    match judged.of {
+        RowsOf::Two => format!("pathmeter compare {} {}", base.name, new.name),
+        RowsOf::One => format!("pathmeter measure {}", new.name),
+        RowsOf::Settings => format!("pathmeter settings {}", base.name),
+    }
+}
+
 /// What the two sides were measured with, a line or two.
 fn measured(judged: Judged<'_>) -> Vec<String> {
     let lines = of_sides(&judged.comparison.base, &judged.comparison.new);
     lines.iter().map(|line| clean(line)).collect()
 }
 
-/// `33 of 43 paths`, `1 path`.
-fn paths(number: usize) -> String {
-    format!("{number} {}", if number == 1 { "path" } else { "paths" })
+impl Judged<'_> {
+    /// `43 paths`, `1 path`; what settings change are rows.
+    fn paths(self, number: usize) -> String {
+        let name = if self.of == RowsOf::Settings { "row" } else { "path" };
+        plural(number, name)
+    }
+
+    /// Whether somebody asked what is worse.
+    fn is_gated(self) -> bool {
+        self.count(Outcome::Unasked) == 0
+    }
 }
 
 /// The result in a line: how many paths are worse, missing, and all.
 fn verdict(judged: Judged<'_>) -> String {
     let (worse, missing) = (judged.count(Outcome::Worse), judged.count(Outcome::Missing));
-    let all = paths(judged.outcomes.len());
-    let worse = match worse {
-        0 => format!("none of {all} is worse"),
-        1 => format!("1 of {all} is worse"),
-        many => format!("{many} of {all} are worse"),
-    };
-    let paths = match missing {
-        0 => worse,
-        1 => format!("{worse}, 1 could not be compared"),
-        many => format!("{worse}, {many} could not be compared"),
+    let all = judged.paths(judged.outcomes.len());
+    let paths = match (judged.is_gated(), worse + missing) {
+        (true, _) => of_gate(&all, worse, missing),
+        (false, 0) => all,
+        (false, failed) => format!("{all}, {failed} failed"),
     };
     // Here without a word of the reasons: each format escapes these in its own way.
     match judged.beside_paths().count() {
         0 => paths,
         _ => format!("{paths}; the program ended differently"),
+    }
+}
+
+fn of_gate(all: &str, worse: usize, missing: usize) -> String {
+    let worse = match worse {
+        0 => format!("none of {all} is worse"),
+        1 => format!("1 of {all} is worse"),
+        many => format!("{many} of {all} are worse"),
+    };
+    match missing {
+        0 => worse,
+        1 => format!("{worse}, 1 could not be compared"),
+        many => format!("{worse}, {many} could not be compared"),
     }
 }

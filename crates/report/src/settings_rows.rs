@@ -1,0 +1,179 @@
+//! What settings change, as the rows of a comparison of the default with each of them: so every
+//! format that has rows has those of settings.
+//!
+//! A row is `SETTING: PATH`. A setting that changes nothing, or has no numbers, is a row by itself.
+
+use std::collections::BTreeSet;
+
+use pathmeter_model::{
+    Comparison, ComparisonSchema, GateReason, GateReport, PathComparison, SettingChange,
+    SettingCost, SettingOutcome, SettingRow, SettingsResult, SideInfo, Summary, Unit, Verdict,
+};
+
+use crate::format::{Judged, Outcome, RowsOf};
+use crate::settings::{changes, share_of_row};
+
+/// Begins the row of a program in the reasons of a setting's gate.
+const PROGRAM: &str = "the program";
+
+/// The rows of all settings, with what a gate makes of them.
+#[derive(Debug)]
+pub struct SettingsRows {
+    comparison: Comparison,
+    outcomes: Vec<Outcome>,
+    gate: GateReport,
+}
+
+impl SettingsRows {
+    /// Those of one kernel on each of several CPUs, of which there is at least one.
+    pub fn of(results: &[SettingsResult]) -> Option<Self> {
+        let mut base = results.first()?.base.clone();
+        if results.len() > 1 {
+            base.measured_with = None;
+        }
+        let new = SideInfo { name: format!("{}, under each setting", base.name), ..base.clone() };
+        let (mut paths, mut outcomes, mut gate) = (Vec::new(), Vec::new(), GateReport::default());
+        // A setting may be in several sets.
+        let mut names = BTreeSet::new();
+        for result in results {
+            let kernel = format!("{}: ", result.base.name);
+            let kernel = if results.len() > 1 { &*kernel } else { "" };
+            for row in result.sets.iter().flat_map(|set| &set.rows) {
+                let name = format!("{kernel}{}", row.setting);
+                if !names.insert(name.clone()) {
+                    continue;
+                }
+                let worse = reasons(row, &name);
+                for path in of_setting(row, &name) {
+                    outcomes.push(outcome(row, &path, &worse));
+                    paths.push(path);
+                }
+                gate.worse.extend(worse);
+            }
+        }
+        let comparison = Comparison {
+            schema: ComparisonSchema::V1,
+            base,
+            new,
+            summary: Summary::of(paths.iter()),
+            paths,
+            program: None,
+            configuration_differences: Vec::new(),
+            budget: None,
+            gate: None,
+            options: None,
+            causes: None,
+        };
+        Some(Self { comparison, outcomes, gate })
+    }
+
+    /// The same, to be put in a format.
+    pub fn judged(&self) -> Judged<'_> {
+        let Self { comparison, outcomes, gate } = self;
+        Judged { of: RowsOf::Settings, comparison, outcomes, gate, explanations: &[] }
+    }
+}
+
+/// Why a setting fails its gate; all rows of the program are one here.
+fn reasons(row: &SettingRow, name: &str) -> Vec<GateReason> {
+    let reasons = row.gate.iter().flat_map(|gate| gate.worse.clone());
+    reasons
+        .map(|reason| match reason.row.strip_prefix(PROGRAM) {
+            Some(rest) => {
+                let of = rest.trim_start_matches("'s ");
+                let why = format!("{of}: {}", reason.why);
+                GateReason { row: format!("{name}: {PROGRAM}"), why, ..reason }
+            }
+            None => GateReason { row: format!("{name}: {}", reason.row), ..reason },
+        })
+        .collect()
+}
+
+fn of_setting(row: &SettingRow, name: &str) -> Vec<PathComparison> {
+    let paths = row.changed.iter().map(|change| of_change(change, name));
+    let program = row.program.iter().map(|cost| of_program(cost, name));
+    let rows: Vec<PathComparison> = paths.chain(program).collect();
+    if row.outcome == SettingOutcome::Changed && !rows.is_empty() {
+        return rows;
+    }
+    let verdict = match row.outcome {
+        SettingOutcome::Failed => Verdict::Broken,
+        SettingOutcome::Unknown | SettingOutcome::Unseen | SettingOutcome::Refused => {
+            Verdict::Unsupported
+        }
+        SettingOutcome::Changed | SettingOutcome::NoEffect | SettingOutcome::Unproved => {
+            Verdict::Same
+        }
+    };
+    let alone = PathComparison { reason: row.reason.clone(), ..without_numbers(name, verdict) };
+    std::iter::once(alone).chain(rows).collect()
+}
+
+fn of_change(change: &SettingChange, name: &str) -> PathComparison {
+    let name = format!("{name}: {}", change.path);
+    let remark = changes(&change.events);
+    PathComparison {
+        percent: Some(change.percent),
+        reason: Some(remark).filter(|remark| !remark.is_empty()),
+        ..with_numbers(&name, change.verdict, (change.base, change.difference))
+    }
+}
+
+/// What a setting costs the program, and in which row most.
+fn of_program(cost: &SettingCost, name: &str) -> PathComparison {
+    let name = format!("{name}: {PROGRAM}");
+    let row = cost.row.iter().map(|row| format!("most in {}", share_of_row(row)));
+    let events = Some(changes(&cost.events)).filter(|events| !events.is_empty());
+    let remark: Vec<String> = row.chain(events).collect();
+    PathComparison {
+        percent: Some(cost.percent),
+        reason: Some(remark.join("; ")).filter(|remark| !remark.is_empty()),
+        ..with_numbers(&name, cost.verdict, (Some(cost.base), cost.difference))
+    }
+}
+
+fn with_numbers(
+    name: &str,
+    verdict: Verdict,
+    (base, difference): (Option<u64>, i64),
+) -> PathComparison {
+    PathComparison {
+        unit: Unit::Instructions,
+        base,
+        new: base.map(|base| base.saturating_add_signed(difference)),
+        difference: Some(difference),
+        ..without_numbers(name, verdict)
+    }
+}
+
+fn without_numbers(name: &str, verdict: Verdict) -> PathComparison {
+    PathComparison {
+        path: name.to_owned(),
+        unit: Unit::Check,
+        base: None,
+        new: None,
+        base_at_least: false,
+        new_at_least: false,
+        difference: None,
+        percent: None,
+        verdict,
+        reason: None,
+        base_values: 0,
+        new_values: 0,
+        events: Vec::new(),
+        moved: None,
+        pairs: None,
+        work: None,
+        functions: Vec::new(),
+    }
+}
+
+fn outcome(row: &SettingRow, path: &PathComparison, worse: &[GateReason]) -> Outcome {
+    match (path.verdict, &row.gate) {
+        (Verdict::Broken, _) => Outcome::Missing,
+        (Verdict::Unsupported, _) => Outcome::Skipped,
+        _ if worse.iter().any(|reason| reason.row == path.path) => Outcome::Worse,
+        (_, Some(_)) => Outcome::Passed,
+        (_, None) => Outcome::Unasked,
+    }
+}
