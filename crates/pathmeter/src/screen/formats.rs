@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pathmeter_gate::Gate;
-use pathmeter_model::Comparison;
+use pathmeter_model::{Causes, Comparison};
 use pathmeter_report::{
     Format, Judged, RowsOf, Shown, ShownOptions, Style, comparison_table, options_table,
 };
@@ -115,10 +115,23 @@ impl Formats<'_> {
         gate: &Gate,
         screen: &Screen,
     ) -> Result<(), Failure> {
+        self.deliver_with(comparison, None, gate, screen)
+    }
+
+    /// The same, in which all but the document has these causes.
+    pub(crate) fn deliver_with(
+        &self,
+        comparison: &Comparison,
+        causes: Option<Causes>,
+        gate: &Gate,
+        screen: &Screen,
+    ) -> Result<(), Failure> {
         let document = self.places.document(comparison);
-        let table = self.table(comparison, screen);
+        let causes = causes.or_else(|| comparison.causes.clone());
+        let shown = Comparison { causes, ..comparison.clone() };
+        let table = self.table(&shown, screen);
         let failures = [document.err(), table.err()].into_iter().flatten();
-        failed(failures.chain(self.formats(comparison, gate, &[])).collect())
+        failed(failures.chain(self.formats(&shown, gate, &[])).collect())
     }
 
     /// All other formats; what could not be written.

@@ -6,10 +6,10 @@ use pathmeter_model::{Comparison, Measurement, Verdict, differences};
 
 use crate::cli::CompareArgs;
 use crate::screen::formats::{Formats, Places};
-use crate::screen::output::Screen;
-use crate::verbs::explained;
+use crate::screen::output::{self, Screen};
 use crate::verbs::judge::{Judge, budget};
 use crate::verbs::sides::{Sides, subjects};
+use crate::verbs::{causes, explained};
 use pathmeter_gate::Gate;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::build_options::BuildOptions;
@@ -104,7 +104,16 @@ fn deliver(
         return explained::deliver(args, formats, (comparison, gate), kernels, screen);
     }
     comparison.options = options.map(|it| it.differences(&[]));
-    formats.deliver(&comparison, gate, screen)
+    // A document never depends on what the cache has.
+    let windows = &args.probes.windows.window;
+    let kept = explained::kept(&comparison, windows, (session, [base, new]));
+    let causes = kept.map(|kept| causes::of_explanations(&kept, session, [base, new]));
+    let known = causes.is_some();
+    formats.deliver_with(&comparison, causes, gate, screen)?;
+    if formats.places.shows_tables() && !known {
+        output::print(explained::offer(&comparison, windows).as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Both results. `sides` gives as many as it was asked for.

@@ -18,6 +18,7 @@ use pathmeter_measure::build_options::BuildOptions;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::recording::RecordablePath;
+use pathmeter_measure::recordings::kept_recordings;
 use pathmeter_measure::selection::NO_PATH;
 use pathmeter_measure::session::Session;
 
@@ -99,6 +100,34 @@ pub(crate) fn deliver(
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
     failures.extend(put.places.document(&document).err());
     failed(failures)
+}
+
+/// The explanations of all paths that changed, if the cache has the recordings; none if nothing
+/// changed that could be recorded.
+pub(crate) fn kept(
+    comparison: &Comparison,
+    windows: &[PointWindow],
+    (session, images): (&Session, [&Image; 2]),
+) -> Option<Vec<Explain>> {
+    let paths: Vec<_> = changed(comparison, windows).collect();
+    let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let base = kept_recordings(session, images[0], &paths)?;
+    let new = kept_recordings(session, images[1], &of_new)?;
+    Some(base.into_iter().zip(new).map(|(base, new)| Explain::new(base, Some(new))).collect())
+}
+
+/// What is said where functions were not asked for: how to have them, and what that takes.
+pub(crate) fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String {
+    match changed(comparison, windows).count() {
+        0 => String::new(),
+        1 => "which functions changed: --explain executes the path once more\n".to_owned(),
+        paths => {
+            format!("which functions changed: --explain executes the {paths} paths once more\n")
+        }
+    }
 }
 
 /// An explanation of each path, or why there is none.

@@ -3,6 +3,7 @@
 use pathmeter_model::{SideInfo, clean, gate_lines};
 
 use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
+use crate::causes::{CauseLine, CauseLines, lines, named};
 use crate::number::{grouped, percent, signed};
 
 /// The row of the table of formats.
@@ -29,6 +30,7 @@ fn markdown(judged: Judged<'_>) -> String {
         RowsOf::One => side("kernel", &judged.comparison.new),
         _ => side("base", &judged.comparison.base) + &side("new", &judged.comparison.new),
     };
+    text += &causes(judged);
     text += &why(judged);
     if !notable.is_empty() {
         text += "\n";
@@ -42,6 +44,23 @@ fn markdown(judged: Judged<'_>) -> String {
     text + "\n"
         + &with.concat()
         + "Instructions are counted exactly; an instruction count is not a time.\n"
+}
+
+/// What the differences come from, if that is known: a sentence and a table.
+fn causes(judged: Judged<'_>) -> String {
+    let Some(causes) = judged.comparison.causes.as_ref().filter(|it| !it.causes.is_empty()) else {
+        return String::new();
+    };
+    let CauseLines { shown, notes } = lines(causes);
+    let head = "| share | rows | instructions | kind of work | functions, other events |\n\
+                |--:|--:|--:|---|---|\n";
+    let row = |line: CauseLine| {
+        let CauseLine { share, rows, instructions, area, functions } = line;
+        format!("| {share} | {rows} | {instructions} | {area} | {} |\n", code(&functions))
+    };
+    let rows: String = shown.into_iter().map(row).collect();
+    let notes: String = notes.into_iter().map(|note| format!("{}\\\n", code(&note))).collect();
+    format!("\n{}\n\n{head}{rows}\n{notes}", code(&named(causes)))
 }
 
 /// A list of what fails the gate, with the reasons.
