@@ -105,11 +105,12 @@ impl Scene {
         self.cache.join("pathmeter")
     }
 
-    /// Its cache may hold only whole snapshots, results and symbols.
+    /// Its cache may hold only whole snapshots, results, recordings and symbols.
     pub fn assert_cache_is_tidy(&self) {
         let whole = |name: &String| {
             let kind = Path::new(name).extension();
-            kind.is_some_and(|kind| ["snapshot", "result", "symbols"].iter().any(|it| kind == *it))
+            let kinds = ["snapshot", "result", "recordings", "symbols"];
+            kind.is_some_and(|kind| kinds.iter().any(|it| kind == *it))
         };
         let names = self.cached();
         assert!(names.iter().all(whole), "left in the cache: {names:?}");

@@ -130,7 +130,7 @@ fn a_comparison_explains_a_path_in_which_only_an_event_differs() {
     let scene = Scene::warm();
     let (base, lfence) = (built("base"), built("lfence"));
     let only = "syscall.getppid,flags.popf";
-    let run = scene.run(&["compare", &base, &lfence, "--only", only, "--explain"]);
+    let run = scene.run(&["compare", &base, &lfence, "--only", only, "--explain", "--full"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("path  syscall.getppid"), "{}", run.stdout);
     assert!(run.stdout.contains("  lfence  pathmeter_fixture +1"), "{}", run.stdout);
@@ -274,10 +274,36 @@ fn a_path_without_windows_is_refused_before_anything_runs() {
 fn a_comparison_explains_each_path_that_changed() {
     let scene = Scene::warm();
     let (base, nop) = (built("base"), built("nop"));
-    let run = scene.run(&["compare", &base, &nop, "--only", "file.stat,flags.popf", "--explain"]);
+    let only = ["--only", "file.stat,flags.popf", "--explain"];
+    let run = scene.run(&[&["compare", &base, &nop][..], &only, &["--full"]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("path  file.stat") && run.stdout.contains("entry_SYSCALL_64"));
     assert!(!run.stdout.contains("path  flags.popf"), "which did not change");
+}
+
+#[test]
+fn an_injected_change_is_the_only_cause_and_another_order_of_functions_is_none() {
+    let scene = Scene::warm();
+    let base = built("base");
+    for (variant, function) in [
+        ("nop", Some("entry_SYSCALL_64")),
+        ("wrmsr", Some("pathmeter_fixture")),
+        ("reordered", None),
+    ] {
+        let only = ["--only", "syscall.getppid,file.stat,switch.yield", "--explain", "--json"];
+        let run = scene.run(&[&["compare", &base, &built(variant)][..], &only].concat());
+        let causes = run.json()["comparison"]["causes"].clone();
+        let found = causes["causes"].as_array().unwrap();
+        let names: Vec<_> =
+            found.iter().map(|cause| cause["parts"][0]["functions"][0].as_str()).collect();
+        assert_eq!(names, function.map(Some).into_iter().collect::<Vec<_>>(), "{variant}");
+        assert!(found.iter().all(|cause| cause["parts"].as_array().unwrap().len() == 1));
+        let Some(cause) = found.first() else { continue };
+        let shown = scene.run(&[&["compare", &base, &built(variant)][..], &only[..2]].concat());
+        // The recordings are at hand now.
+        shown.assert_printed(&[function.unwrap(), "share  rows"]);
+        assert_eq!(cause["rows"].as_array().unwrap().len(), 3);
+    }
 }
 
 /// A QEMU that was built without plugins: it runs everything else.

@@ -27,12 +27,12 @@ pub(crate) fn assembled(
         let name = |cause: &Cause| cause.parts.first().map(|part| part.functions.clone());
         other.share.total_cmp(&one.share).then_with(|| name(one).cmp(&name(other)))
     });
-    let moves = moves_without_difference(parts);
+    let moves = moves_without_difference(field, parts);
     Causes { rows, causes, moves }
 }
 
-fn moves_without_difference(parts: &Parts) -> Vec<CodeMove> {
-    let same = |part: &Part| part.change.iter().all(|change| *change == 0);
+fn moves_without_difference(field: &Field<'_>, parts: &Parts) -> Vec<CodeMove> {
+    let same = |part: &Part| part.extent(field).iter().all(|extent| *extent == 0);
     let parts = parts.iter().filter(|(_, part)| same(part));
     parts.flat_map(|(_, part)| part.moves.clone()).collect()
 }
@@ -74,11 +74,11 @@ impl View<'_> {
     }
 
     fn part(&self, part: &Part, group: &[usize]) -> CausePart {
-        let of = |number: &usize| size(&self.field.weights, &self.field.functions[*number].change);
+        let of = |number: &usize| size(&self.field.weights, &self.field.functions[*number].extent);
         let mut functions = part.functions.clone();
         functions.sort_by(|one, other| of(other).total_cmp(&of(one)).then(one.cmp(other)));
         let names = functions.iter().map(|number| self.field.functions[*number].name.to_owned());
-        let size = size(&self.field.weights, &part.change);
+        let size = size(&self.field.weights, &part.extent(self.field));
         let lead = functions.first().map(|number| &self.field.functions[*number]);
         CausePart {
             functions: names.collect(),
@@ -138,7 +138,7 @@ impl View<'_> {
         for number in functions {
             let function = &self.field.functions[*number];
             *areas.entry(function.area()).or_default() +=
-                size(&self.field.weights, &function.change);
+                size(&self.field.weights, &function.extent);
         }
         let most = areas.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
         most.map_or(Area::Other, |(area, _)| area)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_model::Area;
-use pathmeter_trace::{EventDifferences, NodeDifference};
+use pathmeter_trace::{Event, EventDifferences, NodeDifference, Role};
 
 use crate::{
     area::{area, is_interrupt},
@@ -31,6 +31,8 @@ pub(crate) struct Function<'a> {
     pub(crate) calls: Vec<u64>,
     /// The events that differ, by row.
     pub(crate) events: BTreeMap<usize, EventDifferences>,
+    /// By how much it differs in each row: see [`extent`].
+    pub(crate) extent: Vector,
     /// On base and on new, with the instructions of the function and all below it.
     pub(crate) callers: [BTreeMap<usize, u64>; 2],
     /// On base and on new, with the instructions of the callee and all below it.
@@ -53,7 +55,13 @@ impl Function<'_> {
 
     /// In how many rows it differs.
     pub(crate) fn rows(&self) -> usize {
-        self.change.iter().filter(|change| **change != 0).count()
+        self.extent.iter().filter(|extent| **extent != 0).count()
+    }
+
+    /// Whether this node has some of its difference in a row. Events are known of functions alone,
+    /// so a difference of nothing else is at each of its nodes.
+    fn differs_at(&self, row: usize, node: &NodeDifference) -> bool {
+        self.extent[row] != 0 && (node.base != node.new || self.change[row] == 0)
     }
 
     /// The kind of work that most of its difference is in.
@@ -97,12 +105,12 @@ impl<'a> Field<'a> {
             if let Some(caller) = parent.and_then(|parent| numbers[parent]) {
                 self.call(caller, number, [node.base_inclusive, node.new_inclusive]);
             }
-            if node.base != node.new && self.functions[number].change[row] != 0 {
+            if self.functions[number].differs_at(row, node) {
                 let ancestors = std::iter::successors(parent, |at| {
                     tree[*at].parent.map(|parent| parent as usize)
                 });
                 let above: Vec<usize> = ancestors.filter_map(|at| numbers[at]).collect();
-                let size = self.weights[row] * weight(node.base.abs_diff(node.new));
+                let size = self.weights[row] * weight(node.base.abs_diff(node.new).max(1));
                 self.place(row, number, &above, size);
             }
         }
@@ -117,7 +125,7 @@ impl<'a> Field<'a> {
 
     /// Notes that a function differs below others, the nearest first.
     fn place(&mut self, row: usize, number: usize, above: &[usize], size: f64) {
-        let differs = |one: &&usize| **one != number && self.functions[**one].change[row] != 0;
+        let differs = |one: &&usize| **one != number && self.functions[**one].extent[row] != 0;
         let nearest = above.iter().find(differs).copied();
         let names = || std::iter::once(&number).chain(above).map(|it| self.functions[*it].name);
         let (of, handler) = (names().find_map(area), names().any(is_interrupt));
@@ -137,6 +145,20 @@ fn weight(instructions: u64) -> f64 {
     instructions as f64
 }
 
+/// By how much something differs: in instructions, or, of as many, in events that cost something
+/// by themselves. A line of bytes of string instructions counts like an instruction.
+pub(crate) fn extent(instructions: i64, events: &EventDifferences) -> i64 {
+    let costs = events.iter().filter(|(event, _)| event.role() == Role::Cost);
+    let cost = |(event, more): (&Event, &i64)| match event {
+        Event::StringBytes => (more.abs() + LINE - 1) / LINE,
+        _ => more.abs(),
+    };
+    if instructions != 0 { instructions.abs() } else { costs.map(cost).sum() }
+}
+
+/// Bytes of a line of memory.
+const LINE: i64 = 64;
+
 /// The functions' numbers by name.
 #[derive(Default)]
 struct Numbers<'a>(HashMap<&'a str, usize>);
@@ -152,6 +174,7 @@ impl<'a> Numbers<'a> {
                 stored: none(),
                 strings: none(),
                 calls: vec![0; rows],
+                extent: none(),
                 ..Function::default()
             });
             all.len() - 1
@@ -171,5 +194,6 @@ impl<'a> Function<'a> {
         if !changed.events.is_empty() {
             self.events.insert(row, changed.events.clone().into_owned());
         }
+        self.extent[row] = extent(self.change[row], &changed.events);
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     field::Field,
-    parts::{Part, Parts},
+    parts::Parts,
     vector::{Vector, add, alike, size},
 };
 
@@ -21,9 +21,7 @@ const FEW_ROWS: usize = 3;
 
 /// The numbers of the parts that differ, together in groups.
 pub(crate) fn groups(field: &Field<'_>, parts: &Parts) -> Vec<Vec<usize>> {
-    let differs = |part: &Part| part.change.iter().any(|change| *change != 0);
-    let all = parts.iter().filter(|(_, part)| differs(part));
-    let mut groups = Groups::of(field, all);
+    let mut groups = Groups::of(field, parts);
     let mut pairs: Vec<Pair> = neighbours(field, parts)
         .into_iter()
         .filter_map(|((one, other), limit)| {
@@ -99,13 +97,14 @@ struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    fn of<'p>(field: &'a Field<'a>, parts: impl Iterator<Item = (usize, &'p Part)>) -> Self {
+    fn of(field: &'a Field<'a>, parts: &Parts) -> Self {
         let mut groups =
             Self { field, of: BTreeMap::new(), members: BTreeMap::new(), changes: BTreeMap::new() };
-        for (number, part) in parts {
+        let extents = parts.iter().map(|(number, part)| (number, part.extent(field)));
+        for (number, extent) in extents.filter(|(_, extent)| extent.iter().any(|it| *it != 0)) {
             groups.of.insert(number, number);
             groups.members.insert(number, vec![number]);
-            groups.changes.insert(number, part.change.iter().map(|it| it.abs()).collect());
+            groups.changes.insert(number, extent);
         }
         groups
     }
@@ -135,6 +134,8 @@ impl<'a> Groups<'a> {
 
 /// What a group's parts differ by, without their signs and weighted.
 pub(crate) fn size_of(field: &Field<'_>, parts: &Parts, group: &[usize]) -> f64 {
-    let of = |number: &usize| parts.get(*number).map_or(0.0, |it| size(&field.weights, &it.change));
+    let of = |number: &usize| {
+        parts.get(*number).map_or(0.0, |it| size(&field.weights, &it.extent(field)))
+    };
     group.iter().map(of).sum()
 }

@@ -2,9 +2,10 @@
 //! part by itself.
 
 use pathmeter_model::CodeMove;
+use pathmeter_trace::EventDifferences;
 
 use crate::{
-    field::Field,
+    field::{Field, extent},
     vector::{Vector, add},
 };
 
@@ -25,6 +26,25 @@ pub(crate) struct Part {
     pub(crate) change: Vector,
     /// Of reads and writes of memory.
     pub(crate) accesses: Vector,
+}
+
+impl Part {
+    /// By how much it differs in each row: see [`extent`].
+    pub(crate) fn extent(&self, field: &Field<'_>) -> Vector {
+        let of_row = |(row, change): (usize, &i64)| extent(*change, &self.events(field, row));
+        self.change.iter().enumerate().map(of_row).collect()
+    }
+
+    /// The events that differ in a row.
+    pub(crate) fn events(&self, field: &Field<'_>, row: usize) -> EventDifferences {
+        let all = self.functions.iter().filter_map(|one| field.functions[*one].events.get(&row));
+        let mut sum = EventDifferences::new();
+        for (event, more) in all.flatten() {
+            *sum.entry(*event).or_default() += more;
+        }
+        sum.retain(|_, more| *more != 0);
+        sum
+    }
 }
 
 impl Parts {

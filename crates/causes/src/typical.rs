@@ -6,7 +6,7 @@ use pathmeter_model::{CauseInRow, PerCall, Typical};
 use pathmeter_trace::EventDifferences;
 
 use crate::{
-    field::Function,
+    field::{Function, extent},
     vector::{Weights, size},
 };
 
@@ -44,10 +44,10 @@ pub(crate) fn per_call(
 ) -> Option<PerCall> {
     let first = functions
         .iter()
-        .max_by(|one, other| size(weights, &one.change).total_cmp(&size(weights, &other.change)))?;
+        .max_by(|one, other| size(weights, &one.extent).total_cmp(&size(weights, &other.extent)))?;
     let calls: BTreeMap<&str, u64> =
         paths.iter().zip(&first.calls).map(|(path, calls)| (*path, *calls)).collect();
-    let differ = || rows.iter().filter(|row| row.difference != 0);
+    let differ = || rows.iter().filter(|row| extent(row.difference, &row.events) != 0);
     let called: Vec<(&CauseInRow, u64)> = differ()
         .filter_map(|row| Some((row, calls.get(&*row.path).copied().filter(|calls| *calls > 0)?)))
         .collect();

@@ -40,7 +40,8 @@ pub struct Cause {
     /// or if calls are not known.
     pub per_call: Option<PerCall>,
     /// Its share of the differences, from 0 to 1: of its parts' differences in each row, without
-    /// their signs and divided by the row's `base`.
+    /// their signs and divided by the row's `base`. Where a part executes as many instructions,
+    /// slow instructions and lines of string bytes that differ count in their place.
     pub share: f64,
     /// What it consists of; the part with the largest share first.
     pub parts: Vec<CausePart>,

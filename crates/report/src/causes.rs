@@ -11,7 +11,7 @@ pub(crate) use sentence::{counts, named};
 use crate::number::{plural, signed};
 use crate::style::{QUIET, Style};
 use crate::table::{Align, Table};
-use wording::{events, functions, instructions};
+use wording::{differing, events, functions, instructions};
 
 /// Most causes that are shown, and the share after which no more are.
 const MOST: usize = 10;
@@ -50,7 +50,7 @@ pub(crate) fn lines(causes: &Causes) -> CauseLines {
         let (functions, events) = (functions.join(", "), events(cause, MOST_EVENTS));
         CauseLine {
             share: share(cause.share),
-            rows: cause.typical.of.to_string(),
+            rows: differing(cause).count().to_string(),
             instructions: instructions(cause),
             area: cause.area.words().to_owned(),
             functions: if events.is_empty() { functions } else { format!("{functions}; {events}") },

@@ -5,7 +5,7 @@ mod trees;
 
 use pathmeter_causes::{Row, causes};
 use pathmeter_model::{Area, Cause, Causes, MoveKind};
-use pathmeter_trace::Explain;
+use pathmeter_trace::{Event, Explain, SlowInstruction};
 use proptest::prelude::*;
 
 use crate::trees::explained;
@@ -133,6 +133,17 @@ fn a_loop_of_stores_that_string_instructions_replace_is_one_part_with_its_caller
     let part = &causes.causes[0].parts[0];
     assert_eq!(part.functions, ["memset_orig", "copy_process"]);
     assert_eq!(part.moves[0].kind, MoveKind::StringInstructions);
+}
+
+#[test]
+fn a_slow_instruction_of_as_many_instructions_is_a_cause() {
+    let base = "entry_SYSCALL_64 30\n  do_syscall_64 50\n";
+    let new = "entry_SYSCALL_64 30 lfence=1\n  do_syscall_64 50\n";
+    let causes = of(&[explained("a", base, new), explained("b", base, new)]);
+    assert_eq!(names(&causes), [["entry_SYSCALL_64"]]);
+    let cause = &causes.causes[0];
+    assert_eq!((cause.difference, cause.rows.len()), (0, 2));
+    assert_eq!(cause.rows[0].events, [(Event::Slow(SlowInstruction::Lfence), 1)].into());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use pathmeter_trace::{
     Census, Counts, EventCounts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows,
-    SubjectWindow, WindowTree,
+    SlowInstruction, SubjectWindow, WindowTree,
 };
 
 /// One path of two kernels, explained.
@@ -22,19 +22,23 @@ pub(crate) fn explained(path: &str, base: &str, new: &str) -> Explain {
     Explain::new(window(base), Some(window(new)))
 }
 
-/// The counts of a line's words: `NAME INSTRUCTIONS [stored=BYTES] [strings=BYTES]`.
-fn counts(words: &[&str]) -> Counts {
+/// The counts of a line's words: `NAME INSTRUCTIONS [stored=BYTES] [strings=BYTES] [lfence=N]`.
+fn counts(words: &[&str]) -> (Counts, Census) {
     let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is no number"));
     let instructions = number(words[1]);
     let mut counts = Counts { instructions, clock: instructions, ..Counts::default() };
+    let mut census = Census::new();
     for word in &words[2..] {
         match word.split_once('=') {
             Some(("stored", bytes)) => counts.bytes_stored = number(bytes),
             Some(("strings", bytes)) => counts.rep_bytes = number(bytes),
+            Some(("lfence", count)) => {
+                census.insert(SlowInstruction::Lfence, number(count));
+            }
             _ => panic!("{word} is not known"),
         }
     }
-    counts
+    (counts, census)
 }
 
 fn tree(text: &str) -> WindowTree {
@@ -55,17 +59,18 @@ fn tree(text: &str) -> WindowTree {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let depth = (line.len() - line.trim_start().len()) / 2;
         let words: Vec<&str> = line.split_whitespace().collect();
-        let counts = counts(&words);
+        let (counts, census) = counts(&words);
         let function = *numbers.entry(words[0].to_owned()).or_insert_with(|| {
             window.functions.push(function(words[0]));
             window.functions.len() - 1
         });
         window.functions[function].counts += counts;
+        window.functions[function].census.extend(census.clone());
         open.truncate(depth);
         let parent = open.last().copied();
         open.push(u32::try_from(window.nodes.len()).unwrap());
         let function = u32::try_from(function).unwrap();
-        let (kind, census) = (NodeKind::Call, Census::new());
+        let kind = NodeKind::Call;
         window.nodes.push(Node { parent, function, kind, counts, census });
         window.total += counts.instructions;
     }

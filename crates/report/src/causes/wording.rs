@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_model::{Cause, CausePart, MoveKind};
+use pathmeter_model::{Cause, CauseInRow, CausePart, MoveKind};
 use pathmeter_trace::{Change, Event, Role};
 
 use crate::number::{grouped, signed};
@@ -10,14 +10,14 @@ use crate::number::{grouped, signed};
 /// `+39 a call`, `-460 in 2 of 3`, `-638…-464`, or the sum over rows of which none is typical:
 /// `-1,403 in all`.
 pub(super) fn instructions(cause: &Cause) -> String {
-    if let Some(per_call) = &cause.per_call {
+    if let Some(per_call) = cause.per_call.as_ref().filter(|it| it.difference != 0) {
         return format!("{} a call", signed(per_call.difference));
     }
     let typical = cause.typical;
     let differ = || cause.rows.iter().map(|row| row.difference).filter(|more| *more != 0);
     let (least, most) = (differ().min().unwrap_or(0), differ().max().unwrap_or(0));
     match (typical.rows, typical.of) {
-        (_, 0) => "0".to_owned(),
+        (_, 0) => "as many".to_owned(),
         (rows, of) if rows == of => signed(typical.difference),
         (rows, of) if 2 * rows >= of => format!("{} in {rows} of {of}", signed(typical.difference)),
         _ if least.signum() == most.signum() => format!("{}…{}", signed(least), signed(most)),
@@ -53,6 +53,9 @@ fn function(part: &CausePart) -> String {
         ([one, more @ ..], _) => format!("{one} with {} more", more.len()),
     };
     let typical = part.typical;
+    if typical.of == 0 {
+        return names;
+    }
     let number = match part.per_call {
         Some(each) if part.calls > 1 => format!("{} a call", signed(each)),
         _ if 2 * typical.rows >= typical.of => signed(typical.difference),
@@ -85,15 +88,23 @@ pub(super) fn events(cause: &Cause, most: usize) -> String {
             true => signed(least),
             false => format!("{}…{}", signed(least), signed(most)),
         };
-        let is_most = 2 * counts.len() >= cause.typical.of && least.signum() == most.signum();
+        let is_most =
+            2 * counts.len() >= differing(cause).count() && least.signum() == most.signum();
         is_most.then(|| format!("{event} {range}"))
     });
     told.take(most).collect::<Vec<_>>().join(", ")
 }
 
+/// The rows in which it executes more or fewer instructions; of as many, all in which its events
+/// differ.
+pub(super) fn differing(cause: &Cause) -> impl Iterator<Item = &CauseInRow> {
+    let in_all = cause.typical.of == 0;
+    cause.rows.iter().filter(move |row| in_all || row.difference != 0)
+}
+
 /// In which rows: `in switch.pipe`, `in 33 rows`.
 pub(super) fn rows(cause: &Cause) -> String {
-    let mut differ = cause.rows.iter().filter(|row| row.difference != 0);
+    let mut differ = differing(cause);
     match (differ.next(), differ.count()) {
         (Some(row), 0) => format!("in {}", row.path),
         (_, more) => format!("in {} rows", grouped(more as u64 + 1)),
