@@ -72,7 +72,7 @@ fn key(session: &Session, image: &Image, paths: &[RecordablePath<'_>]) -> Key {
     session.key_of(EntryKind::Recordings, &document, image)
 }
 
-/// The windows, under the image's present name, if they are what a recording of so many paths gives.
+/// The windows, under the image's present name, if they can be those of so many paths.
 fn checked(bytes: &[u8], image: &Image, paths: usize) -> Option<Vec<SubjectWindow>> {
     let windows: Vec<SubjectWindow> = serde_json::from_slice(bytes).ok()?;
     let good = |window: &SubjectWindow| Explain::new(window.clone(), None).check().is_ok();
