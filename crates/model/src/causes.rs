@@ -1,5 +1,7 @@
 //! Where the differences of all rows come from, taken together.
 
+use std::collections::BTreeMap;
+
 use pathmeter_trace::{Change, EventDifferences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,47 @@ pub struct Causes {
     pub causes: Vec<Cause>,
     /// Code that moved from function to function and costs the same in every row: no cause.
     pub moves: Vec<CodeMove>,
+}
+
+/// Largest difference, far above that of any recording: sums of all fit 64 bits.
+const MOST: u64 = 1 << 40;
+
+impl Causes {
+    /// What in a document that came from a file can't be so; none if all of it adds up.
+    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        let mut left: BTreeMap<&str, i128> = BTreeMap::new();
+        for CauseRow { path, recorded, .. } in &self.rows {
+            if left.insert(path, i128::from(*recorded)).is_some() {
+                return Some("have a row twice");
+            }
+        }
+        for cause in &self.causes {
+            let in_range = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
+            let parts = cause.parts.iter();
+            if !in_range(cause.share) || parts.clone().any(|part| !in_range(part.share)) {
+                return Some("have a share that is none");
+            }
+            if cause.parts.is_empty() || parts.clone().any(|part| part.functions.is_empty()) {
+                return Some("have a place without a function");
+            }
+            let all = parts.clone().map(|part| part.difference);
+            let mut all = all.chain(cause.rows.iter().map(|row| row.difference));
+            if all.any(|difference| difference.unsigned_abs() > MOST) {
+                return Some("have a larger number than any recording");
+            }
+            let sum = |all: &mut dyn Iterator<Item = i64>| all.map(i128::from).sum::<i128>();
+            let of_parts = sum(&mut parts.map(|part| part.difference));
+            let of_rows = sum(&mut cause.rows.iter().map(|row| row.difference));
+            if [of_parts, of_rows] != [i128::from(cause.difference); 2] {
+                return Some("have a difference that is not the sum of its parts and rows");
+            }
+            for row in &cause.rows {
+                let Some(left) = left.get_mut(&*row.path) else { return Some("name another row") };
+                *left -= i128::from(row.difference);
+            }
+        }
+        left.values().any(|left| *left != 0).then_some("do not add up to the rows' differences")
+    }
 }
 
 /// A row whose difference is attributed.
@@ -199,6 +242,58 @@ impl Area {
             Self::Security => "security",
             Self::User => "user code",
             Self::Other => "other",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn causes() -> Causes {
+        let part = CausePart {
+            functions: vec!["vfs_read".to_owned()],
+            change: Change::Grew,
+            is_first: true,
+            difference: 3,
+            typical: Typical { difference: 3, rows: 1, of: 1 },
+            per_call: None,
+            calls: 0,
+            share: 1.0,
+            moves: Vec::new(),
+        };
+        let events = EventDifferences::new();
+        let row = CauseInRow { path: "file.read".to_owned(), difference: 3, events };
+        let cause = Cause {
+            difference: 3,
+            typical: part.typical,
+            per_call: None,
+            share: 1.0,
+            parts: vec![part],
+            caller: None,
+            area: Area::Files,
+            rows: vec![row],
+        };
+        let row = CauseRow { path: "file.read".to_owned(), base: 10, recorded: 3 };
+        Causes { rows: vec![row], causes: vec![cause], moves: Vec::new() }
+    }
+
+    #[test]
+    fn causes_that_add_up_are_believed_and_others_are_not() {
+        assert_eq!(causes().contradiction(), None);
+        let changes: [fn(&mut Causes); 7] = [
+            |it| it.rows[0].recorded = 4,
+            |it| it.rows.push(it.rows[0].clone()),
+            |it| it.causes[0].share = 1.5,
+            |it| it.causes[0].parts[0].functions.clear(),
+            |it| it.causes[0].parts.clear(),
+            |it| it.causes[0].difference = 2,
+            |it| it.causes[0].rows[0].path = "file.write".to_owned(),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let mut changed = causes();
+            change(&mut changed);
+            assert!(changed.contradiction().is_some(), "change {number}");
         }
     }
 }

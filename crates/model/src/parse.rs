@@ -14,7 +14,7 @@ use serde_json::error::Category;
 use crate::bounds::{bounded, quoted, shortened};
 use crate::parse_execution::check_execution;
 use crate::{
-    Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
+    Causes, Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
     MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult,
     Status, Summary, Unit,
 };
@@ -49,8 +49,8 @@ pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
     Ok(path)
 }
 
-/// Checks a comparison that came from a file: its bounds, that no path is there twice, and that
-/// differences and summary are those of its paths.
+/// Checks a comparison that came from a file: its bounds, that no path is there twice, that
+/// differences and summary are those of its paths, and that its causes add up.
 ///
 /// # Errors
 /// Any [`ParseError`] but those of reading.
@@ -70,6 +70,9 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
             let field = format!("difference of {}", quoted(&path.path));
             return Err(ParseError::Field { field, what: "is not new less base".to_owned() });
         }
+    }
+    if let Some(what) = comparison.causes.as_ref().and_then(Causes::contradiction) {
+        return Err(ParseError::Field { field: "causes".to_owned(), what: what.to_owned() });
     }
     if comparison.summary == Summary::of(&comparison.paths) {
         return Ok(());
