@@ -352,7 +352,7 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let program = Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]);
     let result = SettingsResult { program, ..example::settings(&baseline, set) };
     let results = std::slice::from_ref(&result);
-    insta::assert_snapshot!(settings_tables(results, PLAIN));
+    insta::assert_snapshot!(settings_tables(results, Rows::Folded, PLAIN));
     let rows = SettingsRows::of(results).unwrap();
     let formats = Format::of(Content::Rows).map(|format| format.render(rows.judged()));
     insta::assert_snapshot!("settings_in_every_format", formats.collect::<Vec<_>>().join("\n"));
