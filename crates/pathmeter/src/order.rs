@@ -32,7 +32,7 @@ pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
         "compare" => line.events()?,
         "explain" => line.program_as_path().or_else(|| line.kernel_as_path())?,
-        "measure" => line.second_subject()?,
+        "measure" => line.second_subject(command)?,
         _ => return None,
     };
     Some(Failure::Usage { message, help })
@@ -118,7 +118,14 @@ impl<'a> Line<'a> {
         Some((message, run.help("use run --explain", &words)))
     }
 
-    fn second_subject(&self) -> Option<(String, String)> {
+    /// A word after an option that there is not may be its value.
+    fn second_subject(&self, command: &Command) -> Option<(String, String)> {
+        let longs = command.find_subcommand(self.verb)?.get_arguments().filter_map(Arg::get_long);
+        let longs: Vec<&str> = longs.collect();
+        let mut given = self.words.iter().filter_map(|word| word.strip_prefix("--"));
+        if given.any(|word| !longs.contains(&word.split('=').next().unwrap_or_default())) {
+            return None;
+        }
         let words = self.placed();
         let (verb, more) = match words.len() {
             0 | 1 => return None,
