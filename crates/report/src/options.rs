@@ -54,7 +54,8 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
         0 => String::new(),
         rest => {
             let rest = grouped(rest as u64);
-            let more = format!("{rest} more: --all shows them");
+            let what = if rest == "1" { "it" } else { "them" };
+            let more = format!("{rest} more: --all shows {what}");
             style.paint(&style.fill(&more, 0), QUIET) + "\n"
         }
     };
