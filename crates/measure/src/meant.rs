@@ -27,10 +27,8 @@ pub fn with_meant(message: &str) -> String {
 /// the closest.
 pub fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
     let is_rest = |name: &str| name.split_once('.').is_some_and(|(_, rest)| rest == pattern);
-    let alike = |name: &&'a str| match is_rest(name) {
-        true => (1.0, *name),
-        false => (strsim::jaro_winkler(pattern, name), *name),
-    };
+    let score = |name: &str| if is_rest(name) { 1.0 } else { strsim::jaro_winkler(pattern, name) };
+    let alike = |name: &&'a str| (score(name), *name);
     let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
     scored.retain(|&(score, _)| score >= LEAST_ALIKE);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -90,10 +90,8 @@ impl Selection {
 pub fn one_path(name: &str) -> Result<usize, Failure> {
     let Some((index, path)) = Suite::Exact.find(name) else {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-        return Err(match name.contains(['*', '?']) {
-            true => pattern(name),
-            false => unknown(name, &names, PATHS),
-        });
+        let is_pattern = name.contains(['*', '?']);
+        return Err(if is_pattern { pattern(name) } else { unknown(name, &names, PATHS) });
     };
     let recordable = match path.kind {
         Kind::Wait(_) if Wait::of(path.name).is_none() => {

@@ -59,10 +59,7 @@ fn meant(words: &[&str]) -> String {
 /// A setting without its kind, with the one that its name is of.
 fn with_kind(word: &str) -> String {
     let name = word.split('=').next().unwrap_or_default();
-    let kind = match word.contains('=') && name.contains('.') {
-        true => "sysctl",
-        false => "boot",
-    };
+    let kind = if word.contains('=') && name.contains('.') { "sysctl" } else { "boot" };
     format!("{kind}:{word}")
 }
 

@@ -99,16 +99,17 @@ impl<'a> Line<'a> {
         if !Path::new(first).exists() && lab_words(Path::new(first)).is_none() {
             return None;
         }
+        let all = if words.len() > 1 { "compare" } else { "measure" };
+        let told = format!("`pathmeter {all} {}` tells of all; then", command_line(&words));
         words.insert(0, "PATH".to_owned());
-        let all = if words.len() > 2 { "compare" } else { "measure" };
-        let rule = format!("`pathmeter {all}` tells of all paths; of one");
-        Some((message, self.help(&rule, &words)))
+        Some(("no path is named".to_owned(), self.help(&told, &words)))
     }
 
     /// What `run` explains: a program, or a row of one.
     fn program_as_path(&self) -> Option<(String, String)> {
         let (words, program) = (self.placed(), self.program.first()?);
-        if !is_program(program) && !is_executable(Path::new(program)) {
+        let is_other = is_program(program) || is_executable(Path::new(program));
+        if is_path(words.first()?) && !is_other {
             return None;
         }
         let kernels: Vec<String> = words.into_iter().skip(1).collect();
@@ -228,7 +229,7 @@ mod tests {
             ("explain a/b c/d file.stat", "comes first: pathmeter explain file.stat a/b c/d"),
             (
                 "explain Cargo.toml lab",
-                "`pathmeter compare` tells of all paths; of one: pathmeter \
+                "compare Cargo.toml lab` tells of all; then: pathmeter \
                 explain PATH Cargo.toml lab",
             ),
             ("explain openat lab -- /bin/sh -c x", "pathmeter run lab --explain -- /bin/sh -c x"),

@@ -179,9 +179,10 @@ fn folded(set: &SettingsSet, shown: Rows, style: Style) -> String {
         let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
         let is_folded =
             shown == Rows::Folded && outcome == SettingOutcome::Unseen && named.len() > 1;
-        let text = match is_folded {
-            true => format!("{heading} {} settings: --all names them, and why", named.len()),
-            false => format!("{heading}: {}", named.join(", ")),
+        let text = if is_folded {
+            format!("{heading} {} settings: --all names them, and why", named.len())
+        } else {
+            format!("{heading}: {}", named.join(", "))
         };
         if named.is_empty() { String::new() } else { style.fill(&text, 2) + "\n" }
     };
