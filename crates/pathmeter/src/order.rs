@@ -1,6 +1,6 @@
 //! Words that stand in another place than a verb takes them: a program where a kernel is expected,
-//! a kernel where a path is, events behind `--check` without its equals sign, a second subject where
-//! there is one only. Whoever types so is told the right order, before anything is read.
+//! a kernel where a path is, events behind `--check` without its equals sign, a second subject of a
+//! verb that takes one. Whoever types so is told the right order, before anything is read.
 
 use std::path::Path;
 
