@@ -245,6 +245,7 @@ impl Source {
     /// Finds the kernel that the user named, and hashes it.
     fn open(name: &Path) -> Result<Self, Failure> {
         if let Some(lab) = Lab::asked_by(name)? {
+            lab.refuse_unknown(name)?;
             let sha256 = sha256(&[pathmeter_lab::KERNEL, b"\0", lab.variants.as_bytes()].concat());
             return Ok(Self::Lab { name: name.to_owned(), lab, sha256 });
         }

@@ -3,10 +3,15 @@
 
 use std::path::Path;
 
+use pathmeter_lab::mechanisms;
 use pathmeter_vm::{BaseWords, Cpu, Settings, VmError};
 
 use crate::failure::Failure;
+use crate::meant::meant;
 use crate::subject;
+
+/// Begins words that are no mechanism's, and left to others.
+const OTHERS: [&str; 3] = ["init=", "test.", "virtio_mmio.device="];
 
 /// The lab kernel, as a subject asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +76,29 @@ impl Lab {
             }
         };
         Ok(Some(Self { variants: variants.join(","), cpus, vendor }))
+    }
+
+    /// Refuses what the kernel would refuse once it was booted. What numbers may be is its own to
+    /// say.
+    pub fn refuse_unknown(&self, subject: &Path) -> Result<(), Failure> {
+        let words = self.variants.split(',').filter(|word| !word.is_empty());
+        for word in words.filter(|word| !OTHERS.iter().any(|other| word.starts_with(other))) {
+            let (name, value) = word.split_once('=').unwrap_or((word, ""));
+            let (what, help) = match mechanisms().find(|(known, _)| *known == name) {
+                None => {
+                    let names: Vec<&str> = mechanisms().map(|(name, _)| name).collect();
+                    let close = meant(name, &names);
+                    let all = format!("{close}the mechanisms are {}", names.join(", "));
+                    (format!("no mechanism is called \"{name}\""), all)
+                }
+                Some((_, values)) if !values.is_empty() && !values.contains(&value) => {
+                    (format!("{name} can't be \"{value}\""), format!("but {}", values.join(", ")))
+                }
+                Some(_) => continue,
+            };
+            return Err(Failure::Usage { message: format!("{}: {what}", subject.display()), help });
+        }
+        Ok(())
     }
 
     /// The guest's settings for it.
@@ -151,6 +179,19 @@ mod tests {
         let usual = Settings { append: "test.x".to_owned(), ..Settings::default() };
         let line = |subject| asked(subject).unwrap().settings(&usual).command_line();
         assert_eq!((line("lab:a=b,c=d"), line("lab")), ("a=b c=d test.x".into(), "test.x".into()));
+    }
+
+    #[test]
+    fn what_the_kernel_has_not_is_refused_with_what_it_has() {
+        let refused = |words: &str| {
+            let lab = asked(&format!("lab:{words}")).unwrap();
+            lab.refuse_unknown(Path::new("lab")).err()
+        };
+        let told = |words: &str| refused(words).unwrap().advice().unwrap().to_owned();
+        assert!(told("foo=bar").contains("the mechanisms are iobitmap, flags, "));
+        assert!(told("iobitmp=lazy").starts_with("did you mean iobitmap? "));
+        assert_eq!(told("getcpu=lsl,iobitmap=lasy"), "but short, full-copy, tracked, lazy");
+        assert!(refused("iobitmap=lazy,test.x,init=/a,max-cpus=9").is_none());
     }
 
     fn asked(subject: &str) -> Result<Lab, Failure> {

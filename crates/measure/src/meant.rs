@@ -23,9 +23,12 @@ pub fn with_meant(message: &str) -> String {
     close.map_or(message.to_owned(), |close| format!("{message}; did you mean `{close}`?"))
 }
 
-/// The names most like `pattern`, the closest first.
+/// The names most like `pattern`, the closest first; one that only lacks what is before its dot is
+/// the closest.
 pub fn close_to<'a>(pattern: &str, names: &[&'a str]) -> Vec<&'a str> {
-    let alike = |name: &&'a str| (strsim::jaro_winkler(pattern, name), *name);
+    let is_rest = |name: &str| name.split_once('.').is_some_and(|(_, rest)| rest == pattern);
+    let score = |name: &str| if is_rest(name) { 1.0 } else { strsim::jaro_winkler(pattern, name) };
+    let alike = |name: &&'a str| (score(name), *name);
     let mut scored: Vec<(f64, &str)> = names.iter().map(alike).collect();
     scored.retain(|&(score, _)| score >= LEAST_ALIKE);
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));

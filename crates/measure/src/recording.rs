@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use pathmeter_catalogue::{WARMUP, Wait};
+use pathmeter_catalogue::{Suite, WARMUP, Wait};
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols,
@@ -44,7 +44,10 @@ impl<'a> RecordablePath<'a> {
     /// # Errors
     /// As [`Self::find`]; or there is no such window.
     pub fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
-        let Some((path, of_path)) = name.split_once('/') else { return Self::find(name) };
+        let is_path = |(path, _): &(&str, &str)| Suite::Exact.find(path).is_some();
+        let Some((path, of_path)) = name.split_once('/').filter(is_path) else {
+            return Self::find(name);
+        };
         let window = windows.iter().find(|window| window.name == of_path);
         let window = window.ok_or_else(|| Failure::Usage {
             message: format!("{name}: there is no window {of_path}"),

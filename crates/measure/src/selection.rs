@@ -90,7 +90,8 @@ impl Selection {
 pub fn one_path(name: &str) -> Result<usize, Failure> {
     let Some((index, path)) = Suite::Exact.find(name) else {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-        return Err(unknown(name, &names, PATHS));
+        let is_pattern = name.contains(['*', '?']);
+        return Err(if is_pattern { pattern(name) } else { unknown(name, &names, PATHS) });
     };
     let recordable = match path.kind {
         Kind::Wait(_) if Wait::of(path.name).is_none() => {
@@ -102,6 +103,14 @@ pub fn one_path(name: &str) -> Result<usize, Failure> {
         message: format!("{name} has no window to record"),
         help: why.into(),
     })
+}
+
+fn pattern(name: &str) -> Failure {
+    let name = name.escape_debug();
+    Failure::Usage {
+        message: format!("{name}: one path, not a pattern"),
+        help: format!("`pathmeter compare BASE NEW --explain --only '{name}'` explains several"),
+    }
 }
 
 fn unknown(pattern: &str, names: &[&str], [what, all]: [&str; 2]) -> Failure {
@@ -167,5 +176,8 @@ mod tests {
         assert!(failure.advice().unwrap().starts_with("did you mean switch.yield, "));
         let Err(failure) = Selection::new(&["zzz".into()], NAMES) else { panic!() };
         assert_eq!(failure.advice(), Some("`pathmeter list paths` lists all paths"));
+        let failure = one_path("getppid").unwrap_err();
+        assert!(failure.advice().unwrap().starts_with("did you mean syscall.getppid"));
+        assert_eq!(one_path("file.*").unwrap_err().to_string(), "file.*: one path, not a pattern");
     }
 }

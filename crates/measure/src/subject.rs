@@ -9,7 +9,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::Suite;
-use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, is_document, parse_measurement};
+use pathmeter_model::{
+    MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_measurement,
+};
 
 use crate::failure::Failure;
 
@@ -42,6 +44,12 @@ impl Subject {
         }
     }
 
+    /// The program with its arguments, if it is the result of one.
+    pub fn command(&self) -> Option<String> {
+        let Self::Result(result) = self else { return None };
+        result.configuration.program.as_ref().map(|program| command_line(&program.command))
+    }
+
     /// The names of the paths that it has, or will have once measured.
     pub fn paths(&self) -> Vec<&str> {
         match self {
@@ -56,7 +64,7 @@ pub fn refuse_results<'a>(subjects: impl IntoIterator<Item = &'a PathBuf>) -> Re
     match subjects.into_iter().find(|path| is_result(path)) {
         None => Ok(()),
         Some(path) => Err(Failure::Usage {
-            message: format!("{}: a result does not hold a kernel to explain", path.display()),
+            message: format!("{}: a result does not hold a kernel to run", path.display()),
             help: "name the kernel image that the result was measured of".to_owned(),
         }),
     }

@@ -47,9 +47,20 @@ fn meant(words: &[&str]) -> String {
     let kinds = ["boot", "sysctl", "cgroup", "seccomp", "cpu"];
     let mut settings = words.iter().filter_map(|word| word.split_once(':'));
     let unknown = settings.find(|(kind, _)| !kinds.contains(kind));
-    let Some((kind, rest)) = unknown else { return String::new() };
+    let Some((kind, rest)) = unknown else {
+        let bare = words.iter().find(|word| **word != "default" && !word.contains(':'));
+        return bare
+            .map_or_else(String::new, |word| format!("; did you mean {}?", with_kind(word)));
+    };
     let close = close_to(kind, &kinds).first().map(|kind| format!("; did you mean {kind}:{rest}?"));
     close.unwrap_or_default()
+}
+
+/// A setting without its kind, with the one that its name is of.
+fn with_kind(word: &str) -> String {
+    let name = word.split('=').next().unwrap_or_default();
+    let kind = if word.contains('=') && name.contains('.') { "sysctl" } else { "boot" };
+    format!("{kind}:{word}")
 }
 
 /// A profile or a CPU model, not QEMU's request for a list of them.
@@ -60,6 +71,12 @@ pub fn cpu_model(text: &str) -> Result<Cpu, String> {
             "give the name of a profile ({NAMES}) or of a model; `qemu-system-x86_64 -cpu help` \
              lists those"
         )),
+        "native" | "host" => {
+            Err("guests are interpreted and can't have this machine's CPU: `max` \
+            is all that QEMU can execute, and `pathmeter list cpus --capture` writes what this \
+            machine's has to a file for --cpu"
+                .to_owned())
+        }
         text => Cpu::read(text).map_err(|error| error.to_string()),
     }
 }
@@ -80,7 +97,12 @@ mod tests {
 
     #[test]
     fn a_misspelt_kind_of_setting_is_proposed_right() {
-        for (wrong, right) in [("bot:nopti", "boot:nopti"), ("sysctrl:a=1", "sysctl:a=1")] {
+        for (wrong, right) in [
+            ("bot:nopti", "boot:nopti"),
+            ("sysctrl:a=1", "sysctl:a=1"),
+            ("mitigations=off", "boot:mitigations=off"),
+            ("vm.swappiness=1", "sysctl:vm.swappiness=1"),
+        ] {
             let told = Under::parse(wrong).unwrap_err();
             assert!(told.ends_with(&format!("; did you mean {right}?")), "{told}");
         }
@@ -98,6 +120,7 @@ mod tests {
 
     #[test]
     fn a_list_of_models_is_no_model() {
+        assert!(cpu_model("native").unwrap_err().contains("list cpus --capture"));
         assert!(cpu_model("help").unwrap_err().contains(NAMES));
         assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
         assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));

@@ -26,8 +26,9 @@ pub enum ParseError {
     Utf16,
     /// A JSON document of another kind or version.
     #[error(
-        "the schema is {found}, not \"pathmeter.result/1\"; give a file written by `pathmeter \
-         measure --json` or `pathmeter run --json`"
+        "the schema is {found}, not \"pathmeter.result/1\"{}; give a file written by `pathmeter \
+         measure --json` or `pathmeter run --json`",
+        if found.contains("comparison/") { ": compare or run wrote it of two kernels" } else { "" }
     )]
     OtherSchema {
         /// The schema that the document names, quoted.

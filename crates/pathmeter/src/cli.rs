@@ -37,6 +37,7 @@ pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArg
 pub(crate) use self::settings::SettingsArgs;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{EventGate, USUAL};
+use pathmeter_measure::failure::Failure;
 use pathmeter_report::Rows;
 
 const ABOUT: &str = "\
@@ -63,6 +64,8 @@ Examples:
   pathmeter explain file.stat old.deb new.deb         in which functions is the difference?
   pathmeter settings bzImage                          what does each mitigation cost here?
   pathmeter list paths                                what is measured?
+
+`pathmeter completions SHELL` prints a shell's completion script, `pathmeter man` the manual page.
 
 Exit codes:
   0    done; with --check, and no path is worse
@@ -117,6 +120,7 @@ Examples:
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
+  events-differ  as many instructions, but others among them: an event's count differs
   higher, lower  all values shifted: new costs more, or less
   mode-appeared  new shows a value, often, that base never did
   longer-tail    of a wait: new has values far beyond all of base's, in two runs or more
@@ -336,6 +340,24 @@ impl DocumentArgs {
     /// Whether JSON is printed in place of a table.
     pub(crate) fn json(&self) -> bool {
         self.json || self.output.as_deref().is_some_and(is_stdout)
+    }
+
+    /// Refuses to write JSON to a file whose name says that something else is wanted.
+    pub(crate) fn refuse_format(&self) -> Result<(), Failure> {
+        let Some(file) = &self.output else { return Ok(()) };
+        let named = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
+        let format = match named {
+            "csv" => "--write csv=",
+            "md" => "--write markdown=",
+            "txt" => "--write text=",
+            "xml" => "--write junit=",
+            "html" | "svg" => "pathmeter report SUBJECT… -o ",
+            _ => return Ok(()),
+        };
+        Err(Failure::Usage {
+            message: format!("{}: --output writes JSON", file.display()),
+            help: format!("use {format}{}, or name a .json file", file.display()),
+        })
     }
 
     /// What is written and read, if these are the subjects.

@@ -1,11 +1,14 @@
-//! Verbs and options that others took over: whoever types one is told which.
+//! Verbs and options that others took over, that other tools have, or that are another verb's:
+//! whoever types one is told which.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 
-/// What does the work of a verb of before.
-const FORMER: [(&str, &str); 5] = [
+/// What does the work of a verb of before, or of another tool's.
+const FORMER: [(&str, &str); 7] = [
+    ("bench", "compare"),
     ("cpu", "list cpus"),
+    ("diff", "compare"),
     ("new-probe", "run --new-probe"),
     ("paths", "list paths"),
     ("symbols", "list functions"),
@@ -36,9 +39,20 @@ pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
             former
                 .find(|(verb, option, _)| (*verb, *option) == given)
                 .map(|(_, option, now)| format!("there is no option {option}: {now} does its work"))
+                .or_else(|| of_others(command, given))
         }
         _ => None,
     };
     let kind = answer.kind();
     message.map_or(answer, |message| command.error(kind, message))
+}
+
+/// Which verbs have an option that this one has not, if others do.
+fn of_others(command: &Command, (verb, option): (&str, &str)) -> Option<String> {
+    let is_it = |one: &Arg| one.get_long().is_some_and(|long| option == format!("--{long}"));
+    let verbs = command.get_subcommands().filter(|verb| verb.get_arguments().any(is_it));
+    let verbs: Vec<&str> = verbs.map(Command::get_name).collect();
+    let has = if verbs.len() == 1 { "has it" } else { "have it" };
+    (!verbs.is_empty())
+        .then(|| format!("{verb} has no option {option}; {} {has}", verbs.join(", ")))
 }

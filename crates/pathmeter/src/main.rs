@@ -4,6 +4,7 @@
 //! [`Exit`] defines the exit codes. A reader that closes stdout early ends the run in peace.
 
 mod cli;
+mod executable;
 mod former;
 mod ignored;
 mod order;

@@ -1,18 +1,20 @@
 //! Words that stand in another place than a verb takes them: a program where a kernel is expected,
-//! a kernel where a path is, events behind `--check` without its equals sign. Whoever types so is
-//! told the right order, before anything is read.
+//! a kernel where a path is, events behind `--check` without its equals sign, a second subject of a
+//! verb that takes one. Whoever types so is told the right order, before anything is read.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::{Arg, Command};
 use pathmeter_catalogue::Suite;
 use pathmeter_gate::EventGate;
+use pathmeter_model::command_line;
 
+use crate::executable::{is_executable, on_path};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::lab_words;
 
 /// The words of a command line from the verb on.
+#[derive(Clone)]
 struct Line<'a> {
     verb: &'a str,
     /// Those after the verb and before two dashes.
@@ -29,7 +31,8 @@ pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
     let (message, help) = match line.verb {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
         "compare" => line.events()?,
-        "explain" => line.kernel_as_path()?,
+        "explain" => line.program_as_path().or_else(|| line.kernel_as_path())?,
+        "measure" => line.second_subject(command)?,
         _ => return None,
     };
     Some(Failure::Usage { message, help })
@@ -86,22 +89,74 @@ impl<'a> Line<'a> {
     }
 
     fn kernel_as_path(&self) -> Option<(String, String)> {
-        let [first, second, ..] = self.places[..] else { return None };
-        let (first, second) = (&self.words[first], &self.words[second]);
-        let is_path = |word: &str| Suite::Exact.find(word.split('/').next()?).map(drop);
-        let is_there = Path::new(first).exists() || lab_words(Path::new(first)).is_some();
-        if is_path(first).is_some() || is_path(second).is_none() || !is_there {
+        let mut words = self.placed();
+        let first = words.first().filter(|first| !is_path(first))?;
+        let message = format!("`{first}` is a kernel, where a path is expected");
+        if let Some(path) = words.iter().position(|word| is_path(word)) {
+            words[..=path].rotate_right(1);
+            return Some((message, self.help("the path comes first", &words)));
+        }
+        if !Path::new(first).exists() && lab_words(Path::new(first)).is_none() {
             return None;
         }
-        let words = [second.clone(), first.clone()];
-        let message = format!("`{first}` is a kernel, where a path is expected");
-        Some((message, self.help("the path comes before the kernel", &words)))
+        let all = if words.len() > 1 { "compare" } else { "measure" };
+        let told = format!("`pathmeter {all} {}` tells of all; then", command_line(&words));
+        words.insert(0, "PATH".to_owned());
+        Some(("no path is named".to_owned(), self.help(&told, &words)))
+    }
+
+    /// What `run` explains: a program, or a row of one.
+    fn program_as_path(&self) -> Option<(String, String)> {
+        let (words, program) = (self.placed(), self.program.first()?);
+        let is_other = is_program(program) || is_executable(Path::new(program));
+        if is_path(words.first()?) && !is_other {
+            return None;
+        }
+        let kernels: Vec<String> = words.into_iter().skip(1).collect();
+        let words = [&kernels[..], &["--explain".to_owned()], &self.dashed()].concat();
+        let run = Self { verb: "run", ..self.clone() };
+        let message = format!("explain is about paths, and `{program}` is a program");
+        Some((message, run.help("use run --explain", &words)))
+    }
+
+    /// A word after an option that there is not may be its value.
+    fn second_subject(&self, command: &Command) -> Option<(String, String)> {
+        let longs = command.find_subcommand(self.verb)?.get_arguments().filter_map(Arg::get_long);
+        let longs: Vec<&str> = longs.collect();
+        let mut given = self.words.iter().filter_map(|word| word.strip_prefix("--"));
+        if given.any(|word| !longs.contains(&word.split('=').next().unwrap_or_default())) {
+            return None;
+        }
+        let words = self.placed();
+        let (verb, more) = match words.len() {
+            0 | 1 => return None,
+            2 => ("compare", None),
+            _ => ("report", Some(["-o".to_owned(), "report.html".to_owned()])),
+        };
+        let right = Self { verb, ..self.clone() };
+        let help = right
+            .help("several are compared", &[words, more.into_iter().flatten().collect()].concat());
+        Some(("measure takes one subject".to_owned(), help))
+    }
+
+    /// The words that are neither options nor their values.
+    fn placed(&self) -> Vec<String> {
+        self.places.iter().map(|place| self.words[*place].clone()).collect()
+    }
+
+    /// Two dashes and the program.
+    fn dashed(&self) -> Vec<String> {
+        [&["--".to_owned()], self.program].concat()
     }
 
     fn help(&self, rule: &str, words: &[String]) -> String {
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        format!("{rule}: pathmeter {} {}", self.verb, words.join(" "))
+        format!("{rule}: pathmeter {} {}", self.verb, command_line(words))
     }
+}
+
+/// Whether it names a path, or a window of one.
+fn is_path(word: &str) -> bool {
+    word.split('/').next().is_some_and(|path| Suite::Exact.find(path).is_some())
 }
 
 /// Whether the word after this one is its value; none if this one is no option.
@@ -119,27 +174,14 @@ fn takes_next(verb: &Command, word: &str) -> Option<bool> {
 
 /// Whether the shell would execute this word: a program on PATH, and no file here.
 fn is_program(word: &str) -> bool {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&folders);
     let path = Path::new(word);
     if word.contains('/') {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders = std::env::split_paths(&folders);
         return is_executable(path) && folders.any(|folder| path.parent() == Some(&*folder));
     }
     let is_taken = path.exists() || lab_words(path).is_some();
-    !is_taken && folders.any(|folder| is_executable(&folder.join(word)))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+:,./@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    !is_taken && on_path(word).is_some()
 }
 
 #[cfg(test)]
@@ -179,7 +221,24 @@ mod tests {
         assert!(events.ends_with("pathmeter compare --check=slow a b --json"), "{events}");
         let explained = said("pathmeter explain Cargo.toml switch.yield --json").unwrap();
         assert!(explained.ends_with("pathmeter explain switch.yield Cargo.toml"), "{explained}");
-        assert!(said("pathmeter explain lab switch.yield").is_some());
+        for (line, right) in [
+            (
+                "explain lab switch.yield",
+                "the path comes first: pathmeter explain switch.yield lab",
+            ),
+            ("explain a/b c/d file.stat", "comes first: pathmeter explain file.stat a/b c/d"),
+            (
+                "explain Cargo.toml lab",
+                "compare Cargo.toml lab` tells of all; then: pathmeter \
+                explain PATH Cargo.toml lab",
+            ),
+            ("explain openat lab -- /bin/sh -c x", "pathmeter run lab --explain -- /bin/sh -c x"),
+            ("measure a b --json", "several are compared: pathmeter compare a b"),
+            ("measure a b c", "pathmeter report a b c -o report.html"),
+        ] {
+            let said = said(&format!("pathmeter {line}")).unwrap_or_else(|| panic!("{line}"));
+            assert!(said.ends_with(right), "{line}: {said}");
+        }
     }
 
     #[test]
@@ -193,6 +252,8 @@ mod tests {
             "pathmeter explain switch.yield lab",
             "pathmeter explain switch.yield/w lab --window w=a..b",
             "pathmeter measure ls",
+            "pathmeter run a --only stat -- ./p",
+            "pathmeter explain swich.yield lab",
         ] {
             assert_eq!(said(line), None, "{line}");
         }

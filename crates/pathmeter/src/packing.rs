@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pathmeter_pack::{Packed, Packing};
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
 use crate::cli::FilesArgs;
+use crate::executable;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
@@ -24,6 +25,7 @@ pub(crate) fn pack(
     args: &FilesArgs,
     screen: &Screen,
 ) -> Result<Packed, Failure> {
+    note_shell(command, args, screen);
     let own = args.stdin.as_deref().is_some_and(|stdin| stdin == Path::new(OWN));
     let read = if own { Some(own_input()?) } else { None };
     let stdin = read.as_ref().map(NamedTempFile::path).or(args.stdin.as_deref());
@@ -34,6 +36,21 @@ pub(crate) fn pack(
         screen.note("standard input is not given to the program: --stdin - gives it");
     }
     Ok(packed)
+}
+
+/// Tells before a guest boots which programs a shell is told to execute and has not got.
+fn note_shell(command: &[OsString], args: &FilesArgs, screen: &Screen) {
+    let is_packed =
+        |program: &PathBuf| args.file.iter().any(|file| program.starts_with(&file.source));
+    let mut programs = executable::of_shell(command);
+    programs.retain(|_, program| args.root.is_none() && !is_packed(program));
+    if programs.is_empty() {
+        return;
+    }
+    let names: Vec<String> = programs.keys().map(|name| format!("`{name}`")).collect();
+    let files = programs.values().map(|file| format!(" --file {}", file.display()));
+    let files: String = files.collect();
+    screen.note(&format!("in the shell's words, not packed: {}; add{files}", names.join(", ")));
 }
 
 /// All of this command's standard input, to its end, as a file.

@@ -97,7 +97,7 @@ fn rows(rows: &[Alike<'_>], floor: bool, shown: Placement, style: Style) -> Stri
         ("base", Align::Right),
         ("new", Align::Right),
         ("difference", Align::Right),
-        ("of", Align::Left),
+        ("unit", Align::Left),
         (if floor { SHARE } else { "percent" }, Align::Right),
         (MOVED, Align::Right),
         ("verdict", Align::Left),
@@ -243,6 +243,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
     let Summary { same, identical, .. } = comparison.summary;
     let identical = format!("{identical} of {same} same paths are identical in all but placement");
     let line = match moved {
+        _ if same == 0 => return String::new(),
         0 => identical,
         moved => format!("{identical}; functions moved within their lines in {moved}"),
     };

@@ -22,7 +22,7 @@ pub struct Shown {
 pub fn measurement_table(measurement: &Measurement, rows: Rows, style: Style) -> String {
     match &measurement.execution {
         Some(execution) => program_table(measurement, execution, rows, style),
-        None => path_table(measurement, style),
+        None => path_table(measurement, rows, style),
     }
 }
 

@@ -4,21 +4,23 @@ use pathmeter_trace::Event;
 
 use pathmeter_model::{Configuration, Measurement, PathResult, Status, Subject, Unit, Verdict};
 
+use crate::comparison::shortened;
 use crate::measured_with::measured_with;
 use crate::number::{at_least, grouped, one_unit, unit_word};
+use crate::rows::Rows;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 /// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
 /// was measured on which machine.
-pub(crate) fn path_table(measurement: &Measurement, style: Style) -> String {
+pub(crate) fn path_table(measurement: &Measurement, rows: Rows, style: Style) -> String {
     let Measurement { subject, configuration, notes, .. } = measurement;
     let paths: Vec<&PathResult> = measurement.paths.iter().collect();
-    results(&paths, measurement.unit(), style) + &footer(subject, configuration, notes, style)
+    results(&paths, measurement.unit(), rows, style) + &footer(subject, configuration, notes, style)
 }
 
 /// A row for each path; `unit` is that of a result without numbers.
-pub(crate) fn results(paths: &[&PathResult], unit: Unit, style: Style) -> String {
+pub(crate) fn results(paths: &[&PathResult], unit: Unit, rows: Rows, style: Style) -> String {
     // Rows of several units have it beside them.
     let several = one_unit(paths.iter().map(|path| path.unit)).is_none()
         && paths.iter().any(|path| path.unit != Unit::Check);
@@ -26,7 +28,7 @@ pub(crate) fn results(paths: &[&PathResult], unit: Unit, style: Style) -> String
     let mut table = Table::new(&[
         ("path", Align::Left),
         (if several { "number" } else { unit_word(shown) }, Align::Right),
-        ("of", Align::Left),
+        ("unit", Align::Left),
         ("string bytes", Align::Right),
         ("idle", Align::Right),
         ("exact values", Align::Left),
@@ -36,12 +38,12 @@ pub(crate) fn results(paths: &[&PathResult], unit: Unit, style: Style) -> String
     .sparing(&["exact values", "string bytes", "idle"])
     .with_remarks();
     for path in paths {
-        table.row(row(path, several));
+        table.row(row(path, several, rows));
     }
     table.render(style)
 }
 
-fn row(path: &PathResult, several: bool) -> [Cell; 8] {
+fn row(path: &PathResult, several: bool, rows: Rows) -> [Cell; 8] {
     let estimate = path.estimate.as_ref();
     [
         path.path.as_str().into(),
@@ -51,7 +53,7 @@ fn row(path: &PathResult, several: bool) -> [Cell; 8] {
         typical(path, Event::Idle).into(),
         typical_values(path).into(),
         status(path),
-        noticed(path).as_str().into(),
+        noticed(path, rows).as_str().into(),
     ]
 }
 
@@ -65,10 +67,14 @@ fn typical(path: &PathResult, event: Event) -> String {
     if number > 0 { grouped(number) } else { String::new() }
 }
 
-/// Why a path has no samples, or else what its probe found worth telling.
-fn noticed(path: &PathResult) -> String {
+/// Why a path has no samples, or else what its probe found worth telling; folded, of that the
+/// beginning.
+fn noticed(path: &PathResult, rows: Rows) -> String {
     let checks = path.checks.iter().map(|check| format!("{}: {}", check.name, check.value));
-    let told = || checks.collect::<Vec<_>>().join("; ");
+    let told = || match (rows, checks.collect::<Vec<_>>().join("; ")) {
+        (Rows::All, told) => told,
+        (Rows::Folded, told) => shortened(&told),
+    };
     path.reason.clone().unwrap_or_else(told)
 }
 

@@ -2,7 +2,7 @@
 
 use pathmeter_model::OptionDifference;
 
-use crate::number::grouped;
+use crate::number::{grouped, plural};
 use crate::style::{QUIET, Style};
 use crate::table::{Align, Table};
 
@@ -29,6 +29,7 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
     }
     let heading = heading(options);
     let rest = match shown {
+        ShownOptions::Few if options.len() <= FEW => 0,
         ShownOptions::Few => {
             options.len() - options.iter().filter(|option| has_hint(option)).count().min(FEW)
         }
@@ -53,7 +54,8 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
         0 => String::new(),
         rest => {
             let rest = grouped(rest as u64);
-            let more = format!("{rest} more: --all shows them");
+            let what = if rest == "1" { "it" } else { "them" };
+            let more = format!("{rest} more: --all shows {what}");
             style.paint(&style.fill(&more, 0), QUIET) + "\n"
         }
     };
@@ -84,9 +86,9 @@ fn heading(options: &[OptionDifference]) -> String {
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> =
         parts.map(|(count, what)| format!("{} {what}", grouped(count))).collect();
-    let all = grouped(options.len() as u64);
+    let all = plural(options.len(), "option");
     let colon = if parts.is_empty() { "" } else { ": " };
-    format!("the kernels' configurations differ in {all} options{colon}{}", parts.join("; "))
+    format!("the kernels' configurations differ in {all}{colon}{}", parts.join("; "))
 }
 
 fn value(value: Option<&str>) -> String {
@@ -134,6 +136,8 @@ mod tests {
         assert!(few.contains("9 more: --all") && !few.contains("X0"), "{few}");
         let all = options_table(&options, ShownOptions::All, Style::default());
         assert!(all.contains("X8") && !all.contains("--all"), "{all}");
+        let one = options_table(&options[1..2], ShownOptions::Few, Style::default());
+        assert!(one.contains("differ in 1 option\n") && one.contains("X0"), "{one}");
         assert_eq!(options_table(&[], ShownOptions::All, Style::default()), "");
     }
 }

@@ -328,7 +328,7 @@ fn regions(result: &Measurement, style: Style) -> String {
     if regions.is_empty() {
         return String::new();
     }
-    "\n".to_owned() + &results(&regions, result.configuration.clock, style)
+    "\n".to_owned() + &results(&regions, result.configuration.clock, Rows::All, style)
 }
 
 fn quiet(line: &str, style: Style) -> String {

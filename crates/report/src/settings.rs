@@ -8,11 +8,15 @@ use pathmeter_model::{
 
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
+use crate::rows::Rows;
 use crate::style::Style;
 use crate::table::{Align, Table};
 
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
+/// What the numbers are: whoever asks what a mitigation costs reads that it is off in `-32`.
+const DIFFERENCES: &str =
+    "differences are instructions with the setting less those of the kernel as it is";
 /// What becomes of settings without numbers, in words.
 pub(crate) const FOLDED: [(SettingOutcome, &str); 6] = [
     (SettingOutcome::NoEffect, "no effect here"),
@@ -24,12 +28,12 @@ pub(crate) const FOLDED: [(SettingOutcome, &str); 6] = [
 ];
 
 /// The tables of each result, below its kernel and CPU if there are several.
-pub fn settings_tables(results: &[SettingsResult], style: Style) -> String {
+pub fn settings_tables(results: &[SettingsResult], shown: Rows, style: Style) -> String {
     match results {
-        [one] => settings_table(one, style),
+        [one] => settings_table(one, shown, style),
         several => {
             let table = |result: &SettingsResult| {
-                format!("{}\n\n{}", clean(&result.base.name), settings_table(result, style))
+                format!("{}\n\n{}", clean(&result.base.name), settings_table(result, shown, style))
             };
             several.iter().map(table).collect::<Vec<_>>().join("\n")
         }
@@ -37,13 +41,14 @@ pub fn settings_tables(results: &[SettingsResult], style: Style) -> String {
 }
 
 /// The tables of all sets, and what was measured on which machine.
-fn settings_table(result: &SettingsResult, style: Style) -> String {
+fn settings_table(result: &SettingsResult, shown: Rows, style: Style) -> String {
     let program = result.program.as_deref();
-    let sets: String = result.sets.iter().map(|set| of_set(set, program, style) + "\n").collect();
+    let of_set = |set| of_set(set, program, shown, style) + "\n";
+    let sets: String = result.sets.iter().map(of_set).collect();
     sets + &legend(result, style) + &machine(result, style)
 }
 
-fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String {
+fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Style) -> String {
     let mut table = Table::new(&[
         ("setting", Align::Left),
         ("paths", Align::Right),
@@ -79,7 +84,7 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, style: Style) -> String
         clean(&set.name),
         clean(&set.title),
         program.map_or_else(String::new, |command| of_program(set, command, style)),
-        folded(set, style),
+        folded(set, shown, style),
         gated(set, style),
         sums(set, style)
     )
@@ -166,12 +171,19 @@ pub(crate) fn events(row: &SettingRow) -> String {
     row.events.iter().map(event).collect::<Vec<_>>().join(", ")
 }
 
-/// The settings without numbers, by what became of them.
-fn folded(set: &SettingsSet, style: Style) -> String {
+/// The settings without numbers, by what became of them. Why a guest can't show some is long, and
+/// the same for every kernel.
+fn folded(set: &SettingsSet, shown: Rows, style: Style) -> String {
     let line = |(outcome, heading): (SettingOutcome, &str)| {
         let rows = set.rows.iter().filter(|row| row.outcome == outcome);
         let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
-        let text = format!("{heading}: {}", named.join(", "));
+        let is_folded =
+            shown == Rows::Folded && outcome == SettingOutcome::Unseen && named.len() > 1;
+        let text = if is_folded {
+            format!("{heading} {} settings: --all names them, and why", named.len())
+        } else {
+            format!("{heading}: {}", named.join(", "))
+        };
         if named.is_empty() { String::new() } else { style.fill(&text, 2) + "\n" }
     };
     let lines: String = FOLDED.into_iter().map(line).collect();
@@ -211,12 +223,11 @@ fn sums(set: &SettingsSet, style: Style) -> String {
     let Some(all) = set.rows.iter().find(|row| row.all) else { return String::new() };
     let line = |sum: &pathmeter_model::PathSum| {
         let text = format!(
-            "{}: the parts come to {}, {} to {}; left over {}",
+            "{}: the settings alone sum to {}, all together ({}) {}",
             sum.path,
             signed(sum.parts),
             all.setting,
-            signed(sum.all),
-            signed(sum.left_over)
+            signed(sum.all)
         );
         style.fill(&text, 2) + "\n"
     };
@@ -226,9 +237,9 @@ fn sums(set: &SettingsSet, style: Style) -> String {
 
 fn legend(result: &SettingsResult, style: Style) -> String {
     let text = match result.layout.values().max() {
-        None => "differences are instructions against the default".to_owned(),
+        None => DIFFERENCES.to_owned(),
         Some(most) => format!(
-            "differences are instructions against the default; a parameter without meaning makes \
+            "{DIFFERENCES}; a parameter without meaning makes \
              {} differ too, by up to {most}: no more than that is no difference there",
             plural(result.layout.len(), "path")
         ),

@@ -210,6 +210,17 @@ fn a_comparison_with_the_lab_kernel_shows_shares() {
 }
 
 #[test]
+fn long_remarks_are_cut_unless_all_is_shown() {
+    let mut result = cloud();
+    result.paths[5].checks[0].value = "x".repeat(300);
+    let of = |rows| pathmeter_report::measurement_table(&result, rows, PLAIN);
+    let longest = |table: &str| table.lines().map(|line| line.chars().count()).max().unwrap();
+    let (folded, all) = (of(Rows::Folded), of(Rows::All));
+    assert!(folded.contains("xx…\n") && all.contains(&"x".repeat(300)), "{folded}");
+    assert!(longest(&folded) < 200 && longest(&all) > 300, "{folded}");
+}
+
+#[test]
 fn nothing_to_compare() {
     let nothing = measurement("vmlinuz", "6.1.0", vec![]);
     let comparison = compare(&nothing, &nothing, Threshold::default());
@@ -330,8 +341,11 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);
     let read =
         RowShare { name: "read".to_owned(), difference: 1200, per_call_difference: Some(50) };
-    let unseen = ("boot:nosmt".to_owned(), "a source".to_owned());
-    let why = Some("the guest has one CPU".to_owned());
+    let unseen = |name: &str| {
+        let why = Some("the guest has one CPU".to_owned());
+        let about = (name.to_owned(), "a source".to_owned());
+        SettingRow::without(about, SettingOutcome::Unseen, why)
+    };
     let fails = "instructions 100 → 262 (+162, higher)".to_owned();
     let fails = GateReason { row: "a.a".to_owned(), why: fails, ..GateReason::default() };
     let rows = vec![
@@ -346,13 +360,16 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         },
         row("boot:small=1", &base).with_program(cost(20, 0.002, None)),
         row("boot:nothing=1", &base).with_program(cost(0, 0.0, None)),
-        SettingRow::without(unseen, SettingOutcome::Unseen, why),
+        unseen("boot:nosmt"),
+        unseen("boot:isolcpus=1"),
     ];
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
     let program = Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]);
     let result = SettingsResult { program, ..example::settings(&baseline, set) };
     let results = std::slice::from_ref(&result);
-    insta::assert_snapshot!(settings_tables(results, PLAIN));
+    insta::assert_snapshot!(settings_tables(results, Rows::Folded, PLAIN));
+    let all = settings_tables(results, Rows::All, PLAIN);
+    assert!(all.contains("show: boot:nosmt (the guest has one CPU), boot:isolcpus=1 ("), "{all}");
     let rows = SettingsRows::of(results).unwrap();
     let formats = Format::of(Content::Rows).map(|format| format.render(rows.judged()));
     insta::assert_snapshot!("settings_in_every_format", formats.collect::<Vec<_>>().join("\n"));

@@ -40,6 +40,8 @@ pub struct Cache {
     folder: PathBuf,
     /// The user was told that it can't be written.
     complained: Arc<AtomicBool>,
+    /// Whether the user knows that it is full.
+    evicted: Arc<AtomicBool>,
 }
 
 /// Why the cache can't be used.
@@ -95,7 +97,7 @@ impl Cache {
         if let Err(source) = fs::create_dir_all(&folder) {
             return Err(CacheError { path: folder, source });
         }
-        let cache = Self { folder, complained: Arc::default() };
+        let cache = Self { folder, complained: Arc::default(), evicted: Arc::default() };
         for name in cache.names().filter(|name| name.strip_prefix(TEMPORARY).is_some_and(is_name)) {
             claim::remove_if_dead(&cache.folder.join(name));
         }
@@ -218,13 +220,22 @@ impl Cache {
 
     /// Removes the least recently used until the bound holds; never `newest`, which has just been
     /// made.
-    fn evict(&self, newest: &str) {
+    fn evict(&self, newest: &str, caller: Caller<'_>) {
         let mut files = self.kept();
         files.sort_by_key(|file| file.used);
         let mut size: u64 = files.iter().map(|file| file.size).sum();
         for file in files.iter().filter(|file| file.name != newest) {
             if size <= Self::BOUND {
                 return;
+            }
+            if !self.evicted.swap(true, Ordering::Relaxed) {
+                let note = format!(
+                    "the cache {} is full: beyond its {} GiB, what was not used for longest is \
+                     removed",
+                    self.folder.display(),
+                    Self::BOUND >> 30
+                );
+                (caller.progress)(Progress::Note(&note));
             }
             // Another run may have been quicker.
             let _ = fs::remove_file(self.folder.join(&file.name));
@@ -257,7 +268,7 @@ impl Slot<'_> {
             None => claim::put_unnamed(&cache.folder, &place, write),
         };
         match kept {
-            Ok(()) => cache.evict(&key.name()),
+            Ok(()) => cache.evict(&key.name(), caller),
             Err(error) => cache.complain(error, "going on without keeping it", caller),
         }
     }

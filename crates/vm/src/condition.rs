@@ -74,8 +74,8 @@ impl Filter {
 pub enum ConditionError {
     /// The setting begins with none of the known kinds.
     #[error(
-        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, cgroup:FILE=VALUE or seccomp:FILE (or \
-         docker, podman); several are separated by spaces, and `default` is none"
+        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, cgroup:FILE=VALUE, seccomp:FILE (or \
+         docker, podman) or cpu:CPU; several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.

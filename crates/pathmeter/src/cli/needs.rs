@@ -282,6 +282,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("check", Nothing),
                 ("budget", Nothing),
                 ("only", Nothing),
+                ("all", Shown),
             ],
             PACKING,
             DOCUMENT,

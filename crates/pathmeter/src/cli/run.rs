@@ -29,6 +29,8 @@ Examples:
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
+  pathmeter run bzImage --file /bin/ls --file /usr/bin/wc -- sh -c 'ls -R / | wc -l'
+                                        a pipe: what sh -c names is packed with --file
   pathmeter run --new-probe my-ioctl                  a program to begin one of yours from, then
   make -C my-ioctl run KERNEL=bzImage
   make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";

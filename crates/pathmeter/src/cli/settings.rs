@@ -58,6 +58,9 @@ pub(crate) struct SettingsArgs {
     /// Which paths are looked at.
     #[command(flatten)]
     pub(crate) only: OnlyArg,
+    /// Name the settings that this guest can't show, and why it can't
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,

@@ -264,10 +264,17 @@ fn temporary_beside(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     if path.is_dir() {
         return Err(ErrorKind::IsADirectory.into());
     }
-    tempfile::Builder::new()
+    let folder = folder_of(path);
+    if !folder.exists() {
+        let missing = format!("there is no folder {}", folder.display());
+        return Err(io::Error::new(ErrorKind::NotFound, missing));
+    }
+    // The error names the temporary file, which nobody asked for.
+    let made = tempfile::Builder::new()
         .prefix(PREFIX)
         .permissions(Permissions::from_mode(mode_like(path)))
-        .tempfile_in(folder_of(path))
+        .tempfile_in(folder);
+    made.map_err(|error| error.kind().into())
 }
 
 /// The permissions of the file that is replaced, or those of a new one.
@@ -355,7 +362,8 @@ mod tests {
     fn a_folder_is_not_written_over() {
         let folder = tempfile::tempdir().unwrap();
         assert!(open(folder.path()).is_err());
-        assert!(open(&folder.path().join("missing/file")).is_err());
+        let missing = open(&folder.path().join("missing/file")).err().unwrap().to_string();
+        assert!(missing.contains("missing/file: there is no folder /"), "{missing}");
         assert!(open(&folder.path().join("file")).is_ok());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

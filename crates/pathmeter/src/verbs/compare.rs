@@ -17,7 +17,7 @@ use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::{Report, Session};
-use pathmeter_measure::subject;
+use pathmeter_measure::subject::{self, Subject};
 use pathmeter_report::{Placement, Rows, Shown, ShownOptions};
 
 /// Compares the two subjects and puts the comparison out.
@@ -34,6 +34,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     let paths: Vec<&Path> = names.into_iter().map(PathBuf::as_path).collect();
     let subjects = subjects(&paths)?;
+    refuse_program(&subjects, &paths)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
     let mut named: Vec<&str> = subjects.iter().flat_map(|subject| subject.paths()).collect();
     if let Some(budget) = &budget {
@@ -146,6 +147,22 @@ fn sides<'a>(args: &'a CompareArgs, pair: Option<Pair<'_>>) -> Result<[&'a PathB
             "two kernels can't be compared under two conditions",
             "leave out NEW to compare BASE under them, or one --under to compare the kernels",
         )),
+    }
+}
+
+/// Refuses the result of a program beside what is none: it is `run` that runs programs.
+fn refuse_program(subjects: &[Subject], names: &[&Path]) -> Result<(), Failure> {
+    let mut sides = subjects.iter().zip(names);
+    let found = sides.find_map(|(subject, name)| Some((name, subject.command()?)));
+    match found {
+        Some((name, command)) if subjects.iter().any(|subject| subject.command().is_none()) => {
+            let names: Vec<String> = names.iter().map(|it| it.display().to_string()).collect();
+            Err(Failure::Usage {
+                message: format!("{} is the result of a program", name.display()),
+                help: format!("run compares it: pathmeter run {} -- {command}", names.join(" ")),
+            })
+        }
+        _ => Ok(()),
     }
 }
 

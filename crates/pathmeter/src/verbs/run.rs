@@ -176,10 +176,11 @@ fn results(
     screen: &Screen,
 ) -> Result<Vec<Measurement>, Failure> {
     if subjects.iter().all(|subject| subject.kernel().is_none()) {
-        return Sides::prepare(subjects, &args.guest)?.results(&|_, _, _| unmeasured(), screen);
+        let unnamed = |_: &Session, _: &Image, _: Report<'_>| Err(unnamed(&[]));
+        return Sides::prepare(subjects, &args.guest)?.results(&unnamed, screen);
     }
     if args.packing.command.is_empty() {
-        return unmeasured();
+        return Err(unnamed(&subjects));
     }
     let (packed, memory) = packed(args.packing.words(), &args.guest, args.exit_code, screen)?;
     let regions = packed.regions(&args.region_function)?;
@@ -205,13 +206,13 @@ fn results(
     sides.results(&measure, screen)
 }
 
-/// There is nothing to run.
-fn unmeasured<T>() -> Result<T, Failure> {
-    Err(Failure::Usage {
-        message: "no program is named".to_owned(),
-        help: "name it after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS"
-            .to_owned(),
-    })
+/// There is nothing to run. Results do not hold the files of their program, but its words.
+fn unnamed(subjects: &[Subject]) -> Failure {
+    let again = match subjects.iter().find_map(Subject::command) {
+        Some(command) => format!("again after the kernels and two dashes: -- {command}"),
+        None => "after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS".to_owned(),
+    };
+    Failure::Usage { message: "no program is named".to_owned(), help: format!("name it {again}") }
 }
 
 /// The program with its files, and the guest's memory for it, in MiB.

@@ -15,8 +15,8 @@ use pathmeter_model::{
     Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
     SettingsSchema, SettingsSet, SideInfo,
 };
-use pathmeter_report::{Format, SettingsRows};
-use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
+use pathmeter_report::{Format, Rows, SettingsRows};
+use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 
 use self::gate::SettingGates;
 use self::program::SettingProgram;
@@ -87,7 +87,8 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let rows = SettingsRows::of(results.all());
     let text =
         |format: Format| rows.as_ref().map_or_else(String::new, |it| format.render(it.judged()));
-    places.deliver(&results, Results::tables, text, screen)?;
+    let shown = if args.all { Rows::All } else { Rows::Folded };
+    places.deliver(&results, |results, style| results.tables(shown, style), text, screen)?;
     if !places.shows_tables() {
         // The tables have it.
         output::fails(&results.failing());
@@ -276,10 +277,21 @@ impl Under<'_> {
     }
 
     fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
-        let line = board.line(image.subject().name);
+        let line = board.line(told(&image.subject().name));
         let result = self.session.measure(image, &|progress| line.show(progress));
         line.clear();
         result
+    }
+}
+
+/// What a kernel is called on the screen: nobody has asked for words without meaning.
+fn told(name: &str) -> String {
+    let own = format!("boot:{WITHOUT_MEANING}");
+    let words: Vec<&str> = name.split(' ').filter(|word| !word.starts_with(&own)).collect();
+    let asked = words.join(" ");
+    match asked.strip_suffix(" under").unwrap_or(&asked) {
+        asked if asked == name => asked.to_owned(),
+        asked => format!("{asked}, laid out otherwise"),
     }
 }
 
@@ -351,6 +363,14 @@ fn obstacle(error: &VmError) -> (SettingOutcome, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_without_meaning_are_not_shown() {
+        assert_eq!(told(&format!("k under {NEUTRAL}")), "k, laid out otherwise");
+        let again = format!("k under boot:nopti {ANOTHER_LAYOUT}");
+        assert_eq!(told(&again), "k under boot:nopti, laid out otherwise");
+        assert_eq!(told("k under boot:nopti"), "k under boot:nopti");
+    }
 
     #[test]
     fn what_is_to_come_is_told_with_a_time_unless_nothing_was_measured() {

@@ -153,3 +153,70 @@ fn a_format_that_a_verb_has_not_is_refused_with_those_that_it_has() {
         scene.run(&["measure", "base.json", "--only", "switch.yield", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().count(), 2, "{csv}");
 }
+
+#[test]
+fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let cases: &[(&[&str], &str)] = &[
+        (&["diff", "a", "b"], "`pathmeter compare` does its work"),
+        (&["bench", "a"], "`pathmeter compare` does its work"),
+        (&["measure", "a", "b"], "several are compared: pathmeter compare a b"),
+        (&["explain", "a/b", "c/d", "file.stat"], "pathmeter explain file.stat a/b c/d"),
+        (
+            &["explain", "base.json", "new.json"],
+            "`pathmeter compare base.json new.json` tells of all",
+        ),
+        (&["explain", "file.*", "base.json"], "one path, not a pattern"),
+        (&["explain", "getppid", "base.json"], "did you mean syscall.getppid"),
+        (&["explain", "openat", "k", "--", "./p"], "use run --explain"),
+        (&["explain", "file.stat", "k", "--format", "csv"], "explain has no option --format; meas"),
+        (&["measure", "k", "--under", "mitigations=off"], "mean boot:mitigations=off?"),
+        (&["measure", "k", "--under", "x"], "or cpu:CPU"),
+        (&["measure", "k", "--cpu", "native"], "`pathmeter list cpus --capture`"),
+        (&["measure", "lab:foo=bar"], "the mechanisms are iobitmap"),
+        (&["measure", "base.json", "-o", "x.csv"], "use --write csv=x.csv"),
+        (&["settings", "base.json"], "does not hold a kernel to run"),
+    ];
+    for (arguments, answer) in cases {
+        refused(&scene, arguments, &[answer]);
+    }
+    assert!(!scene.path("x.csv").exists());
+    let ran = scene.run(&["measure", "base.json", "-o", "none/x.json"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("writing none/x.json: there is no folder none"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_document_that_is_no_side_here_is_told_for_what_it_is() {
+    let scene = Scene::with(&base(), &more_expensive());
+    scene.write("run.json", crate::rows::bytes(&crate::rows::program(1000, 70)));
+    let compared = scene.run(&["compare", "base.json", "new.json", "--json"]).stdout;
+    scene.write("compared.json", compared);
+    refused(
+        &scene,
+        &["compare", "run.json", "new.json"],
+        &["run.json is the result of a program", "pathmeter run run.json new.json -- "],
+    );
+    let kernel = kernel("vmlinux.elf");
+    refused(
+        &scene,
+        &["run", "run.json", &kernel],
+        &["no program is named", "again after", ": -- "],
+    );
+    let ran = scene.run(&["measure", "compared.json"]);
+    assert!(ran.stderr.contains("compare or run wrote it of two kernels"), "{}", ran.stderr);
+}
+
+#[test]
+fn programs_that_a_shell_is_told_to_execute_are_not_packed_without_a_word() {
+    let (scene, kernel) = (Scene::new(), kernel("vmlinux.elf"));
+    let run = |file: &[&str]| {
+        let begin = ["run", &kernel, "--qemu", "/nonexistent"];
+        scene.run(&[&begin, file, &["--", "sh", "-c", "ls -R / | sort"]].concat()).stderr
+    };
+    let noted = run(&[]);
+    assert!(noted.contains("not packed: `ls`, `sort`; add --file /"), "{noted}");
+    let (_, files) = noted.lines().next().unwrap().split_once("; add ").unwrap();
+    let packed = run(&files.split(' ').collect::<Vec<_>>());
+    assert!(!packed.contains("not packed"), "{packed}");
+}

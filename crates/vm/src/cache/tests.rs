@@ -164,7 +164,8 @@ fn beyond_the_bound_the_least_recently_used_goes_first_and_foreign_files_stay() 
     foreign.set_len(Cache::BOUND).unwrap();
     foreign.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     let lies = |name: &str| cache.place(&key(name)).exists();
-    put(&cache, &key("newest"), b"more");
+    let notes = put(&cache, &key("newest"), b"more");
+    assert!(notes.len() == 1 && notes[0].contains("is full: beyond its 2 GiB"), "{notes:?}");
     assert!(!lies("older") && ["old", "young", "newest"].into_iter().all(lies));
     assert!(cache.folder.join("a.result").exists() && cache.size() < Cache::BOUND);
 }

@@ -1,7 +1,7 @@
 //! What the settings of a kernel cost, on one CPU or on several.
 
 use pathmeter_model::{SettingOutcome, SettingRow, SettingsResult, gate_lines};
-use pathmeter_report::{Style, settings_tables};
+use pathmeter_report::{Rows, Style, settings_tables};
 use serde::Serialize;
 
 use pathmeter_measure::failure::Exit;
@@ -33,8 +33,8 @@ impl Results {
     }
 
     /// The tables of each.
-    pub(super) fn tables(&self, style: Style) -> String {
-        settings_tables(self.all(), style)
+    pub(super) fn tables(&self, shown: Rows, style: Style) -> String {
+        settings_tables(self.all(), shown, style)
     }
 
     /// Why settings fail their gate: a line for each path or row in which one does.

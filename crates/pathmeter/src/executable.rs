@@ -1,0 +1,69 @@
+//! Programs of this machine: where the shell finds a word, and which programs a shell's own words
+//! name.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Shells that take words after `-c`.
+const SHELLS: [&str; 5] = ["sh", "ash", "bash", "dash", "zsh"];
+/// Words before a command of a shell.
+const BEFORE: [&str; 10] = ["if", "then", "elif", "else", "while", "until", "do", "!", "exec", "{"];
+/// What shells do themselves, though there are programs that do it, too.
+const OWN: [&str; 9] = ["[", "cd", "echo", "false", "kill", "printf", "pwd", "test", "true"];
+
+/// Whether this file can be executed.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Where on PATH a program of this name is.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut files = std::env::split_paths(&folders).map(|folder| folder.join(name));
+    files.find(|file| is_executable(file))
+}
+
+/// The programs that `sh -c` is told to execute, by their names; none of another command.
+pub(crate) fn of_shell(command: &[OsString]) -> BTreeMap<String, PathBuf> {
+    let is_shell = |shell: &OsString| {
+        let name = Path::new(shell).file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| SHELLS.contains(&name))
+    };
+    let words = command.iter().position(|word| word == "-c").and_then(|at| command.get(at + 1));
+    let words = words.filter(|_| command.first().is_some_and(is_shell));
+    let words = words.map(|words| words.to_string_lossy()).unwrap_or_default();
+    let named = words.split(['|', '&', ';', '(', ')', '`', '\n']).filter_map(first);
+    named.filter_map(|name| Some((name.to_owned(), file(name)?))).collect()
+}
+
+/// The name of a single command.
+fn first(command: &str) -> Option<&str> {
+    let mut words = command.split_whitespace();
+    let name = words.find(|word| !BEFORE.contains(word) && !word.contains('='))?;
+    (!OWN.contains(&name)).then_some(name)
+}
+
+fn file(name: &str) -> Option<PathBuf> {
+    let path = Path::new(name);
+    let full = (path.is_absolute() && is_executable(path)).then(|| path.to_owned());
+    full.or_else(|| if name.contains('/') { None } else { on_path(name) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shells_words_name_the_programs_that_it_executes() {
+        let named = |words: &[&str]| {
+            let command: Vec<OsString> = words.iter().map(OsString::from).collect();
+            of_shell(&command).into_keys().collect::<Vec<_>>()
+        };
+        assert_eq!(named(&["sh", "-c", "ls -R / | sort"]), ["ls", "sort"]);
+        let script = "A=1 cat x > ls; if test -e y; then /bin/ls; fi; echo $(sort); no-program";
+        assert_eq!(named(&["/bin/bash", "-e", "-c", script]), ["/bin/ls", "cat", "sort"]);
+        assert!(named(&["sh", "ls"]).is_empty() && named(&["ls", "-c", "sort"]).is_empty());
+    }
+}
