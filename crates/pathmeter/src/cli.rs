@@ -27,7 +27,7 @@ pub(crate) use self::formats::{FormatArgs, GateArgs};
 pub(crate) use self::guest::{GuestArgs, LONGEST};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
-    ShowArgs,
+    RemoveArgs, ShowArgs,
 };
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};

@@ -1,11 +1,15 @@
-//! Verbs and options that others took over: whoever types one is told which.
+//! Verbs and options that others took over, and verbs that other commands have: whoever types one
+//! is told which does its work.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-/// What does the work of a verb of before.
-const FORMER: [(&str, &str); 5] = [
+/// What does the work of a verb of before, or of one that people expect.
+const FORMER: [(&str, &str); 8] = [
     ("cpu", "list cpus"),
+    ("history delete", "history remove"),
+    ("history list", "history show"),
+    ("history rm", "history remove"),
     ("new-probe", "run --new-probe"),
     ("paths", "list paths"),
     ("symbols", "list functions"),
@@ -17,7 +21,6 @@ const FORMER_OPTIONS: [(&str, &str, &str); 1] = [("compare", "--options", "--all
 /// The same answer, or, where it refuses a verb or an option of before, one that names the new
 /// form.
 pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
-    // A verb's own verbs never had these names.
     let first = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let word = |kind| match answer.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
@@ -25,7 +28,8 @@ pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
     };
     let message = match (answer.kind(), word(ContextKind::InvalidSubcommand)) {
         (_, Some(word)) => {
-            let former = FORMER.iter().find(|(verb, _)| *verb == word && *verb == first);
+            let whole = if word == first { first } else { format!("{first} {word}") };
+            let former = FORMER.iter().find(|(verb, _)| *verb == whole);
             former.map(|(verb, now)| {
                 format!("there is no verb `{verb}`: `pathmeter {now}` does its work")
             })

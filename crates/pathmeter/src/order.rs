@@ -1,9 +1,10 @@
 //! Words that stand in another place than a verb takes them: a program where a kernel is expected,
-//! a kernel where a path is, events behind `--check` without its equals sign. Whoever types so is
-//! told the right order, before anything is read.
+//! a kernel where a path is, events behind `--check` without its equals sign, files where commits
+//! are. Whoever types so is told the right order, before anything is read.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command as Program;
 
 use clap::{Arg, Command};
 use pathmeter_catalogue::Suite;
@@ -30,6 +31,7 @@ pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
         "compare" => line.events()?,
         "explain" => line.kernel_as_path()?,
+        "bisect" => line.files_as_commits()?,
         _ => return None,
     };
     Some(Failure::Usage { message, help })
@@ -98,6 +100,26 @@ impl<'a> Line<'a> {
         Some((message, self.help("the path comes before the kernel", &words)))
     }
 
+    fn files_as_commits(&self) -> Option<(String, String)> {
+        let mut rest = self.words.to_vec();
+        let mut taken = |option: &str| {
+            let at = rest.iter().position(|word| word.starts_with(option))?;
+            let value = rest[at][option.len()..].strip_prefix('=').map(str::to_owned);
+            let end = at + if value.is_some() { 1 } else { 2 };
+            let next = rest.get(at + 1).cloned();
+            rest.splice(at..end.min(rest.len()), []);
+            value.or(next)
+        };
+        let files = [taken("--good")?, taken("--bad")?];
+        if !files.iter().all(|file| Path::new(file).is_file() && !is_commit(file)) {
+            return None;
+        }
+        let message =
+            format!("--good and --bad name commits, and {} are files", files.join(" and "));
+        let words = [&files[..], &rest].concat();
+        Some((message, self.help("files are named in order, without these options", &words)))
+    }
+
     fn help(&self, rule: &str, words: &[String]) -> String {
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         format!("{rule}: pathmeter {} {}", self.verb, words.join(" "))
@@ -127,6 +149,13 @@ fn is_program(word: &str) -> bool {
     }
     let is_taken = path.exists() || lab_words(path).is_some();
     !is_taken && folders.any(|folder| is_executable(&folder.join(word)))
+}
+
+/// Whether git, in this folder, knows a commit of this name.
+fn is_commit(word: &str) -> bool {
+    let commit = format!("{word}^{{commit}}");
+    let found = Program::new("git").args(["rev-parse", "--verify", "--quiet", &commit]).output();
+    found.is_ok_and(|found| found.status.success())
 }
 
 fn is_executable(path: &Path) -> bool {
