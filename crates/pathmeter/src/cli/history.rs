@@ -82,8 +82,8 @@ pub(crate) struct AddArgs {
     /// digits
     #[arg(long, value_name = "HASH", value_parser = commit)]
     pub(crate) commit: Option<String>,
-    /// When they belong to, one date for all RESULTs: 2026-01-31, with a time and a zone as `git show -s --format=%cI`
-    /// prints it, or @SECONDS since 1970. By default now
+    /// When they belong to, one date for all RESULTs: 2026-01-31, with a time and a zone as
+    /// `git show -s --format=%cI` prints it, or @SECONDS since 1970. By default now
     #[arg(long, value_name = "WHEN")]
     pub(crate) date: Option<Date>,
     /// Which history.
