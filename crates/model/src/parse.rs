@@ -126,10 +126,9 @@ fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
     struct Header {
         schema: Option<serde_json::Value>,
     }
-    let two = || serde_json::Deserializer::from_slice(bytes).into_iter::<Header>().take(2);
+    let first_two = || serde_json::Deserializer::from_slice(bytes).into_iter::<Header>().take(2);
     let header: Header = serde_json::from_slice(bytes).map_err(|e| {
-        let several = two().filter(Result::is_ok).count() == 2;
-        if several { ParseError::Several } else { unreadable(&e) }
+        if first_two().flatten().count() == 2 { ParseError::Several } else { unreadable(&e) }
     })?;
     let found = match header.schema {
         Some(serde_json::Value::String(schema)) if schema == SCHEMA => return Ok(()),
