@@ -102,11 +102,16 @@ impl Budget {
             those.map(|path| &*path.path).collect::<Vec<&str>>()
         };
         let (rows, paths) = (names(true), names(false));
-        if rows.is_empty() {
+        let has_rows = !rows.is_empty();
+        if !has_rows {
             self.refuse_rows()?;
         }
         for (section, names) in [(&self.rows, rows), (&self.paths, paths)] {
-            section.check_matches(&names, |_| false)?;
+            section.check_matches(&names, |_| false).map_err(|error| {
+                let is_meant = section.what == "path" && has_rows;
+                let hint = if is_meant { ": for the rows of a program use [rows]" } else { "" };
+                BudgetError { what: error.what + hint, ..error }
+            })?;
             section.check_ties(&names)?;
         }
         Ok(())

@@ -10,6 +10,12 @@ use pathmeter_measure::failure::Failure;
 
 use crate::budget::{Budget, BudgetError, Date, MAX_BYTES, Sides, parse_budget, today};
 
+/// A rule, for help texts.
+pub const BUDGET_EXAMPLE: &str = "\
+[paths.\"switch.*\"]      # or of what `run` measures: [rows.\"*\"]
+max = 3800              # the largest value of NEW, in instructions
+max-increase = \"1%\"     # of BASE; or a number of instructions, without quotes";
+
 /// A budget, with what its messages name.
 pub struct BudgetFile {
     path: PathBuf,
@@ -24,7 +30,9 @@ impl BudgetFile {
         File::open(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| Failure::File { doing: "reading", path: path.to_owned(), error })?;
-        let budget = parse_budget(&bytes).map_err(|error| refused(path, &error))?;
+        let form = format!("a rule has this form (docs/guide/gates.md):\n{BUDGET_EXAMPLE}");
+        let budget = parse_budget(&bytes)
+            .map_err(|error| Failure::Usage { message: message(path, &error), help: form })?;
         let today = today();
         for (line, paths, expired) in budget.expired(today) {
             note(&format!(
@@ -82,17 +90,23 @@ impl BudgetFile {
 
     /// What the document has of these outcomes.
     pub fn report(&self, rows: Vec<BudgetRow>) -> BudgetReport {
-        BudgetReport { file: self.path.display().to_string(), rows }
+        BudgetReport { file: self.name(), rows }
+    }
+
+    /// The file, as the user named it.
+    pub(crate) fn name(&self) -> String {
+        self.path.display().to_string()
     }
 }
 
+fn message(path: &Path, error: &BudgetError) -> String {
+    let line = error.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{line}: {error}", path.display())
+}
+
 fn refused(path: &Path, error: &BudgetError) -> Failure {
-    let place = match error.line {
-        Some(line) => format!("{}:{line}", path.display()),
-        None => path.display().to_string(),
-    };
     Failure::Usage {
-        message: format!("{place}: {error}"),
+        message: message(path, error),
         help: "docs/guide/gates.md describes budgets; `pathmeter list paths` lists all paths, and \
                `pathmeter run --all` shows all rows"
             .to_owned(),

@@ -65,6 +65,12 @@ impl EventLimit {
             "clock" => {
                 return Err(format!("the clock is not compared: name {INSTRUCTIONS}"));
             }
+            word if word.ends_with('%') => {
+                return Err(format!(
+                    "{word} is no event; use --threshold {}",
+                    &word[..word.len() - 1]
+                ));
+            }
             word => {
                 let unknown = || unknown_event(word, &[INSTRUCTIONS, SLOW, ALL]);
                 What::One(Event::named(word).ok_or_else(unknown)?)
@@ -253,6 +259,7 @@ mod tests {
     fn what_is_no_event_is_answered_with_those_there_are() {
         let wrong = |text: &str| text.parse::<EventGate>().unwrap_err();
         assert!(wrong("instruction").contains("no event; there are instructions, slow, all, user"));
+        assert_eq!(wrong("1%"), "1% is no event; use --threshold 1");
         assert_eq!(wrong("loads:many"), "many is not a number of events");
     }
 }

@@ -173,12 +173,13 @@ pub fn judge(
 ) -> (Vec<BudgetRow>, Vec<GateReason>) {
     let Some(budget) = budget else { return (Vec::new(), why(row)) };
     let (rules, mut reasons) = budget.judge(row, Sides::of_paths(sides), why);
-    reasons.extend(rules.iter().filter(|rule| rule.outcome.is_worse()).map(of_rule));
+    let worse = rules.iter().filter(|rule| rule.outcome.is_worse());
+    reasons.extend(worse.map(|rule| of_rule(rule, &budget.name())));
     (rules, reasons)
 }
 
-/// Why a rule that is not kept fails its row.
-fn of_rule(rule: &BudgetRow) -> GateReason {
+/// Why a rule, of the budget in `file`, that is not kept fails its row.
+fn of_rule(rule: &BudgetRow, file: &str) -> GateReason {
     // The highest value, which is shown if it exceeds `max`, is not the one that was compared.
     let compared = rule.base.zip(rule.new).filter(|_| rule.is_of_pair());
     let difference = compared.map(|(base, new)| i128::from(new) - i128::from(base));
@@ -191,7 +192,7 @@ fn of_rule(rule: &BudgetRow) -> GateReason {
         max: rule.max,
         max_increase: rule.max_increase.clone(),
         line: Some(rule.line),
-        why: budget_sentence(rule).unwrap_or_default(),
+        why: budget_sentence(rule, file).unwrap_or_default(),
     }
 }
 

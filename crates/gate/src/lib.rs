@@ -8,6 +8,6 @@ mod budget_file;
 mod event_gate;
 mod gate;
 
-pub use budget_file::BudgetFile;
+pub use budget_file::{BUDGET_EXAMPLE, BudgetFile};
 pub use event_gate::{EventGate, USUAL};
 pub use gate::{Gate, Wanted, judge};

@@ -94,6 +94,12 @@ pub enum HistoryError {
         /// What is wrong with it.
         what: &'static str,
     },
+    /// No result has the number.
+    #[error("there is no result #{number}")]
+    NoSuchResult {
+        /// The number.
+        number: u64,
+    },
     /// No result has the path.
     #[error("{path}: no result of this history has this path")]
     NoSuchPath {
@@ -126,6 +132,7 @@ impl HistoryError {
                 "check that its folder exists, that you may write there, and the limit on the size \
                  of files (`ulimit -f`)"
             }
+            Self::NoSuchResult { .. } => "`pathmeter history show` lists all with their numbers",
             Self::NoSuchPath { .. } => "`pathmeter list paths` lists all paths",
             Self::Document(_) | Self::Label { .. } => return None,
         })

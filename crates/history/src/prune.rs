@@ -10,24 +10,41 @@ use crate::{Date, HistoryError};
 
 /// What [`crate::Store::prune`] removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pruned {
+pub enum Pruned<'a> {
     /// All but so many of the last.
     AllBut(u64),
     /// Those before a date.
     Before(Date),
+    /// Those of these numbers.
+    Numbered(&'a [u64]),
 }
 
 /// Which of `all`, which are in their order, and of `label` if that is given.
-pub(crate) fn chosen(all: &[ResultRow], what: Pruned, label: Option<&str>) -> Vec<KeptResult> {
+///
+/// # Errors
+/// There is none of a number.
+pub(crate) fn chosen(
+    all: &[ResultRow],
+    what: Pruned<'_>,
+    label: Option<&str>,
+) -> Result<Vec<KeptResult>, HistoryError> {
     let labelled = |row: &&ResultRow| label.is_none_or(|label| row.kept.label == label);
     let of_label: Vec<&ResultRow> = all.iter().filter(labelled).collect();
     let gone = match what {
+        Pruned::Numbered(numbers) => {
+            let lacks = |number: &&u64| !of_label.iter().any(|row| row.kept.number == **number);
+            if let Some(&number) = numbers.iter().find(lacks) {
+                return Err(HistoryError::NoSuchResult { number });
+            }
+            let meant = of_label.iter().filter(|row| numbers.contains(&row.kept.number));
+            return Ok(meant.map(|row| row.kept.clone()).collect());
+        }
         Pruned::AllBut(kept) => {
             of_label.len().saturating_sub(usize::try_from(kept).unwrap_or(usize::MAX))
         }
         Pruned::Before(date) => of_label.partition_point(|row| row.date < date),
     };
-    of_label[..gone].iter().map(|row| row.kept.clone()).collect()
+    Ok(of_label[..gone].iter().map(|row| row.kept.clone()).collect())
 }
 
 /// Removes the results `gone`, some of `all`. What others need is found by their own rows, each of

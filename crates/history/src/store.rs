@@ -100,10 +100,11 @@ impl Store {
     /// Removes results, of one label if that is given; `dry` only finds out which.
     ///
     /// # Errors
-    /// The database can't be changed, or is damaged; then nothing is removed.
+    /// The database can't be changed, is damaged, or has no result of a number; then nothing is
+    /// removed.
     pub fn prune(
         &mut self,
-        what: Pruned,
+        what: Pruned<'_>,
         label: Option<&str>,
         dry: bool,
     ) -> Result<Vec<KeptResult>, HistoryError> {
@@ -111,7 +112,7 @@ impl Store {
         let change = self.database.begin()?;
         let tables = Tables { connection: &change, file: &file };
         let all = tables.results(&tables.total()?)?;
-        let gone = chosen(&all, what, label);
+        let gone = chosen(&all, what, label)?;
         if !dry && !gone.is_empty() {
             remove(tables, &all, &gone)?;
             change.commit().map_err(|error| HistoryError::sqlite(&file, &error))?;

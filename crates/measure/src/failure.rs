@@ -286,7 +286,10 @@ impl Failure {
             Self::Usage { .. }
             | Self::Incomparable(_)
             | Self::Unlike { .. }
-            | Self::History(pathmeter_history::HistoryError::Label { .. }) => Exit::Usage,
+            | Self::History(
+                pathmeter_history::HistoryError::Label { .. }
+                | pathmeter_history::HistoryError::NoSuchResult { .. },
+            ) => Exit::Usage,
             Self::Interrupted => Exit::Interrupted,
             _ => Exit::Unmeasured,
         }

@@ -14,7 +14,7 @@ pub(crate) fn difference((base, new): (u64, u64)) -> i64 {
 /// How many percent of `base` the difference is; None of no base. For reading only: counts below
 /// 2^53 are exact in it, and verdicts rest on the integers.
 #[allow(clippy::cast_precision_loss, reason = "a percentage is shown to a few digits")]
-pub(crate) fn percent_of((base, new): (u64, u64)) -> Option<f64> {
+pub fn percent_of((base, new): (u64, u64)) -> Option<f64> {
     let difference = i128::from(new) - i128::from(base);
     (base != 0).then(|| difference as f64 * 100.0 / base as f64)
 }

@@ -54,6 +54,7 @@ pub use comparison::{
     Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
+pub use difference::percent_of;
 pub use events::{EventComparison, Moved, PathEvents};
 pub use execution::{Ended, Execution, Output, RunClock, Written};
 pub use function::{FunctionChange, FunctionCost};

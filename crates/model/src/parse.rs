@@ -129,7 +129,10 @@ fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
     struct Header {
         schema: Option<serde_json::Value>,
     }
-    let header: Header = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+    let first_two = || serde_json::Deserializer::from_slice(bytes).into_iter::<Header>().take(2);
+    let header: Header = serde_json::from_slice(bytes).map_err(|e| {
+        if first_two().flatten().count() == 2 { ParseError::Several } else { unreadable(&e) }
+    })?;
     let found = match header.schema {
         Some(serde_json::Value::String(schema)) if schema == SCHEMA => return Ok(()),
         Some(serde_json::Value::String(schema)) => quoted(&schema),

@@ -21,6 +21,12 @@ pub enum ParseError {
         /// What the reader stumbled on, with line and column.
         detail: String,
     },
+    /// There are several documents in it.
+    #[error(
+        "several documents, one a line, as `pathmeter history export` writes them: take one, such \
+         as the second by `sed -n 2p`, or export to a folder"
+    )]
+    Several,
     /// The bytes are UTF-16, as some Windows programs write.
     #[error("UTF-16, which JSON is not; convert it: iconv -f UTF-16 -t UTF-8")]
     Utf16,

@@ -27,7 +27,7 @@ pub(crate) use self::formats::{FormatArgs, GateArgs};
 pub(crate) use self::guest::{GuestArgs, LONGEST};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
-    ShowArgs,
+    RemoveArgs, ShowArgs,
 };
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
@@ -36,7 +36,7 @@ pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
 use crate::screen::destination::{Named, is_stdout};
-use pathmeter_gate::{EventGate, USUAL};
+use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
 use pathmeter_measure::failure::Failure;
 use pathmeter_report::Rows;
 
@@ -106,7 +106,8 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   pathmeter compare old/bzImage new/bzImage
   pathmeter compare base.json bzImage --check         exit code 1 if a path became more expensive
-  pathmeter compare base.json bzImage --check --threshold 0.5
+  pathmeter compare base.json bzImage --check=instructions --threshold 1
+                                                      only if it needs 1 % more instructions
   pathmeter compare base.json bzImage --check --budget budget.toml --write junit=junit.xml
   pathmeter compare old new --explain --format markdown >> $GITHUB_STEP_SUMMARY
   git bisect run sh -c 'make -j8 bzImage || exit 125
@@ -133,7 +134,10 @@ version of QEMU, the CPU model or the number of runs; --across compares them all
 
 What is not compared does not pass --check (exit code 3): a path that BASE could run and NEW can't
 or lacks, a path that --only names in full and one side can't run or lacks, or nothing compared at
-all. A path that only NEW can run is a note.";
+all. A path that only NEW can run is a note.
+
+A budget, the FILE of --budget:
+";
 
 /// What each x86 kernel hot path costs, exactly
 #[derive(Debug, Parser)]
@@ -229,7 +233,7 @@ pub(crate) struct MeasureArgs {
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
+#[command(after_help = COMPARE_EXAMPLES.to_owned() + BUDGET_EXAMPLE)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
@@ -249,7 +253,7 @@ pub(crate) struct CompareArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// Exit with 1 if NEW is worse in one of the paths shown, and with 3 if one that BASE could run
-    /// was not compared
+    /// was not compared [default events: instructions,string-bytes,slow,data-lines:8]
     ///
     /// EVENTS are what makes it worse, separated by commas: instructions, slow (all classes of slow
     /// instructions), all, or the names of events (docs/reference/events.md); with :N if a
@@ -437,6 +441,16 @@ mod tests {
         let help = help.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
         let settings = Settings::default();
         assert!(help.contains(&format!("by default {}: {NAMES}", settings.cpu.name())), "{help}");
+    }
+
+    #[test]
+    fn help_names_the_usual_events() {
+        for verb in ["compare", "run", "settings"] {
+            let mut command = Cli::command();
+            let help = command.find_subcommand_mut(verb).unwrap().render_help().to_string();
+            let words: String = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words.contains(&format!("[default events: {USUAL}]")), "{verb}");
+        }
     }
 
     #[test]

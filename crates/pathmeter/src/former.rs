@@ -5,10 +5,13 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
 /// What does the work of a verb of before, or of another tool's.
-const FORMER: [(&str, &str); 7] = [
+const FORMER: [(&str, &str); 10] = [
     ("bench", "compare"),
     ("cpu", "list cpus"),
     ("diff", "compare"),
+    ("history delete", "history remove"),
+    ("history list", "history show"),
+    ("history rm", "history remove"),
     ("new-probe", "run --new-probe"),
     ("paths", "list paths"),
     ("symbols", "list functions"),
@@ -20,7 +23,6 @@ const FORMER_OPTIONS: [(&str, &str, &str); 1] = [("compare", "--options", "--all
 /// The same answer, or, where it refuses a verb or an option of before, one that names the new
 /// form.
 pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
-    // A verb's own verbs never had these names.
     let first = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let word = |kind| match answer.get(kind) {
         Some(ContextValue::String(word)) => Some(word.as_str()),
@@ -28,7 +30,8 @@ pub(crate) fn named(command: &mut Command, answer: Error) -> Error {
     };
     let message = match (answer.kind(), word(ContextKind::InvalidSubcommand)) {
         (_, Some(word)) => {
-            let former = FORMER.iter().find(|(verb, _)| *verb == word && *verb == first);
+            let whole = if word == first { first } else { format!("{first} {word}") };
+            let former = FORMER.iter().find(|(verb, _)| *verb == whole);
             former.map(|(verb, now)| {
                 format!("there is no verb `{verb}`: `pathmeter {now}` does its work")
             })

@@ -1,8 +1,10 @@
 //! Words that stand in another place than a verb takes them: a program where a kernel is expected,
 //! a kernel where a path is, events behind `--check` without its equals sign, a second subject of a
-//! verb that takes one. Whoever types so is told the right order, before anything is read.
+//! verb that takes one, files where commits are. Whoever types so is told the right order, before
+//! anything is read.
 
 use std::path::Path;
+use std::process::Command as Program;
 
 use clap::{Arg, Command};
 use pathmeter_catalogue::Suite;
@@ -33,6 +35,7 @@ pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
         "compare" => line.events()?,
         "explain" => line.program_as_path().or_else(|| line.kernel_as_path())?,
         "measure" => line.second_subject(command)?,
+        "bisect" => line.files_as_commits()?,
         _ => return None,
     };
     Some(Failure::Usage { message, help })
@@ -149,6 +152,26 @@ impl<'a> Line<'a> {
         [&["--".to_owned()], self.program].concat()
     }
 
+    fn files_as_commits(&self) -> Option<(String, String)> {
+        let mut rest = self.words.to_vec();
+        let mut taken = |option: &str| {
+            let at = rest.iter().position(|word| word.starts_with(option))?;
+            let value = rest[at][option.len()..].strip_prefix('=').map(str::to_owned);
+            let end = at + if value.is_some() { 1 } else { 2 };
+            let next = rest.get(at + 1).cloned();
+            rest.splice(at..end.min(rest.len()), []);
+            value.or(next)
+        };
+        let files = [taken("--good")?, taken("--bad")?];
+        if !files.iter().all(|file| Path::new(file).is_file() && !is_commit(file)) {
+            return None;
+        }
+        let message =
+            format!("--good and --bad name commits, and {} are files", files.join(" and "));
+        let words = [&files[..], &rest].concat();
+        Some((message, self.help("files are named in order, without these options", &words)))
+    }
+
     fn help(&self, rule: &str, words: &[String]) -> String {
         format!("{rule}: pathmeter {} {}", self.verb, command_line(words))
     }
@@ -182,6 +205,13 @@ fn is_program(word: &str) -> bool {
     }
     let is_taken = path.exists() || lab_words(path).is_some();
     !is_taken && on_path(word).is_some()
+}
+
+/// Whether git, in this folder, knows a commit of this name.
+fn is_commit(word: &str) -> bool {
+    let commit = format!("{word}^{{commit}}");
+    let found = Program::new("git").args(["rev-parse", "--verify", "--quiet", &commit]).output();
+    found.is_ok_and(|found| found.status.success())
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What a budget makes of a comparison, in a table.
 
-use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict, clean};
+use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict, clean, percent_of};
 
-use crate::number::grouped;
+use crate::number::{grouped, percent};
 use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -47,7 +47,7 @@ fn cells(row: &BudgetRow) -> [Cell; 7] {
         number(row.new).into(),
         limit(row).into(),
         Cell::painted(&row.outcome.to_string(), paint),
-        reason(row).into(),
+        reason(row, "line ").into(),
     ]
 }
 
@@ -58,9 +58,10 @@ fn limit(row: &BudgetRow) -> String {
     max.into_iter().chain(increase).collect::<Vec<_>>().join(", ")
 }
 
-/// Where the rule is, why it is accepted, and until when.
-fn reason(row: &BudgetRow) -> String {
-    let place = format!("line {}", row.line);
+/// In which line the rule is, with what stands before its number, why it is accepted, and until
+/// when.
+fn reason(row: &BudgetRow, before: &str) -> String {
+    let place = format!("{before}{}", row.line);
     let until = row.expires.as_ref().map(|day| match row.outcome {
         BudgetOutcome::Expired => format!("accepted until {}", clean(day)),
         _ => format!("until {}", clean(day)),
@@ -69,20 +70,24 @@ fn reason(row: &BudgetRow) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The same in a line; none of a limit that is kept.
-pub fn sentence(row: &BudgetRow) -> Option<String> {
+/// The same in a line, of a budget in `file`; none of a limit that is kept.
+pub fn sentence(row: &BudgetRow, file: &str) -> Option<String> {
     if row.outcome == BudgetOutcome::Within {
         return None;
     }
-    let (limit, reason) = (limit(row), reason(row));
-    let limit = if limit.is_empty() { limit } else { format!(" ({limit})") };
+    let (limit, reason) = (limit(row), reason(row, &format!("{}:", clean(file))));
+    let limit = if limit.is_empty() { limit } else { format!(" (limit: {limit})") };
     Some(format!("budget: {}{} {}{limit}, {reason}", clean(&row.event), values(row), row.outcome))
 }
 
-/// ` 3,300 → 3,333`; of what is held against `max` the value of new alone.
+/// ` 3,300 → 3,333 (+1.00 %)`; of what is held against `max` the value of new alone.
 fn values(row: &BudgetRow) -> String {
     match (row.base.filter(|_| row.is_of_pair()), row.new) {
-        (Some(base), Some(new)) => format!(" {} → {}", grouped(base), grouped(new)),
+        (Some(base), Some(new)) => {
+            let percent = percent_of((base, new)).map(percent).filter(|it| !it.is_empty());
+            let percent = percent.map_or_else(String::new, |percent| format!(" ({percent})"));
+            format!(" {} → {}{percent}", grouped(base), grouped(new))
+        }
         (None, Some(new)) => format!(" {}", grouped(new)),
         (_, None) => String::new(),
     }

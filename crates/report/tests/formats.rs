@@ -75,7 +75,7 @@ fn usual() -> (Comparison, Vec<Outcome>, GateReport) {
         Outcome::Passed,
         Outcome::Skipped,
     ];
-    let why = "budget: instructions 3,333 over (max 3,320), line 3".to_owned();
+    let why = "budget: instructions 3,333 over (limit: max 3,320), budget.toml:3".to_owned();
     let over = reason("switch.yield", "instructions", (3300, 3333), why);
     let why = "lfence 0 → 1 (+1, higher)".to_owned();
     let worse = vec![over, reason("switch.yield", "lfence", (0, 1), why)];

@@ -40,6 +40,14 @@ impl BudgetError {
     }
 }
 
+/// What the reader calls a type, and what people call it.
+const PLAIN: [(&str, &str); 4] = [
+    ("expected u64", "expected a number, not below 0 and without quotes"),
+    ("expected a sequence", "expected [[accept]], in double brackets"),
+    ("expected a map", "expected a table"),
+    ("type: map", "type: table"),
+];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -52,7 +60,11 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table with max, max-increase or events"
+)]
 struct PathRules {
     max: Option<u64>,
     max_increase: Option<Increase>,
@@ -60,14 +72,18 @@ struct PathRules {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[serde(
+    deny_unknown_fields,
+    rename_all = "kebab-case",
+    expecting = "a table with max or max-increase"
+)]
 struct OneRule {
     max: Option<u64>,
     max_increase: Option<Increase>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table with path or row, reason and expires")]
 struct Accept {
     path: Option<Spanned<String>>,
     row: Option<Spanned<String>>,
@@ -90,7 +106,7 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: File = toml::from_str(text).map_err(|error| BudgetError {
         line: error.span().map(|span| line(text, span.start)),
-        what: with_meant(&error.message().trim_end().replace('\n', " ")),
+        what: with_meant(&plain(&error.message().trim_end().replace('\n', " "))),
     })?;
     let budget = Reader::new(text).budget(&file)?;
     match budget.paths.patterns().chain(budget.rows.patterns()).count() {
@@ -100,6 +116,14 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
         }
         _ => Ok(budget),
     }
+}
+
+/// The reader's message about a type, in plain words.
+fn plain(message: &str) -> String {
+    if !message.starts_with("invalid ") {
+        return message.to_owned();
+    }
+    PLAIN.iter().fold(message.to_owned(), |text, (type_, word)| text.replace(type_, word))
 }
 
 /// The line, from 1, in which byte `at` of the text is.
@@ -326,6 +350,10 @@ mod tests {
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\nexpires = 2027-02-30\n", 4, ""),
             ("[[accept]]\npath = \"a\"\nreason = \"x\"\n", 1, "missing field `expires`"),
             ("[[accept]]\nreason = \"x\"\nexpires = 2027-01-01\n", 1, "either `path` or `row`"),
+            ("[paths]\na = 3\n", 2, "integer `3`, expected a table with max, max-increase or"),
+            ("[paths.a.events]\nrdpmc = 3\n", 2, "expected a table with max or max-increase"),
+            ("[paths.a]\nmax = \"1%\"\n", 2, "expected a number, not below 0 and without"),
+            ("[accept]\npath = \"a\"\n", 1, "type: table, expected [[accept]], in double"),
             ("[rows.mmap]\n", 1, "mmap: neither `max` nor"),
             ("[rows.mmap.events]\nlfense = { max = 1 }\n", 2, "lfense is no event"),
         ];

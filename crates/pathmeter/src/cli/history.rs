@@ -17,8 +17,10 @@ Examples:
   pathmeter history show 'switch.*'                   a row a result, a column a path
   pathmeter history plot switch.yield --svg yield.svg
   pathmeter history blame switch.yield                which results changed it?
+  pathmeter history remove 3                          the result that `show` lists as 3
   pathmeter history prune --keep 1000 --dry-run
-  pathmeter history export -o results/                the documents, as they were added";
+  pathmeter history export -o results/                each document as a file of this folder
+  pathmeter history export -o all.jsonl               all in one file, a document a line";
 
 /// Arguments of `history`.
 #[derive(Debug, Args)]
@@ -40,6 +42,8 @@ pub(crate) enum HistoryVerb {
     Plot(PlotArgs),
     /// Name the first result of each step of a path
     Blame(BlameArgs),
+    /// Remove results by their numbers, such as one that was added with a wrong date
+    Remove(RemoveArgs),
     /// Remove the oldest results
     Prune(PruneArgs),
     /// Give the documents back, as they were added
@@ -71,14 +75,15 @@ pub(crate) struct AddArgs {
     /// Files that `measure -o` wrote
     #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
-    /// What to call them; by default the subject's name
+    /// What to call all of them; by default each has its subject's name
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
-    /// The commit that the kernel was built from: 7 to 64 hexadecimal digits
+    /// The commit that the kernel was built from, the same for all RESULTs: 7 to 64 hexadecimal
+    /// digits
     #[arg(long, value_name = "HASH", value_parser = commit)]
     pub(crate) commit: Option<String>,
-    /// When the results belong to: 2026-01-31, with a time and a zone as `git show -s --format=%cI`
-    /// prints it, or @SECONDS since 1970. By default now
+    /// When they belong to, one date for all RESULTs: 2026-01-31, with a time and a zone as
+    /// `git show -s --format=%cI` prints it, or @SECONDS since 1970. By default now
     #[arg(long, value_name = "WHEN")]
     pub(crate) date: Option<Date>,
     /// Which history.
@@ -130,6 +135,20 @@ pub(crate) struct BlameArgs {
     pub(crate) which: WhichArgs,
 }
 
+/// Arguments of `history remove`.
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// The numbers of the results, as `history show` lists them
+    #[arg(required = true, value_name = "NUMBER", value_parser = number)]
+    pub(crate) numbers: Vec<u64>,
+    /// Remove nothing: only show what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Which history.
+    #[command(flatten)]
+    pub(crate) database: DatabaseArg,
+}
+
 /// Arguments of `history prune`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
@@ -151,16 +170,23 @@ pub(crate) struct PruneArgs {
 /// Arguments of `history export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Write to FILE, - for stdout, a document a line; or, if it is a folder, a file for each in
-    /// there
+    /// Write to FILE, a document a line; or, if it is a FOLDER that is there, each document to a
+    /// file of its own in it
     ///
-    /// Without it the lines go to stdout. In a folder the files are byte by byte what was added; in
+    /// Without it, or for -, the lines go to stdout. A FILE that is a document itself, such as a
+    /// result, is not overwritten. In a folder the files are byte by byte what was added; in
     /// lines, a document that had line breaks has spaces instead.
     #[arg(long, short, value_name = "FILE|FOLDER", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
     /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
+}
+
+/// `3`, or `#3`.
+fn number(text: &str) -> Result<u64, String> {
+    let number = text.strip_prefix('#').unwrap_or(text).parse();
+    number.map_err(|_| "a number such as 3, from the first column of `history show`".to_owned())
 }
 
 fn commit(text: &str) -> Result<String, String> {

@@ -311,6 +311,11 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         rows: &[LOOK, &[("path", Nothing), ("across", Nothing)], DOCUMENT, WHICH],
     },
     VerbNeeds {
+        verb: "history remove",
+        subjects: &[],
+        rows: &[LOOK, &[("numbers", Nothing), ("dry_run", Nothing), ("db", Nothing)]],
+    },
+    VerbNeeds {
         verb: "history prune",
         subjects: &[],
         rows: &[LOOK, &[("keep", Nothing), ("before", Nothing), ("dry_run", Nothing)], WHICH],

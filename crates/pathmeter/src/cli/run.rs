@@ -137,7 +137,8 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) lines: bool,
     /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
-    /// system calls and faults); with =regions only in its regions
+    /// system calls and faults); with =regions only in its regions [default events:
+    /// instructions,string-bytes,slow,data-lines:8]
     ///
     /// =EVENTS chooses what fails, as for `compare` (docs/guide/gates.md).
     #[arg(

@@ -12,10 +12,12 @@ mod order;
 mod state;
 mod tree;
 
+use std::path::PathBuf;
+
 use pathmeter_model::{
     Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
 };
-use pathmeter_report::{Placement, Rows, Shown, comparison_table};
+use pathmeter_report::{Placement, Rows, Shown, comparison_table, grouped, signed};
 use pathmeter_trace::Event;
 
 use self::document::{Difference, Put};
@@ -24,16 +26,34 @@ use crate::cli::{BisectArgs, ExplainOutput};
 use crate::screen::output::Screen;
 use crate::verbs::explain;
 use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::subject::lab_words;
 
 /// Finds it, among ready images or in a git tree.
 pub(crate) fn run(args: &BisectArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
+    refuse_misspelt(args)?;
     let meter = Meter::new(args, screen)?;
     let put = Put::new(args, screen)?;
     match (&args.good, &args.bad) {
         (Some(good), Some(bad)) => tree::run(args, [good, bad], &meter, &put, screen),
         _ => order::run(args, &meter, &put, screen),
     }
+}
+
+/// Refuses files that are not there, and patterns: each would be found out only in the search.
+fn refuse_misspelt(args: &BisectArgs) -> Result<(), Failure> {
+    let is_lost = |kernel: &&PathBuf| lab_words(kernel).is_none() && !kernel.exists();
+    let lost: Vec<String> =
+        args.kernels.iter().filter(is_lost).map(|kernel| kernel.display().to_string()).collect();
+    let (message, help) = if !lost.is_empty() {
+        (format!("there is no file {}", lost.join(", ")), "name kernels or results, in order")
+    } else if args.path.contains(['*', '?']) {
+        let message = format!("--path {}: one path, not a pattern", args.path);
+        (message, "`pathmeter list paths` lists all paths, `pathmeter run --all` shows all rows")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::Usage { message, help: help.to_owned() })
 }
 
 /// What is asked of each kernel.
@@ -89,6 +109,15 @@ impl<'a> Question<'a> {
         Ok(if differs { Answer::Differs } else { Answer::Same })
     }
 
+    /// What is asked about, in the good one and in another; none of an event that does not differ.
+    fn values(&self, good: &Measurement, new: &Measurement) -> Option<[u64; 2]> {
+        let comparison = self.comparison(good, new);
+        let row = comparison.paths.first()?;
+        let Some(event) = self.event else { return Some([row.base?, row.new?]) };
+        let event = row.events.iter().find(|one| one.event == event.word())?;
+        Some([event.base, event.new])
+    }
+
     /// Whether an event changed by less than the threshold; any change of none is a large one.
     #[allow(clippy::cast_precision_loss, reason = "a threshold is in percent")]
     fn is_small(&self, event: &EventComparison) -> bool {
@@ -138,6 +167,35 @@ impl<'a> Question<'a> {
         }
         Ok(Difference { comparison: Some(comparison), explanation })
     }
+}
+
+/// `367, first 328: `, if the other one is called so; nothing if they are not known.
+fn told(values: Option<[u64; 2]>, good: &str) -> String {
+    match values.map(|[base, new]| [base, new].map(grouped)) {
+        Some([base, new]) if base != new => format!("{new}, {good} {base}: "),
+        Some([_, new]) => format!("{new}: "),
+        None => String::new(),
+    }
+}
+
+/// That one of the kernels that differ, which come after the one that was found, differs from it by
+/// more than it does from the one before; `change` is a kernel's difference from the good one.
+fn note_larger(before: i64, found: i64, later: &[(String, i64)], screen: &Screen) {
+    let beyond = |change: i64| (change - found).abs();
+    let largest = later.iter().max_by_key(|(_, change)| beyond(*change));
+    if let Some((name, change)) = largest.filter(|(_, it)| beyond(*it) > (found - before).abs()) {
+        screen.note(&format!(
+            "a later step is larger: {name} differs by {}, the one found by {}; --threshold \
+             PERCENT passes over small ones",
+            signed(*change),
+            signed(found)
+        ));
+    }
+}
+
+/// The difference of two values; 0 where none is known.
+fn change(values: Option<[u64; 2]>) -> i64 {
+    values.map_or(0, |[base, new]| new.wrapping_sub(base).cast_signed())
 }
 
 /// Whether a failure is the kernel's, so that the next one may do; else it stands in the way of

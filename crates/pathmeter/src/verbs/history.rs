@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store, blame};
 use pathmeter_model::{KeptResult, clean, parse_measurement};
 use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
+use serde::de::IgnoredAny;
 
 use crate::cli::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
-    ShowArgs,
+    RemoveArgs, ShowArgs,
 };
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
@@ -23,10 +24,11 @@ const LONGEST_NAME: usize = 100;
 /// Does what the user chose.
 pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
     match &args.verb {
-        HistoryVerb::Add(args) => add(args),
+        HistoryVerb::Add(args) => add(args, screen),
         HistoryVerb::Show(args) => show(args, screen),
         HistoryVerb::Plot(args) => plot(args, screen),
         HistoryVerb::Blame(args) => show_blame(args, screen),
+        HistoryVerb::Remove(args) => remove(args, screen),
         HistoryVerb::Prune(args) => prune(args, screen),
         HistoryVerb::Export(args) => export(args, screen),
     }
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> 
 }
 
 /// Adds results, and reports each once it is on the disk.
-fn add(args: &AddArgs) -> Result<(), Failure> {
+fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
     // All that can be wrong with the files is found before anything is changed.
     let documents = args.results.iter().map(|path| document(path)).collect::<Vec<_>>();
     let mut failures = Vec::new();
@@ -61,8 +63,29 @@ fn add(args: &AddArgs) -> Result<(), Failure> {
         };
         let line = format!("{}: {done} {}: {}", path.display(), file.display(), about(kept));
         output::print((clean(&line) + "\n").as_bytes())?;
+        if let (Added::Known(kept), true) = (&added, differs(args, kept)) {
+            let number = kept.number;
+            screen.note(&format!(
+                "#{number} stays as it is, {}: to change that, `pathmeter history remove {number}` \
+                 and add it again",
+                facts(kept)
+            ));
+        }
     }
     Ok(())
+}
+
+/// Whether the user names another date, label or commit than a result has.
+fn differs(args: &AddArgs, kept: &KeptResult) -> bool {
+    args.date.is_some_and(|date| date.to_string() != kept.date)
+        || args.label.as_ref().is_some_and(|label| *label != kept.label)
+        || args.commit.as_ref().is_some_and(|commit| Some(commit) != kept.commit.as_ref())
+}
+
+/// `with the label cloud.deb, the date 2026-01-31T12:00:00Z and no commit`.
+fn facts(kept: &KeptResult) -> String {
+    let commit = kept.commit.as_ref().map_or("no commit".into(), |it| format!("the commit {it}"));
+    format!("with the label {}, the date {} and {commit}", kept.label, kept.date)
 }
 
 /// The bytes of a result.
@@ -124,21 +147,36 @@ fn show_blame(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
     formats::document(&args.document, &file, &blamed, blame_table, screen)
 }
 
+fn remove(args: &RemoveArgs, screen: &Screen) -> Result<(), Failure> {
+    let what = Pruned::Numbered(&args.numbers);
+    removed((&args.database, None), what, args.dry_run, screen)
+}
+
 fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
-    let file = file(&args.which.database)?;
-    // A history that is not there is not made.
-    drop(Store::open(&file)?);
-    let mut store = Store::create(&file)?;
     let what = match (args.keep, args.before) {
         (Some(kept), _) => Pruned::AllBut(kept),
         (None, Some(date)) => Pruned::Before(date),
         // clap requires one of them.
         (None, None) => Pruned::AllBut(u64::MAX),
     };
-    let gone = store.prune(what, args.which.label.as_deref(), args.dry_run)?;
-    let verb = if args.dry_run { "would be removed" } else { "removed" };
+    removed((&args.which.database, args.which.label.as_deref()), what, args.dry_run, screen)
+}
+
+/// Removes results of a history, of one label if that is given, and shows which; `dry` only shows.
+fn removed(
+    (database, label): (&DatabaseArg, Option<&str>),
+    what: Pruned<'_>,
+    dry: bool,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let file = file(database)?;
+    // A history that is not there is not made.
+    drop(Store::open(&file)?);
+    let mut store = Store::create(&file)?;
+    let gone = store.prune(what, label, dry)?;
+    let verb = if dry { "would be removed" } else { "removed" };
     output::print(kept_table(&gone, verb, screen.style()).as_bytes())?;
-    if !args.dry_run && !gone.is_empty() {
+    if !dry && !gone.is_empty() {
         // The results are gone either way.
         if let Err(error) = store.shrink() {
             screen.note(&format!("the file is as large as before: {error}"));
@@ -154,6 +192,7 @@ type Put<'a> = &'a mut dyn FnMut(&Found, Vec<u8>) -> Result<(), Failure>;
 fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.which.database)?;
     let store = Store::open(&file)?;
+    args.output.as_deref().map_or(Ok(()), refuse_document)?;
     let (found, damage) = store.found(args.which.label.as_deref());
     let mut damage: Vec<Failure> = damage.into_iter().map(Failure::from).collect();
     let mut given = 0;
@@ -172,7 +211,6 @@ fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
     match &args.output {
         Some(folder) if folder.is_dir() => {
             each(&mut |result, bytes| destination::save(&folder.join(file_name(result)), &bytes))?;
-            screen.note(&format!("{given} documents in {}", folder.display()));
         }
         Some(path) => {
             let outputs = [("--output", Some(path.as_path()))];
@@ -186,7 +224,23 @@ fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
         }
         None => each(&mut |_, bytes| output::print(&output::shown_json(line(bytes))))?,
     }
+    if let Some(place) = args.output.as_deref().filter(|place| !destination::is_stdout(place)) {
+        let documents = if given == 1 { "document" } else { "documents" };
+        screen.note(&format!("{given} {documents} written to {}", place.display()));
+    }
     if damage.is_empty() { Ok(()) } else { Err(Failure::all(damage)) }
+}
+
+/// Refuses to write over a file that holds one document: what `export` writes holds several.
+fn refuse_document(path: &Path) -> Result<(), Failure> {
+    let bytes = subject::document(path)?.unwrap_or_default();
+    if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("{}: this is a document, and would be overwritten", path.display()),
+        help: "name a folder for a file of each document, or a new file for all".to_owned(),
+    })
 }
 
 /// A document as one line. A line break in JSON is outside its texts, where a space is the same.

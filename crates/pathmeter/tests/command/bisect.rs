@@ -45,7 +45,7 @@ fn the_answer_is_a_document_too() {
         "bisect",
         "same",
         "same",
-        "none",
+        "garbage",
         "same",
         "more",
         "--path",
@@ -117,11 +117,55 @@ fn images_without_a_difference_or_a_path_are_said_so() {
 fn what_can_not_be_measured_is_skipped() {
     let scene = scene();
     let path = ["--path", "switch.yield"];
-    let ran = scene.run(&[&["bisect", "same", "same", "none", "more", "more"][..], &path].concat());
+    let ran =
+        scene.run(&[&["bisect", "same", "same", "garbage", "more", "more"][..], &path].concat());
     assert_eq!(ran.code, Some(3));
     assert!(ran.stderr.contains("comes after same and not after more"), "{}", ran.stderr);
-    let ran = scene.run(&[&["bisect", "same", "none", "same", "more", "more"][..], &path].concat());
+    let ran =
+        scene.run(&[&["bisect", "same", "garbage", "same", "more", "more"][..], &path].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
+fn what_is_misspelt_is_refused_before_anything_is_measured() {
+    let scene = scene();
+    let good = &scene.run(&["bisect", "same", "none", "more", "lost", "--path", "switch.yield"]);
+    let pattern = &scene.run(&["bisect", "same", "more", "--path", "switch.*"]);
+    let files = &scene.run(&["bisect", "--good", "same", "--bad=more", "--path", "switch.yield"]);
+    for (ran, words) in [
+        (good, "there is no file none, lost"),
+        (pattern, "--path switch.*: one path, not a pattern"),
+        (files, "--bad name commits, and same and more are files"),
+    ] {
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+        assert!(ran.stderr.contains(words), "{}", ran.stderr);
+    }
+    assert!(files.stderr.contains("pathmeter bisect same more --path"), "{}", files.stderr);
+}
+
+#[test]
+fn each_step_tells_its_values_and_a_larger_one_that_comes_later_is_a_note() {
+    let scene = scene();
+    let mut most = more_expensive();
+    most.subject.name = "most".to_owned();
+    let path = most.paths.iter_mut().find(|path| path.path == "switch.yield").unwrap();
+    *path = pathmeter_model::example::path("switch.yield", &[4000; 2]);
+    write(&scene, "most", &most);
+    let path = ["--path", "switch.yield"];
+    let ran = scene.run(&[&["bisect", "same", "more", "most", "most"][..], &path].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for words in [
+        "most: 4,000, first 3,300: differs\n",
+        "more: 3,333, first 3,300: differs\n",
+        "a later step is larger: most differs by +700, the one found by +33; --threshold",
+    ] {
+        assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+    }
+    let ran = scene.run(
+        &[&["bisect", "same", "more", "most", "most"][..], &path, &["--threshold", "2"]].concat(),
+    );
+    assert!(ran.stdout.contains("first that differs: most"), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("a later step"), "{}", ran.stderr);
 }
 
 fn git(scene: &Scene, arguments: &[&str]) -> String {

@@ -112,6 +112,8 @@ fn wrong_budgets_are_refused_with_their_line() {
         let ran = check(&unchanged(), budget, &[]);
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{budget}");
         assert!(ran.stderr.contains(words), "{}", ran.stderr);
+        let form = ran.stderr.contains("max-increase = \"1%\"     # of BASE");
+        assert_eq!(form, words.contains("unknown") || words.contains("no rule"), "{}", ran.stderr);
     }
     let scene = Scene::with(&base(), &unchanged());
     let missing = ["compare", "base.json", "new.json", "--check", "--budget", "none.toml"];
@@ -222,9 +224,14 @@ fn a_rule_that_fails_by_its_increase_shows_the_pair_that_the_table_shows() {
     let budget = "[paths.\"switch.yield\"]\nmax = 9000\nmax-increase = 5\n";
     let ran = check(&more_expensive(), budget, &[]);
     assert_eq!(ran.code, Some(1));
-    let why = "budget: instructions 3,300 → 3,333 over (max 9,000, +5), line 1";
+    let why =
+        "budget: instructions 3,300 → 3,333 (+1.00 %) over (limit: max 9,000, +5), budget.toml:1";
     assert!(ran.stderr.contains(why), "{}", ran.stderr);
     let budget = "[paths.\"switch.yield\"]\nmax = 3000\nmax-increase = 50\n";
     let ran = check(&more_expensive(), budget, &[]);
-    assert!(ran.stderr.contains("instructions 3,333 over (max 3,000, +50)"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("instructions 3,333 over (limit: max 3,000, +50)"),
+        "{}",
+        ran.stderr
+    );
 }

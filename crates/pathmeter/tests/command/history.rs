@@ -56,6 +56,15 @@ fn the_same_result_is_added_once() {
     assert_eq!(ran.code, Some(0));
     let known = "1.json: already in h.sqlite: #1, vmlinuz-old, 2026-01-01T00:00:00Z\n";
     assert_eq!(ran.stdout, known);
+    let kept = format!(
+        "pathmeter: note: #1 stays as it is, with the label vmlinuz-old, the date \
+                        2026-01-01T00:00:00Z and the commit {}",
+        "1".repeat(40)
+    );
+    assert!(ran.stderr.starts_with(&kept) && ran.stderr.contains("remove 1`"), "{}", ran.stderr);
+    let commit = "1".repeat(40);
+    let alike = on(&scene, &["add", "1.json", "--date", "2026-01-01", "--commit", &commit]);
+    assert_eq!((alike.code, &alike.stderr[..]), (Some(0), ""));
     assert!(on(&scene, &["show"]).stdout.ends_with("\n1 result\n"));
 }
 
@@ -97,8 +106,52 @@ fn documents_are_given_back_as_they_were() {
     let lines = on(&scene, &["export"]).stdout;
     let added: String = (1..5).map(|number| scene.read(&format!("{number}.json")) + "\n").collect();
     assert_eq!(lines, added);
+    for _ in 0..2 {
+        let ran = on(&scene, &["export", "-o", "all.jsonl"]);
+        let note = "pathmeter: note: 4 documents written to all.jsonl\n";
+        assert_eq!((ran.code, &ran.stderr[..]), (Some(0), note));
+        assert_eq!(scene.read("all.jsonl"), added);
+    }
+}
+
+#[test]
+fn an_export_takes_the_place_of_no_document_and_is_none_itself() {
+    let scene = changing();
+    let before = scene.read("2.json");
+    let ran = on(&scene, &["export", "-o", "2.json"]);
+    assert_eq!((ran.code, scene.read("2.json")), (Some(2), before));
+    assert!(ran.stderr.contains("2.json: this is a document"), "{}", ran.stderr);
     assert_eq!(on(&scene, &["export", "-o", "all.jsonl"]).code, Some(0));
-    assert_eq!(scene.read("all.jsonl"), added);
+    for ran in [scene.run(&["measure", "all.jsonl"]), on(&scene, &["add", "all.jsonl"])] {
+        assert_eq!(ran.code, Some(3));
+        assert!(ran.stderr.contains("all.jsonl: several documents, one a line"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn results_are_removed_by_the_numbers_that_show_lists() {
+    let scene = changing();
+    let dry = on(&scene, &["remove", "2", "#4", "--dry-run"]);
+    assert!(dry.stdout.ends_with("\n2 results would be removed\n"), "{}", dry.stdout);
+    for wrong in [&["remove", "2", "9"][..], &["remove"], &["remove", "two"]] {
+        assert_eq!(on(&scene, wrong).code, Some(2), "{wrong:?}");
+    }
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n4 results\n"));
+    let ran = on(&scene, &["remove", "2", "#4"]);
+    assert_eq!(ran.stdout, dry.stdout.replace("would be removed", "removed"));
+    let again = on(&scene, &["add", "2.json", "--date", "2026-03-01"]);
+    assert!(again.stdout.contains(": #5, vmlinuz-new, 2026-03-01"), "{}", again.stdout);
+    assert!(on(&scene, &["show"]).stdout.ends_with("\n3 results\n"));
+}
+
+#[test]
+fn verbs_that_other_commands_have_are_answered_with_those_of_a_history() {
+    let scene = Scene::new();
+    for (verb, now) in [("list", "show"), ("delete", "remove"), ("rm", "remove")] {
+        let ran = scene.run(&["history", verb]);
+        assert_eq!(ran.code, Some(2));
+        assert!(ran.stderr.contains(&format!("`pathmeter history {now}` does its work")), "{verb}");
+    }
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn manual_pages_are_written_one_a_verb() {
     assert_eq!(scene.run(&["man", "--out", "man1"]).code, Some(0));
     let mut pages = scene.files("man1");
     pages.sort();
-    let of_history = ["add", "blame", "export", "plot", "prune", "show"];
+    let of_history = ["add", "blame", "export", "plot", "prune", "remove", "show"];
     let of_list = ["cpus", "functions", "paths"];
     let below = of_history.map(|verb| format!("history-{verb}")).into_iter();
     let below = below.chain(of_list.map(|verb| format!("list-{verb}")));

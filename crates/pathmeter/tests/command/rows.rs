@@ -149,7 +149,8 @@ fn a_check_that_fails_ends_with_why_on_every_output() {
     let ran = compared(&program(1000, 70), &new, &["--check=regions"]);
     assert!(!ran.stderr.contains("openat") && ran.stderr.contains(region), "{}", ran.stderr);
     let ran = run(&new, "[rows.openat]\nmax-increase = 9", &[]);
-    let why = "--check fails: openat: budget: instructions 1,000 → 1,010 over (+9), line 1\n";
+    let why =
+        "--check fails: openat: budget: instructions 1,000 → 1,010 (+1.00 %) over (limit: +9), ";
     assert!(ran.stderr.contains(why) && ran.stderr.contains(region), "{}", ran.stderr);
     let died = ProgramExample { ended: Ended::Signal(11), ..program(1000, 70) };
     let ran = compared(&program(1000, 70), &died, &["--check"]);
@@ -214,9 +215,13 @@ fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
     assert_eq!(with("[rows.openat]\nmax = 1000\n").code, Some(0));
     let over = with("[rows.openat]\nmax = 999\n[paths.\"user.parse\"]\nmax = 69\n");
     assert_eq!(over.code, Some(1));
-    let rows = "openat: budget: instructions 1,000 over (max 999), line 1\n";
-    let region = "user.parse: budget: instructions 70 over (max 69), line 3\n";
+    let rows = "openat: budget: instructions 1,000 over (limit: max 999), rows.toml:1\n";
+    let region = "user.parse: budget: instructions 70 over (limit: max 69), rows.toml:3\n";
     assert!(over.stderr.contains(rows) && over.stderr.ends_with(region), "{}", over.stderr);
+    let meant = with("[paths.\"*at\"]\nmax = 1000\n");
+    assert_eq!(meant.code, Some(2));
+    let words = "no path has the name *at: for the rows of a program use [rows]";
+    assert!(meant.stderr.contains(words), "{}", meant.stderr);
     let refused = with("[rows.openat]\nmax-increase = 1\n");
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.contains("rows.toml:1: openat has a max-increase"));

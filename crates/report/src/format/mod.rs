@@ -16,7 +16,7 @@ mod text;
 use std::cmp::Reverse;
 
 use pathmeter_model::{
-    BudgetRow, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict, clean,
+    BudgetReport, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict, clean,
 };
 use pathmeter_trace::Explain;
 
@@ -128,21 +128,20 @@ struct Line<'a> {
     row: &'a PathComparison,
     outcome: Outcome,
     explain: Option<&'a Explain>,
-    rules: &'a [BudgetRow],
+    budget: Option<&'a BudgetReport>,
     reasons: &'a [GateReason],
 }
 
 impl<'a> Judged<'a> {
     /// The paths, in the comparison's order.
     fn lines(self) -> impl Iterator<Item = Line<'a>> {
-        let rules = self.comparison.budget.as_ref().map_or(&[][..], |budget| &budget.rows);
         let rows = self.comparison.paths.iter().zip(self.outcomes);
         rows.map(move |(row, &outcome)| Line {
             of: self.of,
             row,
             outcome,
             explain: self.explanations.iter().find(|explain| explain.path == row.path),
-            rules,
+            budget: self.comparison.budget.as_ref(),
             reasons: &self.gate.worse,
         })
     }
@@ -283,9 +282,10 @@ impl Line<'_> {
 
     /// What the budget's rules say where they are not simply kept, and do not fail the gate either.
     fn budget(&self) -> Vec<String> {
-        let of_path = self.rules.iter().filter(|rule| rule.path == self.row.path);
+        let Some(budget) = self.budget else { return Vec::new() };
+        let of_path = budget.rows.iter().filter(|rule| rule.path == self.row.path);
         let passing = of_path.filter(|rule| !rule.outcome.is_worse());
-        passing.filter_map(crate::budget::sentence).collect()
+        passing.filter_map(|rule| crate::budget::sentence(rule, &budget.file)).collect()
     }
 
     /// All of it in one line, after the path's name.

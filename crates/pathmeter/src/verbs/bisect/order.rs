@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::document::{self, Put};
 use super::meter::Meter;
-use super::{Answer, Question, effort, is_kernels_own};
+use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -31,7 +31,7 @@ pub(super) fn run(
     if let Some(why) = question.refuse(&good.result) {
         return Err(unfound(format!("{}: {why}", name(0))));
     }
-    let (mut measured, mut skipped) = (1, 0);
+    let (mut measured, mut skipped, mut differing) = (1, 0, Vec::new());
     let found = search(kernels.len(), |index| {
         let kernel = match meter.measure(&kernels[index]) {
             Ok(kernel) => kernel,
@@ -44,10 +44,15 @@ pub(super) fn run(
         };
         measured += 1;
         let answer = question.answer(&good.result, &kernel.result)?;
+        let values = question.values(&good.result, &kernel.result);
+        let told = told(values, "first");
         match &answer {
             Answer::Unknown(why) => screen.note(&format!("skipping {}: {why}", name(index))),
-            Answer::Same => screen.note(&format!("{}: as the first", name(index))),
-            Answer::Differs => screen.note(&format!("{}: differs", name(index))),
+            Answer::Same => screen.note(&format!("{}: {told}as the first", name(index))),
+            Answer::Differs => {
+                screen.note(&format!("{}: {told}differs", name(index)));
+                differing.push((name(index), change(values)));
+            }
         }
         Ok((answer, Some(kernel)))
     })?;
@@ -64,6 +69,9 @@ pub(super) fn run(
         Some(new) => {
             put.text(|_| format!("first that differs: {} ({cost})\n", clean(&name(at))))?;
             let sides = [base.as_ref().unwrap_or(&good), &new];
+            let [before, found] =
+                sides.map(|side| change(question.values(&good.result, &side.result)));
+            note_larger(before, found, &differing, screen);
             let difference = question.difference(sides, meter, put)?;
             let first = name(at);
             put.document(document::Found { first, commit: None, measured, skipped, difference })?;

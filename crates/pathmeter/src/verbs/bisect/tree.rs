@@ -11,7 +11,7 @@ use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
 use super::state::State;
-use super::{Answer, Question, effort, is_kernels_own};
+use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -48,7 +48,8 @@ pub(super) fn run(
     // A build that is interrupted is ended, and what it changed undone.
     interrupt::listen();
     let state = state(args, &git, [&good, &bad], screen)?;
-    let mut bisection = Bisection { args, git, state, meter, screen, skipped: 0 };
+    let mut bisection =
+        Bisection { args, git, state, meter, screen, skipped: 0, differing: vec![] };
     let found = bisection.search(&good, &bad);
     // What a build changed is undone however it ended, so that the same command can go on.
     bisection.git.undo_changes()?;
@@ -121,6 +122,8 @@ struct Bisection<'a> {
     meter: &'a Meter<'a>,
     screen: &'a Screen,
     skipped: usize,
+    /// Commits that differ, and by how much from GOOD.
+    differing: Vec<(String, i64)>,
 }
 
 /// The first commit that differs, and it measured, if that can be.
@@ -164,13 +167,20 @@ impl Bisection<'_> {
         base: &Measured,
         question: &Question<'_>,
     ) -> Result<(), Failure> {
-        let answer = match self.tried(commit)? {
-            Ok(measured) => question.answer(&base.result, &measured.result)?,
-            Err(why) => Answer::Unknown(why),
+        let (answer, values) = match self.tried(commit)? {
+            Ok(measured) => {
+                let sides = [&base.result, &measured.result];
+                (question.answer(sides[0], sides[1])?, question.values(sides[0], sides[1]))
+            }
+            Err(why) => (Answer::Unknown(why), None),
         };
+        let told = told(values, "GOOD");
         let (mark, text) = match answer {
-            Answer::Same => ("good", "as GOOD".to_owned()),
-            Answer::Differs => ("bad", "differs".to_owned()),
+            Answer::Same => ("good", format!("{told}as GOOD")),
+            Answer::Differs => {
+                self.differing.push((self.git.about(commit)?, change(values)));
+                ("bad", format!("{told}differs"))
+            }
             Answer::Unknown(why) => {
                 self.skipped += 1;
                 ("skip", format!("skipped: {why}"))
@@ -259,7 +269,13 @@ impl Bisection<'_> {
         let parent = self.git.parent(&commit).and_then(|parent| self.state.of(&parent));
         let difference = match (parent.or_else(|| self.state.of(good)), &measured) {
             (Some(base), Some(new)) => {
-                Question::of(self.args).difference([&base, new], self.meter, put)?
+                let question = Question::of(self.args);
+                if let Some(good) = self.state.of(good) {
+                    let [before, found] = [&base, new]
+                        .map(|side| change(question.values(&good.result, &side.result)));
+                    note_larger(before, found, &self.differing, self.screen);
+                }
+                question.difference([&base, new], self.meter, put)?
             }
             _ => Difference::default(),
         };
