@@ -277,7 +277,7 @@ mod tests {
         let known = |without: &[&str]| -> String {
             let all = PROFILES.iter().flat_map(|profile| profile.properties((7, 2)));
             let known = all.filter(|name| !without.contains(name));
-            known.map(|name| format!("  {name}=<bool>\n")).collect()
+            known.map(|name| format!("  {name}=<bool>\n")).collect::<Vec<_>>().concat()
         };
         let nearest = |name| qemu.nearest(&Cpu::named(name), &known(&["amd-psfd"]));
         assert_eq!(nearest("zen3"), Some("zen2"));

@@ -24,7 +24,7 @@ use self::document::{Difference, Put};
 use self::meter::Meter;
 use crate::cli::{BisectArgs, ExplainOutput};
 use crate::screen::output::Screen;
-use crate::verbs::explain;
+use crate::verbs::{causes, explain};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::subject::lab_words;
 
@@ -156,11 +156,11 @@ impl<'a> Question<'a> {
         meter: &Meter<'_>,
         put: &Put<'_>,
     ) -> Result<Difference, Failure> {
-        let comparison = self.comparison(&base.result, &new.result);
-        let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded };
-        let table = |style| format!("\n{}", comparison_table(&comparison, shown, style));
-        put.text(table)?;
         let explanation = meter.explained(self.path, [base, new])?;
+        let causes = explanation.as_ref().map(causes::of_explanation);
+        let comparison = Comparison { causes, ..self.comparison(&base.result, &new.result) };
+        let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded };
+        put.text(|style| format!("\n{}", comparison_table(&comparison, shown, style)))?;
         if let Some(explained) = &explanation {
             let output = ExplainOutput::default();
             put.text(|style| format!("\n{}", explain::tables(&output, explained, style)))?;

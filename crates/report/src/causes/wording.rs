@@ -84,9 +84,10 @@ pub(super) fn events(cause: &Cause, most: usize) -> String {
     }
     let told = counts.into_iter().filter_map(|(event, counts)| {
         let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
-        let range = match least == most {
-            true => signed(least),
-            false => format!("{}…{}", signed(least), signed(most)),
+        let range = if least == most {
+            signed(least)
+        } else {
+            format!("{}…{}", signed(least), signed(most))
         };
         let is_most =
             2 * counts.len() >= differing(cause).count() && least.signum() == most.signum();

@@ -59,7 +59,7 @@ fn causes(judged: Judged<'_>) -> String {
         format!("| {share} | {rows} | {instructions} | {area} | {} |\n", code(&functions))
     };
     let rows: String = shown.into_iter().map(row).collect();
-    let notes: String = notes.into_iter().map(|note| format!("{}\\\n", code(&note))).collect();
+    let notes = notes.iter().map(|note| code(note)).collect::<Vec<_>>().join("\\\n");
     format!("\n{}\n\n{head}{rows}\n{notes}", code(&named(causes)))
 }
 
