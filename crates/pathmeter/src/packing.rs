@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pathmeter_pack::{Packed, Packing};
 use rustix::io::ioctl_fionread;
@@ -40,8 +40,10 @@ pub(crate) fn pack(
 
 /// Tells before a guest boots which programs a shell is told to execute and has not got.
 fn note_shell(command: &[OsString], args: &FilesArgs, screen: &Screen) {
+    // `/bin` may be a link to `/usr/bin`.
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let is_packed =
-        |program: &PathBuf| args.file.iter().any(|file| program.starts_with(&file.source));
+        |program: &Path| args.file.iter().any(|file| real(program).starts_with(real(&file.source)));
     let mut programs = executable::of_shell(command);
     programs.retain(|_, program| args.root.is_none() && !is_packed(program));
     if programs.is_empty() {
