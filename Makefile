@@ -63,7 +63,7 @@ REPORT := $(abspath $(or $(CARGO_TARGET_DIR),target))/report.html
 
 run: cargo kernels ## compare two real kernels, run the experiments, write a report
 	@scripts/packages.sh $(RUN_PACKAGES)
-	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare \
+	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare --explain \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- experiment
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- report \

@@ -145,7 +145,7 @@ fn an_explained_comparison_is_one_document() {
         assert_valid(explain, "pathmeter.explain-1");
         assert_adds_up(explain);
     }
-    let run = compared(&scene, &["-o", "out.json"]);
+    let run = compared(&scene, &["-o", "out.json", "--full"]);
     assert!(run.succeeded().stdout.contains("path  file.stat"), "the tables, too");
     let saved: Value =
         serde_json::from_slice(&std::fs::read(scene.path("out.json")).unwrap()).unwrap();

@@ -39,7 +39,7 @@ fn two_kernels_are_the_same_numbers_wherever_they_are_shown() {
     let scene = Scene::warm();
     let (cloud, rt) = (debian("cloud"), debian("rt"));
     let formats = ["--write", "csv=change.csv", "-o", "change.json"];
-    let line_of = [&["compare", &cloud, &rt, "--explain"][..], &formats].concat();
+    let line_of = [&["compare", &cloud, &rt, "--explain", "--full"][..], &formats].concat();
     let run = scene.run(&line_of);
     let text = &run.succeeded().stdout;
     let read = |name: &str| std::fs::read_to_string(scene.path(name)).unwrap();

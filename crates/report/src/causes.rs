@@ -11,14 +11,14 @@ pub(crate) use sentence::{counts, named};
 use crate::number::{plural, signed};
 use crate::style::{QUIET, Style};
 use crate::table::{Align, Table};
-use wording::{differing, events, functions, instructions};
+use wording::{differing, each, events, function, telling};
 
 /// Most causes that are shown, and the share after which no more are.
 const MOST: usize = 10;
 const ENOUGH: f64 = 0.95;
 /// What the numbers are.
-const SUMS: &str = "the causes add up to each row's recorded difference exactly; share: of all \
-    differences, each row weighted by its own cost";
+const SUMS: &str = "share: of all differences, each in percent of its row; new, gone: one kernel \
+    alone executes it; the causes of a row add up to its recorded difference";
 /// Functions named of each.
 const MOST_FUNCTIONS: usize = 3;
 /// Other events named of each.
@@ -28,7 +28,10 @@ const MOST_EVENTS: usize = 3;
 pub(crate) struct CauseLine {
     pub(crate) share: String,
     pub(crate) rows: String,
-    pub(crate) instructions: String,
+    /// Instructions over all rows.
+    pub(crate) in_all: String,
+    /// Of each call, or row.
+    pub(crate) each: String,
     pub(crate) area: String,
     /// The functions and the other events.
     pub(crate) functions: String,
@@ -44,14 +47,15 @@ pub(crate) struct CauseLines {
 pub(crate) fn lines(causes: &Causes) -> CauseLines {
     let shown = shown(causes);
     let line = |cause: &Cause| {
-        let mut functions = functions(cause, MOST_FUNCTIONS);
+        let mut functions: Vec<String> = telling(cause, MOST_FUNCTIONS).map(function).collect();
         let more = cause.parts.len().saturating_sub(MOST_FUNCTIONS);
         functions.extend((more > 0).then(|| format!("{more} more")));
         let (functions, events) = (functions.join(", "), events(cause, MOST_EVENTS));
         CauseLine {
             share: share(cause.share),
             rows: differing(cause).count().to_string(),
-            instructions: instructions(cause),
+            in_all: signed(cause.difference),
+            each: each(cause),
             area: cause.area.words().to_owned(),
             functions: if events.is_empty() { functions } else { format!("{functions}; {events}") },
         }
@@ -69,13 +73,14 @@ pub(crate) fn causes_table(causes: &Causes, style: Style) -> String {
     let mut table = Table::new(&[
         ("share", Align::Right),
         ("rows", Align::Right),
-        ("instructions", Align::Left),
+        ("instructions", Align::Right),
+        ("each", Align::Left),
         ("kind of work", Align::Left),
         ("functions, other events", Align::Left),
     ])
     .with_whole_remarks();
-    for CauseLine { share, rows, instructions, area, functions } in shown {
-        table.row([share, rows, instructions, area, functions].map(Into::into));
+    for CauseLine { share, rows, in_all, each, area, functions } in shown {
+        table.row([share, rows, in_all, each, area, functions].map(Into::into));
     }
     let note = |text: &String| style.paint(&style.fill(text, 0), QUIET) + "\n";
     table.render(style) + &notes.iter().map(note).collect::<String>()

@@ -96,9 +96,8 @@ fn the_sentence_names_the_causes_with_their_functions_and_events() {
     assert_eq!(
         comparison_sentence(&comparison(1)),
         "3 of 4 rows differ: 2 higher, 1 lower. Instructions: entry and exit, +39 a call in 2 rows \
-         (prandom_u32_state +40 a call (new), do_syscall_64 -2; rdtsc -1); processes, -2,824 in \
-         c.thread (string instructions in copy_process in place of memset_orig -2,824; \
-         string-bytes +16,384)."
+         (prandom_u32_state (new), do_syscall_64; rdtsc -1); processes, -2,824 in c.thread \
+         (string instructions in copy_process in place of memset_orig; string-bytes +16,384)."
     );
 }
 

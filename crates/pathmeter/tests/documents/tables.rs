@@ -32,7 +32,7 @@ fn readme_and_changelog_know_how_many_paths_there_are() {
     let text = read("README.md");
     let count = Suite::Exact.paths().len();
     assert!(text.contains(&format!("8 of {count} paths of two kernels")));
-    assert!(text.contains(&format!("shows all {count} rows")));
+    assert!(text.contains(&format!("compares all {count} paths")));
     assert!(read("CHANGELOG.md").contains(&format!("- {count} paths, each with a probe")));
 }
 

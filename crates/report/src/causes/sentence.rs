@@ -2,8 +2,8 @@
 
 use pathmeter_model::{Cause, Causes, Comparison, Summary, Verdict};
 
-use super::wording::{events, functions, instructions, rows};
-use crate::number::plural;
+use super::wording::{each, events, name, rows, telling};
+use crate::number::{plural, signed};
 
 /// Causes that the sentence names at most, and the least share of one.
 const MOST: usize = 4;
@@ -60,13 +60,17 @@ pub(crate) fn named(causes: &Causes) -> String {
     format!("Instructions: {}.", clauses.into_iter().chain(rest).collect::<Vec<_>>().join("; "))
 }
 
-/// `entry and exit, +39 instructions a call in 33 rows (prandom_u32_state (new), rdtsc -1)`.
+/// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`.
 fn clause(cause: &Cause) -> String {
-    let number = instructions(cause);
-    let rows = if number.contains(" of ") { "rows".to_owned() } else { rows(cause) };
+    let each = each(cause);
+    let number = match each.contains('…') || each.is_empty() {
+        _ if cause.difference == 0 => "as many".to_owned(),
+        true => signed(cause.difference),
+        false => each,
+    };
+    let rows = if number.ends_with("rows") { String::new() } else { format!(" {}", rows(cause)) };
+    let names = telling(cause, FUNCTIONS).map(name).collect::<Vec<_>>().join(", ");
     let events = events(cause, EVENTS);
     let events = if events.is_empty() { events } else { format!("; {events}") };
-    let number = number.replace(" in all", "");
-    let functions = functions(cause, FUNCTIONS).join(", ");
-    format!("{}, {number} {rows} ({functions}{events})", cause.area.words())
+    format!("{}, {number}{rows} ({names}{events})", cause.area.words())
 }

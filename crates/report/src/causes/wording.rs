@@ -2,71 +2,86 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_model::{Cause, CauseInRow, CausePart, MoveKind};
+use pathmeter_model::{Cause, CauseInRow, CausePart, CodeMove, MoveKind};
 use pathmeter_trace::{Change, Event, Role};
 
 use crate::number::{grouped, signed};
 
-/// `+39 a call`, `-460 in 2 of 3`, `-638…-464`, or the sum over rows of which none is typical:
-/// `-1,403 in all`.
-pub(super) fn instructions(cause: &Cause) -> String {
+/// A part that came or went is told first only if it has so much of the largest part's share.
+const TELLING: f64 = 0.1;
+
+/// `+39 a call`, `-460 in 2 of 3 rows`, or of rows that have little in common their range:
+/// `-638…+8`. Nothing if it is in one row, or executes as many instructions.
+pub(super) fn each(cause: &Cause) -> String {
     if let Some(per_call) = cause.per_call.as_ref().filter(|it| it.difference != 0) {
         return format!("{} a call", signed(per_call.difference));
     }
     let typical = cause.typical;
     let differ = || cause.rows.iter().map(|row| row.difference).filter(|more| *more != 0);
-    let (least, most) = (differ().min().unwrap_or(0), differ().max().unwrap_or(0));
     match (typical.rows, typical.of) {
-        (_, 0) => "as many".to_owned(),
-        (rows, of) if rows == of => signed(typical.difference),
-        (rows, of) if 2 * rows >= of => format!("{} in {rows} of {of}", signed(typical.difference)),
-        _ if least.signum() == most.signum() => format!("{}…{}", signed(least), signed(most)),
-        _ => format!("{} in all", signed(cause.difference)),
+        (_, 0 | 1) => String::new(),
+        (rows, of) if rows == of => format!("{} a row", signed(typical.difference)),
+        (rows, of) if 2 * rows >= of => {
+            format!("{} in {rows} of {of} rows", signed(typical.difference))
+        }
+        _ => range(differ().min().unwrap_or(0), differ().max().unwrap_or(0)),
     }
 }
 
-/// A part that came or went is told first only if it has so much of the largest part's share.
-const TELLING: f64 = 0.1;
+fn range(least: i64, most: i64) -> String {
+    if least == most { signed(least) } else { format!("{}…{}", signed(least), signed(most)) }
+}
 
 /// The functions that say most: one that went and one that came, below which the others are, and
 /// then those with the largest share.
-pub(super) fn functions(cause: &Cause, most: usize) -> Vec<String> {
+pub(super) fn telling(cause: &Cause, most: usize) -> impl Iterator<Item = &CausePart> {
     let largest = cause.parts.first().map_or(0.0, |part| part.share);
-    let tells = |part: &CausePart| part.is_first && part.share >= TELLING * largest;
+    let tells = move |part: &CausePart| part.is_first && part.share >= TELLING * largest;
     let fate = |change: Change| cause.parts.iter().position(|it| tells(it) && it.change == change);
     let firsts = [fate(Change::Vanished), fate(Change::Appeared)];
-    let rest = (0..cause.parts.len()).filter(|place| !firsts.contains(&Some(*place)));
+    let rest = (0..cause.parts.len()).filter(move |place| !firsts.contains(&Some(*place)));
     let order = firsts.into_iter().flatten().chain(rest);
-    order.take(most).map(|it| function(&cause.parts[it])).collect()
+    order.take(most).map(|place| &cause.parts[place])
 }
 
-/// `prandom_u32_state +40 a call (new)`, `dequeue_task with set_next_task -30`.
-fn function(part: &CausePart) -> String {
-    let strings = part.moves.iter().find(|it| it.kind == MoveKind::StringInstructions);
-    let names = match (&part.functions[..], strings) {
-        (_, Some(moved)) => {
-            format!("string instructions in {} in place of {}", moved.to, moved.from)
-        }
+/// `prandom_u32_state (new)`, `unmap_page_range renamed __zap_vma_range`.
+pub(super) fn name(part: &CausePart) -> String {
+    let name = match (&part.functions[..], &part.moves[..]) {
+        (_, [only]) => moved(only),
+        ([one, more @ ..], [_, ..]) => format!("{one} and {} more, moved", more.len()),
+        (functions, []) => functions.join(", "),
         ([], _) => String::new(),
-        ([one], _) => one.clone(),
-        ([one, other], _) => format!("{one} with {other}"),
-        ([one, more @ ..], _) => format!("{one} with {} more", more.len()),
-    };
-    let typical = part.typical;
-    if typical.of == 0 {
-        return names;
-    }
-    let number = match part.per_call {
-        Some(each) if part.calls > 1 => format!("{} a call", signed(each)),
-        _ if 2 * typical.rows >= typical.of => signed(typical.difference),
-        _ => format!("{} in all", signed(part.difference)),
     };
     let fate = match part.change {
         Change::Appeared => " (new)",
         Change::Vanished => " (gone)",
         _ => "",
     };
-    format!("{names} {number}{fate}")
+    name + fate
+}
+
+fn moved(it: &CodeMove) -> String {
+    let CodeMove { from, to, .. } = it;
+    match it.kind {
+        MoveKind::Renamed => format!("{from} renamed {to}"),
+        MoveKind::Inlined => format!("{from} put into {to}"),
+        MoveKind::Outlined => format!("{to} taken out of {from}"),
+        MoveKind::StringInstructions => {
+            format!("string instructions in {to} in place of {from}")
+        }
+    }
+}
+
+/// The same with its difference over all rows: `prandom_u32_state +2,720 (new)`.
+pub(super) fn function(part: &CausePart) -> String {
+    if part.difference == 0 {
+        return name(part);
+    }
+    let name = name(part);
+    let (name, fate) = name
+        .split_once(" (")
+        .map_or((&*name, String::new()), |(name, fate)| (name, format!(" ({fate}")));
+    format!("{name} {}{fate}", signed(part.difference))
 }
 
 /// The slow instructions and bytes of string instructions that differ, of a call or in most rows:
@@ -84,14 +99,9 @@ pub(super) fn events(cause: &Cause, most: usize) -> String {
     }
     let told = counts.into_iter().filter_map(|(event, counts)| {
         let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
-        let range = if least == most {
-            signed(least)
-        } else {
-            format!("{}…{}", signed(least), signed(most))
-        };
-        let is_most =
-            2 * counts.len() >= differing(cause).count() && least.signum() == most.signum();
-        is_most.then(|| format!("{event} {range}"))
+        let is_most = 2 * counts.len() >= differing(cause).count();
+        let told = is_most && least.signum() == most.signum();
+        told.then(|| format!("{event} {}", range(least, most)))
     });
     told.take(most).collect::<Vec<_>>().join(", ")
 }

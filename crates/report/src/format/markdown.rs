@@ -52,11 +52,11 @@ fn causes(judged: Judged<'_>) -> String {
         return String::new();
     };
     let CauseLines { shown, notes } = lines(causes);
-    let head = "| share | rows | instructions | kind of work | functions, other events |\n\
-                |--:|--:|--:|---|---|\n";
+    let head = "| share | rows | instructions | each | kind of work | functions, other events |\n\
+                |--:|--:|--:|---|---|---|\n";
     let row = |line: CauseLine| {
-        let CauseLine { share, rows, instructions, area, functions } = line;
-        format!("| {share} | {rows} | {instructions} | {area} | {} |\n", code(&functions))
+        let CauseLine { share, rows, in_all, each, area, functions } = line;
+        format!("| {share} | {rows} | {in_all} | {each} | {area} | {} |\n", code(&functions))
     };
     let rows: String = shown.into_iter().map(row).collect();
     let notes = notes.iter().map(|note| code(note)).collect::<Vec<_>>().join("\\\n");

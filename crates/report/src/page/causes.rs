@@ -22,11 +22,12 @@ pub(super) fn table(comparison: &Comparison) -> Html {
     let lines = lines(causes);
     html.raw("<div class=\"scroll\"><table class=\"causes\"><caption>What the differences come ");
     html.raw("from, over all rows</caption>");
-    let headings = ["#share", "#rows", "#instructions", "kind of work", "functions, other events"];
+    let headings =
+        ["#share", "#rows", "#instructions", "each", "kind of work", "functions, other events"];
     html.headings(&headings).raw("<tbody>");
     for line in lines.shown {
         html.raw("<tr>");
-        html.figure(&line.share).figure(&line.rows).figure(&line.instructions);
+        html.figure(&line.share).figure(&line.rows).figure(&line.in_all).cell(&line.each);
         html.cell(&line.area).cell(&line.functions).raw("</tr>");
     }
     html.raw("</tbody></table></div>");

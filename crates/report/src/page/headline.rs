@@ -13,7 +13,8 @@ pub(super) fn comparison(comparison: &Comparison, explanations: &[Explain]) -> S
     let sorted = worst_first(&comparison.paths);
     let count = |verdict| comparison.summary.count(verdict);
     let first = |verdicts: &[Verdict]| sorted.iter().find(|it| verdicts.contains(&it.verdict));
-    let of = |number: usize| format!("{number} of {}", counted(comparison.paths.len()));
+    let executed = comparison.paths.len() - count(Verdict::Unsupported);
+    let of = |number: usize| format!("{number} of {}", counted(executed));
     let worse = [Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail];
     let better = [Verdict::Lower, Verdict::ShorterTail];
     let higher = worse.map(count).iter().sum();

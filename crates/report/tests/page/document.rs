@@ -122,7 +122,7 @@ fn the_headline_names_what_changed_most_and_in_which_function() {
     let headline = |section| texts(&page(&[section]), "h1")[0].clone();
     assert_eq!(
         headline(comparison()),
-        "1 of 5 paths cost more: switch.yield +34 instructions (+1.13 %), in finish_task_switch."
+        "1 of 4 paths cost more: switch.yield +34 instructions (+1.13 %), in finish_task_switch."
     );
     assert_eq!(
         headline(history()),
