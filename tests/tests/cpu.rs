@@ -99,9 +99,10 @@ fn what_the_machine_has_and_the_interpreter_has_not_is_said() {
 }
 
 #[test]
-fn an_unknown_name_brings_up_the_profiles() {
+fn an_unknown_name_brings_up_what_was_meant() {
     let run = Scene::warm().run(&["measure", &built("base"), "--cpu", "skylakee"]);
-    run.assert_unmeasured(&["skylakee", "haswell, skylake, cascadelake, icelake, sapphirerapids"]);
+    assert_eq!((run.code, &*run.stdout), (2, ""), "{}", run.stderr);
+    run.assert_printed(&["--cpu skylakee: no profile", "did you mean skylake,", "list cpus"]);
 }
 
 #[test]
