@@ -66,7 +66,11 @@ fn reason(row: &BudgetRow, before: &str) -> String {
         BudgetOutcome::Expired => format!("accepted until {}", clean(day)),
         _ => format!("until {}", clean(day)),
     });
-    let parts = std::iter::once(place).chain(until).chain(row.reason.as_deref().map(clean));
+    let is_less = row.base.zip(row.new).is_some_and(|(base, new)| new < base);
+    let is_mode = row.outcome == BudgetOutcome::Over && row.is_of_pair() && is_less;
+    let mode = is_mode.then(|| "a new mode counts wherever it lies".to_owned());
+    let parts = std::iter::once(place).chain(mode).chain(until);
+    let parts = parts.chain(row.reason.as_deref().map(clean));
     parts.collect::<Vec<_>>().join(", ")
 }
 
@@ -90,5 +94,33 @@ fn values(row: &BudgetRow) -> String {
         }
         (None, Some(new)) => format!(" {}", grouped(new)),
         (_, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_smaller_number_that_is_over_a_limit_is_said_to_be_a_new_mode() {
+        let row = |new| BudgetRow {
+            path: "process.thread".to_owned(),
+            event: "instructions".to_owned(),
+            rule: Some("*".to_owned()),
+            line: 1,
+            base: Some(24_891),
+            new: Some(new),
+            max: None,
+            max_increase: Some("1%".to_owned()),
+            outcome: BudgetOutcome::Over,
+            reason: None,
+            expires: None,
+        };
+        assert_eq!(
+            sentence(&row(22_135), "b.toml").unwrap(),
+            "budget: instructions 24,891 → 22,135 (-11.07 %) over (limit: +1%), b.toml:1, a new \
+             mode counts wherever it lies"
+        );
+        assert!(!sentence(&row(26_000), "b.toml").unwrap().contains("mode"));
     }
 }

@@ -54,15 +54,19 @@ pub(crate) fn path_comparison_table(
         Rows::Folded => folded(&comparison.paths),
         Rows::All => unfolded(&comparison.paths),
     };
-    let floor = comparison.is_against_floor();
+    let (floor, is_folded) = (comparison.is_against_floor(), !fold.others.is_empty());
     [
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
         causes(comparison, style),
-        rows(&fold.rows, floor, shown, style),
+        if fold.rows.is_empty() { String::new() } else { rows(&fold.rows, floor, shown, style) },
         fold.others.iter().map(|it| style.fill(it, 0) + "\n").collect(),
         differences(&comparison.configuration_differences, style),
-        placement(comparison, style),
+        if is_folded && shown == Placement::Hidden {
+            String::new()
+        } else {
+            placement(comparison, style)
+        },
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         measured_with::lines(&comparison.base, &comparison.new, style),
         tally(comparison.paths.iter(), ["path", "paths"], style),
