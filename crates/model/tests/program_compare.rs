@@ -500,6 +500,27 @@ fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the
 }
 
 #[test]
+fn where_own_work_differs_otherwise_in_the_sums_run_the_sum_is_shown_of_own_works() {
+    let runs = [(900, 1), (800, 200), (100, 650), (110, 1), (700, 1), (900, 1), (910, 1)];
+    let result = |mores: [(u64, u64); 2]| {
+        let run_of = |(fault, timer): (u64, u64)| {
+            // The run that the sum's median is in.
+            let (more, less) = if timer == 650 { mores[1] } else { mores[0] };
+            let rows = [
+                row(PageFault, "write", 1, fault + more),
+                row(Interrupt, "timer", 1, timer - less),
+            ];
+            run(&rows)
+        };
+        program("vmlinuz", runs.into_iter().map(run_of).collect())
+    };
+    let comparison = compared(&result([(0, 0); 2]), &result([(51, 0), (60, 9)]));
+    let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
+    assert_eq!((own.base, own.difference), (Some(800), Some(51)));
+    assert_eq!((sum.base, sum.difference), (Some(1000), Some(51)));
+}
+
+#[test]
 fn rows_have_the_functions_that_they_differ_in() {
     let base = explained(moving(Syscall, "read", &[900, 100, 104, 102]), 1);
     let new = explained(moving(Syscall, "read", &[950, 140, 150, 145]), 1);
