@@ -25,7 +25,8 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     files.find(|file| is_executable(file))
 }
 
-/// The programs that `sh -c` is told to execute, by their names; none of another command.
+/// The programs that `sh -c` is told to execute, by their names, and the files and folders of this
+/// machine that it names in full; none of another command.
 pub(crate) fn of_shell(command: &[OsString]) -> BTreeMap<String, PathBuf> {
     let is_shell = |shell: &OsString| {
         let name = Path::new(shell).file_name().and_then(|name| name.to_str());
@@ -35,7 +36,18 @@ pub(crate) fn of_shell(command: &[OsString]) -> BTreeMap<String, PathBuf> {
     let words = words.filter(|_| command.first().is_some_and(is_shell));
     let words = words.map(|words| words.to_string_lossy()).unwrap_or_default();
     let named = words.split(['|', '&', ';', '(', ')', '`', '\n']).filter_map(first);
-    named.filter_map(|name| Some((name.to_owned(), file(name)?))).collect()
+    let programs = named.filter_map(|name| Some((name.to_owned(), file(name)?)));
+    let whole = words.split(|c: char| c.is_whitespace() || "|&;()`<>\"'".contains(c));
+    let files = whole.filter(|word| is_named_file(word));
+    programs.chain(files.map(|word| (word.to_owned(), PathBuf::from(word)))).collect()
+}
+
+/// Whether a word is a file or folder of this machine, two levels deep at least: `/usr` may well be
+/// the guest's.
+fn is_named_file(word: &str) -> bool {
+    let path = Path::new(word);
+    let made_in_guests = ["/dev", "/proc", "/sys", "/tmp"].iter().any(|it| path.starts_with(it));
+    path.is_absolute() && path.components().count() > 2 && !made_in_guests && path.exists()
 }
 
 /// The name of a single command.
@@ -64,6 +76,7 @@ mod tests {
         assert_eq!(named(&["sh", "-c", "ls -R / | sort"]), ["ls", "sort"]);
         let script = "A=1 cat x > ls; if test -e y; then /bin/ls; fi; echo $(sort); no-program";
         assert_eq!(named(&["/bin/bash", "-e", "-c", script]), ["/bin/ls", "cat", "sort"]);
+        assert_eq!(named(&["sh", "-c", "ls /usr/bin /usr /dev/null"]), ["/usr/bin", "ls"]);
         assert!(named(&["sh", "ls"]).is_empty() && named(&["ls", "-c", "sort"]).is_empty());
     }
 }

@@ -24,17 +24,17 @@ Examples:
 pub(crate) struct ExplainArgs {
     /// The path, as `pathmeter list paths` names it
     pub(crate) path: String,
-    /// A kernel image, or lab[:mechanism=variant,…]
-    #[arg(value_hint = ValueHint::FilePath)]
+    /// A kernel image, or lab[:mechanism=variant,…]; no result, since that holds no kernel
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Another one: show the functions in which the difference is. With --cpu or --under given
-    /// twice, the difference is that of SUBJECT on two CPUs or under two conditions
+    /// twice, the difference is that of KERNEL on two CPUs or under two conditions
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Another path of the same kernel: show how PATH differs from it
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
-    /// The subject's vmlinux with debug information: shows inlined functions and source lines
+    /// The kernel's vmlinux with debug information: shows inlined functions and source lines
     ///
     /// For a build folder, the vmlinux in it is used without this option.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
