@@ -70,7 +70,7 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Sty
             largest.map_or("", |change| &change.path).into(),
             largest.map_or_else(String::new, by_how_much).into(),
             largest.map_or_else(String::new, |change| percent(change.percent)).into(),
-            row.median_percent.map_or_else(String::new, percent).into(),
+            row.median_percent.map_or_else(String::new, of_median).into(),
             function(row).into(),
             events(row).into(),
         ]);
@@ -205,6 +205,11 @@ pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
     }
 }
 
+/// A median, which may be 0 though some paths differ.
+fn of_median(median: f64) -> String {
+    if median == 0.0 { "0 %".to_owned() } else { percent(median) }
+}
+
 /// The settings that fail `--check`, and why.
 fn gated(set: &SettingsSet, style: Style) -> String {
     let line = |row: &SettingRow| {
@@ -232,7 +237,8 @@ fn sums(set: &SettingsSet, style: Style) -> String {
         style.fill(&text, 2) + "\n"
     };
     let lines: String = set.sums.iter().take(SUMS).map(line).collect();
-    if lines.is_empty() { lines } else { format!("\n{lines}") }
+    let head = "paths in which single settings and all together differ most:";
+    if lines.is_empty() { lines } else { format!("\n{}\n{lines}", style.fill(head, 0)) }
 }
 
 fn legend(result: &SettingsResult, style: Style) -> String {
