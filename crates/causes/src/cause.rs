@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use pathmeter_model::{Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove};
-use pathmeter_trace::{Change, EventDifferences};
+use pathmeter_trace::Change;
 
 use crate::{
     field::{Field, Function},
@@ -147,11 +147,7 @@ impl View<'_> {
     fn in_row(&self, functions: &[usize], row: usize) -> Option<CauseInRow> {
         let all = functions.iter().map(|number| &self.field.functions[*number]);
         let difference = all.clone().map(|function| function.change[row]).sum();
-        let mut events = EventDifferences::new();
-        for (event, more) in all.filter_map(|function| function.events.get(&row)).flatten() {
-            *events.entry(*event).or_default() += more;
-        }
-        events.retain(|_, more| *more != 0);
+        let events = self.field.events(functions, row);
         let there = difference != 0 || !events.is_empty();
         there.then(|| CauseInRow { path: self.rows[row].path.clone(), difference, events })
     }

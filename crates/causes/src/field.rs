@@ -96,6 +96,17 @@ impl<'a> Field<'a> {
         field
     }
 
+    /// The events of these functions that differ in a row, together.
+    pub(crate) fn events(&self, functions: &[usize], row: usize) -> EventDifferences {
+        let all = functions.iter().filter_map(|one| self.functions[*one].events.get(&row));
+        let mut sum = EventDifferences::new();
+        for (event, more) in all.flatten() {
+            *sum.entry(*event).or_default() += more;
+        }
+        sum.retain(|_, more| *more != 0);
+        sum
+    }
+
     /// Notes who calls whom in one row; `numbers` are the nodes' functions.
     fn walk(&mut self, row: usize, tree: &[NodeDifference], numbers: &[Option<usize>]) {
         // A parent stands before its children.

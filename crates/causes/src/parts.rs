@@ -2,7 +2,6 @@
 //! part by itself.
 
 use pathmeter_model::CodeMove;
-use pathmeter_trace::EventDifferences;
 
 use crate::{
     field::{Field, extent},
@@ -31,19 +30,9 @@ pub(crate) struct Part {
 impl Part {
     /// By how much it differs in each row: see [`extent`].
     pub(crate) fn extent(&self, field: &Field<'_>) -> Vector {
-        let of_row = |(row, change): (usize, &i64)| extent(*change, &self.events(field, row));
+        let of_row =
+            |(row, change): (usize, &i64)| extent(*change, &field.events(&self.functions, row));
         self.change.iter().enumerate().map(of_row).collect()
-    }
-
-    /// The events that differ in a row.
-    pub(crate) fn events(&self, field: &Field<'_>, row: usize) -> EventDifferences {
-        let all = self.functions.iter().filter_map(|one| field.functions[*one].events.get(&row));
-        let mut sum = EventDifferences::new();
-        for (event, more) in all.flatten() {
-            *sum.entry(*event).or_default() += more;
-        }
-        sum.retain(|_, more| *more != 0);
-        sum
     }
 }
 

@@ -10,6 +10,7 @@ pub mod build_options;
 pub mod elapsed;
 pub mod executions;
 pub mod failure;
+mod guest_files;
 pub mod image;
 pub mod interrupt;
 pub mod lab;

@@ -10,19 +10,20 @@ use std::time::Duration;
 
 use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
 use pathmeter_model::{
-    Check, Configuration, GuestReport, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult,
-    ResultSchema, UnexpectedState, Unit,
+    Check, Configuration, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult, ResultSchema,
+    Unit,
 };
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
     AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
-    Facts, Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
+    Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
     PathStatus, Plan, Progress, Proof, ProofState, Qemu, RanProgram, Recorded, RecordingLimits,
     Request, Settings, Sought, Stop, TracedWindow, VmError,
 };
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::guest_files::{guest_report, note_of};
 use crate::image::Image;
 use crate::path_rows::{Counted, PathCounts};
 use crate::repeat;
@@ -512,36 +513,6 @@ fn setting_proof(Proof { setting, state, shown }: Proof) -> SettingProof {
     SettingProof { setting, state, shown }
 }
 
-/// What the guest printed about its CPU, compared with what is known of this CPU and release.
-fn guest_report(facts: &Facts, cpu: &Cpu, release: Option<&str>) -> GuestReport {
-    let report = GuestReport::new(&facts.cpuinfo, &facts.vulnerabilities);
-    let known = release.and_then(|release| cpu.states(release));
-    let Some(known) = known.filter(|_| report.vulnerabilities.is_some()) else { return report };
-    let unexpected = facts.vulnerabilities.iter().filter_map(|(file, found)| {
-        let expected = known.line(file)?;
-        let differs = !known.agrees(file, found);
-        let [file, expected, found] = [file, expected, found].map(str::to_owned);
-        differs.then_some(UnexpectedState { file, expected, found })
-    });
-    let unexpected = unexpected.collect();
-    GuestReport { compared_with: Some(known.kernel), unexpected, ..report }
-}
-
-/// What the user is told if the files read differently.
-fn note_of(guest: &GuestReport, cpu: &str) -> Option<String> {
-    let GuestReport { compared_with: Some(kernel), unexpected, .. } = guest else { return None };
-    let first = unexpected.first()?;
-    let more = match unexpected.len() {
-        1 => String::new(),
-        all => format!("; {} more differ (`guest.unexpected` in the document)", all - 1),
-    };
-    Some(format!(
-        "on {cpu} this kernel's file vulnerabilities/{} reads {:?}, where {kernel} reads \
-         {:?}{more}",
-        first.file, first.found, first.expected
-    ))
-}
-
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
 pub const MOST_TRACED: u64 = 1 << 30;
 /// Instructions after which a window counts as one that never ends.
@@ -657,51 +628,6 @@ mod tests {
         for runs in [&[&[][..]][..], &[&[1, u64::MAX][..]][..]] {
             assert_eq!(result(runs).status, pathmeter_model::Status::Failed);
         }
-    }
-
-    /// What a Debian 6.1 says on `skylake`, but for one file.
-    fn facts(file: &str, line: &str) -> Facts {
-        let known = Cpu::named("skylake").states("6.1.0-55-cloud-amd64").unwrap();
-        let mut facts = Facts::default();
-        for name in ["meltdown", "mds", "srbds", "new"] {
-            let line = known.line(name).unwrap_or("Vulnerable");
-            facts.vulnerabilities.insert(name.into(), line.into());
-        }
-        facts.vulnerabilities.insert(file.into(), line.into());
-        facts
-    }
-
-    #[test]
-    fn a_guest_that_prints_what_is_known_is_not_remarked_upon() {
-        let skylake = Cpu::named("skylake");
-        let guest = guest_report(&facts("srbds", "Not affected"), &skylake, Some("6.1.9"));
-        assert_eq!((guest.unexpected.len(), note_of(&guest, "skylake")), (0, None));
-        assert!(guest.compared_with.unwrap().starts_with("Debian 6.1."));
-    }
-
-    #[test]
-    fn a_kernel_without_kvm_is_not_remarked_upon() {
-        let facts = facts("itlb_multihit", "Processor vulnerable");
-        let guest = guest_report(&facts, &Cpu::named("skylake"), Some("6.1.9"));
-        assert_eq!((guest.unexpected.len(), guest.compared_with.is_some()), (0, true));
-    }
-
-    #[test]
-    fn a_guest_that_prints_something_else_is() {
-        let (skylake, facts) = (Cpu::named("skylake"), facts("meltdown", "Vulnerable"));
-        let guest = guest_report(&facts, &skylake, Some("6.1.9"));
-        let [one] = &guest.unexpected[..] else { panic!("{guest:?}") };
-        assert_eq!((&*one.file, &*one.expected), ("meltdown", "Mitigation: PTI"));
-        let note = note_of(&guest, "skylake").unwrap();
-        assert!(note.contains("vulnerabilities/meltdown reads \"Vulnerable\""), "{note}");
-        let other_branch = guest_report(&facts, &skylake, Some("5.4.1"));
-        assert_eq!((other_branch.compared_with, other_branch.unexpected), (None, vec![]));
-    }
-
-    #[test]
-    fn a_kernel_without_the_files_is_compared_with_nothing() {
-        let guest = guest_report(&Facts::default(), &Cpu::named("skylake"), Some("6.1.9"));
-        assert_eq!(guest, GuestReport::default());
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn meant(words: &[&str]) -> String {
     close.unwrap_or_default()
 }
 
-/// A setting without its kind, with the one that its name is of.
+/// A setting that was given without its kind, with the kind that its name suggests.
 fn with_kind(word: &str) -> String {
     let name = word.split('=').next().unwrap_or_default();
     let kind = if word.contains('=') && name.contains('.') { "sysctl" } else { "boot" };

@@ -84,7 +84,7 @@ pub fn sentence(row: &BudgetRow, file: &str) -> Option<String> {
     Some(format!("budget: {}{} {}{limit}, {reason}", clean(&row.event), values(row), row.outcome))
 }
 
-/// ` 3,300 → 3,333 (+1.00 %)`; of what is held against `max` the value of new alone.
+/// ` 3,300 → 3,333 (+1.00 %)`; where `max` is the limit, the value of new alone.
 fn values(row: &BudgetRow) -> String {
     match (row.base.filter(|_| row.is_of_pair()), row.new) {
         (Some(base), Some(new)) => {

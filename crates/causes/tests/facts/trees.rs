@@ -22,7 +22,7 @@ pub(crate) fn explained(path: &str, base: &str, new: &str) -> Explain {
     Explain::new(window(base), Some(window(new)))
 }
 
-/// The counts of a line's words: `NAME INSTRUCTIONS [stored=BYTES] [strings=BYTES] [lfence=N]`.
+/// The counts of a line's words: `NAME INSTRUCTIONS [WORD=N]…`, of which the words are below.
 fn counts(words: &[&str]) -> (Counts, Census) {
     let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{word} is no number"));
     let instructions = number(words[1]);
@@ -32,6 +32,8 @@ fn counts(words: &[&str]) -> (Counts, Census) {
         match word.split_once('=') {
             Some(("stored", bytes)) => counts.bytes_stored = number(bytes),
             Some(("strings", bytes)) => counts.rep_bytes = number(bytes),
+            Some(("loads", loads)) => counts.loads = number(loads),
+            Some(("returns", returns)) => counts.returns = number(returns),
             Some(("lfence", count)) => {
                 census.insert(SlowInstruction::Lfence, number(count));
             }

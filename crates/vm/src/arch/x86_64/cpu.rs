@@ -287,7 +287,7 @@ impl Profile {
         })
     }
 
-    /// Whether it is of the same vendor as `cpu`, and a guest's as that is.
+    /// Whether both have the same vendor, and both or neither is the CPU of a guest.
     pub(crate) fn is_like(&self, cpu: &Cpu) -> bool {
         let kind = |model: &RealCpu| (model.vendor, model.hypervisor);
         self.model().map(kind).is_some_and(|own| cpu.model().map(kind) == Some(own))
