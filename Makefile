@@ -63,6 +63,8 @@ REPORT := $(abspath $(or $(CARGO_TARGET_DIR),target))/report.html
 
 run: cargo kernels ## compare two real kernels, run the experiments, write a report
 	@scripts/packages.sh $(RUN_PACKAGES)
+	@echo 'Building pathmeter, which takes minutes the first time.'
+	@$(CARGO) build --release --locked --quiet -p pathmeter
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- compare --explain \
 		$(PATHMETER_KERNELS)/cloud.deb $(PATHMETER_KERNELS)/rt.deb
 	@$(CARGO) run --release --locked --quiet -p pathmeter -- experiment
