@@ -13,11 +13,13 @@
 //! still stand here once.
 #![cfg_attr(not(test), no_std)]
 
+mod host;
 mod path;
 mod suite;
 mod table;
 mod wait;
 
+pub use host::{CHAIN, CHAIN_LENGTH, EMPTY, HOST, HostPath, UNROLLED};
 pub use path::{Kind, Path, Round};
 pub use suite::Suite;
 pub use wait::{Origin, WAITS, Wait, WaitPoint};

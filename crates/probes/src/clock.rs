@@ -4,7 +4,9 @@
 //! of two stamps is the number of instructions executed between them, their own few included.
 //!
 //! With the feature `pmu` a stamp reads a counter of the processor's instead, for a program that
-//! runs on a real one (`docs/evidence/witness-pmu.md`). The agent is never built with it.
+//! runs on a real one (`docs/evidence/witness-pmu.md`). With the feature `batch` a window is a
+//! batch of calls, for a program that takes times on a live host ([`crate::batch`]). The agent is
+//! never built with either.
 
 use core::arch::asm;
 
@@ -58,7 +60,19 @@ pub fn mark_observed() {
     unsafe { asm!(marker_code!(end), options(nostack, preserves_flags)) };
 }
 
+/// Executions of the path in a window: one in a guest, and on a live host as many as its batches
+/// have, an odd number.
+#[cfg(not(feature = "batch"))]
+#[inline(always)]
+pub const fn calls() -> u64 {
+    1
+}
+
+#[cfg(feature = "batch")]
+pub use crate::batch::{calls, window};
+
 /// Runs `code` in a window; returns its cost and its result.
+#[cfg(not(feature = "batch"))]
 #[inline(always)]
 pub fn window<R>(code: impl FnOnce() -> R) -> (u64, R) {
     // SAFETY: a nop; not `nomem`, so that no access moves across it. The same at the end.

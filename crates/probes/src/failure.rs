@@ -21,7 +21,7 @@ impl Failure {
     }
 
     /// [`Failure::Broken`] with a formatted reason.
-    pub(crate) fn broken(reason: core::fmt::Arguments<'_>) -> Self {
+    pub fn broken(reason: core::fmt::Arguments<'_>) -> Self {
         Self::Broken(Text::format(reason))
     }
 }

@@ -25,6 +25,7 @@
 )]
 
 mod arch;
+pub mod batch;
 pub mod clock;
 #[path = "arch/x86_64/compat32.rs"]
 mod compat32;

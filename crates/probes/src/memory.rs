@@ -17,6 +17,8 @@ pub(crate) const PROBES: Probes = &[
 ];
 
 const PAGE: usize = 4096;
+/// From the page of a call to that of the next in the same window, where there is a next.
+const STRIDE: usize = if cfg!(feature = "batch") { PAGE } else { 0 };
 
 pub(crate) fn fault_anon(report: &mut ProbeReport) -> Outcome {
     let length = (report.executions() + 1) * PAGE;
@@ -31,10 +33,13 @@ pub(crate) fn fault_anon(report: &mut ProbeReport) -> Outcome {
     let before = sys::usage(flag::RUSAGE_SELF).minor_faults();
     let mut page = area as *mut u8;
     report.execute(|| {
-        // SAFETY: `page` stays within the mapping, which has a page for every window.
-        let (cost, ()) = clock::window(|| unsafe { page.write_volatile(1) });
+        // SAFETY: `page` stays within the mapping, which has a page for every execution.
+        let (cost, ()) = clock::window(|| unsafe {
+            page.write_volatile(1);
+            page = page.add(STRIDE);
+        });
         // SAFETY: at most one page past the last window's, which is mapped too.
-        page = unsafe { page.add(PAGE) };
+        page = unsafe { page.add(PAGE - STRIDE) };
         Ok(cost)
     })?;
     let faults = sys::usage(flag::RUSAGE_SELF).minor_faults() - before;

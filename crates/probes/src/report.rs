@@ -6,6 +6,7 @@
 use pathmeter_catalogue::WARMUP;
 
 use crate::{
+    clock,
     failure::{Failure, Outcome, REASON},
     text::Text,
 };
@@ -141,9 +142,9 @@ impl ProbeReport {
         self.windows as usize
     }
 
-    /// Executions of the path: the windows, and the warm-up.
+    /// Executions of the path: in the windows, and to warm up.
     pub fn executions(&self) -> usize {
-        self.windows() + WARMUP as usize
+        (self.windows() + WARMUP as usize) * clock::calls() as usize
     }
 
     /// Executes the path in all windows: `once` runs it once, proves it and returns the cost.
@@ -151,7 +152,9 @@ impl ProbeReport {
         for _ in 0..WARMUP {
             once()?;
         }
-        for _ in 0..self.windows {
+        for _window in 0..self.windows {
+            #[cfg(feature = "batch")]
+            crate::batch::begin(_window as usize);
             let cost = once()?;
             self.push(cost);
         }

@@ -25,10 +25,20 @@ macro_rules! marker_code {
 pub use marker_code;
 
 /// The code of a stamp, to edx and eax.
-#[cfg(not(feature = "pmu"))]
+#[cfg(not(any(feature = "pmu", feature = "batch")))]
 macro_rules! stamp_code {
     () => {
         "rdtsc"
+    };
+}
+/// The code of a stamp, to edx and eax. All that comes before is executed first, and nothing that
+/// follows begins before it (Intel SDM volume 2, `RDTSC`).
+#[cfg(feature = "batch")]
+macro_rules! stamp_code {
+    () => {
+        "lfence
+        rdtsc
+        lfence"
     };
 }
 /// The code of a stamp, to edx and eax. It keeps ecx in xmm15: so the compiler finds the same

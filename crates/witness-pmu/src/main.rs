@@ -7,7 +7,6 @@
 mod document;
 mod failure;
 mod lines;
-mod machine;
 mod program;
 mod table;
 
@@ -64,7 +63,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
     let counter = if cli.fake { Counter::Clock } else { Counter::Processor };
     let passes = Passes::execute(counter, cli.pin, cli.runs)?;
-    let witness = Witness::new(counter, machine::describe(cli.pin), &passes, &exact)?;
+    let witness = Witness::new(counter, pathmeter_host::Machine::of(cli.pin), &passes, &exact)?;
     if let Some(path) = &cli.output {
         let json = serde_json::to_vec_pretty(&witness).map_err(|error| error.to_string());
         let written = json.and_then(|json| std::fs::write(path, json).map_err(|e| e.to_string()));

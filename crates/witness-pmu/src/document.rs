@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::lines::{Came, Pass};
-use crate::machine::Machine;
 use crate::program::{Counter, Passes};
+use pathmeter_host::Machine;
 
 /// Nops of the longer windows written out by hand.
 const NOPS: u64 = 100;

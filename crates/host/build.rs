@@ -1,6 +1,6 @@
-//! Builds the counting program (`src/lib.rs`) as the agent is built, and puts it where
-//! `include_bytes!` finds it: with stamps that read the processor's counter, and, to test all but
-//! that, with the agent's own.
+//! Builds the program of live hosts (`../live`) as the agent is built, and puts it where
+//! `include_bytes!` finds it: with windows of many calls; with stamps that read the processor's
+//! counter; and, to test all of that but the counter, with the agent's own.
 
 #[path = "../vm/build/static_program.rs"]
 mod static_program;
@@ -10,12 +10,14 @@ use std::process::ExitCode;
 
 use static_program::{LINK, compile};
 
-/// The libraries of which it is made, each after those that it uses, and their folders.
-const LIBRARIES: [&str; 3] = ["catalogue", "probes", "witness_pmu"];
-const FOLDERS: [&str; 3] = ["catalogue", "probes", "witness-pmu"];
+/// The libraries of which it is made, each after those that it uses.
+const LIBRARIES: [&str; 3] = ["catalogue", "probes", "live"];
 
 fn main() -> ExitCode {
-    let built = build("counter", &["--cfg=feature=\"pmu\""]).and_then(|()| build("clock", &[]));
+    let feature = |name| format!("--cfg=feature=\"{name}\"");
+    let built = build("batches", &[&feature("batch")])
+        .and_then(|()| build("counter", &[&feature("pmu")]))
+        .and_then(|()| build("clock", &[]));
     match built {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -25,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds one of the two in a folder of its own, its probes with flags of their own.
+/// Builds one of the three in a folder of its own, its probes with flags of their own.
 fn build(name: &str, probes: &[&str]) -> Result<(), String> {
     // Asked for now: where this was compiled may be another checkout, sharing the target folder.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
@@ -33,15 +35,15 @@ fn build(name: &str, probes: &[&str]) -> Result<(), String> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);
     std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     println!("cargo::rerun-if-changed=../agent/src");
-    for (built, (library, folder)) in LIBRARIES.into_iter().zip(FOLDERS).enumerate() {
+    for (built, library) in LIBRARIES.into_iter().enumerate() {
         // Relative to this package: another checkout may share the target folder.
-        println!("cargo::rerun-if-changed=../{folder}/src");
-        let root = crates.join(folder).join("src/lib.rs");
+        println!("cargo::rerun-if-changed=../{library}/src");
+        let root = crates.join(library).join("src/lib.rs");
         let own = if library == "probes" { probes } else { &[] };
         let flags = [&["--crate-type=rlib"], own].concat();
         compile(crates, &out, library, &root, &LIBRARIES[..built], &flags)?;
     }
-    let root = crates.join("witness-pmu/src/program.rs");
+    let root = crates.join("live/src/program.rs");
     let link = format!("-Clink-args={LINK}");
-    compile(crates, &out, "count", &root, &LIBRARIES, &["--crate-type=bin", &link])
+    compile(crates, &out, "program", &root, &LIBRARIES, &["--crate-type=bin", &link])
 }

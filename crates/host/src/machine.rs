@@ -10,44 +10,46 @@ const MAX_TEXT: usize = 300;
 
 /// The machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Machine {
+pub struct Machine {
     /// The processor's name, family, model and stepping.
-    pub(crate) processor: String,
+    pub processor: String,
     /// Its microcode's revision.
-    pub(crate) microcode: String,
+    pub microcode: String,
     /// Whether it says that it is virtual.
-    pub(crate) hypervisor: bool,
+    pub hypervisor: bool,
     /// The kernel's release, as `uname -r` prints it.
-    pub(crate) release: String,
+    pub release: String,
     /// The kernel's release and version.
-    pub(crate) kernel: String,
+    pub kernel: String,
     /// What the kernel says of each vulnerability: on which its code depends.
-    pub(crate) vulnerabilities: BTreeMap<String, String>,
+    pub vulnerabilities: BTreeMap<String, String>,
     /// Who may read counters: at 1, which is usual, the kernel switches that with the process.
-    pub(crate) rdpmc: String,
+    pub rdpmc: String,
     /// The CPU that the paths were executed on.
-    pub(crate) cpu: usize,
+    pub cpu: usize,
 }
 
-/// This machine; what can't be read is empty.
-pub(crate) fn describe(cpu: usize) -> Machine {
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| field(&info, name);
-    Machine {
-        processor: format!(
-            "{}, family {}, model {}, stepping {}",
-            field("model name"),
-            field("cpu family"),
-            field("model"),
-            field("stepping")
-        ),
-        microcode: field("microcode"),
-        hypervisor: field("flags").split(' ').any(|flag| flag == "hypervisor"),
-        release: text("/proc/sys/kernel/osrelease"),
-        kernel: text("/proc/version"),
-        vulnerabilities: vulnerabilities(),
-        rdpmc: text("/sys/bus/event_source/devices/cpu/rdpmc"),
-        cpu,
+impl Machine {
+    /// This machine, of which paths are executed on `cpu`; what can't be read is empty.
+    pub fn of(cpu: usize) -> Self {
+        let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let field = |name: &str| field(&info, name);
+        Self {
+            processor: format!(
+                "{}, family {}, model {}, stepping {}",
+                field("model name"),
+                field("cpu family"),
+                field("model"),
+                field("stepping")
+            ),
+            microcode: field("microcode"),
+            hypervisor: field("flags").split(' ').any(|flag| flag == "hypervisor"),
+            release: text("/proc/sys/kernel/osrelease"),
+            kernel: text("/proc/version"),
+            vulnerabilities: vulnerabilities(),
+            rdpmc: text("/sys/bus/event_source/devices/cpu/rdpmc"),
+            cpu,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use pathmeter_probes::clock::COUNTER_ADDS;
 use pathmeter_vm::AGENT;
 
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/counter/pathmeter_count"));
+use pathmeter_host::COUNTING as PROGRAM;
 
 /// The marker of a window's begin, and of its end (`clock.rs`).
 const BEGIN: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 1, 0x4d, 0x50];

@@ -1,0 +1,249 @@
+//! The program that executes paths, as a server: a request is a process, which takes the times of a
+//! path, and its answer the ticks of each batch.
+//!
+//! It is our own program, but the probes in it may write anywhere: all that it writes is bounded
+//! and checked. `live/src/time.rs` has the form of requests and answers.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use pathmeter_probes::{MAX_SAMPLES, batch::SIDES};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use thiserror::Error;
+
+use crate::TIMING;
+
+/// Most bytes of a line of an answer: all samples of a process in one.
+const MAX_LINE: u64 = 32 * MAX_SAMPLES as u64;
+/// Most characters of a reason.
+const MAX_REASON: usize = 400;
+/// The program ends a process after 8 s; later than that it does not answer.
+const PATIENCE: Duration = Duration::from_secs(12);
+
+/// What a process is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// The path's index in the catalogue.
+    pub path: usize,
+    /// Calls in each batch; an even number becomes the next odd one.
+    pub calls: u64,
+    /// Batches of each side.
+    pub batches: usize,
+    /// How many sides alternate.
+    pub sides: usize,
+    /// What the order of the sides is drawn from.
+    pub seed: u64,
+    /// Dependent additions after each call of a side.
+    pub delays: [u32; SIDES],
+    /// Bytes of the process's environment.
+    pub environment: usize,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Came {
+    /// The ticks of each batch, of each side, in the order taken.
+    Times(Vec<Vec<u64>>),
+    /// This kernel or processor can't execute the path, and why.
+    Unsupported(String),
+    /// Its proof failed, or its process did not come to its end, and how.
+    Failed(String),
+}
+
+/// What the program found of its surroundings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ground {
+    /// It is in the root cgroup.
+    pub root_cgroup: bool,
+    /// It has namespaces and a root file system of its own.
+    pub apart: bool,
+    /// Its tasks may be real-time tasks.
+    pub real_time: bool,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub enum ServerError {
+    /// The program can't be started.
+    #[error("the program that executes the paths can't be started: {0}")]
+    Start(#[from] io::Error),
+    /// It refused.
+    #[error("the program that executes the paths can't be prepared: {step}: error {error}")]
+    Refused {
+        /// The step's name.
+        step: String,
+        /// Linux's error number, or 0.
+        error: i32,
+    },
+    /// It does not answer.
+    #[error("the program that executes the paths does not answer")]
+    Silent,
+    /// It ended.
+    #[error("the program that executes the paths ended: it was killed, or had no memory")]
+    Ended,
+    /// It wrote another line than those that it should.
+    #[error("the program that executes the paths wrote a line that is none of its own")]
+    Line,
+}
+
+/// The running program. It is killed when this is dropped, and by the kernel when the thread ends
+/// that started it.
+pub struct Server {
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+    ground: Ground,
+}
+
+impl Server {
+    /// Starts it on `cpu`.
+    ///
+    /// # Errors
+    /// If it can't be started or prepared.
+    pub fn start(cpu: usize) -> Result<Self, ServerError> {
+        // Not closed on execution: the program opens it by its number.
+        let file = memfd_create("live", MemfdFlags::empty()).map_err(io::Error::from)?;
+        let mut file = File::from(file);
+        file.write_all(TIMING)?;
+        let number = file.as_raw_fd();
+        let mut child = Command::new(format!("/proc/self/fd/{number}"))
+            .args(["serve", &format!("{cpu},{number}")])
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let (requests, answers) = (child.stdin.take(), child.stdout.take());
+        let (requests, answers) = requests.zip(answers).ok_or(ServerError::Ended)?;
+        let ground = Ground { root_cgroup: false, apart: false, real_time: false };
+        let answers = BufReader::new(answers);
+        let mut server = Self { child, requests, answers, ground };
+        server.ground = server.prepared()?;
+        Ok(server)
+    }
+
+    /// What it found of its surroundings.
+    pub fn ground(&self) -> Ground {
+        self.ground
+    }
+
+    fn prepared(&mut self) -> Result<Ground, ServerError> {
+        let line = self.line(Instant::now() + PATIENCE)?;
+        let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        match (word, numbers::<u8>(rest).as_deref()) {
+            ("ready", Some(&[root_cgroup, apart, real_time])) => Ok(Ground {
+                root_cgroup: root_cgroup == 1,
+                apart: apart == 1,
+                real_time: real_time == 1,
+            }),
+            ("refused", _) => Err(refused(rest)),
+            _ => Err(ServerError::Line),
+        }
+    }
+
+    /// Has a process execute a path.
+    ///
+    /// # Errors
+    /// If the program does not answer; that a path can't be executed is an answer.
+    pub fn execute(&mut self, request: &Request) -> Result<Came, ServerError> {
+        self.requests.write_all(form(request).as_bytes()).map_err(|_| ServerError::Ended)?;
+        let deadline = Instant::now() + PATIENCE;
+        let (mut sides, mut other) = (Vec::new(), None);
+        loop {
+            let line = self.line(deadline)?;
+            let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
+            match word {
+                "side" => {
+                    let ticks = numbers(rest).filter(|n: &Vec<u64>| n.len() <= MAX_SAMPLES);
+                    sides.push(ticks.ok_or(ServerError::Line)?.split_off(1));
+                }
+                "unsupported" => other = Some(Came::Unsupported(reason(rest))),
+                "failed" => other = Some(Came::Failed(reason(rest))),
+                "refused" => return Err(refused(rest)),
+                "end" => {}
+                "done" => break,
+                _ => return Err(ServerError::Line),
+            }
+            if sides.len() > SIDES {
+                return Err(ServerError::Line);
+            }
+        }
+        let whole =
+            sides.len() == request.sides && sides.iter().all(|side| side.len() == request.batches);
+        match (other, whole) {
+            (Some(other), _) => Ok(other),
+            (None, true) => Ok(Came::Times(sides)),
+            (None, false) => Ok(Came::Failed("its process left no times".to_owned())),
+        }
+    }
+
+    /// The next line, without its end.
+    fn line(&mut self, deadline: Instant) -> Result<String, ServerError> {
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') {
+            if self.answers.buffer().is_empty() {
+                self.await_bytes(deadline)?;
+            }
+            let bytes = self.answers.fill_buf()?;
+            if bytes.is_empty() {
+                return Err(ServerError::Ended);
+            }
+            let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| at + 1);
+            line.extend_from_slice(&bytes[..end]);
+            self.answers.consume(end);
+            if line.len() as u64 > MAX_LINE {
+                return Err(ServerError::Line);
+            }
+        }
+        line.pop();
+        String::from_utf8(line).map_err(|_| ServerError::Line)
+    }
+
+    fn await_bytes(&self, deadline: Instant) -> Result<(), ServerError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left =
+            Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        let mut fds = [PollFd::from_borrowed_fd(self.answers.get_ref().as_fd(), PollFlags::IN)];
+        match poll(&mut fds, Some(&left)) {
+            Ok(0) => Err(ServerError::Silent),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(io::Error::from(error).into()),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has ended already, or ends now; either way it is waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The request's line.
+fn form(request: &Request) -> String {
+    let Request { path, calls, batches, sides, seed, delays, environment } = request;
+    let windows = batches * sides;
+    let [first, second, third] = delays;
+    format!("{path},{calls},{windows},{sides},{seed},{first},{second},{third},{environment}\n")
+}
+
+fn numbers<N: FromStr>(text: &str) -> Option<Vec<N>> {
+    text.split(' ').map(|word| word.parse().ok()).collect()
+}
+
+fn refused(rest: &str) -> ServerError {
+    let parsed = rest.split_once(' ').and_then(|(step, error)| Some((step, error.parse().ok()?)));
+    match parsed {
+        Some((step, error)) => ServerError::Refused { step: reason(step), error },
+        None => ServerError::Line,
+    }
+}
+
+fn reason(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_REASON).collect()
+}

@@ -1,0 +1,173 @@
+//! Times on a live host: a server, which prepares its surroundings once, and processes that it
+//! starts, each of which takes the times of one path.
+//!
+//! The process is what is repeated: each is a fresh execution of the program, with an environment
+//! of another size, so that its stack begins elsewhere. The server reads requests, a line each:
+//!
+//! ```text
+//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,PAD
+//! ```
+//!
+//! the path's index in the catalogue, calls in each window, windows, the number of sides (see
+//! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
+//! call of a side, and bytes of the environment. Each is answered by lines `side NUMBER TICKS…`,
+//! `unsupported REASON` or `failed REASON`, then `end`.
+
+use core::ptr::null;
+
+use pathmeter_catalogue::{HOST, Suite};
+use pathmeter_probes::{
+    MAX_SAMPLES, Probe, batch, probes,
+    sys::{self, flag},
+    task::{self, Ended},
+};
+
+use crate::{
+    execution::Execution,
+    ground::{self, Refused},
+    insn,
+    line::Line,
+    shared::SharedReport,
+};
+
+/// Seconds after which a probe is killed.
+const LIMIT: usize = 4;
+/// Seconds after which the process is that waits for it.
+const WHOLE_LIMIT: usize = 8;
+/// Most bytes of a request.
+const REQUEST: usize = 256;
+/// Most bytes that the environment may have.
+const MAX_PAD: usize = 8192;
+
+/// The server's life: its arguments are the CPU, and the number by which it has the program's file
+/// open. It ends with its input.
+pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
+    let [cpu, file] = read(numbers).ok_or(Refused::ARGUMENTS)?;
+    let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
+    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
+    let ground = ground::make(cpu as usize)?;
+    Line::write(format_args!("ready"), ground.numbers());
+    let mut request = [0; REQUEST];
+    while let Some(length) = next_line(&mut request) {
+        match task::in_child(|| execute(file as usize, &mut request, length)) {
+            Ok((_, Ended::Exit(0))) => {}
+            Ok((_, ended)) => Line::write(format_args!("failed the process ended: {ended:?}"), []),
+            Err(error) => Line::write(format_args!("failed no process (error {error})"), []),
+        }
+        Line::write(format_args!("done"), []);
+    }
+    Ok(())
+}
+
+/// Reads a line from standard input, without its end: how many bytes of `line` it has. None at the
+/// end of the input.
+fn next_line(line: &mut [u8; REQUEST]) -> Option<usize> {
+    let mut length = 0;
+    loop {
+        let mut byte = [0];
+        match sys::read(0, &mut byte) {
+            Ok(1) if byte[0] == b'\n' => return Some(length),
+            // A longer request is none of the command's; its end is refused as a number.
+            Ok(1) => {
+                *line.get_mut(length.min(REQUEST - 2))? = byte[0];
+                length = (length + 1).min(REQUEST - 1);
+            }
+            Err(sys::errno::EINTR) => {}
+            _ => return None,
+        }
+    }
+}
+
+/// Executes the program afresh for this request. It returns only if that failed.
+fn execute(file: usize, request: &mut [u8; REQUEST], length: usize) -> usize {
+    const AT_EMPTY_PATH: usize = 0x1000;
+    const FAILED: usize = 104;
+    static ENVIRONMENT: [u8; MAX_PAD] = environment();
+    let Some(numbers) = request.get(..length) else { return FAILED };
+    let pad = numbers.rsplit(|byte| *byte == b',').next().and_then(number).unwrap_or(0);
+    let start = MAX_PAD - 2 - (pad as usize).min(MAX_PAD - 3);
+    if let Some(end) = request.get_mut(length) {
+        *end = 0;
+    }
+    let arguments = [b"live\0".as_ptr(), b"time\0".as_ptr(), request.as_ptr(), null()];
+    let environment = [ENVIRONMENT.as_ptr().wrapping_add(start), null()];
+    let empty = b"\0".as_ptr() as usize;
+    let (arguments, environment) = (arguments.as_ptr() as usize, environment.as_ptr() as usize);
+    // SAFETY: the kernel reads C strings: literals, the request with the NUL just written, and the
+    // environment, which ends in NUL; and two lists of them that end in a null pointer.
+    let _ = unsafe {
+        sys::checked(sys::nr::EXECVEAT, [file, empty, arguments, environment, AT_EMPTY_PATH, 0])
+    };
+    FAILED
+}
+
+/// A text of a variable's form, whatever it is cut off before, that ends in NUL.
+const fn environment() -> [u8; MAX_PAD] {
+    let mut bytes = [b'='; MAX_PAD];
+    bytes[MAX_PAD - 1] = 0;
+    bytes
+}
+
+/// One process: takes the times that the numbers ask for, and writes them.
+pub(crate) fn process(numbers: &[u8]) -> Result<(), Refused> {
+    let _ = sys::alarm(WHOLE_LIMIT);
+    let [index, calls, windows, sides, seed, delays @ .., _pad] =
+        read::<9>(numbers).ok_or(Refused::ARGUMENTS)?;
+    let (index, sides) = (index as usize, sides as usize);
+    let windows = (windows as usize).clamp(1, MAX_SAMPLES);
+    let probe = probe(index).ok_or(Refused::ARGUMENTS)?;
+    batch::set(calls, delays.map(|delay| delay as u32));
+    batch::plan(sides, windows, seed);
+    let mut shared =
+        SharedReport::new(None, seed).map_err(|_| Refused { step: "mmap", error: 0 })?;
+    // A rehearsal: the program's own pages are mapped by it, since the two share their memory.
+    let _ = shared.run((index, probe), 1, LIMIT);
+    match Execution::of(&mut shared, (index, probe), windows as u32, LIMIT) {
+        Execution::Samples(samples) => {
+            for side in 0..sides {
+                let of_side = samples.iter().enumerate();
+                let of_side =
+                    of_side.filter(|(window, _)| usize::from(batch::side(*window)) == side);
+                Line::write(format_args!("side {side}"), of_side.map(|(_, ticks)| *ticks));
+            }
+        }
+        came => Line::write(format_args!("{came}"), []),
+    }
+    Ok(())
+}
+
+/// The probe of the path with this index: those of guests come first.
+fn probe(index: usize) -> Option<Probe> {
+    let of_guests = probes(Suite::Exact);
+    of_guests.get(index).copied().or_else(|| {
+        let path = HOST.get(index.checked_sub(of_guests.len())?)?;
+        insn::probe(path.name)
+    })
+}
+
+/// So many numbers, separated by commas.
+fn read<const N: usize>(text: &[u8]) -> Option<[u64; N]> {
+    let mut numbers = [0; N];
+    let mut words = text.split(|byte| *byte == b',');
+    for place in &mut numbers {
+        *place = number(words.next()?)?;
+    }
+    words.next().is_none().then_some(numbers)
+}
+
+fn number(word: &[u8]) -> Option<u64> {
+    core::str::from_utf8(word).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_many_as_asked_for() {
+        assert_eq!(read(b"3,0,12"), Some([3, 0, 12]));
+        for wrong in [&b"3,0"[..], b"3,0,1,2", b"3,-1,2", b"", b"3,,2"] {
+            assert_eq!(read::<3>(wrong), None);
+        }
+    }
+}
