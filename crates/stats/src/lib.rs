@@ -8,11 +8,13 @@
 //! - [`tail`]: the values of one set that are far beyond all of another's.
 //! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
 //! - [`judge_pairs`]: the same of runs, each of which has its counterpart in the other's.
+//! - [`time`]: the exception: times, which are noisy, as logarithms of ratios with intervals.
 
 mod histogram;
 mod judge;
 mod pairs;
 mod tail;
+pub mod time;
 
 pub use histogram::{Histogram, TYPICAL_PERCENT};
 pub use judge::{

@@ -1,0 +1,367 @@
+//! Slower, faster, equal or undecidable: the verdict on a path whose sides were timed.
+//!
+//! A session compares base's kernel A with new's B, and A with a copy of itself, A′, in the same
+//! way (the *null*). All values are natural logarithms: of the ratio B to A of a pair, or of the
+//! level of one process or boot. The first rule that holds decides:
+//!
+//! 1. **Too few.** With so many replicates no outcome could be significant, or the null has no
+//!    interval.
+//! 2. **Null shifted.** The null's interval lies farther from 0 than one part in [`FLAT_PART`] of
+//!    the margin: what the session shows of one kernel it may show of two.
+//! 3. **Slower, faster.** The difference is significant: its p-value, adjusted for the paths of the
+//!    family by Holm's procedure, is at most alpha. And it is larger than the null's reach, which
+//!    is the null's estimate without sign and half of its interval.
+//! 4. **Null wide.** The null's interval is wider than the margin.
+//! 5. **Equal.** The difference is shown to be less than the margin, on both sides (two one-sided
+//!    tests: Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). They are made with the interval
+//!    that contains all differences of the family at once with a probability of 1 - alpha
+//!    (Bonferroni).
+//! 6. **Null wide** again, if the difference is significant but within the null's reach.
+//! 7. **Interval wide.**
+//!
+//! The null's interval has the confidence [`CONFIDENCE`], as the one that is shown.
+
+use super::{Finite, Interval, Location, holm};
+
+/// The confidence of the intervals that are shown, and of the null's.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The null is flat if its interval contains 0, or misses it by less than one part in this many of
+/// the margin.
+pub const FLAT_PART: f64 = 10.0;
+
+/// What a verdict rests on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rules {
+    /// A difference below this share of base's time is none: 0.02 is 2 %.
+    pub margin: f64,
+    /// The probability that any path of the family is called slower or faster though none is.
+    pub alpha: f64,
+    /// How many paths are compared, if more than are judged at once.
+    pub family: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { margin: 0.02, alpha: 0.001, family: 1 }
+    }
+}
+
+impl Rules {
+    /// The bound of equal differences, as a logarithm: the same for slower and faster.
+    fn bound(&self) -> f64 {
+        self.margin.ln_1p()
+    }
+
+    /// The probability that one path's interval may miss its difference.
+    fn share(&self) -> f64 {
+        self.alpha / count(self.family.max(1))
+    }
+
+    /// The fewest pairs of which any outcome is significant.
+    pub fn fewest_pairs(&self) -> usize {
+        fewest_pairs(self.share())
+    }
+
+    /// The fewest replicates of each of two sides of which any outcome is significant.
+    pub fn fewest_a_side(&self) -> usize {
+        fewest_a_side(self.share())
+    }
+}
+
+/// The fewest pairs of which 2 outcomes of 2^n, the outermost ones, are at most this share.
+fn fewest_pairs(share: f64) -> usize {
+    let enough = (1..LIMIT).find(|&pairs| 2.0 * 0.5_f64.powi(pairs) <= share);
+    enough.and_then(|pairs| usize::try_from(pairs).ok()).unwrap_or(usize::MAX)
+}
+
+/// The same of replicates a side: 2 of the choices of n of 2n.
+fn fewest_a_side(share: f64) -> usize {
+    let mut choices = 1.0;
+    let enough = (1..LIMIT).find(|&side| {
+        choices *= f64::from(2 * (2 * side - 1)) / f64::from(side);
+        2.0 / choices <= share
+    });
+    enough.and_then(|side| usize::try_from(side).ok()).unwrap_or(usize::MAX)
+}
+
+/// More replicates than any share above 0 needs.
+const LIMIT: i32 = 1100;
+
+/// Why there is no verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// There are too few replicates for any verdict.
+    TooFew,
+    /// Base's copy differs from base: what was measured is not the kernels' difference alone.
+    NullShifted,
+    /// Base's copy may differ from base by too much.
+    NullWide,
+    /// The difference may be 0, or more than the margin.
+    IntervalWide,
+}
+
+/// The verdict on a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// New takes longer.
+    Slower,
+    /// New takes less long.
+    Faster,
+    /// The difference is less than the margin.
+    Equal,
+    /// None of the three is shown.
+    Undecidable(Cause),
+}
+
+/// A verdict and what carries it. Differences are logarithms of the ratio of new to base.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Hodges and Lehmann's estimate of the difference. None without replicates.
+    pub estimate: Option<f64>,
+    /// Where the difference is, with [`CONFIDENCE`] for this path alone. None of too few.
+    pub interval: Option<Interval>,
+    /// Where it is, so that with a probability of 1 - alpha no path's difference is elsewhere. None
+    /// of too few.
+    pub simultaneous: Option<Interval>,
+    /// The p-value of no difference, adjusted for the family; two-sided.
+    pub p: f64,
+    /// What one kernel differs from itself by in this session, at most. None of too few.
+    pub reach: Option<f64>,
+    /// The replicates that were used: pairs, or those of the side that has fewer.
+    pub replicates: usize,
+    /// The values that were left out because they were not finite, those of the null included.
+    pub ignored: usize,
+    /// How many more replicates, of each side and of the null, would probably decide, since
+    /// intervals shrink with the root of their number. None if it is decided, or no number would.
+    pub more: Option<usize>,
+}
+
+/// The replicates of a path whose sides were timed in pairs.
+#[derive(Debug, Clone, Copy)]
+pub struct PathPairs<'a> {
+    /// ln(B / A) of each pair.
+    pub pairs: &'a [f64],
+    /// ln(A′ / A) of each pair, of the same session.
+    pub null: &'a [f64],
+}
+
+/// The replicates of a path whose sides were timed apart.
+#[derive(Debug, Clone, Copy)]
+pub struct PathLevels<'a> {
+    /// ln A of each process or boot.
+    pub base: &'a [f64],
+    /// ln B of each.
+    pub new: &'a [f64],
+    /// ln A′ of each, of the same session.
+    pub copy: &'a [f64],
+}
+
+/// Judges one path of a family of `rules.family`: its p-value is adjusted as the least of them.
+pub fn judge(pairs: &[f64], null: &[f64], rules: &Rules) -> Judgement {
+    let path = Evidence::of_pairs(&PathPairs { pairs, null }, rules);
+    path.judgement(path.p() * count(rules.family.max(1)), rules)
+}
+
+/// Judges the paths of a family, in their order. A family of fewer than `paths` is one of as many.
+pub fn judge_family(paths: &[PathPairs<'_>], rules: &Rules) -> Vec<Judgement> {
+    let rules = Rules { family: rules.family.max(paths.len()), ..*rules };
+    let paths: Vec<_> = paths.iter().map(|path| Evidence::of_pairs(path, &rules)).collect();
+    judge_all(&paths, &rules)
+}
+
+/// As [`judge`], of two sides without pairs.
+pub fn judge_unpaired(base: &[f64], new: &[f64], copy: &[f64], rules: &Rules) -> Judgement {
+    let path = Evidence::of_levels(&PathLevels { base, new, copy }, rules);
+    path.judgement(path.p() * count(rules.family.max(1)), rules)
+}
+
+/// As [`judge_family`], of sides without pairs.
+pub fn judge_unpaired_family(paths: &[PathLevels<'_>], rules: &Rules) -> Vec<Judgement> {
+    let rules = Rules { family: rules.family.max(paths.len()), ..*rules };
+    let paths: Vec<_> = paths.iter().map(|path| Evidence::of_levels(path, &rules)).collect();
+    judge_all(&paths, &rules)
+}
+
+fn judge_all(paths: &[Evidence], rules: &Rules) -> Vec<Judgement> {
+    let p: Vec<f64> = paths.iter().map(Evidence::p).collect();
+    let adjusted = holm(&p, rules.family);
+    paths.iter().zip(adjusted).map(|(path, p)| path.judgement(p, rules)).collect()
+}
+
+/// A comparison, with what the rules need of it.
+struct Compared {
+    location: Option<Location>,
+    /// Pairs, or replicates of the side that has fewer.
+    replicates: usize,
+    ignored: usize,
+}
+
+impl Compared {
+    fn of_pairs(pairs: &[f64]) -> Self {
+        let pairs = Finite::of(pairs);
+        Self {
+            location: Location::of_pairs(&pairs),
+            replicates: pairs.values().len(),
+            ignored: pairs.ignored(),
+        }
+    }
+
+    fn of_sides(base: &[f64], new: &[f64]) -> Self {
+        let (base, new) = (Finite::of(base), Finite::of(new));
+        Self {
+            location: Location::of_sides(&base, &new),
+            replicates: base.values().len().min(new.values().len()),
+            ignored: base.ignored() + new.ignored(),
+        }
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        self.location.as_ref().map(Location::estimate)
+    }
+
+    fn interval(&self, confidence: f64) -> Option<Interval> {
+        self.location.as_ref()?.interval(confidence)
+    }
+}
+
+/// What was measured of a path.
+struct Evidence {
+    difference: Compared,
+    null: Compared,
+    /// The fewest replicates that can show a difference.
+    fewest: usize,
+    /// The fewest of which the null has an interval.
+    fewest_of_null: usize,
+}
+
+impl Evidence {
+    fn of_pairs(path: &PathPairs<'_>, rules: &Rules) -> Self {
+        Self {
+            difference: Compared::of_pairs(path.pairs),
+            null: Compared::of_pairs(path.null),
+            fewest: rules.fewest_pairs(),
+            fewest_of_null: fewest_pairs(1.0 - CONFIDENCE),
+        }
+    }
+
+    fn of_levels(path: &PathLevels<'_>, rules: &Rules) -> Self {
+        Self {
+            difference: Compared::of_sides(path.base, path.new),
+            null: Compared::of_sides(path.base, path.copy),
+            fewest: rules.fewest_a_side(),
+            fewest_of_null: fewest_a_side(1.0 - CONFIDENCE),
+        }
+    }
+
+    fn p(&self) -> f64 {
+        self.difference.location.as_ref().map_or(1.0, Location::p)
+    }
+
+    fn judgement(&self, adjusted: f64, rules: &Rules) -> Judgement {
+        let p = adjusted.min(1.0);
+        let shown = Shown::of(self, rules);
+        let (verdict, more) = match &shown {
+            Some(shown) => shown.verdict(p <= rules.alpha, rules),
+            None => (Verdict::Undecidable(Cause::TooFew), self.missing()),
+        };
+        Judgement {
+            verdict,
+            estimate: self.difference.estimate(),
+            interval: self.difference.interval(CONFIDENCE),
+            simultaneous: self.difference.interval(1.0 - rules.share()),
+            p,
+            reach: shown.map(|shown| shown.reach()),
+            replicates: self.difference.replicates,
+            ignored: self.difference.ignored + self.null.ignored,
+            more,
+        }
+    }
+
+    /// How many replicates are missing for any verdict.
+    fn missing(&self) -> Option<usize> {
+        let of_difference = self.fewest.saturating_sub(self.difference.replicates);
+        let of_null = self.fewest_of_null.saturating_sub(self.null.replicates);
+        (self.fewest < usize::MAX).then(|| of_difference.max(of_null).max(1))
+    }
+}
+
+/// An estimate and its interval.
+struct Estimated {
+    centre: f64,
+    interval: Interval,
+    replicates: usize,
+}
+
+impl Estimated {
+    fn of(compared: &Compared, confidence: f64) -> Option<Self> {
+        Some(Self {
+            centre: compared.estimate()?,
+            interval: compared.interval(confidence)?,
+            replicates: compared.replicates,
+        })
+    }
+
+    /// How many more replicates make half of the interval's width `half`; None if no number does.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a number of replicates; what is larger than any is the largest"
+    )]
+    fn more(&self, half: f64) -> Option<usize> {
+        let ratio = self.interval.width() / 2.0 / half;
+        let needed = (count(self.replicates) * ratio * ratio).ceil() as usize;
+        (half > 0.0).then(|| needed.saturating_sub(self.replicates).max(1))
+    }
+}
+
+/// What enough replicates show.
+struct Shown {
+    /// With the interval of the whole family.
+    difference: Estimated,
+    null: Estimated,
+}
+
+impl Shown {
+    /// None if there are too few.
+    fn of(evidence: &Evidence, rules: &Rules) -> Option<Self> {
+        let enough = evidence.difference.replicates >= evidence.fewest;
+        let difference = Estimated::of(&evidence.difference, 1.0 - rules.share())?;
+        let null = Estimated::of(&evidence.null, CONFIDENCE)?;
+        enough.then_some(Self { difference, null })
+    }
+
+    /// What one kernel differs from itself by, at most.
+    fn reach(&self) -> f64 {
+        self.null.centre.abs() + self.null.interval.width() / 2.0
+    }
+
+    /// The rules from the second on, and how many more replicates would decide.
+    fn verdict(&self, significant: bool, rules: &Rules) -> (Verdict, Option<usize>) {
+        let bound = rules.bound();
+        let centre = self.difference.centre;
+        let undecidable = |cause, more| (Verdict::Undecidable(cause), more);
+        if self.null.interval.distance_from_zero() > bound / FLAT_PART {
+            undecidable(Cause::NullShifted, None)
+        } else if significant && centre.abs() > self.reach() {
+            (if centre > 0.0 { Verdict::Slower } else { Verdict::Faster }, None)
+        } else if self.null.interval.width() > bound {
+            undecidable(Cause::NullWide, self.null.more(bound / 2.0))
+        } else if self.difference.interval.is_within(bound) {
+            (Verdict::Equal, None)
+        } else if significant {
+            let half = centre.abs() - self.null.centre.abs();
+            undecidable(Cause::NullWide, self.null.more(half))
+        } else {
+            let half = centre.abs().max(bound - centre.abs());
+            undecidable(Cause::IntervalWide, self.difference.more(half))
+        }
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a number of paths or replicates")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
