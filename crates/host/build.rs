@@ -27,8 +27,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds one of the three in a folder of its own, its probes with flags of their own.
-fn build(name: &str, probes: &[&str]) -> Result<(), String> {
+/// Builds one of the three in a folder of its own, its probes and itself with features of their own.
+fn build(name: &str, features: &[&str]) -> Result<(), String> {
     // Asked for now: where this was compiled may be another checkout, sharing the target folder.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;
     let crates = Path::new(&package).parent().ok_or("no parent folder")?;
@@ -39,7 +39,7 @@ fn build(name: &str, probes: &[&str]) -> Result<(), String> {
         // Relative to this package: another checkout may share the target folder.
         println!("cargo::rerun-if-changed=../{library}/src");
         let root = crates.join(library).join("src/lib.rs");
-        let own = if library == "probes" { probes } else { &[] };
+        let own = if library == "catalogue" { &[] } else { features };
         let flags = [&["--crate-type=rlib"], own].concat();
         compile(crates, &out, library, &root, &LIBRARIES[..built], &flags)?;
     }

@@ -19,7 +19,11 @@ pub const UNROLLED: u32 = 16;
 /// indices follow those of [`crate::Suite::Exact`].
 pub static HOST: &[HostPath] = &[
     row(EMPTY, "a batch of calls of nothing: what is subtracted of every other"),
-    HostPath { name: CHAIN, repeats: CHAIN_LENGTH, about: "an addition that needs the one before: a core cycle" },
+    HostPath {
+        name: CHAIN,
+        repeats: CHAIN_LENGTH,
+        about: "an addition that needs the one before: a core cycle",
+    },
     short("insn.pushf", "pushf, and the value popped off"),
     row("insn.popf", "the flags as they are pushed, then popf"),
     row("insn.popf-ac", "popf that sets AC, then one that clears it"),

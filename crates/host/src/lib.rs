@@ -1,14 +1,23 @@
-//! The host that pathmeter runs on, as a subject: what it is ([`Machine`]), and times of paths on
-//! it ([`Session`]).
+//! The host that pathmeter runs on, as a subject: what it is ([`machine`]), and times of paths on it
+//! ([`measure`]).
 //!
 //! Paths are executed by a program without libc, the agent's sibling (`../live`), which comes in
-//! this crate's bytes.
+//! this crate's bytes. Nothing stays changed on the host: the program has namespaces of its own
+//! where it may, ends with the process that started it, and pins and schedules only itself.
 
+mod arch;
+mod clock;
+mod condition;
 mod machine;
+mod path;
 mod server;
+mod session;
 
-pub use machine::Machine;
-pub use server::{Came, Ground, Request, Server, ServerError};
+pub use condition::Condition;
+pub use machine::machine;
+pub use path::{HostPath, host_paths};
+pub use server::ServerError;
+pub use session::{Progress, SessionError, Wanted, allowed_cpus, measure};
 
 /// The program of live hosts, whose windows are batches of calls.
 const TIMING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/pathmeter_program"));

@@ -17,6 +17,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use thiserror::Error;
 
 use crate::TIMING;
+use crate::condition::Condition;
 
 /// Most bytes of a line of an answer: all samples of a process in one.
 const MAX_LINE: u64 = 32 * MAX_SAMPLES as u64;
@@ -27,26 +28,26 @@ const PATIENCE: Duration = Duration::from_secs(12);
 
 /// What a process is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Request {
+pub(crate) struct Request {
     /// The path's index in the catalogue.
-    pub path: usize,
+    pub(crate) path: usize,
     /// Calls in each batch; an even number becomes the next odd one.
-    pub calls: u64,
+    pub(crate) calls: u64,
     /// Batches of each side.
-    pub batches: usize,
+    pub(crate) batches: usize,
     /// How many sides alternate.
-    pub sides: usize,
+    pub(crate) sides: usize,
     /// What the order of the sides is drawn from.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Dependent additions after each call of a side.
-    pub delays: [u32; SIDES],
+    pub(crate) delays: [u32; SIDES],
     /// Bytes of the process's environment.
-    pub environment: usize,
+    pub(crate) environment: usize,
 }
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
+pub(crate) enum Came {
     /// The ticks of each batch, of each side, in the order taken.
     Times(Vec<Vec<u64>>),
     /// This kernel or processor can't execute the path, and why.
@@ -57,13 +58,13 @@ pub enum Came {
 
 /// What the program found of its surroundings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ground {
+pub(crate) struct Ground {
     /// It is in the root cgroup.
-    pub root_cgroup: bool,
+    pub(crate) root_cgroup: bool,
     /// It has namespaces and a root file system of its own.
-    pub apart: bool,
+    pub(crate) apart: bool,
     /// Its tasks may be real-time tasks.
-    pub real_time: bool,
+    pub(crate) real_time: bool,
 }
 
 /// Why there is no answer.
@@ -93,23 +94,23 @@ pub enum ServerError {
 
 /// The running program. It is killed when this is dropped, and by the kernel when the thread ends
 /// that started it.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
+    /// What the server has inherited, by its number.
+    filter: Option<File>,
     ground: Ground,
 }
 
 impl Server {
-    /// Starts it on `cpu`.
+    /// Starts it on `cpu`, for paths under this condition.
     ///
     /// # Errors
     /// If it can't be started or prepared.
-    pub fn start(cpu: usize) -> Result<Self, ServerError> {
-        // Not closed on execution: the program opens it by its number.
-        let file = memfd_create("live", MemfdFlags::empty()).map_err(io::Error::from)?;
-        let mut file = File::from(file);
-        file.write_all(TIMING)?;
+    pub(crate) fn start(cpu: u32, condition: &Condition) -> Result<Self, ServerError> {
+        let file = memory_file(TIMING)?;
+        let filter = condition.filter.as_deref().map(memory_file).transpose()?;
         let number = file.as_raw_fd();
         let mut child = Command::new(format!("/proc/self/fd/{number}"))
             .args(["serve", &format!("{cpu},{number}")])
@@ -121,13 +122,13 @@ impl Server {
         let (requests, answers) = requests.zip(answers).ok_or(ServerError::Ended)?;
         let ground = Ground { root_cgroup: false, apart: false, real_time: false };
         let answers = BufReader::new(answers);
-        let mut server = Self { child, requests, answers, ground };
+        let mut server = Self { child, requests, answers, filter, ground };
         server.ground = server.prepared()?;
         Ok(server)
     }
 
     /// What it found of its surroundings.
-    pub fn ground(&self) -> Ground {
+    pub(crate) fn ground(&self) -> Ground {
         self.ground
     }
 
@@ -149,8 +150,8 @@ impl Server {
     ///
     /// # Errors
     /// If the program does not answer; that a path can't be executed is an answer.
-    pub fn execute(&mut self, request: &Request) -> Result<Came, ServerError> {
-        self.requests.write_all(form(request).as_bytes()).map_err(|_| ServerError::Ended)?;
+    pub(crate) fn execute(&mut self, request: &Request) -> Result<Came, ServerError> {
+        self.requests.write_all(self.form(request).as_bytes()).map_err(|_| ServerError::Ended)?;
         let deadline = Instant::now() + PATIENCE;
         let (mut sides, mut other) = (Vec::new(), None);
         loop {
@@ -179,6 +180,18 @@ impl Server {
             (None, true) => Ok(Came::Times(sides)),
             (None, false) => Ok(Came::Failed("its process left no times".to_owned())),
         }
+    }
+
+    /// The request's line.
+    fn form(&self, request: &Request) -> String {
+        let Request { path, calls, batches, sides, seed, delays, environment } = request;
+        let windows = batches * sides;
+        let [first, second, third] = delays;
+        let filter = self.filter.as_ref().map_or(0, AsRawFd::as_raw_fd);
+        format!(
+            "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{filter},\
+             {environment}\n"
+        )
     }
 
     /// The next line, without its end.
@@ -224,12 +237,12 @@ impl Drop for Server {
     }
 }
 
-/// The request's line.
-fn form(request: &Request) -> String {
-    let Request { path, calls, batches, sides, seed, delays, environment } = request;
-    let windows = batches * sides;
-    let [first, second, third] = delays;
-    format!("{path},{calls},{windows},{sides},{seed},{first},{second},{third},{environment}\n")
+/// A file in memory with this content. It is not closed on execution: programs open it by its
+/// number.
+fn memory_file(content: &[u8]) -> Result<File, io::Error> {
+    let mut file = File::from(memfd_create("pathmeter", MemfdFlags::empty())?);
+    file.write_all(content)?;
+    Ok(file)
 }
 
 fn numbers<N: FromStr>(text: &str) -> Option<Vec<N>> {

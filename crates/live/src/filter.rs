@@ -1,12 +1,46 @@
-//! The agent's processes may have a system-call filter (its `filter.rs`); those here never do.
+//! A filter of system calls, which a probe's process installs: that of a condition on a live host.
 
-/// A filter: there is none.
+use pathmeter_probes::sys::{self, flag, nr};
+
+/// Most instructions of a filter; Linux takes no more (`BPF_MAXINSNS`).
+const MOST: usize = 4096;
+/// Bytes of an instruction.
+const INSTRUCTION: usize = 8;
+
+/// A filter, in memory that stays.
 #[derive(Clone, Copy)]
-pub(crate) enum Filter {}
+pub(crate) struct Filter {
+    instructions: usize,
+    count: u16,
+}
 
 impl Filter {
-    /// Installs it in this process.
+    /// Reads it from the file that is open by this number, from its beginning.
+    pub(crate) fn read(file: usize) -> Result<Self, i32> {
+        let place = sys::map(MOST * INSTRUCTION, flag::MAP_PRIVATE)?;
+        // SAFETY: the kernel writes at most so many bytes to the new mapping, which nobody else
+        // knows.
+        let length =
+            unsafe { sys::checked(nr::PREAD64, [file, place, MOST * INSTRUCTION, 0, 0, 0]) }?;
+        Ok(Self { instructions: place, count: (length / INSTRUCTION) as u16 })
+    }
+
+    /// Filters the calls of this process from now on, and those of its children. Who may not is
+    /// permitted to by giving up new privileges (seccomp(2)).
     pub(crate) fn install(self) -> Result<(), i32> {
-        match self {}
+        const PR_SET_NO_NEW_PRIVS: usize = 38;
+        const SECCOMP_SET_MODE_FILTER: usize = 1;
+        /// `struct sock_fprog`.
+        #[repr(C)]
+        struct Program {
+            count: u16,
+            instructions: usize,
+        }
+        let program = Program { count: self.count, instructions: self.instructions };
+        sys::prctl(PR_SET_NO_NEW_PRIVS, 1)?;
+        let args = [SECCOMP_SET_MODE_FILTER, 0, &raw const program as usize, 0, 0, 0];
+        // SAFETY: the kernel reads one `struct sock_fprog` and as many instructions as it says,
+        // which are mapped for good.
+        unsafe { sys::checked(nr::SECCOMP, args) }.map(drop)
     }
 }

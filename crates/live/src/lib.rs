@@ -20,11 +20,13 @@ mod event;
 mod execution;
 mod filter;
 mod ground;
+#[cfg(any(test, feature = "batch"))]
 mod insn;
 mod left_out;
 mod line;
 #[path = "../../agent/src/shared.rs"]
 mod shared;
+#[cfg(any(test, feature = "batch"))]
 mod time;
 #[path = "../../agent/src/trouble.rs"]
 mod trouble;
@@ -38,7 +40,9 @@ use line::Line;
 /// with which numbers.
 pub fn enter(arguments: &[&[u8]]) -> ! {
     let done = match arguments {
+        #[cfg(any(test, feature = "batch"))]
         [_, b"serve", numbers] => time::serve(numbers),
+        #[cfg(any(test, feature = "batch"))]
         [_, b"time", numbers] => time::process(numbers),
         [_, modes, cpu] => count::pass(modes, cpu),
         _ => Err(Refused::ARGUMENTS),

@@ -5,12 +5,13 @@
 //! of another size, so that its stack begins elsewhere. The server reads requests, a line each:
 //!
 //! ```text
-//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,PAD
+//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,FILTER,PAD
 //! ```
 //!
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
 //! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
-//! call of a side, and bytes of the environment. Each is answered by lines `side NUMBER TICKS…`,
+//! call of a side, the number by which a filter of system calls is open, or 0, and bytes of the
+//! environment. Each is answered by lines `side NUMBER TICKS…`,
 //! `unsupported REASON` or `failed REASON`, then `end`.
 
 use core::ptr::null;
@@ -24,7 +25,8 @@ use pathmeter_probes::{
 
 use crate::{
     execution::Execution,
-    ground::{self, Refused},
+    filter::Filter,
+    ground::{self, Refused, at},
     insn,
     line::Line,
     shared::SharedReport,
@@ -111,17 +113,20 @@ const fn environment() -> [u8; MAX_PAD] {
 /// One process: takes the times that the numbers ask for, and writes them.
 pub(crate) fn process(numbers: &[u8]) -> Result<(), Refused> {
     let _ = sys::alarm(WHOLE_LIMIT);
-    let [index, calls, windows, sides, seed, delays @ .., _pad] =
-        read::<9>(numbers).ok_or(Refused::ARGUMENTS)?;
+    let [index, calls, windows, sides, seed, delays @ .., filter, _pad] =
+        read::<10>(numbers).ok_or(Refused::ARGUMENTS)?;
     let (index, sides) = (index as usize, sides as usize);
     let windows = (windows as usize).clamp(1, MAX_SAMPLES);
     let probe = probe(index).ok_or(Refused::ARGUMENTS)?;
     batch::set(calls, delays.map(|delay| delay as u32));
     batch::plan(sides, windows, seed);
-    let mut shared =
-        SharedReport::new(None, seed).map_err(|_| Refused { step: "mmap", error: 0 })?;
-    // A rehearsal: the program's own pages are mapped by it, since the two share their memory.
-    let _ = shared.run((index, probe), 1, LIMIT);
+    let filter = (filter > 0).then(|| Filter::read(filter as usize).map_err(at("filter")));
+    let mut shared = SharedReport::new(filter.transpose()?, seed)
+        .map_err(|_| Refused { step: "mmap", error: 0 })?;
+    // A rehearsal: it maps the program's pages and those of the report, since the two share their
+    // memory; what a few windows report is in the first of them.
+    const FEW: usize = 100;
+    let _ = shared.run((index, probe), if windows > FEW { windows as u32 } else { 1 }, LIMIT);
     match Execution::of(&mut shared, (index, probe), windows as u32, LIMIT) {
         Execution::Samples(samples) => {
             for side in 0..sides {

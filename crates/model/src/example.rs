@@ -10,9 +10,9 @@ use pathmeter_trace::{
 };
 
 use crate::{
-    Baseline, Check, Configuration, Measurement, PathComparison, PathEvents, PathResult,
-    ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo, Subject, Unit,
-    compare_path,
+    Baseline, Check, Configuration, Host, Measurement, PathComparison, PathEvents, PathResult,
+    PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo,
+    Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
 };
 
 /// How a kernel of this release was measured in so many perturbed runs.
@@ -172,5 +172,41 @@ pub fn window(path: &str, name: &str, calls: &[(Option<u32>, &str, u64)]) -> Sub
             census: BTreeMap::new(),
             events: BTreeMap::new(),
         },
+    }
+}
+
+/// Times of paths: each a name, the calls of a batch, and the ticks of a batch in each replicate,
+/// the same for both sides and all of four batches. The clock's stamps take 50 ticks, a tick 1 ns.
+pub fn times(paths: &[(&str, u64, &[u64])]) -> Times {
+    let path = |&(name, calls, replicates): &(&str, u64, &[u64])| PathTimes {
+        path: name.to_owned(),
+        status: Status::Ok,
+        reason: None,
+        calls,
+        repeats: 1,
+        replicates: (0..)
+            .zip(replicates)
+            .map(|(at, ticks)| Replicate { at, sides: vec![vec![*ticks; 4]; 2] })
+            .collect(),
+        single: None,
+    };
+    Times {
+        schema: TimesSchema::V1,
+        host: Host { processor: "a processor".into(), release: "7.1.0".into(), ..Host::default() },
+        method: TimeMethod {
+            ticks_per_second: 1_000_000_000,
+            step: 1,
+            stamps: 50,
+            seed: 1,
+            replicates: 3,
+            batches: 4,
+            real_time: true,
+            apart: true,
+            root_cgroup: true,
+            milliseconds: 1,
+        },
+        conditions: vec!["default".into()],
+        paths: paths.iter().map(path).collect(),
+        notes: Vec::new(),
     }
 }

@@ -26,6 +26,7 @@ mod function;
 mod gate;
 mod guest;
 mod history;
+mod level;
 mod limits;
 mod measurement;
 mod options;
@@ -40,6 +41,8 @@ mod schema;
 mod settings;
 mod tail;
 mod text;
+mod time_comparison;
+mod times;
 mod unit;
 mod verdict;
 mod work;
@@ -63,6 +66,7 @@ pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
 };
+pub use level::Level;
 pub use limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
 };
@@ -87,6 +91,8 @@ pub use settings::{
     SettingsSet,
 };
 pub use text::{clean, clean_lines, is_obeyed};
+pub use time_comparison::{TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict};
+pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema};
 pub use unit::Unit;
 pub use verdict::Verdict;
 pub use work::{Calls, FirstRun, Work};

@@ -29,6 +29,7 @@ mod settings_rows;
 mod shades;
 mod style;
 mod table;
+mod times;
 mod witness;
 mod xml;
 
@@ -53,6 +54,7 @@ pub use rows::Rows;
 pub use settings::settings_tables;
 pub use settings_rows::SettingsRows;
 pub use style::Style;
+pub use times::{time_comparison_table, times_table};
 pub use witness::{
     WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,
     witness_table, witnessed_rows_table, witnessed_runs_table,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::lines::{Came, Pass};
 use crate::program::{Counter, Passes};
-use pathmeter_host::Machine;
+use pathmeter_model::Host;
 
 /// Nops of the longer windows written out by hand.
 const NOPS: u64 = 100;
@@ -23,7 +23,7 @@ pub(crate) struct Witness {
     /// What the stamps read.
     pub(crate) counter: Counter,
     /// The machine.
-    pub(crate) machine: Machine,
+    pub(crate) machine: Host,
     /// Whether the passes were in the root cgroup.
     pub(crate) root_cgroup: bool,
     /// How often each pass was executed.
@@ -106,7 +106,7 @@ impl Witness {
     /// Puts the passes and the exact result side by side.
     pub(crate) fn new(
         counter: Counter,
-        machine: Machine,
+        machine: Host,
         passes: &Passes,
         exact: &Measurement,
     ) -> Result<Self, Failure> {

@@ -63,7 +63,12 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
     let counter = if cli.fake { Counter::Clock } else { Counter::Processor };
     let passes = Passes::execute(counter, cli.pin, cli.runs)?;
-    let witness = Witness::new(counter, pathmeter_host::Machine::of(cli.pin), &passes, &exact)?;
+    let witness = Witness::new(
+        counter,
+        pathmeter_host::machine(u32::try_from(cli.pin).unwrap_or(u32::MAX)),
+        &passes,
+        &exact,
+    )?;
     if let Some(path) = &cli.output {
         let json = serde_json::to_vec_pretty(&witness).map_err(|error| error.to_string());
         let written = json.and_then(|json| std::fs::write(path, json).map_err(|e| e.to_string()));

@@ -37,7 +37,7 @@ fn head(witness: &Witness) -> String {
     if witness.counter == Counter::Clock {
         text += "A TEST OF THE PROGRAM: it read the time-stamp counter, so these are cycles.\n\n";
     }
-    let hypervisor = if machine.hypervisor { ", virtual" } else { "" };
+    let hypervisor = if machine.hypervisor.is_some() { ", virtual" } else { "" };
     // A profile's name; what follows is QEMU's text for it, which the document has.
     let cpu = exact.cpu.split(':').next().unwrap_or_default();
     let release = exact.release.as_deref().unwrap_or("unknown release");

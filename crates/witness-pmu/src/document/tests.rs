@@ -40,7 +40,7 @@ fn index(path: &str) -> usize {
 }
 
 fn witness(passes: &Passes, exact: &Measurement) -> Witness {
-    Witness::new(Counter::Processor, Machine::default(), passes, exact).unwrap()
+    Witness::new(Counter::Processor, Host::default(), passes, exact).unwrap()
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_counter_that_does_not_count_nops_is_refused() {
     for straight in [[7, 7], [0, 0], [7, 108]] {
         let mut passes = passes();
         passes.both = vec![parse(&whole(122, straight)).unwrap()];
-        let refused = Witness::new(Counter::Processor, Machine::default(), &passes, &exact(&[]));
+        let refused = Witness::new(Counter::Processor, Host::default(), &passes, &exact(&[]));
         assert!(matches!(refused, Err(Failure::Miscounts { modes: "both", .. })), "{refused:?}");
     }
 }
@@ -121,13 +121,13 @@ fn the_table_has_a_row_for_each_path() {
         ("file.open-close", 14, 103),
         ("switch.futex", 14, 103),
     ]);
-    let machine = Machine {
+    let machine = Host {
         processor: "Some CPU, family 23, model 49, stepping 0".into(),
         microcode: "0x8301055".into(),
         release: "6.1.0-18-amd64".into(),
         kernel: "Linux version 6.1.0-18-amd64".into(),
         rdpmc: "1".into(),
-        ..Machine::default()
+        ..Host::default()
     };
     let witness = Witness::new(Counter::Processor, machine, &passes, &exact).unwrap();
     insta::assert_snapshot!(table(&witness));

@@ -1,0 +1,77 @@
+//! The paths of a live host: those of guests that it can execute, then its own.
+
+use pathmeter_catalogue::{HOST, Kind, Suite};
+
+/// A path.
+#[derive(Debug, Clone, Copy)]
+pub struct HostPath {
+    /// Its name.
+    pub name: &'static str,
+    /// What is measured, in one line.
+    pub about: &'static str,
+    /// By which the program knows it.
+    pub(crate) index: usize,
+    /// Executions in each call.
+    pub(crate) repeats: u32,
+    /// Why no live host is asked to execute it.
+    pub(crate) left_out: Option<&'static str>,
+}
+
+const POINTS: &str = "only QEMU's counter sees the points of the kernel that it lasts between";
+const LAB: &str = "only the lab kernel can execute it";
+const PORTS: &str = "it reads I/O ports that may belong to a device";
+const COMPAT: &str = "its stamps are in a 32-bit program of its own, which has no batches";
+const ITS_OWN: &str = "it is insn.popf-ac here, in batches";
+
+/// All of them, in the order in which they are shown.
+pub fn host_paths() -> Vec<HostPath> {
+    let of_guests = Suite::Exact.paths().iter().enumerate();
+    // A check has no cost, so no time.
+    let of_guests = of_guests.filter(|(_, path)| path.kind != Kind::Check);
+    let of_guests = of_guests.map(|(index, path)| HostPath {
+        name: path.name,
+        about: path.about,
+        index,
+        repeats: 1,
+        left_out: left_out(path.name, path.kind),
+    });
+    let first = Suite::Exact.paths().len();
+    let own = HOST.iter().enumerate().map(|(index, path)| HostPath {
+        name: path.name,
+        about: path.about,
+        index: first + index,
+        repeats: path.repeats,
+        left_out: None,
+    });
+    of_guests.chain(own).collect()
+}
+
+/// The probes were written for a guest that is thrown away. Each was read for what it changes
+/// outside its process: those that stay keep to the process, and to the namespaces that it has.
+fn left_out(name: &str, kind: Kind) -> Option<&'static str> {
+    match (name, kind) {
+        ("switch.yield+ioport-0xffff" | "switch.yield+ioport-both", _) => Some(PORTS),
+        ("ioctl.compat-entry", _) => Some(COMPAT),
+        ("flags.popf-ac", _) => Some(ITS_OWN),
+        (_, Kind::Wait(_)) if !name.ends_with("+hlt") && !name.starts_with("softirq.again") => {
+            Some(POINTS)
+        }
+        (_, Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) | Kind::Check) => Some(LAB),
+        (_, Kind::Windows(_)) if name.starts_with("switch.iopl") => Some(LAB),
+        (_, Kind::Windows(_)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_has_a_reason_and_all_else_is_executed() {
+        let left: Vec<_> =
+            host_paths().into_iter().filter(|path| path.left_out.is_some()).collect();
+        let has = |name: &str| left.iter().any(|path| path.name == name);
+        assert!(has("softirq.net-rx") && has("switch.iopl-yield") && has("ioctl.native+2cpu"));
+        assert!(!has("switch.pipe") && !has("insn.popf-nt") && !has("clock.empty"));
+    }
+}

@@ -1,0 +1,402 @@
+//! A session: times of paths on this host, in replicates.
+//!
+//! Every replicate of a path is a process of its own or, of two conditions, three processes within
+//! milliseconds: base, new, and base once more as its copy. The order of paths and of sides is
+//! drawn anew for each replicate, from a seed that the document keeps. How many calls a batch has
+//! is settled before the first replicate, by the same process for all of them: so many that a step
+//! of the clock is a thousandth of a batch or less.
+
+use std::time::Duration;
+
+use pathmeter_catalogue::EMPTY;
+use pathmeter_model::{PathTimes, Replicate, SingleCalls, Status, TimeMethod, Times, TimesSchema};
+use pathmeter_probes::batch::SIDES;
+use pathmeter_stats::time::{Numbers, Quantile, quantile};
+use rustix::thread::{CpuSet, sched_getaffinity};
+use thiserror::Error;
+
+use crate::clock::{Moment, step};
+use crate::condition::Condition;
+use crate::machine::machine;
+use crate::path::{HostPath, host_paths};
+use crate::server::{Came, Request, Server, ServerError};
+
+/// Steps of the clock in a batch: more than a thousand, so that what is read is finer than 0.1 %.
+const STEPS: u64 = 2000;
+/// By how much the calls of a batch grow at once, at most, while they are settled.
+const GROWTH: u64 = 16;
+/// Readings of the clock of each of three lengths that its step is looked for in.
+const READINGS: usize = 300;
+/// Times that a path is executed to settle the calls of its batches.
+const LOOKS: usize = 8;
+/// Calls that are timed one by one.
+const SINGLE: usize = 1000;
+/// A call that is shorter than so many steps is not timed by itself.
+const SINGLE_STEPS: u64 = 20;
+/// Of so many processes of a path one may come to no end of its own; of more the path has failed.
+const FAILURES: usize = 10;
+/// Most bytes of a process's environment, whose size moves its stack.
+const ENVIRONMENT: usize = 4096;
+
+/// What is wanted of a session.
+pub struct Wanted<'a> {
+    /// The paths' names, in any order; `clock.empty` and `clock.chain` are measured as well.
+    pub paths: &'a [&'a str],
+    /// One, or base's and new's.
+    pub conditions: &'a [Condition],
+    /// The CPU to execute on.
+    pub cpu: u32,
+    /// Replicates of each path.
+    pub replicates: u32,
+    /// Batches of each side in a replicate.
+    pub batches: u32,
+    /// What all orders are drawn from.
+    pub seed: u64,
+    /// Dependent additions after each call of a side: a change of known size, to test the method.
+    pub delays: [u32; SIDES],
+    /// After so long no further replicate is begun.
+    pub limit: Duration,
+    /// Whether the user has asked for the end.
+    pub interrupted: &'a dyn Fn() -> bool,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Replicates of all paths that are done.
+    pub done: usize,
+    /// Replicates of all paths.
+    pub all: usize,
+}
+
+/// Why a session has no times.
+#[derive(Debug, Error)]
+pub enum SessionError {
+    /// The program that executes the paths failed.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The user has asked for the end.
+    #[error("interrupted")]
+    Interrupted,
+    /// The time stamp counter does not advance with the kernel's clock.
+    #[error("the time stamp counter of CPU {cpu} does not advance with the kernel's clock")]
+    Clock {
+        /// The CPU.
+        cpu: u32,
+    },
+}
+
+/// The CPUs that this process may execute on, in ascending order.
+pub fn allowed_cpus() -> Vec<u32> {
+    let Ok(set) = sched_getaffinity(None) else { return vec![0] };
+    let all = 0..CpuSet::MAX_CPU;
+    all.filter(|cpu| set.is_set(*cpu)).filter_map(|cpu| u32::try_from(cpu).ok()).collect()
+}
+
+/// Takes the times.
+///
+/// # Errors
+/// If the program can't be started, or stops answering; that a path can't be executed is a result.
+pub fn measure(wanted: &Wanted<'_>, show: &dyn Fn(Progress)) -> Result<Times, SessionError> {
+    let begin = Moment::now();
+    let mut session = Session::start(wanted, begin)?;
+    session.prepare()?;
+    session.replicate(show)?;
+    session.single_calls()?;
+    session.finish()
+}
+
+/// A path with what was found of it.
+struct Path {
+    of: HostPath,
+    times: PathTimes,
+    /// Processes that came to no end of their own.
+    failures: Vec<String>,
+}
+
+impl Path {
+    fn new(of: HostPath) -> Self {
+        let times = PathTimes {
+            path: of.name.to_owned(),
+            status: Status::Ok,
+            reason: None,
+            calls: 1,
+            repeats: of.repeats,
+            replicates: Vec::new(),
+            single: None,
+        };
+        let mut path = Self { of, times, failures: Vec::new() };
+        if let Some(reason) = of.left_out {
+            path.end(Status::Unsupported, reason);
+        }
+        path
+    }
+
+    fn end(&mut self, status: Status, reason: &str) {
+        (self.times.status, self.times.reason) = (status, Some(reason.to_owned()));
+    }
+
+    fn is_open(&self) -> bool {
+        self.times.status == Status::Ok
+    }
+
+    /// A request for one process.
+    fn request(&self, sides: usize, batches: usize) -> Request {
+        Request {
+            path: self.of.index,
+            calls: self.times.calls,
+            batches,
+            sides,
+            seed: 0,
+            delays: [0; SIDES],
+            environment: 0,
+        }
+    }
+}
+
+struct Session<'a> {
+    wanted: &'a Wanted<'a>,
+    begin: Moment,
+    step: u64,
+    stamps: u64,
+    numbers: Numbers,
+    /// One of each condition.
+    servers: Vec<Server>,
+    paths: Vec<Path>,
+    notes: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    fn start(wanted: &'a Wanted<'a>, begin: Moment) -> Result<Self, SessionError> {
+        let servers = wanted.conditions.iter().map(|it| Server::start(wanted.cpu, it));
+        let servers = servers.collect::<Result<Vec<_>, _>>()?;
+        let chosen = |name: &str| name.starts_with("clock.") || wanted.paths.contains(&name);
+        let paths = host_paths().into_iter().filter(|path| chosen(path.name)).map(Path::new);
+        Ok(Self {
+            wanted,
+            begin,
+            step: 1,
+            stamps: 0,
+            numbers: Numbers::of(wanted.seed),
+            servers,
+            paths: paths.collect(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// Settles how many calls a batch has, and finds out which paths can be executed.
+    fn prepare(&mut self) -> Result<(), SessionError> {
+        self.read_clock()?;
+        for at in 0..self.paths.len() {
+            self.settle(at)?;
+        }
+        Ok(())
+    }
+
+    /// What two readings of the clock take, and its step.
+    fn read_clock(&mut self) -> Result<(), SessionError> {
+        let Some(at) = self.paths.iter().position(|path| path.of.name == EMPTY) else {
+            return Ok(());
+        };
+        let mut all = Vec::new();
+        for calls in [1, 11, 101] {
+            let request = Request { calls, ..self.paths[at].request(1, READINGS) };
+            let Some([mut ticks]) = self.process(0, at, &request)? else { continue };
+            if calls == 1 {
+                self.stamps = quantile(&mut ticks, Quantile::P25).unwrap_or(0);
+            }
+            all.extend(ticks);
+        }
+        self.step = step(&all);
+        Ok(())
+    }
+
+    fn settle(&mut self, at: usize) -> Result<(), SessionError> {
+        for _ in 0..LOOKS {
+            if !self.paths[at].is_open() {
+                return Ok(());
+            }
+            let request = self.paths[at].request(1, 9);
+            let Some([ticks]) = self.process(0, at, &request)? else { continue };
+            let batch = quantile(&mut ticks.clone(), Quantile::P25).unwrap_or(0);
+            let path = &mut self.paths[at].times;
+            let wanted = STEPS * self.step;
+            if batch >= wanted / 2 {
+                break;
+            }
+            // What the two readings take tells nothing of the calls; and a few calls may overlap with
+            // them, as many do not.
+            let of_calls = batch.saturating_sub(self.stamps).max(1);
+            let most = path.calls * GROWTH;
+            path.calls = (path.calls * wanted / of_calls).clamp(path.calls, most) | 1;
+        }
+        Ok(())
+    }
+
+    /// All replicates of all paths.
+    fn replicate(&mut self, show: &dyn Fn(Progress)) -> Result<(), SessionError> {
+        let open = self.paths.iter().filter(|path| path.is_open()).count();
+        let all = open * self.wanted.replicates as usize;
+        let mut done = 0;
+        for round in 0..self.wanted.replicates {
+            for at in self.order(self.paths.len()) {
+                if self.paths[at].is_open() {
+                    self.one_replicate(at)?;
+                    done += 1;
+                    show(Progress { done, all });
+                }
+            }
+            let late = Duration::from_micros(self.begin.microseconds()) > self.wanted.limit;
+            if late && round + 1 < self.wanted.replicates {
+                let (round, all) = (round + 1, self.wanted.replicates);
+                self.notes.push(format!("time was up after {round} of {all} replicates"));
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// So many numbers from 0, in an order that is drawn anew (Fisher and Yates).
+    fn order(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        for last in (1..count).rev() {
+            order.swap(last, self.numbers.below(last + 1));
+        }
+        order
+    }
+
+    fn one_replicate(&mut self, at: usize) -> Result<(), SessionError> {
+        let batches = self.wanted.batches as usize;
+        let started = self.begin.microseconds();
+        let sides = if self.servers.len() == 1 {
+            // As many sides as have a delay, and base with its copy.
+            let sides = if self.wanted.delays[2] > 0 { 3 } else { 2 };
+            let mut request = self.paths[at].request(sides, batches);
+            request.delays = self.wanted.delays;
+            self.process_of_sides(0, at, &request)?
+        } else {
+            let request = self.paths[at].request(1, batches);
+            let mut sides = [None, None, None];
+            for side in self.order(3) {
+                sides[side] = self.process_of_sides(usize::from(side == 2), at, &request)?;
+            }
+            sides.into_iter().collect::<Option<Vec<_>>>().map(|sides| sides.concat())
+        };
+        if let Some(sides) = sides {
+            self.paths[at].times.replicates.push(Replicate { at: started, sides });
+        }
+        Ok(())
+    }
+
+    /// A process of one side.
+    fn process(
+        &mut self,
+        server: usize,
+        at: usize,
+        request: &Request,
+    ) -> Result<Option<[Vec<u64>; 1]>, SessionError> {
+        let sides = self.process_of_sides(server, at, request)?;
+        Ok(sides.and_then(|sides| sides.try_into().ok()))
+    }
+
+    /// Has a process execute the path; None if it came to no end of its own.
+    fn process_of_sides(
+        &mut self,
+        server: usize,
+        at: usize,
+        request: &Request,
+    ) -> Result<Option<Vec<Vec<u64>>>, SessionError> {
+        if (self.wanted.interrupted)() {
+            return Err(SessionError::Interrupted);
+        }
+        let request = Request {
+            seed: self.numbers.word(),
+            environment: self.numbers.below(ENVIRONMENT),
+            ..*request
+        };
+        let came = match self.servers[server].execute(&request) {
+            Err(error) => {
+                // Whatever the process has done to its server: the next paths get another one.
+                self.servers[server] =
+                    Server::start(self.wanted.cpu, &self.wanted.conditions[server])?;
+                Came::Failed(error.to_string())
+            }
+            Ok(came) => came,
+        };
+        let path = &mut self.paths[at];
+        match came {
+            Came::Times(sides) => return Ok(Some(sides)),
+            Came::Unsupported(reason) => path.end(Status::Unsupported, &reason),
+            Came::Failed(reason) => {
+                path.failures.push(reason.clone());
+                if path.failures.len() * FAILURES > path.times.replicates.len() {
+                    path.end(Status::Failed, &reason);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Times calls one by one, for the tails.
+    fn single_calls(&mut self) -> Result<(), SessionError> {
+        for at in 0..self.paths.len() {
+            let times = &self.paths[at].times;
+            let first = times.replicates.first().and_then(|it| it.sides.first()?.first().copied());
+            let call = first.unwrap_or(0) / times.calls;
+            if !self.paths[at].is_open() || call < SINGLE_STEPS * self.step {
+                continue;
+            }
+            let request = Request { calls: 1, ..self.paths[at].request(1, SINGLE) };
+            if let Some([mut ticks]) = self.process(0, at, &request)? {
+                self.paths[at].times.single = single(&mut ticks);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Times, SessionError> {
+        let ground = self.servers[0].ground();
+        let ticks_per_second = self.begin.ticks_per_second();
+        if ticks_per_second == 0 {
+            return Err(SessionError::Clock { cpu: self.wanted.cpu });
+        }
+        for path in &mut self.paths {
+            if let (true, Some(first)) = (path.is_open(), path.failures.first()) {
+                let (failed, name) = (path.failures.len(), path.of.name);
+                self.notes.push(format!("{name}: {failed} processes have no times: {first}"));
+            }
+            if path.is_open() && path.times.replicates.is_empty() {
+                path.end(Status::Failed, "no process of it came to its end");
+            }
+        }
+        Ok(Times {
+            schema: TimesSchema::V1,
+            host: machine(self.wanted.cpu),
+            method: TimeMethod {
+                ticks_per_second,
+                step: self.step,
+                stamps: self.stamps,
+                seed: self.wanted.seed,
+                replicates: self.wanted.replicates,
+                batches: self.wanted.batches,
+                real_time: ground.real_time,
+                apart: ground.apart,
+                root_cgroup: ground.root_cgroup,
+                milliseconds: self.begin.microseconds() / 1000,
+            },
+            conditions: self.wanted.conditions.iter().map(|it| it.name.clone()).collect(),
+            paths: self.paths.into_iter().map(|path| path.times).collect(),
+            notes: self.notes,
+        })
+    }
+}
+
+fn single(ticks: &mut [u64]) -> Option<SingleCalls> {
+    Some(SingleCalls {
+        calls: u32::try_from(ticks.len()).ok()?,
+        p50: quantile(ticks, Quantile::P50)?,
+        p99: quantile(ticks, Quantile::P99)?,
+        p999: quantile(ticks, Quantile::P999)?,
+        longest: ticks.iter().copied().max()?,
+    })
+}

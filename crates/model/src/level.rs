@@ -1,0 +1,137 @@
+//! The level of a path's time: what one execution takes, over all replicates.
+//!
+//! A replicate's statistic is the 25th percentile of its batches; the level is the median of the
+//! replicates, with a bootstrap's interval. Subtracted is what the clock and the loop take, which
+//! the path `clock.empty` of the same session tells.
+
+use pathmeter_stats::time::{
+    CONFIDENCE, Finite, Interval, Quantile, bootstrap, hodges_lehmann, log_ratio, median, percent,
+    quantile,
+};
+
+use crate::times::float;
+use crate::{PathTimes, Times};
+
+/// The path that measures the loop and the clock around all others.
+const EMPTY: &str = "clock.empty";
+/// The path whose time is a cycle of the core.
+const CHAIN: &str = "clock.chain";
+
+/// What one execution takes, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// The median of the replicates.
+    pub ticks: f64,
+    /// Where it is, with the usual confidence; None of one replicate.
+    pub interval: Option<Interval>,
+    /// Batches that took more than twice the median of their replicate.
+    pub stalls: usize,
+    /// All batches.
+    pub batches: usize,
+}
+
+impl PathTimes {
+    /// The 25th percentile of each replicate's batches of one side, in ticks of a batch.
+    pub fn statistics(&self, side: usize) -> Vec<u64> {
+        let of_side = self.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
+        of_side.filter_map(|batches| quantile(&mut batches.clone(), Quantile::P25)).collect()
+    }
+
+    /// By how many percent base's copy differs from base (Hodges and Lehmann's estimate over the
+    /// replicates). None without both.
+    pub fn copy_difference(&self) -> Option<f64> {
+        let [base, copy] = [0, 1].map(|side| self.statistics(side));
+        let ratios = base.iter().zip(&copy).filter_map(|(base, copy)| log_ratio(*base, *copy));
+        hodges_lehmann(&Finite::of(&ratios.collect::<Vec<_>>())).map(percent)
+    }
+
+    /// Executions in a batch.
+    pub(crate) fn executions(&self) -> f64 {
+        float(self.calls * u64::from(self.repeats))
+    }
+
+    fn stalls(&self, side: usize) -> (usize, usize) {
+        let of_side = self.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
+        of_side.fold((0, 0), |(stalls, all), batches| {
+            let middle = quantile(&mut batches.clone(), Quantile::P50).unwrap_or(0);
+            let long = batches.iter().filter(|ticks| **ticks / 2 > middle).count();
+            (stalls + long, all + batches.len())
+        })
+    }
+}
+
+impl Times {
+    /// The level of a path's side: 0 is base, 2 is new where there are two conditions. None without
+    /// times.
+    pub fn level(&self, path: &PathTimes, side: usize) -> Option<Level> {
+        let around = if path.path == EMPTY { 0.0 } else { self.around(path) };
+        let one = |batch: f64| ((batch - around) / path.executions()).max(0.0);
+        let batches = path.statistics(side).into_iter();
+        let replicates: Vec<f64> = batches.map(|batch| one(float(batch))).collect();
+        let replicates = Finite::of(&replicates);
+        let (stalls, batches) = path.stalls(side);
+        let interval = bootstrap(&replicates, median, CONFIDENCE, self.method.seed);
+        Some(Level { ticks: median(&replicates)?, interval, stalls, batches })
+    }
+
+    /// Ticks that the clock's readings and the loop take in a batch of this path.
+    fn around(&self, path: &PathTimes) -> f64 {
+        let stamps = float(self.method.stamps);
+        let of_loop = self.path(EMPTY).and_then(|empty| {
+            let batches: Vec<f64> = empty.statistics(0).into_iter().map(float).collect();
+            Some((median(&Finite::of(&batches))? - stamps).max(0.0) / float(empty.calls))
+        });
+        stamps + of_loop.unwrap_or(0.0) * float(path.calls)
+    }
+
+    /// Ticks of a cycle of the core, if the core's frequency held still over the session: within
+    /// 1 % in the middle half of the replicates. None if it did not, or was not measured.
+    pub fn ticks_per_cycle(&self) -> Option<f64> {
+        let chain = self.path(CHAIN)?;
+        let mut levels = chain.statistics(0);
+        levels.sort_unstable();
+        let quarter = levels.len() / 4;
+        let (low, high) = (*levels.get(quarter)?, *levels.get(levels.len() - 1 - quarter)?);
+        let steady = float(high - low) <= 0.01 * float(low);
+        let level = self.level(chain, 0)?;
+        (steady && level.ticks > 0.0).then_some(level.ticks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    #[test]
+    fn what_the_clock_and_the_loop_take_is_subtracted() {
+        // 50 ticks for the stamps, 2 for each turn of the loop: 50 + 10 * 2 + 10 * 300.
+        let times = example::times(&[(EMPTY, 100, &[250; 3]), ("a.b", 10, &[3070; 3])]);
+        let level = times.level(times.path("a.b").unwrap(), 0).unwrap();
+        assert!((level.ticks - 300.0).abs() < 1e-9, "{level:?}");
+    }
+
+    #[test]
+    fn a_level_is_the_median_of_the_replicates_and_a_long_batch_is_a_stall() {
+        let mut times = example::times(&[("a.b", 1, &[1050, 1150, 1250])]);
+        times.paths[0].replicates[0].sides[0][3] = 9000;
+        let level = times.level(&times.paths[0], 0).unwrap();
+        assert!((level.ticks - 1100.0).abs() < 1e-9, "{level:?}");
+        assert_eq!((level.stalls, level.batches), (1, 12));
+    }
+
+    #[test]
+    fn a_cycle_is_known_only_if_the_frequency_held_still() {
+        let steady = example::times(&[(CHAIN, 1, &[50 + 700; 8])]);
+        assert!(steady.ticks_per_cycle().is_some());
+        let moving = [750, 750, 750, 820, 820, 820, 820, 820];
+        assert_eq!(example::times(&[(CHAIN, 1, &moving)]).ticks_per_cycle(), None);
+    }
+
+    #[test]
+    fn without_times_there_is_no_level() {
+        let mut times = example::times(&[("a.b", 1, &[100; 3])]);
+        times.paths[0].replicates.clear();
+        assert_eq!(times.level(&times.paths[0], 0), None);
+    }
+}
