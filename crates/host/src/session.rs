@@ -1,8 +1,10 @@
 //! A session: times of paths on this host, in replicates.
 //!
 //! Every replicate of a path is a process of its own or, of two conditions, three processes within
-//! milliseconds: base, new, and base once more as its copy. The order of paths and of sides is
-//! drawn anew for each replicate, from a seed that the document keeps. How many calls a batch has
+//! milliseconds: base, new, and base once more as its copy. Each side has a server of its own, and
+//! every round of replicates starts fresh ones: a process's level depends on its parent too, so
+//! that two servers that last differ where their conditions don't. The order of paths and of sides
+//! is drawn anew for each replicate, from a seed that the document keeps. How many calls a batch has
 //! is settled before the first replicate, by the same process for all of them: so many that a step
 //! of the clock is a thousandth of a batch or less.
 
@@ -160,7 +162,7 @@ struct Session<'a> {
     step: u64,
     stamps: u64,
     numbers: Numbers,
-    /// One of each condition.
+    /// One of each side: base's; of two conditions, those of its copy and of new as well.
     servers: Vec<Server>,
     paths: Vec<Path>,
     notes: Vec<String>,
@@ -168,20 +170,33 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn start(wanted: &'a Wanted<'a>, begin: Moment) -> Result<Self, SessionError> {
-        let servers = wanted.conditions.iter().map(|it| Server::start(wanted.cpu, it));
-        let servers = servers.collect::<Result<Vec<_>, _>>()?;
         let chosen = |name: &str| name.starts_with("clock.") || wanted.paths.contains(&name);
         let paths = host_paths().into_iter().filter(|path| chosen(path.name)).map(Path::new);
-        Ok(Self {
+        let mut session = Self {
             wanted,
             begin,
             step: 1,
             stamps: 0,
             numbers: Numbers::of(wanted.seed),
-            servers,
+            servers: Vec::new(),
             paths: paths.collect(),
             notes: Vec::new(),
-        })
+        };
+        session.start_servers()?;
+        Ok(session)
+    }
+
+    /// Starts a fresh server for each side, in an order that is drawn anew.
+    fn start_servers(&mut self) -> Result<(), SessionError> {
+        let sides: &[usize] = if self.wanted.conditions.len() == 1 { &[0] } else { &[0, 0, 1] };
+        self.servers.clear();
+        let mut started: Vec<Option<Server>> = sides.iter().map(|_| None).collect();
+        for side in self.order(sides.len()) {
+            let condition = &self.wanted.conditions[sides[side]];
+            started[side] = Some(Server::start(self.wanted.cpu, condition)?);
+        }
+        self.servers = started.into_iter().flatten().collect();
+        Ok(())
     }
 
     /// Settles how many calls a batch has, and finds out which paths can be executed.
@@ -239,6 +254,7 @@ impl<'a> Session<'a> {
         let all = open * self.wanted.replicates as usize;
         let mut done = 0;
         for round in 0..self.wanted.replicates {
+            self.start_servers()?;
             for at in self.order(self.paths.len()) {
                 if self.paths[at].is_open() {
                     self.one_replicate(at)?;
@@ -277,8 +293,9 @@ impl<'a> Session<'a> {
         } else {
             let request = self.paths[at].request(1, batches);
             let mut sides = [None, None, None];
-            for side in self.order(3) {
-                sides[side] = self.process_of_sides(usize::from(side == 2), at, &request)?;
+            for side in self.order(SIDES) {
+                let request = Request { delays: [self.wanted.delays[side]; SIDES], ..request };
+                sides[side] = self.process_of_sides(side, at, &request)?;
             }
             sides.into_iter().collect::<Option<Vec<_>>>().map(|sides| sides.concat())
         };
@@ -317,8 +334,8 @@ impl<'a> Session<'a> {
         let came = match self.servers[server].execute(&request) {
             Err(error) => {
                 // Whatever the process has done to its server: the next paths get another one.
-                self.servers[server] =
-                    Server::start(self.wanted.cpu, &self.wanted.conditions[server])?;
+                let condition = &self.wanted.conditions[usize::from(server == 2)];
+                self.servers[server] = Server::start(self.wanted.cpu, condition)?;
                 Came::Failed(error.to_string())
             }
             Ok(came) => came,
@@ -343,7 +360,9 @@ impl<'a> Session<'a> {
             let times = &self.paths[at].times;
             let first = times.replicates.first().and_then(|it| it.sides.first()?.first().copied());
             let call = first.unwrap_or(0) / times.calls;
-            if !self.paths[at].is_open() || call < SINGLE_STEPS * self.step {
+            // Calls of single instructions overlap, and none has a time of its own.
+            let overlaps = ["clock.", "insn."].iter().any(|group| times.path.starts_with(group));
+            if !self.paths[at].is_open() || overlaps || call < SINGLE_STEPS * self.step {
                 continue;
             }
             let request = Request { calls: 1, ..self.paths[at].request(1, SINGLE) };

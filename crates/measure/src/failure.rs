@@ -8,6 +8,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use pathmeter_host::SessionError;
 use pathmeter_image::ImageError;
 use pathmeter_model::{ConfigurationDifference, ParseError, clean};
 use pathmeter_report::FlameError;
@@ -111,6 +112,9 @@ pub enum Failure {
         /// Its words.
         reason: String,
     },
+    /// This machine can't be measured in time.
+    #[error("host: {0}")]
+    Timed(#[from] SessionError),
     /// A result file can't be used.
     #[error("{}: {error}", .path.display())]
     ResultFile {
@@ -290,7 +294,7 @@ impl Failure {
                 pathmeter_history::HistoryError::Label { .. }
                 | pathmeter_history::HistoryError::NoSuchResult { .. },
             ) => Exit::Usage,
-            Self::Interrupted => Exit::Interrupted,
+            Self::Interrupted | Self::Timed(SessionError::Interrupted) => Exit::Interrupted,
             _ => Exit::Unmeasured,
         }
     }

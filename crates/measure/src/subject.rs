@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_measurement,
+    MAX_DOCUMENT_BYTES, Measurement, Times, command_line, is_document, parse_measurement,
+    parse_times,
 };
 
 use crate::failure::Failure;
@@ -29,6 +30,11 @@ pub enum Subject {
 impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
     pub fn open(path: &Path) -> Result<Self, Failure> {
+        if is_host(path) {
+            let message = "host is this machine, on which paths are measured in time".to_owned();
+            let help = "measure and compare take it; name a file of this name ./host".to_owned();
+            return Err(Failure::Usage { message, help });
+        }
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_measurement(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
@@ -77,6 +83,27 @@ pub fn lab_words(subject: &Path) -> Option<&str> {
     if text == "lab" { Some("") } else { text.strip_prefix("lab:") }
 }
 
+/// Whether `subject` names the machine that pathmeter runs on. A file of such a name is meant with
+/// a folder: `./host`.
+pub fn is_host(subject: &Path) -> bool {
+    subject == Path::new("host")
+}
+
+/// Whether it is this machine, or a document of times.
+pub fn is_timed(subject: &Path) -> bool {
+    is_host(subject) || begins(subject, |bytes| find(bytes, b"\"pathmeter.times/"))
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+/// Reads the times in the file at `path`.
+pub fn times(path: &Path) -> Result<Times, Failure> {
+    let bytes = document(path)?.unwrap_or_default();
+    parse_times(&bytes).map_err(|error| Failure::ResultFile { path: path.to_owned(), error })
+}
+
 /// Whether it begins like a document; a file that can't be read does not.
 fn is_result(path: &Path) -> bool {
     begins(path, is_document)
@@ -85,7 +112,7 @@ fn is_result(path: &Path) -> bool {
 /// Whether the beginning of a file is like this; that of a file that can't be read is not.
 fn begins(path: &Path, like: fn(&[u8]) -> bool) -> bool {
     // Opening a pipe would wait for its writer.
-    if lab_words(path).is_some() || !path.is_file() {
+    if lab_words(path).is_some() || is_host(path) || !path.is_file() {
         return false;
     }
     let mut beginning = Vec::new();
@@ -136,6 +163,16 @@ mod tests {
         let words = |subject| lab_words(Path::new(subject));
         assert_eq!((words("lab"), words("lab:a=b,c=d")), (Some(""), Some("a=b,c=d")));
         assert_eq!((words("./lab"), words("label"), words("lab/x")), (None, None, None));
+    }
+
+    #[test]
+    fn the_host_goes_by_its_name_and_times_by_their_schema() {
+        assert!(is_timed(Path::new("host")) && !is_host(Path::new("./host")));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), br#"{ "schema": "pathmeter.times/1" "#).unwrap();
+        assert!(is_timed(file.path()) && times(file.path()).is_err());
+        std::fs::write(file.path(), br#"{ "schema": "pathmeter.result/1" "#).unwrap();
+        assert!(!is_timed(file.path()));
     }
 
     fn seen(bytes: &[u8]) -> bool {

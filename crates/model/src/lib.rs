@@ -33,6 +33,7 @@ mod options;
 mod parse;
 mod parse_error;
 mod parse_execution;
+mod parse_times;
 mod program;
 mod program_rows;
 mod row_costs;
@@ -78,13 +79,17 @@ pub use options::{OptionDifference, option_differences};
 pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
+pub use parse_times::parse_times;
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use program::{Program, command_line};
 pub use program_rows::{ProgramRow, ProgramRun, RowFunctions, program_rows};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
-pub use schema::{blame_schema, comparison_schema, history_schema, result_schema, settings_schema};
+pub use schema::{
+    blame_schema, comparison_schema, history_schema, result_schema, settings_schema,
+    time_comparison_schema, times_schema,
+};
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,

@@ -29,7 +29,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
-    let measurement: Measurement = read(bytes)?;
+    let measurement: Measurement = read(bytes, SCHEMA)?;
     check_paths(&measurement.paths, measurement.configuration.clock)?;
     check_execution(&measurement)?;
     if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
@@ -44,7 +44,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
 /// # Errors
 /// As [`parse_measurement`].
 pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
-    let path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e))?;
+    let path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, SCHEMA))?;
     check_paths(slice::from_ref(&path), clock)?;
     Ok(path)
 }
@@ -81,8 +81,11 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
     Err(ParseError::Field { field: "summary".to_owned(), what })
 }
 
-/// Reads a result; nothing of what it contains has been checked.
-fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ParseError> {
+/// Reads a document of this schema; nothing of what it contains has been checked.
+pub(crate) fn read<T: DeserializeOwned>(
+    bytes: &[u8],
+    schema: &'static str,
+) -> Result<T, ParseError> {
     bounded("the file's size in bytes", bytes.len(), MAX_DOCUMENT_BYTES)?;
     if is_utf16(bytes) {
         return Err(ParseError::Utf16);
@@ -91,8 +94,8 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ParseError> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     // Also in fields that are not read: what keeps the document's text takes it for text.
     let text = str::from_utf8(bytes).map_err(|e| not_utf8(&e))?;
-    check_schema(bytes)?;
-    serde_json::from_str(text).map_err(|e| unreadable(&e))
+    check_schema(bytes, schema)?;
+    serde_json::from_str(text).map_err(|e| unreadable(&e, schema))
 }
 
 fn not_utf8(error: &Utf8Error) -> ParseError {
@@ -124,22 +127,26 @@ pub fn is_document(bytes: &[u8]) -> bool {
 }
 
 /// Reads the schema alone, so that a file of another version is reported as that, not as malformed.
-fn check_schema(bytes: &[u8]) -> Result<(), ParseError> {
+fn check_schema(bytes: &[u8], wanted: &'static str) -> Result<(), ParseError> {
     #[derive(Deserialize)]
     struct Header {
         schema: Option<serde_json::Value>,
     }
     let first_two = || serde_json::Deserializer::from_slice(bytes).into_iter::<Header>().take(2);
     let header: Header = serde_json::from_slice(bytes).map_err(|e| {
-        if first_two().flatten().count() == 2 { ParseError::Several } else { unreadable(&e) }
+        if first_two().flatten().count() == 2 {
+            ParseError::Several
+        } else {
+            unreadable(&e, wanted)
+        }
     })?;
     let found = match header.schema {
-        Some(serde_json::Value::String(schema)) if schema == SCHEMA => return Ok(()),
+        Some(serde_json::Value::String(schema)) if schema == wanted => return Ok(()),
         Some(serde_json::Value::String(schema)) => quoted(&schema),
         Some(_) => "not a string".into(),
         None => "missing".into(),
     };
-    Err(ParseError::OtherSchema { found })
+    Err(ParseError::OtherSchema { wanted, found })
 }
 
 fn check_sizes(paths: &[PathResult]) -> Result<(), ParseError> {
@@ -191,10 +198,10 @@ fn are_positions(positions: &[u32], length: usize) -> bool {
         && positions.last().is_none_or(|&last| (last as usize) < length)
 }
 
-fn unreadable(error: &serde_json::Error) -> ParseError {
+fn unreadable(error: &serde_json::Error, schema: &'static str) -> ParseError {
     let detail = shortened(&error.to_string());
     match error.classify() {
-        Category::Data => ParseError::Malformed { detail },
+        Category::Data => ParseError::Malformed { schema, detail },
         Category::Syntax | Category::Eof | Category::Io => ParseError::NotJson { detail },
     }
 }

@@ -32,17 +32,23 @@ pub enum ParseError {
     Utf16,
     /// A JSON document of another kind or version.
     #[error(
-        "the schema is {found}, not \"pathmeter.result/1\"{}; give a file written by `pathmeter \
-         measure --json` or `pathmeter run --json`",
-        if found.contains("comparison/") { ": compare or run wrote it of two kernels" } else { "" }
+        "the schema is {found}, not \"{wanted}\"{}; give a file written by `pathmeter {}",
+        if found.contains("comparison/") { ": compare or run wrote it of two kernels" } else { "" },
+        if wanted.contains("times") { "measure host --json`" } else {
+            "measure --json` or `pathmeter run --json`"
+        }
     )]
     OtherSchema {
+        /// The schema that was expected.
+        wanted: &'static str,
         /// The schema that the document names, quoted.
         found: String,
     },
     /// Its schema is the right one, but a field is missing or of another type.
-    #[error("not a whole pathmeter.result/1: {detail}; measure again")]
+    #[error("not a whole {schema}: {detail}; measure again")]
     Malformed {
+        /// The schema.
+        schema: &'static str,
         /// What is wrong and where.
         detail: String,
     },

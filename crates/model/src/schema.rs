@@ -4,7 +4,9 @@
 
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
-use crate::{Blame, Checked, Comparison, History, Measurement, SettingsResult};
+use crate::{
+    Blame, Checked, Comparison, History, Measurement, SettingsResult, TimeComparison, Times,
+};
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
 pub fn result_schema() -> Schema {
@@ -29,6 +31,16 @@ pub fn blame_schema() -> Schema {
 /// The schema of a kernel's settings, published as `docs/schemas/pathmeter.settings-1.json`.
 pub fn settings_schema() -> Schema {
     schema_of::<SettingsResult>()
+}
+
+/// The schema of times, published as `docs/schemas/pathmeter.times-1.json`.
+pub fn times_schema() -> Schema {
+    schema_of::<Times>()
+}
+
+/// The schema of two sides' times, published as `docs/schemas/pathmeter.time-comparison-1.json`.
+pub fn time_comparison_schema() -> Schema {
+    schema_of::<TimeComparison>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

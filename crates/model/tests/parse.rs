@@ -73,7 +73,7 @@ fn a_truncated_result_is_an_error_wherever_it_was_cut() {
 fn another_schema_is_named() {
     let error = parse_with("/schema", json!("pathmeter.result/2")).unwrap_err();
     let found = "\"pathmeter.result/2\"".into();
-    assert_eq!(error, ParseError::OtherSchema { found });
+    assert_eq!(error, ParseError::OtherSchema { wanted: "pathmeter.result/1", found });
     assert!(error.to_string().contains("pathmeter measure --json"), "{error}");
     for document in ["{}", "{\"schema\": 1}"] {
         let error = parse_measurement(document.as_bytes()).unwrap_err();

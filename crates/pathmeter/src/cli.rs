@@ -6,6 +6,7 @@ mod explain;
 mod formats;
 mod guest;
 mod history;
+mod host;
 mod list;
 mod needs;
 mod new_probe;
@@ -29,6 +30,7 @@ pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     RemoveArgs, ShowArgs,
 };
+pub(crate) use self::host::HostArgs;
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
@@ -51,7 +53,8 @@ An instruction count is not a time.
 A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one \
 (.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
 `measure -o` wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
-CPU, or two with the word cpus=2; vendor=intel makes it Intel's.";
+CPU, or two with the word cpus=2; vendor=intel makes it Intel's. `measure` and `compare` take \
+`host` as well: this machine, as it is now, in nanoseconds.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,7 +87,9 @@ Examples:
   pathmeter measure bzImage -o base.json              the table here, the result in a file
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
-  pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently";
+  pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently
+  pathmeter measure host                              this machine, in nanoseconds
+  pathmeter measure host --only 'insn.*' -o host.json what instructions take here";
 
 const EXPERIMENT_EXAMPLES: &str = "\
 Each experiment is a mailing-list thread on a hidden cost: its symptom, cause, cure and published \
@@ -118,6 +123,8 @@ Examples:
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
   pathmeter compare bzImage --under default --under boot:mitigations=off
                                                       and under two conditions
+  pathmeter compare host --under default --under seccomp:docker
+                                                      this machine, in nanoseconds
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -128,6 +135,11 @@ Verdicts:
   shorter-tail   the same of base, and nothing else costs more
   unsupported    one of the kernels, or the CPU model, can't run the path
   broken         a path ran wrongly, or the kernel died on it
+
+Verdicts on times:
+  slower, faster new takes longer, or less long: a chance of 0.001 that any row says so wrongly
+  equal          the two differ by less than --threshold, 2 % by default
+  undecidable    the session can't tell; the row says why, and how many replicates would
 
 A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
 version of QEMU, the CPU model or the number of runs; --across compares them all the same.
@@ -205,7 +217,7 @@ pub(crate) enum Verb {
 #[derive(Debug, Args)]
 #[command(after_help = MEASURE_EXAMPLES)]
 pub(crate) struct MeasureArgs {
-    /// A kernel image, a result file, or lab[:mechanism=variant,…]
+    /// A kernel image, a result file, lab[:mechanism=variant,…], or host: this machine, in time
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Probes of the user's own.
@@ -229,6 +241,9 @@ pub(crate) struct MeasureArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// How times are taken on this machine.
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 }
 
 /// Arguments of `compare`.
@@ -294,6 +309,9 @@ pub(crate) struct CompareArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// How times are taken on this machine.
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 }
 
 /// Which rows are shown, and how many.

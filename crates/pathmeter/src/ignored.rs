@@ -19,6 +19,10 @@ struct Given<'a> {
     documents: Vec<&'a Path>,
     /// How many subjects there are.
     subjects: usize,
+    /// Whether they are this machine, or times that were taken on one.
+    timed: bool,
+    /// Whether one of them is this machine.
+    host: bool,
 }
 
 /// Refuses the first option on the command line that would change nothing.
@@ -59,8 +63,11 @@ impl<'a> Given<'a> {
         let subjects = needs.subjects.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
         let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
         let count = subjects.len();
+        let timed = subjects.iter().any(|path| subject::is_timed(path));
+        let host = subjects.iter().any(|path| subject::is_host(path));
         let documents = subjects.into_iter().filter(|path| subject::is_document_file(path));
-        Some(Self { command, matches, needs, documents: documents.collect(), subjects: count })
+        let documents = documents.collect();
+        Some(Self { command, matches, needs, documents, subjects: count, timed, host })
     }
 
     /// Whether the user gave it.
@@ -81,7 +88,21 @@ impl<'a> Given<'a> {
         let leave = |help: &str| format!("leave it out{help}");
         let long = |id: &str| format!("--{}", id.replace('_', "-"));
         let (why, help) = match need {
-            Need::Kernel if !self.documents.is_empty() && self.documents.len() == self.subjects => {
+            Need::Kernel | Need::Kernels(_) if self.timed => {
+                let why = "times are taken on this machine, and no guest is run".to_owned();
+                (why, leave(", or name the kernel that is to be run"))
+            }
+            Need::Exact if self.timed => {
+                let why = "it is about exact counts, and these are times".to_owned();
+                (why, leave(""))
+            }
+            Need::Host if !self.host => {
+                let why = "nothing is measured in time here".to_owned();
+                (why, leave(", or name this machine: host"))
+            }
+            Need::Kernel | Need::Run
+                if !self.documents.is_empty() && self.documents.len() == self.subjects =>
+            {
                 let why = format!("{}, so nothing is run", are_documents(&self.documents));
                 (why, leave(", or name the kernel that is to be run"))
             }

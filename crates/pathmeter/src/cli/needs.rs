@@ -2,7 +2,9 @@
 //! program. One table, which the command looks at before it does anything, and which the tests
 //! compare with the command line's own definition: an option without a row in it fails them.
 
-use self::Need::{Given, Kernel, Kernels, Never, Nothing, Program, Shown, Sides, Without};
+use self::Need::{
+    Exact, Given, Host, Kernel, Kernels, Never, Nothing, Program, Run, Shown, Sides, Without,
+};
 
 /// What an option needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +15,12 @@ pub(crate) enum Need {
     Shown,
     /// A subject that is a kernel: it is about guests, and results need none.
     Kernel,
+    /// A subject that is a kernel, or this machine: it is about what is measured.
+    Run,
+    /// This machine: it is about times.
+    Host,
+    /// Subjects that are measured exactly: it is about counts.
+    Exact,
     /// Kernels only: it is about what results don't hold.
     Kernels(&'static str),
     /// Two subjects, or one on two CPUs or under two conditions.
@@ -62,7 +70,7 @@ const GUEST: &[Row] = &[
     ("cpu", Kernel),
     ("memory", Kernel),
     ("append", Kernel),
-    ("under", Kernel),
+    ("under", Run),
     ("perturb", Kernel),
     ("timeout", Kernel),
     ("no_cache", Kernel),
@@ -103,9 +111,12 @@ const PACKING: &[Row] = &[
     ("stdin", Program),
 ];
 
-const FORMATS: &[Row] = &[("format", Nothing), ("write", Nothing)];
+const FORMATS: &[Row] = &[("format", Exact), ("write", Exact)];
 
-const GATE: &[Row] = &[("budget", Nothing), ("bisect", Nothing)];
+/// How times are taken.
+const HOST: &[Row] = &[("pin", Host), ("replicates", Host), ("limit", Host), ("seed", Host)];
+
+const GATE: &[Row] = &[("budget", Exact), ("bisect", Exact)];
 
 /// Which rows are shown.
 const ROWS: &[Row] = &[("only", Nothing), ("all", Shown)];
@@ -127,12 +138,13 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         subjects: &["subject"],
         rows: &[
             LOOK,
-            &[("subject", Nothing), ("check", Nothing), ("budget", Nothing)],
+            &[("subject", Nothing), ("check", Exact), ("budget", Exact)],
             ROWS,
             PROBES,
             DOCUMENT,
             FORMATS,
             GUEST,
+            HOST,
         ],
     },
     VerbNeeds {
@@ -145,10 +157,10 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new", Nothing),
                 ("explain", Kernels(NO_KERNEL)),
                 ("full", Given("explain")),
-                ("check", Nothing),
-                ("placement", Nothing),
+                ("check", Exact),
+                ("placement", Exact),
                 ("threshold", Nothing),
-                ("across", Nothing),
+                ("across", Exact),
             ],
             ROWS,
             PROBES,
@@ -156,6 +168,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             GATE,
             GUEST,
+            HOST,
         ],
     },
     VerbNeeds {

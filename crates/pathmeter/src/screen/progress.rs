@@ -77,6 +77,14 @@ impl Line<'_> {
         }
     }
 
+    /// Shows how much of many small parts is done: on a terminal only, where it changes in place.
+    pub(crate) fn show_share(&self, done: usize, of: usize) {
+        if let (false, Some(bars)) = (self.board.quiet, &self.board.bars) {
+            let text = format!("{} % done", 100 * done / of.max(1));
+            self.bar.get_or_init(|| self.spinner(bars)).set_message(text);
+        }
+    }
+
     fn advance(&self, progress: Progress<'_>) {
         let phase = phase(progress);
         let Some(bars) = &self.board.bars else {

@@ -9,7 +9,7 @@ use crate::screen::formats::{Formats, Places};
 use crate::screen::output::{self, Screen};
 use crate::verbs::judge::{Judge, budget};
 use crate::verbs::sides::{Sides, subjects};
-use crate::verbs::{causes, explained};
+use crate::verbs::{causes, explained, host};
 use pathmeter_gate::Gate;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::build_options::BuildOptions;
@@ -26,6 +26,9 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
 }
 
 fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if [Some(&args.base), args.new.as_ref()].into_iter().flatten().any(|it| subject::is_timed(it)) {
+        return host::compare(args, screen);
+    }
     let pair = args.guest.pair()?;
     let names = sides(args, pair)?;
     if args.explain || pair.is_some() {

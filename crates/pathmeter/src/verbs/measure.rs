@@ -10,15 +10,19 @@ use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
+use crate::verbs::host;
 use crate::verbs::judge::{Judge, budget};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::selection::Selection;
-use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::{Subject, is_timed};
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if is_timed(&args.subject) {
+        return host::measure(args, screen);
+    }
     args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;

@@ -8,6 +8,7 @@ pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod explained;
 pub(crate) mod history;
+pub(crate) mod host;
 pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod manual;

@@ -1,0 +1,113 @@
+//! Sessions on the machine that the tests run on, whatever it permits.
+#![allow(clippy::unwrap_used, reason = "helpers of tests, which clippy does not take for such")]
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use pathmeter_host::{Condition, SessionError, Wanted, allowed_cpus, host_paths, measure};
+use pathmeter_model::{Status, TimeComparison, TimeVerdict, Times, parse_times};
+
+fn condition(name: &str, filter: Option<Vec<u8>>) -> Condition {
+    Condition { name: name.to_owned(), filter }
+}
+
+/// What the tests want of a session, of these paths.
+fn wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
+    Wanted {
+        paths,
+        conditions,
+        cpu: *allowed_cpus().last().unwrap(),
+        replicates: 3,
+        batches: 4,
+        seed: 1,
+        delays: [0; 3],
+        limit: Duration::from_secs(60),
+        interrupted: &|| false,
+    }
+}
+
+fn times(paths: &[&str]) -> Times {
+    measure(&wanted(paths, &[condition("default", None)]), &|_| ()).unwrap()
+}
+
+#[test]
+fn every_path_has_times_or_a_reason_and_the_document_is_read_back() {
+    let names: Vec<&str> = host_paths().iter().map(|path| path.name).collect();
+    let times = times(&names);
+    assert_eq!(times.paths.len(), names.len());
+    for path in &times.paths {
+        match path.status {
+            Status::Ok => assert!(path.replicates.len() >= 2, "{}", path.path),
+            _ => assert!(path.reason.is_some(), "{}", path.path),
+        }
+    }
+    let measured = |name: &str| times.path(name).unwrap().status == Status::Ok;
+    for name in ["clock.empty", "syscall.getppid", "switch.pipe", "process.fork-exit", "insn.inc"] {
+        let reason = times.path(name).unwrap().reason.as_ref();
+        assert!(measured(name), "{name}: {reason:?}");
+    }
+    let json = serde_json::to_vec(&times).unwrap();
+    assert_eq!(parse_times(&json).unwrap(), times);
+}
+
+#[test]
+fn batches_are_long_beside_a_step_of_the_clock() {
+    let times = times(&["syscall.getppid", "insn.inc"]);
+    for name in ["syscall.getppid", "insn.inc"] {
+        let batches = times.path(name).unwrap().statistics(0);
+        let shortest = batches.into_iter().min().unwrap();
+        assert!(shortest > 500 * times.method.step, "{name}: {shortest}, {:?}", times.method);
+    }
+}
+
+#[test]
+fn only_what_is_wanted_is_executed_and_the_clock_always() {
+    let names: Vec<String> = times(&["getcpu.vdso"]).paths.into_iter().map(|it| it.path).collect();
+    assert_eq!(names, ["getcpu.vdso", "clock.empty", "clock.chain"]);
+}
+
+/// Twice as long is found on any machine, in whatever load: it is far beyond what chance makes.
+#[test]
+fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
+    let both = [condition("default", None), condition("default", None)];
+    let wanted =
+        Wanted { replicates: 24, delays: [0, 0, 600], ..wanted(&["syscall.getppid"], &both) };
+    let times = measure(&wanted, &|_| ()).unwrap();
+    let shown = |path: &str| path == "syscall.getppid";
+    let comparison = TimeComparison::of_session(&times, shown, 0.02).unwrap();
+    assert_eq!(comparison.paths[0].verdict, TimeVerdict::Slower, "{comparison:?}");
+}
+
+#[test]
+fn a_filter_that_kills_is_the_conditions_and_base_is_measured_all_the_same() {
+    // One instruction of classic BPF: return SECCOMP_RET_KILL_PROCESS.
+    let kill = vec![0x06, 0, 0, 0, 0, 0, 0, 0x80];
+    let times = measure(&wanted(&["syscall.getppid"], &[condition("kill", Some(kill))]), &|_| ());
+    let killed = times.unwrap();
+    let path = killed.path("syscall.getppid").unwrap();
+    assert_eq!(path.status, Status::Failed);
+    assert!(path.reason.as_ref().unwrap().contains("signal 31"), "{:?}", path.reason);
+    assert_eq!(self::times(&["syscall.getppid"]).paths[0].status, Status::Ok);
+}
+
+#[test]
+fn a_session_that_is_interrupted_ends() {
+    let asked = Cell::new(0);
+    let interrupted = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 5
+    };
+    let conditions = [condition("default", None)];
+    let wanted = Wanted { interrupted: &interrupted, ..wanted(&["switch.pipe"], &conditions) };
+    assert!(matches!(measure(&wanted, &|_| ()), Err(SessionError::Interrupted)));
+}
+
+#[test]
+fn a_session_whose_time_is_up_has_what_it_took_and_says_so() {
+    let conditions = [condition("default", None)];
+    let wanted =
+        Wanted { limit: Duration::ZERO, replicates: 50, ..wanted(&["getcpu.vdso"], &conditions) };
+    let times = measure(&wanted, &|_| ()).unwrap();
+    assert_eq!(times.paths[0].replicates.len(), 1);
+    assert_eq!(times.notes, ["time was up after 1 of 50 replicates"]);
+}

@@ -1,0 +1,228 @@
+//! `pathmeter measure host`, `pathmeter compare host …`: times on the machine that it runs on.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::subject::{is_host, times};
+use pathmeter_measure::under::Under;
+use pathmeter_model::{Status, TimeComparison, Times};
+use pathmeter_report::{time_comparison_table, times_table};
+use pathmeter_vm::Setting;
+
+use crate::cli::{CompareArgs, HostArgs, MeasureArgs, RowArgs};
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::Board;
+
+/// Batches of each side in a process.
+const BATCHES: u32 = 20;
+/// A difference below this share is none, if `--threshold` does not say otherwise.
+const MARGIN: f64 = 0.02;
+
+/// Measures this machine, or shows the times of an earlier session.
+pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let subject: &Path = &args.subject;
+    let conditions = conditions(&args.guest.under)?;
+    let selection = selection(&args.rows, &[subject])?;
+    let [file] = args.document.named(&[subject]).open(screen)?;
+    let taken = if is_host(subject) {
+        let [condition] = &conditions[..] else { return Err(one_condition()) };
+        session(&args.host, &selection, std::slice::from_ref(condition), screen)?
+    } else {
+        times(subject)?
+    };
+    output::document(args.document.json(), file.as_ref(), &taken)?;
+    if !args.document.json() {
+        let shown = |path: &str| selection.holds(path);
+        let table = times_table(&taken, shown, args.rows.rows(), screen.style());
+        output::print(table.as_bytes())?;
+    }
+    let mut shown = taken.paths.iter().filter(|path| selection.holds(&path.path));
+    let failed = shown.any(|path| path.status == Status::Failed);
+    Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// Compares this machine under two conditions, or the times of two sessions.
+pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let names: Vec<&Path> =
+        [Some(&args.base), args.new.as_ref()].into_iter().flatten().map(|name| &**name).collect();
+    refuse_exact(&names)?;
+    let conditions = conditions(&args.guest.under)?;
+    let selection = selection(&args.rows, &names)?;
+    let [file] = args.document.named(&names).open(screen)?;
+    let margin = if args.threshold > 0.0 { args.threshold / 100.0 } else { MARGIN };
+    let comparison = compared(&names, conditions, args, (&selection, margin), screen)?;
+    output::document(args.document.json(), file.as_ref(), &comparison)?;
+    if !args.document.json() {
+        let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
+        output::print(table.as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn compared(
+    names: &[&Path],
+    conditions: Vec<Condition>,
+    args: &CompareArgs,
+    (selection, margin): (&Selection, f64),
+    screen: &Screen,
+) -> Result<TimeComparison, Failure> {
+    let shown = |path: &str| selection.holds(path);
+    let both = |conditions: &[Condition]| {
+        let times = session(&args.host, selection, conditions, screen)?;
+        TimeComparison::of_session(&times, shown, margin).ok_or_else(nothing_to_compare)
+    };
+    match (names, &conditions[..]) {
+        ([one], [_, _]) if is_host(one) => both(&conditions),
+        // The machine with itself: what the method says of no difference.
+        ([one, other], [condition]) if is_host(one) && is_host(other) => {
+            both(&[condition.clone(), condition.clone()])
+        }
+        ([one], [_]) if !is_host(one) => {
+            TimeComparison::of_session(&times(one)?, shown, margin).ok_or_else(nothing_to_compare)
+        }
+        ([base, new], [_]) => {
+            let side = |name: &Path| {
+                if is_host(name) {
+                    session(&args.host, selection, &conditions, screen)
+                } else {
+                    times(name)
+                }
+            };
+            Ok(TimeComparison::of_two([&side(base)?, &side(new)?], shown, margin))
+        }
+        _ => Err(nothing_to_compare()),
+    }
+}
+
+fn nothing_to_compare() -> Failure {
+    Failure::Usage {
+        message: "there is nothing to compare with".to_owned(),
+        help: "name two conditions (compare host --under default --under seccomp:docker), two \
+               documents of `measure host -o`, or a document and host"
+            .to_owned(),
+    }
+}
+
+fn one_condition() -> Failure {
+    Failure::Usage {
+        message: "one condition can be measured, not several".to_owned(),
+        help: "compare two: pathmeter compare host --under default --under seccomp:docker"
+            .to_owned(),
+    }
+}
+
+/// Times and counts have no unit in common.
+fn refuse_exact(names: &[&Path]) -> Result<(), Failure> {
+    let exact = names.iter().find(|name| !pathmeter_measure::subject::is_timed(name));
+    match exact {
+        None => Ok(()),
+        Some(name) => Err(Failure::Usage {
+            message: format!("{} is measured in instructions, and not in time", name.display()),
+            help: "compare two documents of `measure host -o`, or this machine under two \
+                   conditions"
+                .to_owned(),
+        }),
+    }
+}
+
+/// The paths that are shown, of those that a host has and of those in the documents.
+fn selection(rows: &RowArgs, names: &[&Path]) -> Result<Selection, Failure> {
+    let documents = names.iter().filter(|name| !is_host(name)).map(|name| times(name));
+    let documents: Vec<Times> = documents.collect::<Result<_, _>>()?;
+    let paths = host_paths();
+    let of_documents = documents.iter().flat_map(|times| &times.paths);
+    let known: Vec<&str> =
+        paths.iter().map(|path| path.name).chain(of_documents.map(|path| &*path.path)).collect();
+    Selection::new(&rows.only.only, &known)
+}
+
+/// What this machine is measured under: the default, unless the user names something.
+fn conditions(under: &[Under]) -> Result<Vec<Condition>, Failure> {
+    if under.is_empty() {
+        return Ok(vec![Condition { name: "default".to_owned(), filter: None }]);
+    }
+    under.iter().map(condition).collect()
+}
+
+fn condition(under: &Under) -> Result<Condition, Failure> {
+    let refused = |what: &str, why: &str| {
+        let message = format!("{what} can't be had on this machine: {why}");
+        let help = "it is a setting of guests: measure a kernel image under it".to_owned();
+        Failure::Usage { message, help }
+    };
+    if under.cpu.is_some() {
+        return Err(refused("cpu:", "it has the CPU that it has"));
+    }
+    let mut filter = None;
+    for setting in under.condition.settings() {
+        match setting {
+            Setting::Seccomp(of) => filter = Some(of.program.clone()),
+            Setting::Boot(word) => {
+                return Err(refused(&format!("boot:{word}"), "it would have to boot again"));
+            }
+            Setting::Sysctl { name, .. } => {
+                let why = "it would change the whole machine, and not the measured processes alone";
+                return Err(refused(&format!("sysctl:{name}"), why));
+            }
+            Setting::Cgroup { name, .. } => {
+                let why = "limits of control groups are not set on live hosts yet";
+                return Err(refused(&format!("cgroup:{name}"), why));
+            }
+        }
+    }
+    let name = under.condition.to_string();
+    let name = if name.is_empty() { "default".to_owned() } else { name };
+    Ok(Condition { name, filter })
+}
+
+/// A session on this machine.
+fn session(
+    args: &HostArgs,
+    selection: &Selection,
+    conditions: &[Condition],
+    screen: &Screen,
+) -> Result<Times, Failure> {
+    let cpus = allowed_cpus();
+    let cpu = match args.pin {
+        Some(cpu) if !cpus.contains(&cpu) => return Err(other_cpu(cpu, &cpus)),
+        Some(cpu) => cpu,
+        None => cpus.last().copied().unwrap_or(0),
+    };
+    let interrupt = interrupt::listen();
+    let paths = host_paths();
+    let chosen: Vec<&str> =
+        paths.iter().map(|path| path.name).filter(|name| selection.holds(name)).collect();
+    let wanted = Wanted {
+        paths: &chosen,
+        conditions,
+        cpu,
+        replicates: args.replicates,
+        batches: BATCHES,
+        seed: args.seed.unwrap_or_else(any_number),
+        delays: [0; 3],
+        limit: Duration::from_secs(args.limit),
+        interrupted: &|| interrupt.check().is_err(),
+    };
+    let board = Board::new(screen);
+    let line = board.line("host".to_owned());
+    let show = |Progress { done, all }: Progress| line.show_share(done, all);
+    Ok(pathmeter_host::measure(&wanted, &show)?)
+}
+
+fn other_cpu(cpu: u32, cpus: &[u32]) -> Failure {
+    let all: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+    Failure::Usage {
+        message: format!("--pin {cpu}: this process may not execute on CPU {cpu}"),
+        help: format!("name one of {}", all.join(", ")),
+    }
+}
+
+/// Another number each time: nothing but an order is drawn from it, and the document keeps it.
+fn any_number() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::from(now.subsec_nanos()) << 20 ^ now.as_secs()
+}
