@@ -31,9 +31,7 @@ impl Sums {
     /// The sum of the ranks that a coin's throw picks, a throw each (the signed-rank statistic).
     pub(super) fn of_any(ranks: &[usize]) -> Self {
         if ranks.len() > EXACT {
-            let squares: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).sum();
-            let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
-            return Self::Normal { mean, deviation: squares.sqrt() / 2.0 };
+            return Self::normal_of_any(ranks);
         }
         let mut choices = vec![0.0; ranks.iter().sum::<usize>() + 1];
         choices[0] = 1.0;
@@ -45,18 +43,26 @@ impl Sums {
         Self::Counted { all: choices.iter().sum(), choices }
     }
 
+    fn normal_of_any(ranks: &[usize]) -> Self {
+        let squares: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).sum();
+        let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
+        Self::Normal { mean, deviation: squares.sqrt() / 2.0 }
+    }
+
     /// The sum of `count` of the ranks, each choice of so many as likely (the rank-sum statistic).
     pub(super) fn of_so_many(ranks: &[usize], count: usize) -> Self {
         if ranks.len() > EXACT {
             return Self::normal_of_so_many(ranks, count);
         }
-        let width = ranks.iter().sum::<usize>() + 1;
+        let mut ascending = ranks.to_vec();
+        ascending.sort_unstable();
+        let width = ascending.iter().rev().take(count).sum::<usize>() + 1;
         let mut rows = vec![vec![0.0; width]; count + 1];
         rows[0][0] = 1.0;
         for &rank in ranks {
             for taken in (1..=count).rev() {
                 let (before, after) = rows.split_at_mut(taken);
-                let from = &before[taken - 1][..width - rank];
+                let from = &before[taken - 1][..width.saturating_sub(rank)];
                 after[0][rank..].iter_mut().zip(from).for_each(|(sum, fewer)| *sum += fewer);
             }
         }
@@ -145,9 +151,7 @@ mod tests {
     #[test]
     fn counted_sums_have_lighter_tails_than_normal_ones() {
         let ranks = doubled(EXACT);
-        let squares: f64 = ranks.iter().map(|&rank| (rank * rank) as f64).sum();
-        let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
-        let normal = Sums::Normal { mean, deviation: squares.sqrt() / 2.0 };
+        let normal = Sums::normal_of_any(&ranks);
         for sum in (0..750).step_by(10) {
             let (counted, normal) = (Sums::of_any(&ranks).at_most(sum), normal.at_most(sum));
             assert!(counted <= normal && counted <= 0.0251, "{sum}: {counted} {normal}");
