@@ -46,8 +46,8 @@ pub fn quantile(samples: &mut [u64], of: Quantile) -> Option<u64> {
 /// are put into ascending order.
 ///
 /// A clock's reading stands for all times within half a step of it; so the samples of one value are
-/// spread over one step (the quantile of grouped data: Yule & Kendall, "An Introduction to the
-/// Theory of Statistics", chapter on averages). The step is the least difference of two samples
+/// spread over one step, as the quantile of grouped data is (Yule & Kendall, "An Introduction to
+/// the Theory of Statistics"). The step is the least difference of two samples
 /// that differ. If batches vary by less than a step, they can't tell a finer level: it is then off
 /// by up to half a step, and no number of replicates shows that.
 #[allow(clippy::cast_precision_loss, reason = "a time of 2^53 ns is 104 days")]

@@ -18,6 +18,11 @@ pub(super) const EXACT: usize = 50;
 /// The smallest step of a doubled sum without ties is 2.
 const HALF_STEP: f64 = 1.0;
 
+/// The doubled ranks of so many values of which no two are alike.
+pub(super) fn regular(count: usize) -> Vec<usize> {
+    (1..=count).map(|rank| 2 * rank).collect()
+}
+
 /// How likely each sum is.
 pub(super) enum Sums {
     /// How many choices have each sum, from 0; and how many there are.
@@ -109,10 +114,6 @@ fn tail(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn doubled(count: usize) -> Vec<usize> {
-        (1..=count).map(|rank| 2 * rank).collect()
-    }
-
     fn assert_close(value: f64, expected: f64) {
         assert!((value / expected - 1.0).abs() < 1e-10, "{value}, not {expected}");
     }
@@ -120,7 +121,7 @@ mod tests {
     #[test]
     fn sums_of_signed_ranks_are_distributed_as_in_r() {
         // R 4.2.2: psignrank(k, 20)
-        let sums = Sums::of_any(&doubled(20));
+        let sums = Sums::of_any(&regular(20));
         for (sum, probability) in [
             (0, 9.536_743_164_06e-7),
             (5, 9.536_743_164_06e-6),
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn rank_sums_are_distributed_as_in_r() {
         // R 4.2.2: pwilcox(k, 10, 8), which begins at the least sum of ten ranks.
-        let sums = Sums::of_so_many(&doubled(18), 10);
+        let sums = Sums::of_so_many(&regular(18), 10);
         for (sum, probability) in [
             (0, 2.285_296_402_94e-5),
             (5, 4.342_063_165_59e-4),
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn counted_sums_have_lighter_tails_than_normal_ones() {
-        let ranks = doubled(EXACT);
+        let ranks = regular(EXACT);
         let normal = Sums::normal_of_any(&ranks);
         for sum in (0..750).step_by(10) {
             let (counted, normal) = (Sums::of_any(&ranks).at_most(sum), normal.at_most(sum));
