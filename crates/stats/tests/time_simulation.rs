@@ -14,9 +14,9 @@
 )]
 
 use pathmeter_stats::time::{
-    Cause, Finite, Interval, Judgement, Location, Numbers, PathLevels, PathPairs, Rules, Verdict,
-    bootstrap, hodges_lehmann, judge, judge_family, judge_unpaired_family, level, log_ratio,
-    median,
+    Cause, Finite, Interval, Judgement, Location, Numbers, PathLevels, PathPairs, Quantile, Rules,
+    Verdict, bootstrap, hodges_lehmann, judge, judge_family, judge_unpaired_family, level,
+    log_ratio, median, quantile,
 };
 
 /// 1 % as a logarithm of a ratio, nearly.
@@ -119,10 +119,14 @@ impl Host {
     /// The level of a process's batches, in ticks. They vary by two steps of the clock, so that
     /// processes vary by about 0.07 %.
     fn batches(&mut self, centre: f64) -> f64 {
-        let batch = |host: &mut Self| 18_000.0 * (centre + 0.28 * PERCENT * host.normal()).exp();
-        let mut batches: Vec<u64> =
-            (0..60).map(|_| 26 * (batch(self) / 26.0).round() as u64).collect();
-        level(&mut batches).unwrap()
+        let mut readings = self.readings(18_000.0 / 26.0, centre, 0.28 * PERCENT);
+        26.0 * level(&mut readings, 1).unwrap()
+    }
+
+    /// What the clock reads of 60 batches of so many steps, in steps.
+    fn readings(&mut self, steps: f64, centre: f64, spread: f64) -> Vec<u64> {
+        let batches = (0..60).map(|_| steps * (centre + spread * self.normal()).exp());
+        batches.map(|steps| steps.round() as u64).collect()
     }
 
     /// The levels of so many boots.
@@ -168,6 +172,24 @@ fn intervals_of_pairs_contain_the_truth_as_often_as_they_say() {
             assert_covers(&what, 10_000, |seed| of(noise, count, seed), PERCENT);
         }
     }
+}
+
+#[test]
+fn errors_of_rounding_cancel_if_a_reading_is_spread_over_its_step() {
+    let covered = |statistic: fn(&mut [u64]) -> f64| {
+        share(tries(200, 2000), |seed| {
+            let (mut host, truth) = (Host::of(Calm, seed), PERCENT * seed as f64 / 2000.0);
+            let mut side = |centre| statistic(&mut host.readings(2000.3, centre, 0.1 * PERCENT));
+            let pairs: Vec<f64> =
+                (0..20).map(|_| log_ratio(side(0.0), side(truth)).unwrap()).collect();
+            let location = Location::of_pairs(&Finite::of(&pairs)).unwrap();
+            location.interval(0.95).unwrap().contains(truth)
+        })
+    };
+    let spread = covered(|readings| level(readings, 1).unwrap());
+    let rounded = covered(|readings| quantile(readings, Quantile::P25).unwrap() as f64);
+    println!("batches of 2,000 steps that vary by two: {spread} contain the truth; {rounded} else");
+    assert!(spread >= 0.93 && rounded < 0.85, "{spread} {rounded}");
 }
 
 #[test]
