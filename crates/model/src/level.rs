@@ -5,8 +5,8 @@
 //! the path `clock.empty` of the same session tells.
 
 use pathmeter_stats::time::{
-    CONFIDENCE, Finite, Interval, Quantile, bootstrap, hodges_lehmann, log_ratio, median, percent,
-    quantile,
+    CONFIDENCE, Finite, Interval, Quantile, bootstrap, hodges_lehmann, level, log_ratio, median,
+    percent, quantile,
 };
 
 use crate::times::float;
@@ -31,20 +31,6 @@ pub struct Level {
 }
 
 impl PathTimes {
-    /// The 25th percentile of each replicate's batches of one side, in ticks of a batch.
-    pub fn statistics(&self, side: usize) -> Vec<u64> {
-        let of_side = self.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
-        of_side.filter_map(|batches| quantile(&mut batches.clone(), Quantile::P25)).collect()
-    }
-
-    /// By how many percent base's copy differs from base (Hodges and Lehmann's estimate over the
-    /// replicates). None without both.
-    pub fn copy_difference(&self) -> Option<f64> {
-        let [base, copy] = [0, 1].map(|side| self.statistics(side));
-        let ratios = base.iter().zip(&copy).filter_map(|(base, copy)| log_ratio(*base, *copy));
-        hodges_lehmann(&Finite::of(&ratios.collect::<Vec<_>>())).map(percent)
-    }
-
     /// Executions in a batch.
     pub(crate) fn executions(&self) -> f64 {
         float(self.calls * u64::from(self.repeats))
@@ -61,13 +47,26 @@ impl PathTimes {
 }
 
 impl Times {
+    /// The 25th percentile of each replicate's batches of one side, in ticks of a batch.
+    pub fn statistics(&self, path: &PathTimes, side: usize) -> Vec<f64> {
+        let of_side = path.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
+        of_side.filter_map(|batches| level(&mut batches.clone(), self.method.step)).collect()
+    }
+
+    /// By how many percent base's copy differs from base (Hodges and Lehmann's estimate over the
+    /// replicates). None without both.
+    pub fn copy_difference(&self, path: &PathTimes) -> Option<f64> {
+        let [base, copy] = [0, 1].map(|side| self.statistics(path, side));
+        let ratios = base.iter().zip(&copy).filter_map(|(base, copy)| log_ratio(*base, *copy));
+        hodges_lehmann(&Finite::of(&ratios.collect::<Vec<_>>())).map(percent)
+    }
+
     /// The level of a path's side: 0 is base, 2 is new where there are two conditions. None without
     /// times.
     pub fn level(&self, path: &PathTimes, side: usize) -> Option<Level> {
         let around = if path.path == EMPTY { 0.0 } else { self.around(path) };
         let one = |batch: f64| ((batch - around) / path.executions()).max(0.0);
-        let batches = path.statistics(side).into_iter();
-        let replicates: Vec<f64> = batches.map(|batch| one(float(batch))).collect();
+        let replicates: Vec<f64> = self.statistics(path, side).into_iter().map(one).collect();
         let replicates = Finite::of(&replicates);
         let (stalls, batches) = path.stalls(side);
         let interval = bootstrap(&replicates, median, CONFIDENCE, self.method.seed);
@@ -78,8 +77,8 @@ impl Times {
     fn around(&self, path: &PathTimes) -> f64 {
         let stamps = float(self.method.stamps);
         let of_loop = self.path(EMPTY).and_then(|empty| {
-            let batches: Vec<f64> = empty.statistics(0).into_iter().map(float).collect();
-            Some((median(&Finite::of(&batches))? - stamps).max(0.0) / float(empty.calls))
+            let batches = Finite::of(&self.statistics(empty, 0));
+            Some((median(&batches)? - stamps).max(0.0) / float(empty.calls))
         });
         stamps + of_loop.unwrap_or(0.0) * float(path.calls)
     }
@@ -88,11 +87,11 @@ impl Times {
     /// 1 % in the middle half of the replicates. None if it did not, or was not measured.
     pub fn ticks_per_cycle(&self) -> Option<f64> {
         let chain = self.path(CHAIN)?;
-        let mut levels = chain.statistics(0);
-        levels.sort_unstable();
+        let mut levels = self.statistics(chain, 0);
+        levels.sort_unstable_by(f64::total_cmp);
         let quarter = levels.len() / 4;
         let (low, high) = (*levels.get(quarter)?, *levels.get(levels.len() - 1 - quarter)?);
-        let steady = float(high - low) <= 0.01 * float(low);
+        let steady = high - low <= 0.01 * low;
         let level = self.level(chain, 0)?;
         (steady && level.ticks > 0.0).then_some(level.ticks)
     }

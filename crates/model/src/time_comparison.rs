@@ -11,7 +11,6 @@ use pathmeter_stats::time::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::times::float;
 use crate::{Host, PathTimes, Status, Times};
 
 /// The name and version of the document.
@@ -116,7 +115,7 @@ impl TimeComparison {
         let paths: Vec<&PathTimes> = times.paths.iter().filter(|path| shown(&path.path)).collect();
         let measured: Vec<&PathTimes> =
             paths.iter().copied().filter(|it| is_measured(it)).collect();
-        let ratios: Vec<[Vec<f64>; 2]> = measured.iter().map(|path| ratios(path)).collect();
+        let ratios: Vec<[Vec<f64>; 2]> = measured.iter().map(|path| ratios(times, path)).collect();
         let pairs: Vec<PathPairs<'_>> =
             ratios.iter().map(|[pairs, null]| PathPairs { pairs, null }).collect();
         let rules = Rules { margin, ..Rules::default() };
@@ -193,9 +192,9 @@ fn is_measured(path: &PathTimes) -> bool {
 }
 
 /// ln(new / base) and ln(copy / base) of each replicate.
-fn ratios(path: &PathTimes) -> [Vec<f64>; 2] {
-    let [base, copy, new] = [0, 1, 2].map(|side| path.statistics(side));
-    let ratio = |sides: &[u64]| {
+fn ratios(times: &Times, path: &PathTimes) -> [Vec<f64>; 2] {
+    let [base, copy, new] = [0, 1, 2].map(|side| times.statistics(path, side));
+    let ratio = |sides: &[f64]| {
         base.iter().zip(sides).filter_map(|(base, side)| log_ratio(*base, *side)).collect()
     };
     [ratio(&new), ratio(&copy)]
@@ -210,8 +209,8 @@ fn levels(
 ) -> Option<[Vec<f64>; 3]> {
     let logarithms = |times: &Times, path: &PathTimes, side: usize| -> Vec<f64> {
         let executions = path.executions();
-        let of_process = path.statistics(side).into_iter();
-        of_process.map(|batch| (times.nanoseconds(float(batch)) / executions).ln()).collect()
+        let of_process = times.statistics(path, side).into_iter();
+        of_process.map(|batch| (times.nanoseconds(batch) / executions).ln()).collect()
     };
     // Base and copy alternate in one process, so the copy's levels are those of other processes:
     // of every second one.

@@ -55,7 +55,7 @@ fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> [Cell; 11] {
         text(level.and_then(half)),
         text(level.map(|level| number(level.ticks))),
         text(level.zip(cycle).map(|(level, cycle)| number(level.ticks / cycle))),
-        text(level.and_then(|_| path.copy_difference()).map(|share| format!("{share:+.2} %"))),
+        text(level.and_then(|_| times.copy_difference(path)).map(|share| format!("{share:+.2} %"))),
         text(single.map(|single| ns(single.p99))),
         text(single.map(|single| ns(single.p999))),
         text(level.filter(|it| it.stalls > 0).map(|it| grouped(it.stalls as u64))),

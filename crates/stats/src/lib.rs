@@ -2,13 +2,14 @@
 //!
 //! Nothing here reads, prints, or knows what a path or a kernel is. Values are counts in whatever
 //! unit the caller has (instructions, cycles, nanoseconds) and stay integers throughout, so every
-//! answer is the same on every machine.
+//! answer is the same on every machine. Times that a live host measured are the exception: they are
+//! noisy, and have a module of their own.
 //!
 //! - [`Histogram`]: exact values with their frequencies, their mode, median and typical set.
 //! - [`tail`]: the values of one set that are far beyond all of another's.
 //! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
 //! - [`judge_pairs`]: the same of runs, each of which has its counterpart in the other's.
-//! - [`time`]: the exception: times, which are noisy, as logarithms of ratios with intervals.
+//! - [`time`]: times, as logarithms of ratios with intervals, and verdicts against a null.
 
 mod histogram;
 mod judge;

@@ -3,7 +3,7 @@
 //! A time is noisy where a count is exact, so nothing here is certain, and everything says how
 //! uncertain it is. The *replicate* is what had a fresh draw of all that decides the level: a pair
 //! of neighbours in time within one process, a process, or a boot. A replicate's statistic is a
-//! low quantile of its batches ([`Quantile`]); two sides are compared by the natural logarithm of
+//! low quantile of its batches ([`level`]); two sides are compared by the natural logarithm of
 //! the ratio ([`log_ratio`]), so that 0.01 is about 1 % and swapping the sides negates.
 //!
 //! 1. [`Location`]: by how much the sides differ, with an interval and a p-value, from signs and
@@ -32,7 +32,7 @@ pub use family::holm;
 pub use finite::Finite;
 pub use interval::Interval;
 pub use location::{Location, hodges_lehmann, median};
-pub use quantile::{Quantile, quantile};
+pub use quantile::{Quantile, level, quantile};
 pub use random::Numbers;
 pub use ratio::{log_ratio, percent};
 pub use verdict::{

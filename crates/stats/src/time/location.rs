@@ -14,7 +14,7 @@
 //! that the two sides' distributions have one shape. And that replicates do not depend on each
 //! other.
 
-use super::sums::Sums;
+use super::sums::{Sums, regular};
 use super::{Finite, Interval};
 
 /// The difference of two sides, in the unit of the values.
@@ -33,12 +33,10 @@ impl Location {
     pub fn of_pairs(differences: &Finite) -> Option<Self> {
         let differences = differences.values();
         let candidates = averages(differences);
-        let sums = Sums::of_any(&regular(differences.len()));
-        (!candidates.is_empty()).then(|| Self {
-            candidates,
-            sums,
-            least: 0,
-            p: signed_rank(differences),
+        (!candidates.is_empty()).then(|| {
+            let sums = Sums::of_any(&regular(differences.len()));
+            let p = signed_rank(differences, &sums);
+            Self { candidates, sums, least: 0, p }
         })
     }
 
@@ -49,11 +47,10 @@ impl Location {
             new.iter().flat_map(|new| base.iter().map(move |base| new - base)).collect();
         candidates.sort_unstable_by(f64::total_cmp);
         let fewer = base.len().min(new.len());
-        (!candidates.is_empty()).then(|| Self {
-            candidates,
-            sums: Sums::of_so_many(&regular(base.len() + new.len()), fewer),
-            least: fewer * (fewer + 1),
-            p: rank_sum(base, new),
+        (!candidates.is_empty()).then(|| {
+            let sums = Sums::of_so_many(&regular(base.len() + new.len()), fewer);
+            let p = rank_sum(base, new, &sums);
+            Self { candidates, sums, least: fewer * (fewer + 1), p }
         })
     }
 
@@ -129,11 +126,6 @@ fn middle(ascending: &[f64]) -> f64 {
     }
 }
 
-/// The doubled ranks of so many values of which no two are alike.
-fn regular(count: usize) -> Vec<usize> {
-    (1..=count).map(|rank| 2 * rank).collect()
-}
-
 /// The doubled ranks of values, in their order: values that are alike share their mean rank.
 fn ranks(values: &[f64]) -> Vec<usize> {
     let mut ascending = values.to_vec();
@@ -146,19 +138,33 @@ fn ranks(values: &[f64]) -> Vec<usize> {
     values.iter().map(rank).collect()
 }
 
-/// The signed-rank test's p-value. Differences of 0 are left out, as Wilcoxon and R do.
-fn signed_rank(differences: &[f64]) -> f64 {
+/// The signed-rank test's p-value; `regular` are the sums of as many ranks without ties.
+/// Differences of 0 are left out, as Wilcoxon and R do.
+fn signed_rank(differences: &[f64], regular: &Sums) -> f64 {
     let moved: Vec<f64> = differences.iter().copied().filter(|it| *it != 0.0).collect();
     let ranks = ranks(&moved.iter().map(|it| it.abs()).collect::<Vec<f64>>());
     let positive = moved.iter().zip(&ranks).filter(|(it, _)| **it > 0.0);
     let sum = positive.map(|(_, rank)| rank).sum();
+    if moved.len() == differences.len() && is_regular(&ranks) {
+        return regular.two_sided(sum);
+    }
     Sums::of_any(&ranks).two_sided(sum)
 }
 
-/// The rank-sum test's p-value.
-fn rank_sum(base: &[f64], new: &[f64]) -> f64 {
+/// The rank-sum test's p-value; `regular` are the sums of as many ranks without ties.
+fn rank_sum(base: &[f64], new: &[f64], regular: &Sums) -> f64 {
     let (fewer, others) = if base.len() < new.len() { (base, new) } else { (new, base) };
     let ranks = ranks(&[fewer, others].concat());
     let sum = ranks[..fewer.len()].iter().sum();
+    if is_regular(&ranks) {
+        return regular.two_sided(sum);
+    }
     Sums::of_so_many(&ranks, fewer.len()).two_sided(sum)
+}
+
+/// Whether no two ranks are alike: counting sums again would count the same.
+fn is_regular(ranks: &[usize]) -> bool {
+    let mut ascending = ranks.to_vec();
+    ascending.sort_unstable();
+    ascending == regular(ranks.len())
 }

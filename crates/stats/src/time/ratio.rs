@@ -1,9 +1,9 @@
 //! Two times as one number: the natural logarithm of their ratio.
 
-/// ln(new / base) of two times in one unit. None if either is 0, which no path takes.
-#[allow(clippy::cast_precision_loss, reason = "a time of 2^53 ns is 104 days")]
-pub fn log_ratio(base: u64, new: u64) -> Option<f64> {
-    (base > 0 && new > 0).then(|| (new as f64 / base as f64).ln())
+/// ln(new / base) of two times in one unit. None if either is not above 0, or not finite.
+pub fn log_ratio(base: f64, new: f64) -> Option<f64> {
+    let is_time = |time: f64| time > 0.0 && time.is_finite();
+    (is_time(base) && is_time(new)).then(|| new.ln() - base.ln())
 }
 
 /// By how many percent of base new is higher, from the logarithm of their ratio.

@@ -18,6 +18,11 @@ pub(super) const EXACT: usize = 50;
 /// The smallest step of a doubled sum without ties is 2.
 const HALF_STEP: f64 = 1.0;
 
+/// The doubled ranks of so many values of which no two are alike.
+pub(super) fn regular(count: usize) -> Vec<usize> {
+    (1..=count).map(|rank| 2 * rank).collect()
+}
+
 /// How likely each sum is.
 pub(super) enum Sums {
     /// How many choices have each sum, from 0; and how many there are.
@@ -31,9 +36,7 @@ impl Sums {
     /// The sum of the ranks that a coin's throw picks, a throw each (the signed-rank statistic).
     pub(super) fn of_any(ranks: &[usize]) -> Self {
         if ranks.len() > EXACT {
-            let squares: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).sum();
-            let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
-            return Self::Normal { mean, deviation: squares.sqrt() / 2.0 };
+            return Self::normal_of_any(ranks);
         }
         let mut choices = vec![0.0; ranks.iter().sum::<usize>() + 1];
         choices[0] = 1.0;
@@ -45,18 +48,26 @@ impl Sums {
         Self::Counted { all: choices.iter().sum(), choices }
     }
 
+    fn normal_of_any(ranks: &[usize]) -> Self {
+        let squares: f64 = ranks.iter().map(|&rank| (rank as f64).powi(2)).sum();
+        let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
+        Self::Normal { mean, deviation: squares.sqrt() / 2.0 }
+    }
+
     /// The sum of `count` of the ranks, each choice of so many as likely (the rank-sum statistic).
     pub(super) fn of_so_many(ranks: &[usize], count: usize) -> Self {
         if ranks.len() > EXACT {
             return Self::normal_of_so_many(ranks, count);
         }
-        let width = ranks.iter().sum::<usize>() + 1;
+        let mut ascending = ranks.to_vec();
+        ascending.sort_unstable();
+        let width = ascending.iter().rev().take(count).sum::<usize>() + 1;
         let mut rows = vec![vec![0.0; width]; count + 1];
         rows[0][0] = 1.0;
         for &rank in ranks {
             for taken in (1..=count).rev() {
                 let (before, after) = rows.split_at_mut(taken);
-                let from = &before[taken - 1][..width - rank];
+                let from = &before[taken - 1][..width.saturating_sub(rank)];
                 after[0][rank..].iter_mut().zip(from).for_each(|(sum, fewer)| *sum += fewer);
             }
         }
@@ -103,10 +114,6 @@ fn tail(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn doubled(count: usize) -> Vec<usize> {
-        (1..=count).map(|rank| 2 * rank).collect()
-    }
-
     fn assert_close(value: f64, expected: f64) {
         assert!((value / expected - 1.0).abs() < 1e-10, "{value}, not {expected}");
     }
@@ -114,7 +121,7 @@ mod tests {
     #[test]
     fn sums_of_signed_ranks_are_distributed_as_in_r() {
         // R 4.2.2: psignrank(k, 20)
-        let sums = Sums::of_any(&doubled(20));
+        let sums = Sums::of_any(&regular(20));
         for (sum, probability) in [
             (0, 9.536_743_164_06e-7),
             (5, 9.536_743_164_06e-6),
@@ -130,7 +137,7 @@ mod tests {
     #[test]
     fn rank_sums_are_distributed_as_in_r() {
         // R 4.2.2: pwilcox(k, 10, 8), which begins at the least sum of ten ranks.
-        let sums = Sums::of_so_many(&doubled(18), 10);
+        let sums = Sums::of_so_many(&regular(18), 10);
         for (sum, probability) in [
             (0, 2.285_296_402_94e-5),
             (5, 4.342_063_165_59e-4),
@@ -144,10 +151,8 @@ mod tests {
 
     #[test]
     fn counted_sums_have_lighter_tails_than_normal_ones() {
-        let ranks = doubled(EXACT);
-        let squares: f64 = ranks.iter().map(|&rank| (rank * rank) as f64).sum();
-        let mean = ranks.iter().sum::<usize>() as f64 / 2.0;
-        let normal = Sums::Normal { mean, deviation: squares.sqrt() / 2.0 };
+        let ranks = regular(EXACT);
+        let normal = Sums::normal_of_any(&ranks);
         for sum in (0..750).step_by(10) {
             let (counted, normal) = (Sums::of_any(&ranks).at_most(sum), normal.at_most(sum));
             assert!(counted <= normal && counted <= 0.0251, "{sum}: {counted} {normal}");
