@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{measurement, path, program::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, blame_schema, compare, comparison_schema, history_schema, result_schema,
-    settings_schema,
+    settings_schema, time_comparison_schema, times_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -56,6 +56,12 @@ fn the_schemas_of_a_history_are_published() {
 #[test]
 fn the_schema_of_settings_is_published() {
     assert_published(&settings_schema(), "pathmeter.settings-1.json");
+}
+
+#[test]
+fn the_schemas_of_times_are_published() {
+    assert_published(&times_schema(), "pathmeter.times-1.json");
+    assert_published(&time_comparison_schema(), "pathmeter.time-comparison-1.json");
 }
 
 #[test]

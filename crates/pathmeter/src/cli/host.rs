@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-/// Replicates without `--replicates`: any outcome of fewer is too likely by chance for a table of
-/// as many paths as there are.
-const REPLICATES: u32 = 24;
+/// Replicates without `--replicates`: with so many one disturbed replicate does not hide what all
+/// others show, in a table of as many paths as there are
+/// (`pathmeter_stats::time::Rules::robust_pairs`).
+const REPLICATES: u32 = 30;
 /// Seconds without `--limit`.
 const LIMIT: u64 = 180;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assert_cmd::Command;
-use pathmeter_catalogue::Suite;
+use pathmeter_catalogue::{HOST, Suite};
 use pathmeter_report::FORMATS;
 
 use crate::markdown::{code, documents, files, first_cells, prose, read, root, section, tables};
@@ -25,6 +25,15 @@ fn every_path_is_documented_once_in_the_catalogues_order() {
     let documented: Vec<_> = rows.flat_map(|row| code(row[0])).collect();
     let names: Vec<_> = Suite::Exact.paths().iter().map(|path| path.name).collect();
     assert_eq!(documented, names);
+}
+
+#[test]
+fn every_path_of_a_live_host_is_documented_in_the_catalogues_order() {
+    let text = read("docs/reference/paths.md");
+    let tables = tables(&text);
+    let table = tables.iter().find(|table| table[0][0] == "on a live host").unwrap();
+    let documented: Vec<_> = table[1..].iter().flat_map(|row| code(row[0])).collect();
+    assert_eq!(documented, HOST.iter().map(|path| path.name).collect::<Vec<_>>());
 }
 
 #[test]
