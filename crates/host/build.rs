@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds one of the three in a folder of its own, its probes and itself with features of their own.
+/// Builds one of the three in a folder of its own, with features of its own.
 fn build(name: &str, features: &[&str]) -> Result<(), String> {
     // Asked for now: where this was compiled may be another checkout, sharing the target folder.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?;

@@ -1,5 +1,5 @@
-//! The host that pathmeter runs on, as a subject: what it is ([`machine`]), and times of paths on it
-//! ([`measure`]).
+//! The host that pathmeter runs on, as a subject: what it is ([`machine`]), and times of paths on
+//! it ([`measure`]).
 //!
 //! Paths are executed by a program without libc, the agent's sibling (`../live`), which comes in
 //! this crate's bytes. Nothing stays changed on the host: the program has namespaces of its own

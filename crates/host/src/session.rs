@@ -4,9 +4,9 @@
 //! milliseconds: base, new, and base once more as its copy. Each side has a server of its own, and
 //! every round of replicates starts fresh ones: a process's level depends on its parent too, so
 //! that two servers that last differ where their conditions don't. The order of paths and of sides
-//! is drawn anew for each replicate, from a seed that the document keeps. How many calls a batch has
-//! is settled before the first replicate, by the same process for all of them: so many that a step
-//! of the clock is a thousandth of a batch or less.
+//! is drawn anew for each replicate, from a seed that the document keeps. How many calls a batch
+//! has is settled before the first replicate, by the same process for all of them: so many that a
+//! step of the clock is a thousandth of a batch or less.
 
 use std::time::Duration;
 
@@ -239,8 +239,8 @@ impl<'a> Session<'a> {
             if batch >= wanted / 2 {
                 break;
             }
-            // What the two readings take tells nothing of the calls; and a few calls may overlap with
-            // them, as many do not.
+            // What the two readings take tells nothing of the calls; and a few calls may overlap
+            // with them, as many do not.
             let of_calls = batch.saturating_sub(self.stamps).max(1);
             let most = path.calls * GROWTH;
             path.calls = (path.calls * wanted / of_calls).clamp(path.calls, most) | 1;

@@ -31,9 +31,7 @@ impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
     pub fn open(path: &Path) -> Result<Self, Failure> {
         if is_host(path) {
-            let message = "host is this machine, on which paths are measured in time".to_owned();
-            let help = "measure and compare take it; name a file of this name ./host".to_owned();
-            return Err(Failure::Usage { message, help });
+            return Err(refused_host());
         }
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_measurement(&bytes) {
@@ -87,6 +85,14 @@ pub fn lab_words(subject: &Path) -> Option<&str> {
 /// a folder: `./host`.
 pub fn is_host(subject: &Path) -> bool {
     subject == Path::new("host")
+}
+
+/// That this machine was named where a kernel or a result is taken.
+pub fn refused_host() -> Failure {
+    Failure::Usage {
+        message: "host is this machine, on which paths are measured in time".to_owned(),
+        help: "measure and compare take it; name a file of this name ./host".to_owned(),
+    }
 }
 
 /// Whether it is this machine, or a document of times.

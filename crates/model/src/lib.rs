@@ -97,7 +97,7 @@ pub use settings::{
 };
 pub use text::{clean, clean_lines, is_obeyed};
 pub use time_comparison::{TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict};
-pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema};
+pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema, float};
 pub use unit::Unit;
 pub use verdict::Verdict;
 pub use work::{Calls, FirstRun, Work};

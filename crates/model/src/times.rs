@@ -160,7 +160,7 @@ impl Times {
 }
 
 /// A count as a number that can be divided.
-pub(crate) fn float(count: u64) -> f64 {
+pub fn float(count: u64) -> f64 {
     #[allow(clippy::cast_precision_loss, reason = "2^53 ticks are weeks")]
     let float = count as f64;
     float

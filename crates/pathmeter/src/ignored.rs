@@ -31,6 +31,10 @@ struct Given<'a> {
 /// There is one; with the reason.
 pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     let Some(given) = Given::new(command, matches, "") else { return Ok(()) };
+    // Who takes it has the options for it.
+    if given.host && given.needs.need("pin").is_none() {
+        return Err(subject::refused_host());
+    }
     let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
     for argument in named {
         let Some(need) = given.needs.need(argument.get_id().as_str()) else { continue };

@@ -10,17 +10,19 @@
 //! The number of calls is odd: the probes that send a byte and get its complement prove the last
 //! call of a batch as they prove a single one.
 
-use core::arch::asm;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::{arch::stamp, report::MAX_SAMPLES};
+pub use crate::arch::additions;
+use crate::arch::stamp;
 
+/// Most windows that are planned: as many as a report has samples.
+pub(crate) const MOST_WINDOWS: usize = 1024;
 /// Most sides.
 pub const SIDES: usize = 3;
 
 static CALLS: AtomicU64 = AtomicU64::new(1);
 /// The side of each window.
-static PLAN: [AtomicU8; MAX_SAMPLES] = [const { AtomicU8::new(0) }; MAX_SAMPLES];
+static PLAN: [AtomicU8; MOST_WINDOWS] = [const { AtomicU8::new(0) }; MOST_WINDOWS];
 /// Additions after each call, of each side.
 static DELAYS: [AtomicU32; SIDES] = [const { AtomicU32::new(0) }; SIDES];
 /// Additions after each call of the present window.
@@ -44,7 +46,7 @@ pub fn set(calls: u64, delays: [u32; SIDES]) {
 pub fn plan(sides: usize, windows: usize, bits: u64) {
     let sides = sides.clamp(1, SIDES);
     let mut bits = bits;
-    for block in 0..windows.min(MAX_SAMPLES).div_ceil(2 * sides) {
+    for block in 0..windows.min(MOST_WINDOWS).div_ceil(2 * sides) {
         let mut order = [0, 1, 2];
         for last in (1..sides).rev() {
             bits = next(bits);
@@ -90,16 +92,6 @@ pub fn window<R>(mut code: impl FnMut() -> R) -> (u64, R) {
     };
     let end = stamp();
     (end.wrapping_sub(begin), result)
-}
-
-/// So many additions, each of which needs the one before: a cycle of the core each.
-#[inline(always)]
-pub fn additions(count: u32) {
-    // SAFETY: counts a register down.
-    unsafe {
-        asm!("test {count:e}, {count:e}", "jz 3f", "2:", "sub {count:e}, 1", "jnz 2b", "3:",
-            count = inout(reg) count => _, options(nostack, nomem));
-    }
 }
 
 #[cfg(test)]

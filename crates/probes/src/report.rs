@@ -225,6 +225,8 @@ impl Default for ProbeReport {
     }
 }
 
+const _: () = assert!(MAX_SAMPLES == crate::batch::MOST_WINDOWS);
+
 #[cfg(test)]
 mod tests {
     use super::*;

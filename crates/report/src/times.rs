@@ -1,7 +1,9 @@
 //! The tables of times: of one session, and of two sides compared.
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_model::{Host, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times};
+use pathmeter_model::{
+    Host, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
+};
 
 use crate::number::{grouped, percent, plural};
 use crate::rows::Rows;
@@ -42,7 +44,7 @@ pub fn times_table(
 
 fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> [Cell; 11] {
     let level = times.level(path, 0).filter(|_| path.status == Status::Ok);
-    let ns = |ticks: u64| number(times.nanoseconds(ticks as f64));
+    let ns = |ticks: u64| number(times.nanoseconds(float(ticks)));
     let single = path.single.filter(|_| level.is_some());
     let half = |level: pathmeter_model::Level| {
         let width = level.interval?.width() / 2.0;
@@ -90,7 +92,7 @@ fn unsupported(count: usize, style: Style) -> String {
 /// The notes, then the machine and how it was measured.
 fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String {
     let method = &times.method;
-    let tick = 1e9 / method.ticks_per_second as f64;
+    let tick = 1e9 / float(method.ticks_per_second);
     let core = match cycle {
         Some(cycle) => format!("a cycle of the core {cycle:.3} ticks"),
         None => "the core's frequency did not hold still, so there are no cycles".to_owned(),

@@ -15,6 +15,7 @@ mod documents;
 mod examples;
 mod guests;
 mod history;
+mod host;
 mod input;
 mod limits;
 mod look;

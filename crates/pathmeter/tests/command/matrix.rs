@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pathmeter_model::{Measurement, Threshold, compare};
+use pathmeter_model::{Measurement, Threshold, compare, example};
 use pathmeter_trace::Explain;
 
 use crate::report::window;
@@ -44,6 +44,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--good", &["--good", "HEAD"]),
     ("--image", &["--image", "vmlinux"]),
     ("--json", &["--json"]),
+    ("--limit", &["--limit", "9"]),
     ("--lines", &["--lines"]),
     ("--memory", &["--memory", "512"]),
     ("--min", &["--min", "5"]),
@@ -58,6 +59,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--output", &["--output", "made"]),
     ("--path", &["--path", "switch.pipe"]),
     ("--perturb", &["--perturb", "5"]),
+    ("--pin", &["--pin", "0"]),
     ("--placement", &["--placement"]),
     ("--probe", &["--probe", "no-probe"]),
     ("--program", &["--program", "no-program"]),
@@ -65,7 +67,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--quiet", &["--quiet"]),
     ("--region-function", &["--region-function", "no_function"]),
     ("--relative-to", &["--relative-to", "before"]),
+    ("--replicates", &["--replicates", "3"]),
     ("--root", &["--root", "no-root"]),
+    ("--seed", &["--seed", "3"]),
     ("--set", &["--set", "no-set.toml"]),
     ("--stdin", &["--stdin", "no-input"]),
     ("--svg", &["--svg", "made"]),
@@ -122,7 +126,7 @@ const IN_A_GUEST: &[(&str, &str)] = &[
 const ADMITS: &[&str] = &["--across"];
 
 /// A kind of subject, as a file of the scene.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "vmlinux.elf",
     "base.json",
     "program.json",
@@ -131,6 +135,7 @@ const KINDS: [&str; 8] = [
     "lab",
     "folder",
     "notes.txt",
+    "times.json",
 ];
 
 fn scene() -> Scene {
@@ -146,6 +151,9 @@ fn scene() -> Scene {
     let comparison = compare(&base(), &more_expensive(), Threshold::default());
     write("comparison.json", serde_json::to_value(comparison).unwrap());
     scene.write("vmlinux.elf", std::fs::read(kernel("vmlinux.elf")).unwrap());
+    let times =
+        example::times(&[("syscall.getppid", 9, &[3000; 3]), ("switch.yield", 9, &[9000; 3])]);
+    write("times.json", serde_json::to_value(times).unwrap());
     scene.write("notes.txt", "a shopping list");
     std::fs::create_dir(scene.path("folder")).unwrap();
     scene

@@ -126,3 +126,13 @@ pub(crate) fn nops(instructions: u64) {
             count = inout(reg) instructions / BLOCK + 1 => _, options(nostack, nomem));
     }
 }
+
+/// So many additions, each of which needs the one before: a cycle of the core each.
+#[inline(always)]
+pub fn additions(count: u32) {
+    // SAFETY: counts a register down.
+    unsafe {
+        asm!("test {count:e}, {count:e}", "jz 3f", "2:", "sub {count:e}, 1", "jnz 2b", "3:",
+            count = inout(reg) count => _, options(nostack, nomem));
+    }
+}
