@@ -10,10 +10,11 @@ use wildmatch::WildMatch;
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::program::{self, Asked, ModuleRequest, PackedProgram};
+use crate::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use crate::path_point_windows::{self, in_no_path, row_names};
+use crate::program_result::{self, Asked};
 use crate::results::sha256;
 use crate::session::{Report, Session};
-use crate::windows;
 
 /// What is to be measured beside the built-in paths.
 pub struct Beside<'a> {
@@ -47,7 +48,7 @@ impl<'a> Probes<'a> {
             let packing =
                 Packing { command: &command, root: None, files: &[], env: &[], stdin: None };
             let packed = pack(&packing).map_err(Failure::Packing)?;
-            let memory = memory.max(program::memory_for(packed.bytes));
+            let memory = memory.max(memory_for(packed.bytes));
             Ok::<_, Failure>((memory, PackedProgram::new(packed, runs, memory, 0)))
         };
         let packed = beside.programs.iter().map(packed).collect::<Result<_, _>>()?;
@@ -59,7 +60,7 @@ impl<'a> Probes<'a> {
     pub fn names(&self) -> Vec<String> {
         let probes = !self.packed.is_empty();
         let regions = self.only.iter().filter(|name| probes && name.starts_with(REGIONS)).cloned();
-        self.beside.windows.iter().flat_map(windows::row_names).chain(regions).collect()
+        self.beside.windows.iter().flat_map(row_names).chain(regions).collect()
     }
 
     /// That the kernel in `image` has the points of all windows.
@@ -72,7 +73,7 @@ impl<'a> Probes<'a> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<(), Failure> {
-        windows::find(session, image, self.beside.windows, progress)
+        path_point_windows::find(session, image, self.beside.windows, progress)
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
@@ -93,7 +94,7 @@ impl<'a> Probes<'a> {
                     help: "give each window a name of its own".to_owned(),
                 });
             }
-            result.paths.extend(windows::measure(session, image, window, progress)?);
+            result.paths.extend(path_point_windows::measure(session, image, window, progress)?);
             hashes += &window.to_string();
         }
         bounded(&result)?;
@@ -106,9 +107,9 @@ impl<'a> Probes<'a> {
                 regions: &[],
                 windows: &[],
             };
-            let names = || program::kernel_names(session, image, &[], progress);
+            let names = || program_result::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
-            let ran = program::measure(&guests, image, &asked, names, progress)?;
+            let ran = program_result::measure(&guests, image, &asked, names, progress)?;
             for region in ran.paths.into_iter().filter(|path| path.work.is_none()) {
                 if result.paths.iter().any(|path| path.path == region.path) {
                     return Err(Failure::Usage {
@@ -143,11 +144,10 @@ impl<'a> Probes<'a> {
         });
         let why = |pattern: &String| {
             let matcher = WildMatch::new(pattern);
-            let asked = |window: &&PointWindow| {
-                windows::row_names(window).any(|name| matcher.matches(&name))
-            };
+            let asked =
+                |window: &&PointWindow| row_names(window).any(|name| matcher.matches(&name));
             if let Some(window) = self.beside.windows.iter().find(asked) {
-                let nowhere = windows::in_no_path(window);
+                let nowhere = in_no_path(window);
                 let has_its_row = rows.iter().any(|row| row.path == nowhere);
                 let here = || format!("the window {} did not begin in this path", window.name);
                 return (!has_its_row).then(here);

@@ -148,10 +148,8 @@ impl<'a> Report<'a> {
         let mut results = Vec::new();
         if let Some(session) = &self.session {
             let board = Board::new(self.screen);
-            let one = |image: &Image| {
-                let line = board.line(image.subject().name);
-                session.measure(image, &|progress| line.show(progress))
-            };
+            let one =
+                |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));
             results = in_pairs(&self.images, &one)?;
         }
         let mut kernels = results.into_iter().zip(std::mem::take(&mut self.images));

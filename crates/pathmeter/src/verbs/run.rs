@@ -18,8 +18,9 @@ use crate::verbs::sides::{Sides, subjects};
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::program::{self, Asked, ModuleRequest, PackedProgram};
-use pathmeter_measure::program_windows;
+use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use pathmeter_measure::program_point_windows::refuse_twice;
+use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::{self, Subject};
@@ -184,7 +185,7 @@ fn results(
     }
     let (packed, memory) = packed(args.packing.words(), &args.guest, args.exit_code, screen)?;
     let regions = packed.regions(&args.region_function)?;
-    program_windows::refuse_twice(&args.window)?;
+    refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
         modules: &ModuleRequest { names: &args.module, folder: args.modules.as_deref() },
@@ -199,7 +200,7 @@ fn results(
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     if !args.window.is_empty() {
         let find = |session: &Session, image: &Image, progress: Report<'_>| {
-            program::kernel_names(session, image, &args.window, progress).map(drop)
+            program_result::kernel_names(session, image, &args.window, progress).map(drop)
         };
         sides.find(&find, screen)?;
     }
@@ -223,7 +224,7 @@ pub(crate) fn packed(
     screen: &Screen,
 ) -> Result<(PackedProgram, u32), Failure> {
     let packed = packing::pack(command, files, screen)?;
-    let memory = guest.memory.max(program::memory_for(packed.bytes));
+    let memory = guest.memory.max(memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
     packed.check()?;
     Ok((packed, memory))
@@ -236,8 +237,8 @@ pub(crate) fn one_of(
     asked: &Asked<'_>,
     progress: Report<'_>,
 ) -> Result<Measurement, Failure> {
-    let names = || program::kernel_names(session, image, asked.windows, progress);
-    program::measure(guests, image, asked, names, progress)
+    let names = || program_result::kernel_names(session, image, asked.windows, progress);
+    program_result::measure(guests, image, asked, names, progress)
 }
 
 /// Refuses two results that differ in more than the kernel, or than the program.

@@ -70,10 +70,7 @@ impl Sides {
     pub(crate) fn find(&self, find: Find<'_>, screen: &Screen) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let board = Board::new(screen);
-        let one = |image: &Image| {
-            let line = board.line(image.subject().name);
-            find(session, image, &|progress| line.show(progress))
-        };
+        let one = |image: &Image| board.during(image.subject().name, |it| find(session, image, it));
         let found = match &self.images[..] {
             [base, new] if !base.is_same_as(new) => {
                 <[_; 2]>::from(at_once(|| one(base), || one(new))).into()

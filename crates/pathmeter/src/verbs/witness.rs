@@ -1,18 +1,18 @@
 //! `pathmeter doctor --witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
-mod explained;
-mod program;
+mod reconciliation;
+mod runs;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::{Kind, Suite};
-use pathmeter_report::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
+use pathmeter_report::{WitnessCounts, WitnessOutcome, WitnessRow, witness_table};
 use pathmeter_trace::{Event, Reconciled, WindowEvents};
 use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
 
-use self::explained::Differing;
-use self::program::Witnessing;
+use self::reconciliation::{Differing, reconciliations};
+use self::runs::WitnessProgram;
 use crate::cli::{DoctorArgs, GuestArgs};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
@@ -30,17 +30,7 @@ const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code onl
 /// Measures each subject in both, and prints a table of each.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let guest = with_common_cpu(&args.guest)?;
-    let names: Vec<PathBuf> = args
-        .subjects
-        .iter()
-        .map(|name| match Subject::open(name)? {
-            Subject::Kernel(path) => Ok(path),
-            Subject::Result(_) => Err(Failure::Usage {
-                message: format!("{} is a result", name.display()),
-                help: "name a kernel: it is executed in two interpreters".to_owned(),
-            }),
-        })
-        .collect::<Result<_, _>>()?;
+    let names = args.subjects.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
     let interrupt = interrupt::listen();
     let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
@@ -51,7 +41,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
             help: "name a subject with one".to_owned(),
         });
     }
-    let program = Witnessing::of(&args.packing, &guest, screen)?;
+    let program = WitnessProgram::of(&args.packing, &guest, screen)?;
     let mut all_agree = true;
     for image in &images {
         let (table, agree) = match &program {
@@ -68,6 +58,17 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
         all_agree &= agree;
     }
     Ok(if all_agree { Exit::Done } else { Exit::Worse })
+}
+
+/// A subject, which must be a kernel.
+fn kernel(name: &Path) -> Result<PathBuf, Failure> {
+    match Subject::open(name)? {
+        Subject::Kernel(path) => Ok(path),
+        Subject::Result(_) => Err(Failure::Usage {
+            message: format!("{} is a result", name.display()),
+            help: "name a kernel: it is executed in two interpreters".to_owned(),
+        }),
+    }
 }
 
 /// The arguments, with the CPU that both interpreters have.
@@ -89,72 +90,79 @@ fn paths_table(
     image: &Image,
     screen: &Screen,
 ) -> Result<(String, bool), Failure> {
-    let rows = witnessed(session, bochs, image, screen)?;
+    let rows = rows(session, bochs, image, screen)?;
     Ok((witness_table(&rows, screen.style()), rows.iter().all(WitnessRow::agrees)))
 }
 
 /// A row for each path that has windows.
-fn witnessed(
+fn rows(
     session: &Session,
     bochs: &Bochs,
     image: &Image,
     screen: &Screen,
 ) -> Result<Vec<WitnessRow>, Failure> {
     let board = Board::new(screen);
-    let line = board.line(format!("{} in QEMU", image.subject().name));
-    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let (outcomes, counted) = session.count(image, &report)?;
-    line.clear();
-    let line = board.line(format!("{} in Bochs", image.subject().name));
-    let seen = session.witness(image, bochs, &|progress| line.show(progress))?;
-    line.clear();
-    let paths = Suite::Exact.paths().iter().enumerate();
-    let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
-    let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
-    let judged = paths.map(|(index, _)| {
-        let witnessed = if plan.skips(index) {
-            Witnessed::Not(REFUSED.to_owned())
-        } else {
-            let windows = counted.of_run(index, 0, &outcomes[index]);
-            judged(windows, &outcomes[index], &seen[index])
-        };
-        (index, witnessed)
-    });
-    let judged: Vec<(usize, Witnessed)> = judged.collect();
-    let differing = judged.iter().filter_map(|(index, witnessed)| match witnessed {
-        Witnessed::Both(counts) if !counts.agree() => {
-            Some(Differing { index: *index, counts: *counts })
+    let mut rows = outcomes(session, bochs, image, &board)?;
+    let differing = rows.iter().filter_map(|(index, row)| match row.outcome {
+        WitnessOutcome::Both(counts) if !counts.agree() => {
+            Some(Differing { index: *index, counts })
         }
         _ => None,
     });
     let differing: Vec<Differing> = differing.collect();
-    let why = explained::explained(session, bochs, image, &differing, &board)?;
+    let why = reconciliations(session, bochs, image, &differing, &board)?;
     let mut why: HashMap<usize, Reconciled> =
         differing.iter().map(|one| one.index).zip(why).collect();
-    let rows = judged.into_iter().map(|(index, witnessed)| WitnessRow {
-        path: Suite::Exact.paths()[index].name.to_owned(),
-        witnessed,
-        reconciled: why.remove(&index),
-    });
-    Ok(rows.collect())
+    for (index, row) in &mut rows {
+        row.reconciled = why.remove(index);
+    }
+    Ok(rows.into_iter().map(|(_, row)| row).collect())
+}
+
+/// What came of each of these paths in both, by its index.
+fn outcomes(
+    session: &Session,
+    bochs: &Bochs,
+    image: &Image,
+    board: &Board,
+) -> Result<Vec<(usize, WitnessRow)>, Failure> {
+    let name = image.subject().name;
+    let (outcomes, counted) =
+        board.during(format!("{name} in QEMU"), |progress| session.count(image, progress))?;
+    let seen = board
+        .during(format!("{name} in Bochs"), |progress| session.witness(image, bochs, progress))?;
+    let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
+    let paths = Suite::Exact.paths().iter().enumerate();
+    let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
+    let row = |(index, path): (usize, &pathmeter_catalogue::Path)| {
+        let outcome = if plan.skips(index) {
+            WitnessOutcome::Not(REFUSED.to_owned())
+        } else {
+            let windows = counted.of_run(index, 0, &outcomes[index]);
+            outcome(windows, &outcomes[index], &seen[index])
+        };
+        (index, WitnessRow { path: path.name.to_owned(), outcome, reconciled: None })
+    };
+    Ok(paths.map(row).collect())
 }
 
 /// What both saw of a path: QEMU's windows with their events, and Bochs' samples.
-fn judged(
+fn outcome(
     windows: Result<Vec<&WindowEvents>, String>,
     in_qemu: &PathOutcome,
     in_bochs: &PathOutcome,
-) -> Witnessed {
+) -> WitnessOutcome {
     if let Some(reason) = trouble("QEMU", in_qemu).or_else(|| trouble("Bochs", in_bochs)) {
-        return Witnessed::Not(reason);
+        return WitnessOutcome::Not(reason);
     }
     let windows = match windows {
         Ok(windows) if !windows.is_empty() => windows,
-        Ok(_) => return Witnessed::Not("QEMU: no windows".to_owned()),
-        Err(reason) => return Witnessed::Not(format!("QEMU: {reason}")),
+        Ok(_) => return WitnessOutcome::Not("QEMU: no windows".to_owned()),
+        Err(reason) => return WitnessOutcome::Not(format!("QEMU: {reason}")),
     };
     let samples: Vec<u64> = in_bochs.runs.concat();
-    compared(&windows, &samples).unwrap_or_else(|| Witnessed::Not("Bochs: no windows".to_owned()))
+    compared(&windows, &samples)
+        .unwrap_or_else(|| WitnessOutcome::Not("Bochs: no windows".to_owned()))
 }
 
 fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
@@ -167,7 +175,7 @@ fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
 }
 
 /// The windows of both, by how long they take in Bochs; None if one has none.
-fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
+fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<WitnessOutcome> {
     let known = times(windows.iter().map(|window| expected(window)));
     let seen = times(samples.iter().copied());
     let shared: BTreeMap<u64, usize> =
@@ -188,7 +196,7 @@ fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
         windows.iter().position(|one| one == window)?,
         samples.iter().position(|sample| *sample == bochs)?,
     ];
-    Some(Witnessed::Both(WitnessedCounts {
+    Some(WitnessOutcome::Both(WitnessCounts {
         retired: window.events.retired(),
         string_bytes: window.events.of(Event::StringBytes),
         clock: window.events.of(Event::Clock),
@@ -248,11 +256,11 @@ mod tests {
         }
     }
 
-    fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessedCounts {
+    fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessCounts {
         let windows: Vec<_> = windows.iter().collect();
         match compared(&windows, samples).unwrap() {
-            Witnessed::Both(counts) => counts,
-            Witnessed::Not(reason) => panic!("{reason}"),
+            WitnessOutcome::Both(counts) => counts,
+            WitnessOutcome::Not(reason) => panic!("{reason}"),
         }
     }
 

@@ -12,9 +12,9 @@ use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::points;
 use pathmeter_measure::recording::debug_info;
 use pathmeter_measure::subject;
-use pathmeter_measure::waits;
 
 /// The document of `--json`, `pathmeter.functions/1`.
 #[derive(Serialize)]
@@ -41,10 +41,9 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
         text
     } else {
         let board = Board::new(screen);
-        let line = board.line(image.subject().name);
-        session.symbols(image, &|progress| line.show(progress))?
+        board.during(image.subject().name, |it| session.symbols(image, it))?
     };
-    let finder = waits::finder(image, &text)?;
+    let finder = points::finder(image, &text)?;
     let matchers: Vec<WildMatch> = args.name.iter().map(|name| WildMatch::new(name)).collect();
     let asked = |name: &&str| matchers.is_empty() || matchers.iter().any(|one| one.matches(name));
     let functions: Vec<&str> = finder.functions().filter(asked).collect();
@@ -87,13 +86,13 @@ fn no_function(
     finder: &PointFinder<'_>,
     debug: Option<&DebugInfo>,
 ) -> Failure {
-    let what = |name: &&str| match waits::holders(name, debug) {
+    let what = |name: &&str| match points::holders(name, debug) {
         Some(holders) => format!("{name}: {holders}"),
         None => format!("no function is called {name}"),
     };
     let words: Vec<String> = missing.iter().map(what).collect();
     Failure::Usage {
         message: format!("{}: {}", image.name().display(), words.join("; ")),
-        help: waits::close_functions(missing, finder, debug.is_some()),
+        help: points::close_functions(missing, finder, debug.is_some()),
     }
 }

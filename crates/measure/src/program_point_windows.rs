@@ -11,7 +11,7 @@ use pathmeter_trace::{
 use crate::executions::{counted, median};
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::waits;
+use crate::points;
 
 /// Longest name of a region, in bytes; `plugin/program/windows.h` takes longer ones.
 const LONGEST_REGION: usize = 63;
@@ -83,7 +83,7 @@ pub fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), Failure> {
 
 /// The windows that are asked for, in one kernel.
 #[derive(Default)]
-pub struct KernelWindows {
+pub struct ProgramWindows {
     /// The points, as the plugin reads them.
     pub table: PointTable,
     windows: Vec<ProgramWindow>,
@@ -91,7 +91,7 @@ pub struct KernelWindows {
     chosen: Vec<Vec<Check>>,
 }
 
-impl KernelWindows {
+impl ProgramWindows {
     /// Finds them in the kernel in `image`, whose `/proc/kallsyms` has this text.
     ///
     /// # Errors
@@ -104,13 +104,13 @@ impl KernelWindows {
         if windows.is_empty() {
             return Ok(Self::default());
         }
-        let finder = waits::finder(image, kallsyms)?;
+        let finder = points::finder(image, kallsyms)?;
         let mut table = finder.table();
         for asked in windows {
             let added = finder.add(&mut table, &asked.window, []);
-            added.map_err(|error| waits::refused(image, asked, &error, &finder))?;
+            added.map_err(|error| points::refused(image, asked, &error, &finder))?;
         }
-        let chosen = windows.iter().map(|asked| waits::alternatives(&asked.window, &finder));
+        let chosen = windows.iter().map(|asked| points::alternatives(&asked.window, &finder));
         Ok(Self { table, windows: windows.to_vec(), chosen: chosen.collect() })
     }
 
@@ -220,7 +220,7 @@ mod tests {
     /// The row of one window in these runs.
     fn row_of(runs: &[Vec<AccountWindow>]) -> PathResult {
         let windows = vec![asked("read=ksys_read..ksys_read:return")];
-        let windows = KernelWindows { windows, ..KernelWindows::default() };
+        let windows = ProgramWindows { windows, ..ProgramWindows::default() };
         windows.rows(runs, true).remove(0)
     }
 

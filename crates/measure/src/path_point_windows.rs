@@ -12,9 +12,9 @@ use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::path_rows::{Counted, events_of};
+use crate::points;
 use crate::selection::NO_PATH;
 use crate::session::{Report, Session};
-use crate::waits;
 
 /// Windows of each run that are samples: the first ones. The row says how many more there were.
 const SAMPLES: usize = 64;
@@ -23,7 +23,7 @@ const SAMPLES: usize = 64;
 ///
 /// # Errors
 /// A point is not in this kernel.
-pub fn find(
+pub(crate) fn find(
     session: &Session,
     image: &Image,
     windows: &[PointWindow],
@@ -33,10 +33,10 @@ pub fn find(
         return Ok(());
     }
     let kallsyms = session.symbols(image, progress)?;
-    let finder = waits::finder(image, &kallsyms)?;
+    let finder = points::finder(image, &kallsyms)?;
     windows.iter().try_for_each(|window| {
         let found = finder.chosen(window).map(drop);
-        found.map_err(|error| waits::refused(image, window, &error, &finder))
+        found.map_err(|error| points::refused(image, window, &error, &finder))
     })
 }
 
@@ -45,14 +45,14 @@ pub fn find(
 ///
 /// # Errors
 /// A point is not in this kernel.
-pub fn measure(
+pub(crate) fn measure(
     session: &Session,
     image: &Image,
     window: &PointWindow,
     progress: Report<'_>,
 ) -> Result<Vec<PathResult>, Failure> {
     let kallsyms = session.symbols(image, progress)?;
-    let table = waits::table_of(image, &kallsyms, window, windows_of_paths())?;
+    let table = points::table_of(image, &kallsyms, window, windows_of_paths())?;
     let (executions, counting) = session.count_window(image, &table, progress)?;
     let counted = Counted::new(&executions, counting);
     if let Some(fault) = counted.fault() {
@@ -60,7 +60,7 @@ pub fn measure(
         return Err(Failure::System { doing: "counting a window", error });
     }
     let (mut rows, loose) = rows(window, &counted);
-    let chosen = waits::alternatives(window, &waits::finder(image, &kallsyms)?);
+    let chosen = points::alternatives(window, &points::finder(image, &kallsyms)?);
     for row in &mut rows {
         row.checks.extend(chosen.iter().cloned());
     }
@@ -72,12 +72,12 @@ pub fn measure(
 }
 
 /// The name of the row of a window that began in no path.
-pub fn in_no_path(window: &PointWindow) -> String {
+pub(crate) fn in_no_path(window: &PointWindow) -> String {
     format!("{NO_PATH}{}", window.name)
 }
 
 /// What its rows may be called.
-pub fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
+pub(crate) fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
     let paths = windows_of_paths().filter_map(|index| Suite::Exact.paths().get(index));
     paths.map(|path| format!("{}/{}", path.name, window.name)).chain([in_no_path(window)])
 }
@@ -106,7 +106,7 @@ fn why_none(loose: LoosePoints, without_end: bool) -> String {
 }
 
 /// The paths that are executed in windows of their own.
-pub fn windows_of_paths() -> impl Iterator<Item = usize> {
+pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
     let paths = Suite::Exact.paths().iter().enumerate();
     paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_))).map(|(index, _)| index)
 }

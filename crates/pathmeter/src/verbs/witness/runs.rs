@@ -1,9 +1,9 @@
-//! A program of the user's in QEMU and in Bochs: what each run of it takes in both, and what each
-//! row of it.
+//! The runs of a program of the user's in QEMU and in Bochs: what each of them takes in both, and
+//! what each of its rows.
 
 mod rows;
 
-use pathmeter_report::{Style, WitnessedRun, witnessed_rows_table, witnessed_runs_table};
+use pathmeter_report::{Style, WitnessRun, witness_rows_table, witness_runs_table};
 use pathmeter_trace::{Account, Accounts, Event, class_table};
 use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
 
@@ -13,16 +13,18 @@ use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::program::{self, PackedProgram};
+use pathmeter_measure::packed_program::{PackedProgram, memory_for};
+use pathmeter_measure::program_failure::unmeasured;
+use pathmeter_measure::program_result::kernel_names;
 use pathmeter_measure::session::Session;
 
 /// The program that is to be executed in both.
-pub(super) struct Witnessing {
+pub(super) struct WitnessProgram {
     packed: PackedProgram,
     memory_mib: u32,
 }
 
-impl Witnessing {
+impl WitnessProgram {
     /// The program that the arguments name; None if they name none.
     pub(super) fn of(
         packing: &PackingArgs,
@@ -33,7 +35,7 @@ impl Witnessing {
             return Ok(None);
         }
         let packed = packing::pack(&packing.command, &packing.files, screen)?;
-        let memory_mib = guest.memory.max(program::memory_for(packed.bytes));
+        let memory_mib = guest.memory.max(memory_for(packed.bytes));
         let packed = PackedProgram::new(packed, guest.perturb, memory_mib, 0);
         packed.check()?;
         Ok(Some(Self { packed, memory_mib }))
@@ -47,42 +49,33 @@ impl Witnessing {
         image: &Image,
         (screen, style): (&Screen, Style),
     ) -> Result<(String, bool), Failure> {
-        let board = Board::new(screen);
-        let line = board.line(format!("{} in QEMU", image.subject().name));
-        let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-        let kernel = program::kernel_names(session, image, &[], &report)?;
+        let (board, name) = (Board::new(screen), image.subject().name);
         let guests = session.with_memory(self.memory_mib);
         let initramfs = self.packed.initramfs(&[], &session.settings_of(image).condition);
-        let places = kernel.places.table(&[], &[]);
         let runs = self.packed.runs();
-        let (places, classes) = (&places, &class_table());
-        let asked =
-            Accounting { places, points: &[], classes, runs, functions: false, lines: false };
-        let read = &|stream| pathmeter_trace::accounts(stream);
-        let in_qemu = guests.run_program(image, &initramfs, asked, read, &report)?;
-        line.clear();
-        let line = board.line(format!("{} in Bochs", image.subject().name));
+        let (kernel, in_qemu) = board.during(format!("{name} in QEMU"), |progress| {
+            let kernel = kernel_names(session, image, &[], progress)?;
+            let (places, classes) = (&kernel.places.table(&[], &[]), &class_table());
+            let asked =
+                Accounting { places, points: &[], classes, runs, functions: false, lines: false };
+            let read = &|stream| pathmeter_trace::accounts(stream);
+            let ran = guests.run_program(image, &initramfs, asked, read, progress)?;
+            Ok::<_, Failure>((kernel, ran))
+        })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
-        let in_bochs = guests
-            .witness_program(image, bochs, &initramfs, asked, &|progress| line.show(progress));
-        line.clear();
-        let in_bochs = in_bochs?;
+        let in_bochs = board.during(format!("{name} in Bochs"), |progress| {
+            guests.witness_program(image, bochs, &initramfs, asked, progress)
+        })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);
-        let rows = witnessed(in_qemu, &in_bochs.runs).map_err(|what| Failure::Program {
-            subject: image.name().to_owned(),
-            what,
-            help: None,
-            stdout: Vec::new(),
-            stderr: Vec::new(),
-        })?;
+        let rows = in_both(in_qemu, &in_bochs.runs).map_err(|what| unmeasured(image, what))?;
         let agree = rows.iter().all(|row| row.difference() == 0);
         let by_row = match by_row {
-            Ok(rows) => witnessed_rows_table(&rows, style),
+            Ok(rows) => witness_rows_table(&rows, style),
             Err(why) => format!("There is no table by row: {why}.\n"),
         };
-        Ok((witnessed_runs_table(&rows, style) + "\n" + &by_row + &remark, agree))
+        Ok((witness_runs_table(&rows, style) + "\n" + &by_row + &remark, agree))
     }
 }
 
@@ -104,10 +97,10 @@ fn outputs_remark([qemu, bochs]: [&[Written; 2]; 2]) -> String {
 ///
 /// # Errors
 /// Why there is nothing to compare.
-fn witnessed(
+fn in_both(
     in_qemu: RanProgram<Accounts>,
     in_bochs: &[ProgramEnd],
-) -> Result<Vec<WitnessedRun>, String> {
+) -> Result<Vec<WitnessRun>, String> {
     let Accounts { runs: accounts, fault, .. } = in_qemu.counts;
     if let Some(fault) = fault {
         return Err(format!("the plugin's stream can't be read: {fault}"));
@@ -131,11 +124,11 @@ fn witnessed(
     .collect()
 }
 
-fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessedRun {
+fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessRun {
     let sum = |of: fn(&pathmeter_trace::AccountRow) -> u64| {
         account.rows.iter().map(of).fold(0, u64::saturating_add)
     };
-    WitnessedRun {
+    WitnessRun {
         number: qemu.run + 1,
         retired: sum(|row| row.instructions),
         string_bytes: sum(|row| row.events.of(Event::StringBytes)),
@@ -193,7 +186,7 @@ mod tests {
     #[test]
     fn a_run_is_the_sum_of_its_rows_and_bochs_is_compared_with_what_follows() {
         let ran = in_qemu(Ok(vec![row(100, 3, 1), row(50, 0, 1)]));
-        let rows = witnessed(ran, &[end(150, ProgramEnded::Exit(0))]).unwrap();
+        let rows = in_both(ran, &[end(150, ProgramEnded::Exit(0))]).unwrap();
         let [run] = rows[..] else { panic!("{rows:?}") };
         assert_eq!((run.number, run.retired, run.string_bytes), (1, 144, 24));
         assert_eq!((run.checks, run.faults, run.difference()), (3, 2, 1));
@@ -201,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_can_t_be_compared_is_no_run() {
-        let refused = |ran, bochs: &[ProgramEnd]| witnessed(ran, bochs).unwrap_err();
+        let refused = |ran, bochs: &[ProgramEnd]| in_both(ran, bochs).unwrap_err();
         let rows = || in_qemu(Ok(vec![row(150, 0, 0)]));
         assert!(refused(rows(), &[]).contains("saw 1 runs"));
         let killed = [end(150, ProgramEnded::Signal(9))];

@@ -22,7 +22,7 @@ ffffffff820008c0 T ret_from_fork
 ffffffff82000900 T __entry_text_end
 ";
     let places = KernelPlaces::find(text.as_bytes()).unwrap();
-    let windows = KernelWindows::default();
+    let windows = ProgramWindows::default();
     KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap(), windows }
 }
 

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::configuration;
-use pathmeter_model::example::program::{self as example, ProgramExample, row, run};
+use pathmeter_model::example::runs::{self as example, ProgramExample, row, run};
 use pathmeter_model::{
     Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
     RowKind, Threshold, Unit, compare,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-pub(crate) use pathmeter_model::example::program::row;
-use pathmeter_model::example::program::{self as example, ProgramExample};
+pub(crate) use pathmeter_model::example::runs::row;
+use pathmeter_model::example::runs::{self as example, ProgramExample};
 use pathmeter_model::{Output, Program, ProgramRow, ProgramRun, RowKind, Written};
 
 use pathmeter_trace::{Event, SlowInstruction};

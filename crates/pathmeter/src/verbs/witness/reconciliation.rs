@@ -7,7 +7,7 @@
 use std::fs::File;
 
 use pathmeter_catalogue::WARMUP;
-use pathmeter_report::WitnessedCounts;
+use pathmeter_report::WitnessCounts;
 use pathmeter_trace::{
     Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,
     reconciled, traced,
@@ -17,13 +17,13 @@ use pathmeter_vm::{Bochs, TracedWindow, VmError};
 use crate::screen::progress::Board;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::session::Session;
+use pathmeter_measure::session::{Report, Session};
 
 /// A path whose counts differ.
 pub(super) struct Differing {
     /// Its index in the suite.
     pub(super) index: usize,
-    pub(super) counts: WitnessedCounts,
+    pub(super) counts: WitnessCounts,
 }
 
 impl Differing {
@@ -34,7 +34,7 @@ impl Differing {
 }
 
 /// Why the counts of these paths differ, in their order.
-pub(super) fn explained(
+pub(super) fn reconciliations(
     session: &Session,
     bochs: &Bochs,
     image: &Image,
@@ -44,37 +44,46 @@ pub(super) fn explained(
     if differing.is_empty() {
         return Ok(Vec::new());
     }
-    let line = board.line(format!("{} recorded in QEMU", image.subject().name));
-    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let symbols = Symbols::parse(&session.symbols(image, &report)?).ok();
+    let name = image.subject().name;
+    let (symbols, in_qemu) = board.during(format!("{name} recorded in QEMU"), |progress| {
+        let symbols = Symbols::parse(&session.symbols(image, progress)?).ok();
+        Ok::<_, Failure>((symbols, in_qemu(session, image, differing, progress)?))
+    })?;
     let names: &dyn Resolve = symbols.as_ref().map_or(&NoSymbols, |symbols| symbols);
-    let paths: Vec<usize> = differing.iter().map(|one| one.index).collect();
-    let read = |path: usize, trace: File| {
-        let one = differing.iter().find(|one| one.index == path);
-        executed(trace, one.map_or(0, |one| one.window(0)))
-    };
-    let in_qemu = session.record_witnessed(image, &paths, &report, read)?;
-    line.clear();
-    let in_qemu: Vec<Result<RecordedWindow, String>> = in_qemu.into_iter().map(recorded).collect();
     let wanted = differing.iter().zip(&in_qemu).filter_map(|(one, recorded)| {
         let stamps = recorded.as_ref().ok()?.stamps.clone();
         Some(TracedWindow { path: one.index, stamps, window: one.window(1) })
     });
     let wanted: Vec<TracedWindow> = wanted.collect();
-    let line = board.line(format!("{} traced in Bochs", image.subject().name));
-    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let in_bochs = session.witness_traced(image, bochs, &wanted, &report, traced)?;
-    line.clear();
+    let in_bochs = board.during(format!("{name} traced in Bochs"), |progress| {
+        session.witness_traced(image, bochs, &wanted, progress, traced)
+    })?;
     let mut in_bochs = in_bochs.into_iter();
     let reconciled = differing.iter().zip(in_qemu).map(|(one, qemu)| {
         let qemu = qemu.map_err(|why| format!("in QEMU, {why}"))?.executed;
         let bochs = in_bochs.next().unwrap_or(Err(NotExecuted::Short));
         let bochs = bochs.map_err(|why| format!("in Bochs, {why}"))?;
-        let WitnessedCounts { clock, checks, faults, bochs: steps, .. } = one.counts;
+        let WitnessCounts { clock, checks, faults, bochs: steps, .. } = one.counts;
         Ok(reconciled(&qemu, &bochs, Claims { clock, checks, faults, bochs: steps }, names))
     });
     let or_why = |one: Result<_, String>| one.unwrap_or_else(Reconciled::Incomplete);
     Ok(reconciled.map(or_why).collect())
+}
+
+/// The windows that are shown of QEMU, recorded.
+fn in_qemu(
+    session: &Session,
+    image: &Image,
+    differing: &[Differing],
+    progress: Report<'_>,
+) -> Result<Vec<Result<RecordedWindow, String>>, Failure> {
+    let paths: Vec<usize> = differing.iter().map(|one| one.index).collect();
+    let read = |path: usize, trace: File| {
+        let one = differing.iter().find(|one| one.index == path);
+        executed(trace, one.map_or(0, |one| one.window(0)))
+    };
+    let windows = session.record_witnessed(image, &paths, progress, read)?;
+    Ok(windows.into_iter().map(recorded).collect())
 }
 
 fn recorded(

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{path, program::*, whole};
-use pathmeter_model::example::program::ProgramExample;
+use common::{path, runs::*, whole};
+use pathmeter_model::example::runs::ProgramExample;
 use pathmeter_model::{
     FunctionCost, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, RowFunctions, RowKind,
     command_line, parse_measurement,

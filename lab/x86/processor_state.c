@@ -4,7 +4,7 @@
  * Sources: arch_prctl(2), set_thread_area(2); System V ABI, AMD64 supplement, 3.4.1 (initial
  * state); Linux arch/x86/kernel/{process_64,tls}.c.
  */
-#include "program.h"
+#include "processor_state.h"
 
 #include "../kernel/syscall.h"
 #include "../kernel/syscalls.h"

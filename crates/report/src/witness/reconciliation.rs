@@ -3,7 +3,7 @@
 
 use pathmeter_trace::{Cause, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
-use super::{WitnessRow, Witnessed, WitnessedCounts};
+use super::{WitnessCounts, WitnessOutcome, WitnessRow};
 use crate::number::{grouped, signed};
 use crate::style::{QUIET, Style};
 use crate::table::{Align, Table};
@@ -13,14 +13,16 @@ const MOST_LINES: usize = 12;
 
 /// What is said below the table, of each row that differs.
 pub(super) fn explanations(rows: &[WitnessRow], style: Style) -> String {
-    let told = rows.iter().filter_map(|row| match (&row.witnessed, &row.reconciled) {
-        (Witnessed::Both(counts), Some(why)) => Some(explanation(&row.path, counts, why, style)),
+    let told = rows.iter().filter_map(|row| match (&row.outcome, &row.reconciled) {
+        (WitnessOutcome::Both(counts), Some(why)) => {
+            Some(explanation(&row.path, counts, why, style))
+        }
         _ => None,
     });
     told.collect()
 }
 
-fn explanation(path: &str, counts: &WitnessedCounts, why: &Reconciled, style: Style) -> String {
+fn explanation(path: &str, counts: &WitnessCounts, why: &Reconciled, style: Style) -> String {
     let difference = signed(counts.difference());
     let [qemu, bochs] = counts.shown.map(|window| window + 1);
     let shift = counts

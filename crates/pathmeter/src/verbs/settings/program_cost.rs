@@ -1,4 +1,4 @@
-//! A program of the user's under each setting.
+//! What each setting costs a program of the user's.
 
 use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Threshold, compare};
 
@@ -8,7 +8,8 @@ use crate::screen::progress::Board;
 use crate::verbs::run;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::program::{Asked, ModuleRequest, PackedProgram};
+use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram};
+use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::session::Session;
 
 /// What runs the program.
@@ -33,11 +34,8 @@ impl SettingProgram<'_> {
             regions: &[],
             windows: &[],
         };
-        let line = self.board.line(image.subject().name);
         let sessions = [self.session, &self.guests];
-        let result = run::one_of(sessions, image, &asked, &|progress| line.show(progress));
-        line.clear();
-        result
+        self.board.during(image.subject().name, |it| run::one_of(sessions, image, &asked, it))
     }
 
     /// The row with what the setting costs the program. Under some settings it does not end as it

@@ -1,4 +1,4 @@
-//! A program as it was executed, and by what two of them differ.
+//! Which program was executed, with which files, and by what two of them differ.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

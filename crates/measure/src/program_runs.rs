@@ -1,4 +1,4 @@
-//! What the program plugin counted, as the runs of a document: each row with its name.
+//! The runs of a program, from what the program plugin counted: each row with its name.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,7 +12,7 @@ use pathmeter_trace::{
 };
 
 use crate::executions::{counted, median};
-use crate::program_windows::KernelWindows;
+use crate::program_point_windows::ProgramWindows;
 
 /// What a document has of the runs of a program.
 pub struct Accounted {
@@ -72,7 +72,7 @@ pub struct KernelNames {
     /// All functions.
     pub symbols: Symbols,
     /// The windows between two of its points that are asked for.
-    pub windows: KernelWindows,
+    pub windows: ProgramWindows,
 }
 
 /// By function: calls and instructions.

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use pathmeter_model::RowKind;
-use pathmeter_report::{WitnessedProgramRow, WitnessedRow};
+use pathmeter_report::{WitnessCost, WitnessProgramRow};
 use pathmeter_trace::{
     Account, AccountRow, Accounts, Crossed, Crossing, KernelPlaces, Landmark, SteppedRow, UNNAMED,
     VECTOR, stepped_rows,
 };
 use pathmeter_vm::{Landmarks, Look, MOST_ENTRIES, ProgramEnd, Stop, StopPlace};
 
-use pathmeter_measure::program_rows::row_name;
+use pathmeter_measure::program_runs::row_name;
 
 /// Of a page fault's error code, what is known of each (Intel SDM volume 3, 4.7).
 const KNOWN_OF_FAULT: u64 = 0x1f;
@@ -69,8 +69,8 @@ impl Map {
         in_qemu: &Accounts,
         (in_bochs, ends): (&[Vec<Stop>], &[ProgramEnd]),
         places: &KernelPlaces,
-    ) -> Result<Vec<WitnessedProgramRow>, String> {
-        let mut rows: BTreeMap<Id, Vec<WitnessedRow>> = BTreeMap::new();
+    ) -> Result<Vec<WitnessProgramRow>, String> {
+        let mut rows: BTreeMap<Id, Vec<WitnessCost>> = BTreeMap::new();
         let runs = in_qemu.runs.len().min(in_bochs.len());
         let all = in_qemu.runs.iter().zip(in_bochs).zip(ends);
         for (number, ((account, stops), end)) in all.enumerate() {
@@ -83,17 +83,14 @@ impl Map {
                 return Err(in_run(&format!("the rows add up to {sum}, the clock says {clock}")));
             }
             for (id, row) in both(account, &stepped) {
-                let of_runs = rows.entry(id).or_insert_with(|| vec![WitnessedRow::default(); runs]);
+                let of_runs = rows.entry(id).or_insert_with(|| vec![WitnessCost::default(); runs]);
                 of_runs[number] = row;
             }
         }
         let mut rows: Vec<_> = rows.into_iter().collect();
         rows.sort_by_key(|((kind, _), runs)| (!kind.is_own_work(), Reverse(runs[0].expected)));
-        let named = |((kind, id), runs)| WitnessedProgramRow {
-            kind,
-            name: row_name(kind, id, places),
-            runs,
-        };
+        let named =
+            |((kind, id), runs)| WitnessProgramRow { kind, name: row_name(kind, id, places), runs };
         Ok(rows.into_iter().map(named).collect())
     }
 
@@ -148,8 +145,8 @@ fn look(kind: RowKind) -> Look {
 }
 
 /// The rows of a run that one of the two has.
-fn both(account: &Account, stepped: &[SteppedRow]) -> BTreeMap<Id, WitnessedRow> {
-    let mut rows: BTreeMap<Id, WitnessedRow> = BTreeMap::new();
+fn both(account: &Account, stepped: &[SteppedRow]) -> BTreeMap<Id, WitnessCost> {
+    let mut rows: BTreeMap<Id, WitnessCost> = BTreeMap::new();
     for row in &account.rows {
         let entry = rows.entry((row.kind, row.id)).or_default();
         entry.calls[0] = row.calls;
@@ -251,7 +248,7 @@ ffffffff82000900 T __entry_text_end
             account_row(RowKind::PageFault, 6, 29),
         ]);
         let rows = map.rows(&in_qemu, (&[in_bochs], &[end(120)]), &places).unwrap();
-        let seen = |row: &WitnessedProgramRow| {
+        let seen = |row: &WitnessProgramRow| {
             let run = row.runs[0];
             (row.name.clone(), run.calls, run.expected, run.bochs)
         };

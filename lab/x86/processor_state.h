@@ -1,6 +1,6 @@
 /* The registers of programs that have no place in struct regs: bases, selectors, TLS, FPU. */
-#ifndef LAB_PROGRAM_H
-#define LAB_PROGRAM_H
+#ifndef LAB_PROCESSOR_STATE_H
+#define LAB_PROCESSOR_STATE_H
 
 #include "../kernel/task.h"
 

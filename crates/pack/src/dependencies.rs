@@ -1,4 +1,4 @@
-//! A program with all that it takes to execute it: scripts' interpreters, loaders, libraries.
+//! All that it takes to execute a program: scripts' interpreters, loaders, libraries.
 
 use std::collections::BTreeSet;
 
