@@ -88,37 +88,17 @@ impl<'a> Probes<'a> {
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let windows = self.beside.windows;
         for (number, window) in windows.iter().enumerate() {
-            if windows[..number].iter().any(|other| other.name == window.name) {
-                return Err(Failure::Usage {
-                    message: format!("--window: two windows are called {}", window.name),
-                    help: "give each window a name of its own".to_owned(),
-                });
-            }
+            refuse_namesake(window, &windows[..number])?;
             result.paths.extend(path_point_windows::measure(session, image, window, progress)?);
             hashes += &window.to_string();
         }
         bounded(&result)?;
         for (memory, packed) in &self.packed {
-            let asked = Asked {
-                packed,
-                modules: &self.beside.modules,
-                functions: false,
-                lines: false,
-                regions: &[],
-                windows: &[],
-            };
+            let asked = Asked { modules: &self.beside.modules, ..Asked::rows(packed) };
             let names = || program_result::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
             let ran = program_result::measure(&guests, image, &asked, names, progress)?;
-            for region in ran.paths.into_iter().filter(|path| path.work.is_none()) {
-                if result.paths.iter().any(|path| path.path == region.path) {
-                    return Err(Failure::Usage {
-                        message: format!("two probes have a region {}", region.path),
-                        help: "give each region a name of its own".to_owned(),
-                    });
-                }
-                result.paths.push(region);
-            }
+            add_regions(&mut result.paths, ran)?;
             hashes += packed.sha256();
         }
         if self.packed.is_empty() && self.beside.windows.is_empty() {
@@ -164,6 +144,31 @@ impl<'a> Probes<'a> {
 
 /// What names of regions begin with.
 pub const REGIONS: &str = "user.";
+
+/// Refuses a window that is called as one of these.
+fn refuse_namesake(window: &PointWindow, others: &[PointWindow]) -> Result<(), Failure> {
+    if others.iter().all(|other| other.name != window.name) {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("--window: two windows are called {}", window.name),
+        help: "give each window a name of its own".to_owned(),
+    })
+}
+
+/// Adds the regions of a probe's result to these rows.
+fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), Failure> {
+    for region in probe.paths.into_iter().filter(|path| path.work.is_none()) {
+        if rows.iter().any(|row| row.path == region.path) {
+            return Err(Failure::Usage {
+                message: format!("two probes have a region {}", region.path),
+                help: "give each region a name of its own".to_owned(),
+            });
+        }
+        rows.push(region);
+    }
+    Ok(())
+}
 
 /// A document has no more samples than its readers take.
 fn bounded(result: &Measurement) -> Result<(), Failure> {

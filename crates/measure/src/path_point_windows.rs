@@ -7,7 +7,7 @@
 
 use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};
-use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow};
+use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow, WindowEvents};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -113,16 +113,10 @@ pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
 
 /// The rows, and what was seen beside the windows in all paths.
 fn rows(window: &PointWindow, counted: &Counted) -> (Vec<PathResult>, LoosePoints) {
-    let mut loose = LoosePoints::default();
-    let mut rows = Vec::new();
-    for (index, path) in Suite::Exact.paths().iter().enumerate() {
-        let runs = counted.runs(index);
-        for run in &runs {
-            loose.add(run.loose);
-        }
-        rows.extend(row(window, path, &runs, counted));
-    }
-    (rows, loose)
+    let paths = || Suite::Exact.paths().iter().enumerate();
+    let rows = paths().filter_map(|(index, path)| row(window, path, &counted.runs(index), counted));
+    let loose = paths().flat_map(|(index, _)| counted.runs(index)).map(|run| run.loose).sum();
+    (rows.collect(), loose)
 }
 
 /// None if no window began in the path after the warm-up.
@@ -133,40 +127,45 @@ fn row(
     counted: &Counted,
 ) -> Option<PathResult> {
     let name = format!("{}/{}", path.name, window.name);
-    let after_warmup = |window: &&CountedWindow| window.marker > WARMUP;
-    let (mut samples, mut events, mut lower_bounds, mut more) = (vec![], vec![], vec![], 0);
-    let mut loose = LoosePoints::default();
-    for run in runs {
-        loose.add(run.loose);
-        let windows: Vec<&CountedWindow> = run.windows.iter().filter(after_warmup).collect();
-        more += windows.len().saturating_sub(SAMPLES) as u64;
-        let mut of_run = Vec::new();
-        for window in windows.into_iter().take(SAMPLES) {
-            let seen = match counted.events(window) {
-                Ok(seen) => seen,
-                Err(why) => return Some(PathResult::failed(&name, Unit::Instructions, &why)),
-            };
-            if !window.ended || seen.idle_unknown {
-                lower_bounds.push(u32::try_from(events.len()).unwrap_or(u32::MAX));
-            }
-            of_run.push(seen.events.retired());
-            events.push(seen);
-        }
-        samples.push(of_run);
-    }
+    let seen = runs.iter().map(|run| {
+        let windows = after_warmup(run).take(SAMPLES);
+        windows.map(|it| Ok((counted.events(it)?, it.ended))).collect::<Result<Vec<_>, _>>()
+    });
+    let seen: Vec<Vec<(&WindowEvents, bool)>> = match seen.collect::<Result<_, String>>() {
+        Ok(seen) => seen,
+        Err(why) => return Some(PathResult::failed(&name, Unit::Instructions, &why)),
+    };
+    let events: Vec<&WindowEvents> = seen.iter().flatten().map(|(events, _)| *events).collect();
     if events.is_empty() {
         return None;
     }
-    more += loose.omitted;
+    let retired = |run: &Vec<(&WindowEvents, _)>| {
+        run.iter().map(|(events, _)| events.events.retired()).collect()
+    };
+    let samples: Vec<Vec<u64>> = seen.iter().map(retired).collect();
+    let open = seen.iter().flatten().zip(0_u32..);
+    let open = open.filter(|((events, ended), _)| !ended || events.idle_unknown);
+    let open = open.map(|(_, place)| place).collect();
+    let result = PathResult::ok(&name, Unit::Instructions, &samples, checks(runs));
+    Some(result.with_lower_bounds(open).counting(events_of(&events)))
+}
+
+/// The windows of a run that count.
+fn after_warmup(run: &CountedPath) -> impl Iterator<Item = &CountedWindow> {
+    run.windows.iter().filter(|window| window.marker > WARMUP)
+}
+
+/// What else is known of a window, in all runs together.
+fn checks(runs: &[&CountedPath]) -> Vec<Check> {
+    let loose: LoosePoints = runs.iter().map(|run| run.loose).sum();
+    let more = |run: &&CountedPath| after_warmup(run).count().saturating_sub(SAMPLES) as u64;
     let notes = [
-        ("more windows", more),
+        ("more windows", runs.iter().map(more).sum::<u64>() + loose.omitted),
         ("overlapping", loose.overlapping),
         ("loose ends", loose.ends),
         ("elsewhere", loose.elsewhere),
         ("hidden", loose.hidden),
     ];
-    let checks = notes.into_iter().filter(|(_, count)| *count > 0);
-    let checks = checks.map(|(name, count)| Check { name: name.into(), value: count.to_string() });
-    let result = PathResult::ok(&name, Unit::Instructions, &samples, checks.collect());
-    Some(result.with_lower_bounds(lower_bounds).counting(events_of(&events)))
+    let some = notes.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, count)| Check { name: name.into(), value: count.to_string() }).collect()
 }

@@ -168,10 +168,7 @@ fn row(
 fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
     let windows = || all.iter().flat_map(|window| &window.windows);
     let sum = |count: fn(&AccountWindow) -> u64| all.iter().map(count).fold(0, u64::saturating_add);
-    let mut loose = LoosePoints::default();
-    for window in all {
-        loose.add(window.loose);
-    }
+    let loose: LoosePoints = all.iter().map(|window| window.loose).sum();
     let of_event = |event| median(windows().map(|window| window.counts.events.of(event)));
     let always = [
         ("executions", sum(|window| window.count)),

@@ -51,6 +51,14 @@ pub struct Asked<'a> {
     pub windows: &'a [ProgramWindow],
 }
 
+impl<'a> Asked<'a> {
+    /// The rows alone, of a program that needs no modules.
+    pub fn rows(packed: &'a PackedProgram) -> Self {
+        let modules = &ModuleRequest { names: &[], folder: None };
+        Self { packed, modules, functions: false, lines: false, regions: &[], windows: &[] }
+    }
+}
+
 /// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
 /// earlier result of the same from the cache.
 pub fn measure(

@@ -19,7 +19,7 @@ use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
 use crate::number::{grouped, plural, share};
 use crate::rows::Rows;
-use crate::style::{PLAIN, QUIET, Style};
+use crate::style::{PLAIN, Style};
 use crate::table::{Align, Cell, Table};
 
 /// A row is small if it has less than one part in this many of all instructions.
@@ -114,7 +114,7 @@ fn functions(result: &Measurement, shown: Rows, style: Style) -> String {
     let more = more_rows(rows.len().saturating_sub(most_rows), style);
     let tables =
         rows.into_iter().take(most_rows).map(|row| row_functions(row, most_functions, style));
-    tables.collect::<String>() + &more + "\n" + &quiet(OF_ONE_RUN, style)
+    tables.collect::<String>() + &more + "\n" + &style.quiet(OF_ONE_RUN)
 }
 
 /// Instructions in the functions of a row.
@@ -142,7 +142,7 @@ fn row_functions(row: &PathResult, most: usize, style: Style) -> String {
     }
     let more = match functions.len().saturating_sub(most) {
         0 => String::new(),
-        more => quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more function")), style),
+        more => style.quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more function"))),
     };
     "\n".to_owned() + &table.render(style) + &more
 }
@@ -158,7 +158,7 @@ fn more_rows(rows: usize, style: Style) -> String {
         rows => {
             let have = if rows == 1 { "has" } else { "have" };
             let more = plural(rows, "more row");
-            "\n".to_owned() + &quiet(&format!("{more} {have} functions: {HOW_TO_UNFOLD}"), style)
+            "\n".to_owned() + &style.quiet(&format!("{more} {have} functions: {HOW_TO_UNFOLD}"))
         }
     }
 }
@@ -278,7 +278,7 @@ fn fold(small: &[RowCosts<'_>], sum: &RowCosts<'_>, style: Style) -> String {
         1 => format!("1 more row{comma}{share}: {HOW_TO_UNFOLD}"),
         rows => format!("{rows} more rows{comma}{share}: {HOW_TO_UNFOLD}"),
     };
-    quiet(&line, style)
+    style.quiet(&line)
 }
 
 /// What the numbers are.
@@ -299,8 +299,8 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
     if marked {
         lines.push(format!("{MANY_VALUES} has several exact values; shown is their median"));
     }
-    let unseen = unseen.iter().map(|line| quiet(line, style));
-    lines.iter().map(|line| quiet(line, style)).chain(unseen).collect()
+    let unseen = unseen.iter().map(|line| style.quiet(line));
+    lines.iter().map(|line| style.quiet(line)).chain(unseen).collect()
 }
 
 /// What the steps of all rows add up to.
@@ -319,7 +319,7 @@ fn add_up(result: &Measurement, execution: &Execution, style: Style) -> String {
     });
     let step = "a step is an instruction, or an iteration of a string instruction".to_owned();
     let lines = std::iter::once(first).chain(later).chain([step]);
-    lines.map(|line| quiet(&line, style)).collect()
+    lines.map(|line| style.quiet(&line)).collect()
 }
 
 /// The program's own regions, if it has any.
@@ -329,8 +329,4 @@ fn regions(result: &Measurement, style: Style) -> String {
         return String::new();
     }
     "\n".to_owned() + &results(&regions, result.configuration.clock, Rows::All, style)
-}
-
-fn quiet(line: &str, style: Style) -> String {
-    style.paint(&style.fill(line, 0), QUIET) + "\n"
 }

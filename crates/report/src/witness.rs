@@ -3,7 +3,7 @@
 mod reconciliation;
 
 use crate::number::{grouped, signed};
-use crate::style::{QUIET, Style, of_verdict};
+use crate::style::{Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 use pathmeter_model::{RowKind, Verdict, row_name};
 use pathmeter_trace::{FlowDifference, Reconciled};
@@ -197,7 +197,7 @@ pub fn witness_rows_table(rows: &[WitnessProgramRow], style: Style) -> String {
          that are equal, run by run: {}.",
         equal.join(", ")
     );
-    table.render(style) + "\n" + &style.paint(&style.fill(&legend, 0), QUIET) + "\n"
+    table.render(style) + "\n" + &style.quiet(&legend)
 }
 
 fn program_cells(row: &WitnessProgramRow) -> [Cell; 6] {
@@ -247,7 +247,7 @@ fn with_legend(table: Table, style: Style) -> String {
                   only saw that it was done, which QEMU has and Bochs has not. Faults: \
                   instructions begun and not executed, which Bochs counts and QEMU does not. The \
                   difference is Bochs - (QEMU - last checks + faults).";
-    table.render(style) + "\n" + &style.paint(&style.fill(legend, 0), QUIET) + "\n"
+    table.render(style) + "\n" + &style.quiet(legend)
 }
 
 /// Nothing if the two agree.

@@ -121,37 +121,25 @@ fn sum_row(cut: &[&FunctionDifference], name: &str) -> [Cell; 10] {
     let base = cut.iter().map(|function| executed(&function.base)).sum();
     let new = cut.iter().map(|function| executed(&function.new)).sum();
     let difference: i64 = cut.iter().map(|function| function.difference).sum();
-    let texts = [
-        grouped(base),
-        grouped(new),
-        signed(difference),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        name.to_owned(),
-    ];
-    texts.map(|text| Cell::painted(&text, QUIET))
+    quiet_row([base, new], difference, Default::default(), name)
 }
 
 fn total_row(compared: Compared<'_>) -> [Cell; 10] {
     let (base, new) = (compared.base, compared.new);
-    let (base_counts, new_counts) = (counts_of(base), counts_of(new));
-    let texts = [
-        grouped(base.total),
-        grouped(new.total),
-        signed(compared.difference.total),
-        unless_same((base.footprint.data_lines, new.footprint.data_lines)),
-        unless_same((base_counts.rep_bytes, new_counts.rep_bytes)),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        "total".to_owned(),
-    ];
-    texts.map(|text| Cell::painted(&text, QUIET))
+    let lines = unless_same((base.footprint.data_lines, new.footprint.data_lines));
+    let bytes = unless_same((counts_of(base).rep_bytes, counts_of(new).rep_bytes));
+    quiet_row([base.total, new.total], compared.difference.total, [lines, bytes], "total")
+}
+
+fn quiet_row(
+    [base, new]: [u64; 2],
+    difference: i64,
+    [lines, bytes]: [String; 2],
+    name: &str,
+) -> [Cell; 10] {
+    let (base, new, difference) = (grouped(base), grouped(new), signed(difference));
+    [&base, &new, &difference, &lines, &bytes, "", "", "", "", name]
+        .map(|text| Cell::painted(text, QUIET))
 }
 
 /// The word for a change, in the colours of the verdict that it speaks for.

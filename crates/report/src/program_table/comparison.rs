@@ -12,7 +12,7 @@ use pathmeter_model::{
 use pathmeter_trace::MeasuredWith;
 
 use super::unseen::unseen;
-use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, quiet};
+use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number};
 use crate::budget::budget_table;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
 use crate::measured_with;
@@ -218,7 +218,7 @@ fn parts(parted: &Parted<'_>, style: Style) -> String {
             some.map(|(rows, part)| format!("{} in {rows} rows", signed(part))).collect();
         let difference = signed(row.path.difference.unwrap_or(0));
         let text = format!("{}: {difference} is {}", row.path.path, some.join(", "));
-        (some.len() > 1).then(|| quiet(&text, style))
+        (some.len() > 1).then(|| style.quiet(&text))
     };
     parted.totals.iter().filter_map(line).collect()
 }
@@ -247,8 +247,8 @@ fn more(rows: &[Row<'_>], difference: impl Fn(&Row<'_>) -> i64, style: Style) ->
     let sum = signed(sum);
     match rows.len() {
         0 => String::new(),
-        1 => quiet(&format!("1 more row differs by {sum}: {HOW_TO_UNFOLD}"), style),
-        more => quiet(&format!("{more} more rows differ by {sum} in all: {HOW_TO_UNFOLD}"), style),
+        1 => style.quiet(&format!("1 more row differs by {sum}: {HOW_TO_UNFOLD}")),
+        more => style.quiet(&format!("{more} more rows differ by {sum} in all: {HOW_TO_UNFOLD}")),
     }
 }
 
@@ -372,8 +372,8 @@ fn fold(same: impl Iterator<Item = u64>, sum: u64, style: Style) -> String {
     let share = if share.is_empty() { share } else { format!(", {share} of base") };
     match rows {
         0 => String::new(),
-        1 => quiet(&format!("1 row is the same{share}: {HOW_TO_UNFOLD}"), style),
-        rows => quiet(&format!("{rows} rows are the same{share}: {HOW_TO_UNFOLD}"), style),
+        1 => style.quiet(&format!("1 row is the same{share}: {HOW_TO_UNFOLD}")),
+        rows => style.quiet(&format!("{rows} rows are the same{share}: {HOW_TO_UNFOLD}")),
     }
 }
 
@@ -392,7 +392,7 @@ fn legend(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let with = sides.map(|side| side.measured_with.as_ref());
     let conditions = with.map(|with| with.map_or("", |with| &with.condition));
     let lines = lines.into_iter().flatten().chain(unseen(names, &conditions));
-    "\n".to_owned() + &lines.map(|line| quiet(line, style)).collect::<String>()
+    "\n".to_owned() + &lines.map(|line| style.quiet(line)).collect::<String>()
 }
 
 /// Whether own work is shown as more than the sum that it is a part of.
@@ -450,7 +450,7 @@ fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
         more => {
             let (more, differ) =
                 (plural(more, "more function"), if more == 1 { "differs" } else { "differ" });
-            quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)), style)
+            style.quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)))
         }
     };
     "\n".to_owned() + &table.render(style) + &more

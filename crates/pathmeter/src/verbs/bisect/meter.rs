@@ -15,7 +15,7 @@ use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram};
+use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::recording::{RecordablePath, only};
 use pathmeter_measure::selection::Selection;
@@ -102,14 +102,7 @@ impl<'a> Meter<'a> {
         let Some((packed, memory)) = &self.program else {
             return self.probes.measure(session, image, progress);
         };
-        let asked = Asked {
-            packed,
-            modules: &ModuleRequest { names: &[], folder: None },
-            functions: true,
-            lines: false,
-            regions: &[],
-            windows: &[],
-        };
+        let asked = Asked { functions: true, ..Asked::rows(packed) };
         run::one_of([session, &session.with_memory(*memory)], image, &asked, progress)
     }
 

@@ -8,7 +8,7 @@ use crate::screen::progress::Board;
 use crate::verbs::run;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram};
+use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::session::Session;
 
@@ -26,14 +26,7 @@ pub(super) struct SettingProgram<'a> {
 impl SettingProgram<'_> {
     /// What it costs on this kernel.
     pub(super) fn run(&self, image: &Image) -> Result<Measurement, Failure> {
-        let asked = Asked {
-            packed: self.packed,
-            modules: &ModuleRequest { names: &[], folder: None },
-            functions: false,
-            lines: false,
-            regions: &[],
-            windows: &[],
-        };
+        let asked = Asked::rows(self.packed);
         let sessions = [self.session, &self.guests];
         self.board.during(image.subject().name, |it| run::one_of(sessions, image, &asked, it))
     }
