@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use pathmeter_debuginfo::DebugInfo;
 use pathmeter_model::Check;
-use pathmeter_trace::{Point, PointFinder, PointTable, PointWindow, PointsError};
+use pathmeter_trace::{PointFinder, PointTable, PointWindow, PointsError};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -34,10 +34,8 @@ pub fn alternatives(window: &PointWindow, finder: &PointFinder<'_>) -> Vec<Check
     let Ok(chosen) = finder.chosen(window) else { return Vec::new() };
     let ends = [("begins at", &window.from, chosen.from), ("ends at", &window.to, chosen.to)];
     let several = ends.into_iter().filter(|(_, asked, _)| asked.len() > 1);
-    let check =
-        |(name, point): (&str, Point)| Check { name: name.into(), value: point.to_string() };
     several
-        .flat_map(|(name, _, chosen)| chosen.into_iter().map(move |it| check((name, it))))
+        .flat_map(|(name, _, chosen)| chosen.into_iter().map(|it| Check::new(name, it)))
         .collect()
 }
 

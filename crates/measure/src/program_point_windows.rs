@@ -186,8 +186,8 @@ fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
         ("hidden", loose.hidden),
     ];
     let sometimes = sometimes.into_iter().filter(|(_, count)| *count > 0);
-    let check = |(name, count): (&str, u64)| Check { name: name.into(), value: count.to_string() };
-    always.into_iter().chain(lines).chain(sometimes).map(check).collect()
+    let all = always.into_iter().chain(lines).chain(sometimes);
+    all.map(|(name, count)| Check::new(name, count)).collect()
 }
 
 #[cfg(test)]

@@ -174,12 +174,11 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
         unproved if unproved == executions => "no: it expects nothing".to_owned(),
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
-    let check = |name: &str, value: String| Check { name: name.to_owned(), value };
     let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));
     let checks = vec![
-        check("executions", executions.to_string()),
-        check("user code", user.to_string()),
-        check("proved", proved),
+        Check::new("executions", executions),
+        Check::new("user code", user),
+        Check::new("proved", proved),
     ];
     if samples.iter().all(Vec::is_empty) {
         let reason = "it was executed in the first run only, which is cold";

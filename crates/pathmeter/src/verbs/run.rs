@@ -34,14 +34,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let pair = args.guest.pair()?;
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
-    if pair.is_some() {
-        refuse_second(args)?;
-    } else if args.new.is_none() {
-        args.formats.refuse_without_gate(args.check.is_some())?;
-        if args.check.is_some() {
-            checkable_alone(budget.as_ref())?;
-        }
-    }
+    refuse_sides(args, pair.is_some(), budget.as_ref())?;
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
@@ -85,6 +78,22 @@ fn formats<'a>(
         shown: Shown { placement: Placement::Hidden, rows: args.rows.rows() },
         options: ShownOptions::Few,
     })
+}
+
+/// Refuses what can't be done with as many kernels as there are.
+fn refuse_sides(
+    args: &RunArgs,
+    with_itself: bool,
+    budget: Option<&BudgetFile>,
+) -> Result<(), Failure> {
+    if with_itself {
+        return refuse_second(args);
+    }
+    if args.new.is_some() {
+        return Ok(());
+    }
+    args.formats.refuse_without_gate(args.check.is_some())?;
+    if args.check.is_some() { checkable_alone(budget) } else { Ok(()) }
 }
 
 /// Refuses to check one kernel alone, unless a budget says what it may cost.

@@ -31,19 +31,7 @@ const MOST_NAMED: usize = 8;
 /// others that do; if asked for, one for each that only moved; one for those that execute as much;
 /// and the total, to which all add up.
 pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Style) -> String {
-    let mut table = Table::new(&[
-        ("base", Align::Right),
-        ("new", Align::Right),
-        ("difference", Align::Right),
-        ("data lines", Align::Right),
-        ("rep bytes", Align::Right),
-        ("entry", Align::Right),
-        ("code lines", Align::Right),
-        ("code pages", Align::Right),
-        ("change", Align::Left),
-        ("function", Align::Left),
-    ])
-    .sparing(&["rep bytes", "data lines", "change"]);
+    let mut table = table();
     let whole = compared.base.total.max(compared.new.total);
     // Those that differ most come first.
     let functions: Vec<&FunctionDifference> = compared.difference.functions.iter().collect();
@@ -67,6 +55,22 @@ pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Sty
     }
     table.row(total_row(compared));
     table.render(style)
+}
+
+fn table() -> Table {
+    Table::new(&[
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("difference", Align::Right),
+        ("data lines", Align::Right),
+        ("rep bytes", Align::Right),
+        ("entry", Align::Right),
+        ("code lines", Align::Right),
+        ("code pages", Align::Right),
+        ("change", Align::Left),
+        ("function", Align::Left),
+    ])
+    .sparing(&["rep bytes", "data lines", "change"])
 }
 
 fn function_row(function: &FunctionDifference, placement: bool) -> [Cell; 10] {

@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, IdleSteps,
-    PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict, WorkComparison,
-    command_line,
+    Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, FunctionChange,
+    IdleSteps, PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict,
+    WorkComparison, command_line,
 };
 
 use pathmeter_trace::MeasuredWith;
@@ -443,17 +443,20 @@ fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
     if let Some(rest) = rest_of(row).filter(|rest| *rest != 0) {
         table.row([OTHER_RUNS.into(), "".into(), "".into(), signed(rest).into(), "".into()]);
     }
-    let rest = row.functions.iter().skip(most);
-    let sum = rest.clone().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
-    let more = match rest.count() {
-        0 => String::new(),
-        more => {
-            let (more, differ) =
-                (plural(more, "more function"), if more == 1 { "differs" } else { "differ" });
-            style.quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)))
-        }
+    let rest = row.functions.get(most..).unwrap_or_default();
+    "\n".to_owned() + &table.render(style) + &more_functions(rest, style)
+}
+
+/// By how much the functions that are not shown differ.
+fn more_functions(functions: &[FunctionChange], style: Style) -> String {
+    let sum = functions.iter().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
+    let differ = match functions.len() {
+        0 => return String::new(),
+        1 => "differs",
+        _ => "differ",
     };
-    "\n".to_owned() + &table.render(style) + &more
+    let more = plural(functions.len(), "more function");
+    style.quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)))
 }
 
 /// What the functions of a row lack of its difference, since the pair of runs that the row shows

@@ -47,16 +47,7 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
     let matchers: Vec<WildMatch> = args.name.iter().map(|name| WildMatch::new(name)).collect();
     let asked = |name: &&str| matchers.is_empty() || matchers.iter().any(|one| one.matches(name));
     let functions: Vec<&str> = finder.functions().filter(asked).collect();
-    if args.json {
-        let functions = functions.iter().map(|name| function(&finder, name)).collect();
-        output::print(&output::json(&Functions { schema: "pathmeter.functions/1", functions })?)?;
-    } else {
-        let mut lines = functions.join("\n");
-        if !lines.is_empty() {
-            lines.push('\n');
-        }
-        output::print(lines.as_bytes())?;
-    }
+    print(&finder, &functions, args.json)?;
     let missing = |name: &&String| {
         let matcher = WildMatch::new(name);
         !functions.iter().any(|function| matcher.matches(function))
@@ -72,6 +63,16 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
         (None, beside) => beside.and_then(|path| debug_info(&path, image).ok()),
     };
     Err(no_function(image, &missing, &finder, debug.as_ref()))
+}
+
+fn print(finder: &PointFinder<'_>, functions: &[&str], json: bool) -> Result<(), Failure> {
+    if json {
+        let functions = functions.iter().map(|name| function(finder, name)).collect();
+        let document = Functions { schema: "pathmeter.functions/1", functions };
+        return output::print(&output::json(&document)?);
+    }
+    let lines: String = functions.iter().flat_map(|name| [name, "\n"]).collect();
+    output::print(lines.as_bytes())
 }
 
 fn function<'a>(finder: &PointFinder<'_>, name: &'a str) -> Function<'a> {
