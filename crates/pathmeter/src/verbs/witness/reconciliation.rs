@@ -12,12 +12,11 @@ use pathmeter_trace::{
     Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,
     reconciled, traced,
 };
-use pathmeter_vm::{Bochs, TracedWindow, VmError};
+use pathmeter_vm::{TracedWindow, VmError};
 
-use crate::screen::progress::Board;
+use super::Both;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::session::Report;
 
 /// A path whose counts differ.
 pub(super) struct Differing {
@@ -35,19 +34,16 @@ impl Differing {
 
 /// Why the counts of these paths differ, in their order.
 pub(super) fn reconciliations(
-    session: &Session,
-    bochs: &Bochs,
-    image: &Image,
+    both: &Both<'_>,
     differing: &[Differing],
-    board: &Board,
 ) -> Result<Vec<Reconciled>, Failure> {
     if differing.is_empty() {
         return Ok(Vec::new());
     }
-    let name = image.subject().name;
-    let (symbols, in_qemu) = board.during(format!("{name} recorded in QEMU"), |progress| {
+    let Both { session, bochs, image, .. } = both;
+    let (symbols, in_qemu) = both.during("recorded in QEMU", |progress| {
         let symbols = Symbols::parse(&session.symbols(image, progress)?).ok();
-        Ok::<_, Failure>((symbols, in_qemu(session, image, differing, progress)?))
+        Ok::<_, Failure>((symbols, in_qemu(both, differing, progress)?))
     })?;
     let names: &dyn Resolve = symbols.as_ref().map_or(&NoSymbols, |symbols| symbols);
     let wanted = differing.iter().zip(&in_qemu).filter_map(|(one, recorded)| {
@@ -55,7 +51,7 @@ pub(super) fn reconciliations(
         Some(TracedWindow { path: one.index, stamps, window: one.window(1) })
     });
     let wanted: Vec<TracedWindow> = wanted.collect();
-    let in_bochs = board.during(format!("{name} traced in Bochs"), |progress| {
+    let in_bochs = both.during("traced in Bochs", |progress| {
         session.witness_traced(image, bochs, &wanted, progress, traced)
     })?;
     let mut in_bochs = in_bochs.into_iter();
@@ -72,8 +68,7 @@ pub(super) fn reconciliations(
 
 /// The windows that are shown of QEMU, recorded.
 fn in_qemu(
-    session: &Session,
-    image: &Image,
+    both: &Both<'_>,
     differing: &[Differing],
     progress: Report<'_>,
 ) -> Result<Vec<Result<RecordedWindow, String>>, Failure> {
@@ -82,7 +77,7 @@ fn in_qemu(
         let one = differing.iter().find(|one| one.index == path);
         executed(trace, one.map_or(0, |one| one.window(0)))
     };
-    let windows = session.record_witnessed(image, &paths, progress, read)?;
+    let windows = both.session.record_witnessed(both.image, &paths, progress, read)?;
     Ok(windows.into_iter().map(recorded).collect())
 }
 

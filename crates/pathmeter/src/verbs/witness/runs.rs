@@ -5,18 +5,16 @@ mod rows;
 
 use pathmeter_report::{Style, WitnessRun, witness_rows_table, witness_runs_table};
 use pathmeter_trace::{Account, Accounts, Event, class_table};
-use pathmeter_vm::{Accounting, Bochs, ProgramEnd, RanProgram, Written};
+use pathmeter_vm::{Accounting, ProgramEnd, RanProgram, Written};
 
+use super::Both;
 use crate::cli::{GuestArgs, PackingArgs};
 use crate::packing;
 use crate::screen::output::Screen;
-use crate::screen::progress::Board;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::packed_program::{PackedProgram, memory_for};
 use pathmeter_measure::program_failure::unmeasured;
 use pathmeter_measure::program_result::kernel_names;
-use pathmeter_measure::session::Session;
 
 /// The program that is to be executed in both.
 pub(super) struct WitnessProgram {
@@ -41,19 +39,13 @@ impl WitnessProgram {
         Ok(Some(Self { packed, memory_mib }))
     }
 
-    /// Executes it on the kernel in `image`: the table, and whether the two agree in every run.
-    pub(super) fn table(
-        &self,
-        session: &Session,
-        bochs: &Bochs,
-        image: &Image,
-        (screen, style): (&Screen, Style),
-    ) -> Result<(String, bool), Failure> {
-        let (board, name) = (Board::new(screen), image.subject().name);
+    /// Executes it on the kernel: the table, and whether the two agree in every run.
+    pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
+        let Both { session, bochs, image, .. } = both;
         let guests = session.with_memory(self.memory_mib);
         let initramfs = self.packed.initramfs(&[], &session.settings_of(image).condition);
         let runs = self.packed.runs();
-        let (kernel, in_qemu) = board.during(format!("{name} in QEMU"), |progress| {
+        let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
             let (places, classes) = (&kernel.places.table(&[], &[]), &class_table());
             let asked =
@@ -64,7 +56,7 @@ impl WitnessProgram {
         })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
-        let in_bochs = board.during(format!("{name} in Bochs"), |progress| {
+        let in_bochs = both.during("in Bochs", |progress| {
             guests.witness_program(image, bochs, &initramfs, asked, progress)
         })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
