@@ -167,5 +167,5 @@ fn checks(runs: &[&CountedPath]) -> Vec<Check> {
         ("hidden", loose.hidden),
     ];
     let some = notes.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(name, count)| Check::new(name, count)).collect()
+    some.map(|(name, count)| Check::new(name, &count)).collect()
 }

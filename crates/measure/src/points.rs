@@ -35,7 +35,7 @@ pub fn alternatives(window: &PointWindow, finder: &PointFinder<'_>) -> Vec<Check
     let ends = [("begins at", &window.from, chosen.from), ("ends at", &window.to, chosen.to)];
     let several = ends.into_iter().filter(|(_, asked, _)| asked.len() > 1);
     several
-        .flat_map(|(name, _, chosen)| chosen.into_iter().map(|it| Check::new(name, it)))
+        .flat_map(|(name, _, chosen)| chosen.into_iter().map(|it| Check::new(name, &it)))
         .collect()
 }
 

@@ -187,7 +187,7 @@ fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
     ];
     let sometimes = sometimes.into_iter().filter(|(_, count)| *count > 0);
     let all = always.into_iter().chain(lines).chain(sometimes);
-    all.map(|(name, count)| Check::new(name, count)).collect()
+    all.map(|(name, count)| Check::new(name, &count)).collect()
 }
 
 #[cfg(test)]

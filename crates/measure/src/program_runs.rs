@@ -176,9 +176,9 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
     };
     let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));
     let checks = vec![
-        Check::new("executions", executions),
-        Check::new("user code", user),
-        Check::new("proved", proved),
+        Check::new("executions", &executions),
+        Check::new("user code", &user),
+        Check::new("proved", &proved),
     ];
     if samples.iter().all(Vec::is_empty) {
         let reason = "it was executed in the first run only, which is cold";

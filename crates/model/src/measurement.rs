@@ -264,7 +264,7 @@ pub struct Check {
 
 impl Check {
     /// What was found, as text.
-    pub fn new(name: &str, value: impl ToString) -> Self {
+    pub fn new(name: &str, value: &impl ToString) -> Self {
         Self { name: name.to_owned(), value: value.to_string() }
     }
 }

@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn an_interrupt_is_why_there_are_no_rows_whatever_else_failed() {
         let recorder = || Failure::Host(VmError::Recorder { how: "too old".to_owned() });
-        let rows = |measured: Vec<Result<u8, Failure>>| Failure::gather(measured.into_iter());
+        let rows = |measured: Vec<Result<u8, Failure>>| Failure::gather(measured);
         assert_eq!(rows(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
         let failure = rows(vec![Ok(1), Err(recorder()), Err(Failure::Interrupted)]).unwrap_err();
         assert!(matches!(failure, Failure::Interrupted), "{failure}");
