@@ -16,7 +16,7 @@
  * arch/x86/mm/mmap.c.
  */
 #include "../x86/cpu.h"
-#include "../x86/program.h"
+#include "../x86/processor_state.h"
 #include "../x86/usercopy.h"
 #include "../x86/x86.h"
 #include "elf.h"

@@ -69,7 +69,7 @@ i64 sys_exit_group(u64 code);
 i64 sys_wait4(u64 pid, u64 status, u64 options, u64 usage);
 i64 sys_waitpid(u64 pid, u64 status, u64 options);
 
-/* Bases and TLS: program.c */
+/* Bases and TLS: processor_state.c */
 i64 sys_arch_prctl(u64 option, u64 value);
 i64 compat_set_thread_area(u64 descriptor);
 

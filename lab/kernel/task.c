@@ -10,7 +10,7 @@
 #include "task.h"
 
 #include "../x86/fpu.h"
-#include "../x86/program.h"
+#include "../x86/processor_state.h"
 #include "../x86/usercopy.h"
 #include "../x86/x86.h"
 #include "file.h"

@@ -10,10 +10,11 @@ use wildmatch::WildMatch;
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::program::{self, Asked, ModuleRequest, PackedProgram};
+use crate::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use crate::path_point_windows::{self, in_no_path, row_names};
+use crate::program_result::{self, Asked};
 use crate::results::sha256;
 use crate::session::{Report, Session};
-use crate::windows;
 
 /// What is to be measured beside the built-in paths.
 pub struct Beside<'a> {
@@ -47,7 +48,7 @@ impl<'a> Probes<'a> {
             let packing =
                 Packing { command: &command, root: None, files: &[], env: &[], stdin: None };
             let packed = pack(&packing).map_err(Failure::Packing)?;
-            let memory = memory.max(program::memory_for(packed.bytes));
+            let memory = memory.max(memory_for(packed.bytes));
             Ok::<_, Failure>((memory, PackedProgram::new(packed, runs, memory, 0)))
         };
         let packed = beside.programs.iter().map(packed).collect::<Result<_, _>>()?;
@@ -59,7 +60,7 @@ impl<'a> Probes<'a> {
     pub fn names(&self) -> Vec<String> {
         let probes = !self.packed.is_empty();
         let regions = self.only.iter().filter(|name| probes && name.starts_with(REGIONS)).cloned();
-        self.beside.windows.iter().flat_map(windows::row_names).chain(regions).collect()
+        self.beside.windows.iter().flat_map(row_names).chain(regions).collect()
     }
 
     /// That the kernel in `image` has the points of all windows.
@@ -72,7 +73,7 @@ impl<'a> Probes<'a> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<(), Failure> {
-        windows::find(session, image, self.beside.windows, progress)
+        path_point_windows::find(session, image, self.beside.windows, progress)
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes.
@@ -87,37 +88,17 @@ impl<'a> Probes<'a> {
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let windows = self.beside.windows;
         for (number, window) in windows.iter().enumerate() {
-            if windows[..number].iter().any(|other| other.name == window.name) {
-                return Err(Failure::Usage {
-                    message: format!("--window: two windows are called {}", window.name),
-                    help: "give each window a name of its own".to_owned(),
-                });
-            }
-            result.paths.extend(windows::measure(session, image, window, progress)?);
+            refuse_namesake(window, &windows[..number])?;
+            result.paths.extend(path_point_windows::measure(session, image, window, progress)?);
             hashes += &window.to_string();
         }
         bounded(&result)?;
         for (memory, packed) in &self.packed {
-            let asked = Asked {
-                packed,
-                modules: &self.beside.modules,
-                functions: false,
-                lines: false,
-                regions: &[],
-                windows: &[],
-            };
-            let names = || program::kernel_names(session, image, &[], progress);
+            let asked = Asked { modules: &self.beside.modules, ..Asked::rows(packed) };
+            let names = || program_result::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
-            let ran = program::measure(&guests, image, &asked, names, progress)?;
-            for region in ran.paths.into_iter().filter(|path| path.work.is_none()) {
-                if result.paths.iter().any(|path| path.path == region.path) {
-                    return Err(Failure::Usage {
-                        message: format!("two probes have a region {}", region.path),
-                        help: "give each region a name of its own".to_owned(),
-                    });
-                }
-                result.paths.push(region);
-            }
+            let ran = program_result::measure(&guests, image, &asked, names, progress)?;
+            add_regions(&mut result.paths, ran)?;
             hashes += packed.sha256();
         }
         if self.packed.is_empty() && self.beside.windows.is_empty() {
@@ -143,11 +124,10 @@ impl<'a> Probes<'a> {
         });
         let why = |pattern: &String| {
             let matcher = WildMatch::new(pattern);
-            let asked = |window: &&PointWindow| {
-                windows::row_names(window).any(|name| matcher.matches(&name))
-            };
+            let asked =
+                |window: &&PointWindow| row_names(window).any(|name| matcher.matches(&name));
             if let Some(window) = self.beside.windows.iter().find(asked) {
-                let nowhere = windows::in_no_path(window);
+                let nowhere = in_no_path(window);
                 let has_its_row = rows.iter().any(|row| row.path == nowhere);
                 let here = || format!("the window {} did not begin in this path", window.name);
                 return (!has_its_row).then(here);
@@ -164,6 +144,31 @@ impl<'a> Probes<'a> {
 
 /// What names of regions begin with.
 pub const REGIONS: &str = "user.";
+
+/// Refuses a window that is called as one of these.
+fn refuse_namesake(window: &PointWindow, others: &[PointWindow]) -> Result<(), Failure> {
+    if others.iter().all(|other| other.name != window.name) {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("--window: two windows are called {}", window.name),
+        help: "give each window a name of its own".to_owned(),
+    })
+}
+
+/// Adds the regions of a probe's result to these rows.
+fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), Failure> {
+    for region in probe.paths.into_iter().filter(|path| path.work.is_none()) {
+        if rows.iter().any(|row| row.path == region.path) {
+            return Err(Failure::Usage {
+                message: format!("two probes have a region {}", region.path),
+                help: "give each region a name of its own".to_owned(),
+            });
+        }
+        rows.push(region);
+    }
+    Ok(())
+}
 
 /// A document has no more samples than its readers take.
 fn bounded(result: &Measurement) -> Result<(), Failure> {

@@ -247,8 +247,37 @@ impl Failure {
         Self::Unexplained { subject, path, what: what.to_owned() }
     }
 
+    /// All that there are; or all that is wrong, if something is.
+    ///
+    /// # Errors
+    /// As [`Failure::all`].
+    pub fn gather<T>(results: impl IntoIterator<Item = Result<T, Self>>) -> Result<Vec<T>, Self> {
+        let mut failures = Vec::new();
+        let good: Vec<T> = results
+            .into_iter()
+            .filter_map(|result| result.map_err(|failure| failures.push(failure)).ok())
+            .collect();
+        if failures.is_empty() { Ok(good) } else { Err(Self::all(failures)) }
+    }
+
+    /// The same of two.
+    ///
+    /// # Errors
+    /// As [`Failure::all`].
+    pub fn both<A, B>(one: Result<A, Self>, other: Result<B, Self>) -> Result<(A, B), Self> {
+        match (one, other) {
+            (Ok(one), Ok(other)) => Ok((one, other)),
+            (one, other) => Err(Self::all(one.err().into_iter().chain(other.err()).collect())),
+        }
+    }
+
     /// All of `failures`, of which there is at least one; an interrupt speaks for the rest.
-    pub fn all(mut failures: Vec<Self>) -> Self {
+    pub fn all(failures: Vec<Self>) -> Self {
+        let single = |failure| match failure {
+            Self::Several(failures) => failures,
+            single => vec![single],
+        };
+        let mut failures: Vec<Self> = failures.into_iter().flat_map(single).collect();
         if failures.iter().any(|failure| matches!(failure, Self::Interrupted)) {
             return Self::Interrupted;
         }

@@ -15,6 +15,7 @@ use pathmeter_vm::{PathStatus, Progress, Recorded};
 
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::points;
 use crate::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
 use crate::waits;
@@ -134,7 +135,7 @@ fn recorded_in_one(
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
             let paths = indexes.iter().copied();
-            (waits::table_of(image, &kallsyms, window, paths)?, u64::from(WARMUP))
+            (points::table_of(image, &kallsyms, window, paths)?, u64::from(WARMUP))
         }
         None => (waits.table.clone(), 0),
     };

@@ -28,7 +28,7 @@ use crate::image::Image;
 use crate::path_rows::{Counted, PathCounts};
 use crate::repeat;
 use crate::results::{self, Dependencies, sha256};
-use crate::waits::{self, Points};
+use crate::waits::{self, WaitPoints};
 
 /// Told how far a measurement is.
 pub type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
@@ -447,7 +447,7 @@ impl Session {
         &self,
         image: &Image,
         measured: MeasuredKernel<Counting>,
-        points: &Points,
+        points: &WaitPoints,
     ) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;

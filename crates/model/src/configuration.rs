@@ -9,7 +9,7 @@ use pathmeter_trace::{MeasuredWith, SettingProof};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::program::{command_line, program_conditions};
+use crate::program_identity::{command_line, program_conditions};
 use crate::{Program, Unit};
 
 /// Everything that the samples depend on. Hashes are SHA-256 in lower-case hexadecimal.

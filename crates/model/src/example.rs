@@ -1,7 +1,7 @@
 //! Documents to vary, for the tests of every crate that takes them: a measurement with its
 //! configuration and its paths, a row of a comparison, what settings cost, a recorded window.
 
-pub mod program;
+pub mod runs;
 
 use std::collections::BTreeMap;
 

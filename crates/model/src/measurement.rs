@@ -262,6 +262,13 @@ pub struct Check {
     pub value: String,
 }
 
+impl Check {
+    /// What was found, as text.
+    pub fn new(name: &str, value: &impl ToString) -> Self {
+        Self { name: name.to_owned(), value: value.to_string() }
+    }
+}
+
 /// A summary of a path's samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {

@@ -7,7 +7,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{measurement, path, program::whole_program, whole};
+use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, blame_schema, compare, comparison_schema, history_schema, result_schema,
     settings_schema, time_comparison_schema, times_schema,

@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::{measurement, path, program::*};
-use pathmeter_model::example::program::ProgramExample;
+use common::{measurement, path, runs::*};
+use pathmeter_model::example::runs::ProgramExample;
 use pathmeter_model::{
     Comparison, Ended, FunctionCost, OWN_WORK, PathComparison, PathResult, ProgramRow, ProgramRun,
     RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, compare, differences,

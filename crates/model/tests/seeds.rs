@@ -7,7 +7,7 @@ mod common;
 
 use std::{fs, path::Path};
 
-use common::{measurement, path, program::whole_program, whole};
+use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{Check, Measurement, PathResult, example, parse_measurement};
 use serde::Serialize;
 

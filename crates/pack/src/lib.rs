@@ -14,6 +14,7 @@
 mod cache;
 mod copy;
 mod defaults;
+mod dependencies;
 mod elf;
 mod error;
 mod folders;
@@ -22,7 +23,6 @@ mod host;
 mod libraries;
 mod limits;
 pub mod modules;
-mod program;
 mod resolve;
 mod script;
 mod tree;
@@ -35,8 +35,8 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use copy::{Copy, Role, absolute, text};
+use dependencies::{Added, Programs, Variables};
 use libraries::{Cached, own_names};
-use program::{Added, Programs, Variables};
 use resolve::{Last, Look};
 use tree::{Node, Tree};
 use view::View;
@@ -329,7 +329,7 @@ fn executable(view: &View, packing: &Packing<'_>) -> Result<String, PackError> {
             None => std::env::var_os("PATH").and_then(|path| path.into_string().ok()),
         };
         let folders = folders.unwrap_or_else(|| defaults::PATH.to_owned());
-        return program::search(view, &folders, &name).ok_or_else(|| PackError::NotInPath {
+        return dependencies::search(view, &folders, &name).ok_or_else(|| PackError::NotInPath {
             name: error::printable(&name),
             searched: error::printable(&folders),
         });

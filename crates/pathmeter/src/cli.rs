@@ -14,6 +14,7 @@ mod probe_name;
 mod report;
 mod run;
 mod settings;
+mod variable;
 
 use std::path::{Path, PathBuf};
 

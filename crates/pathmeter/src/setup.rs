@@ -30,20 +30,9 @@ pub(crate) fn prepare(
         names => names.iter().map(|name| Image::open(name)).collect::<Vec<_>>(),
     };
     let (images, session) = at_once(images, || session(args, interrupt));
-    let mut failures = Vec::new();
-    let mut opened = Vec::new();
-    for image in images {
-        match image {
-            Ok(image) => opened.push(under(args, image)),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    match session {
-        Ok(session) if failures.is_empty() => return Ok((session, opened)),
-        Ok(_) => {}
-        Err(failure) => failures.push(failure),
-    }
-    Err(Failure::all(failures))
+    let opened = images.into_iter().map(|image| Ok(under(args, image?)));
+    let (opened, session) = Failure::both(Failure::gather(opened), session)?;
+    Ok((session, opened))
 }
 
 /// The kernel, named with what the user measures all under.

@@ -3,7 +3,7 @@
 use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict, clean, percent_of};
 
 use crate::number::{grouped, percent};
-use crate::style::{QUIET, Style, of_verdict};
+use crate::style::{Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 /// A row for each rule that is not simply kept, and how many are; empty without rules.
@@ -29,7 +29,7 @@ pub fn budget_table(report: &BudgetReport, style: Style) -> String {
     }
     let table = if empty { String::new() } else { format!("\n{}\n", table.render(style)) };
     let sum = format!("{}: {kept} of {} limits are kept", clean(&report.file), report.rows.len());
-    table + &style.paint(&style.fill(&sum, 0), QUIET) + "\n"
+    table + &style.quiet(&sum)
 }
 
 fn cells(row: &BudgetRow) -> [Cell; 7] {

@@ -220,7 +220,7 @@ pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style
     let varies = paths.iter().any(|path| varying(path.pairs, path.verdict).is_some());
     let varies = varies.then(|| VARYING.to_owned());
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
-    lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
+    lines.map(|line| style.quiet(&line)).collect()
 }
 
 /// A line for each thing other than the kernel in which the two measurements differ.
@@ -251,7 +251,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         0 => identical,
         moved => format!("{identical}; functions moved within their lines in {moved}"),
     };
-    style.paint(&style.fill(&line, 0), QUIET) + "\n"
+    style.quiet(&line)
 }
 
 /// The beginning of a long value; the document has all of it.

@@ -4,7 +4,7 @@ use pathmeter_model::{Comparison, Measurement};
 
 use crate::comparison::{Placement, path_comparison_table};
 use crate::measurement::path_table;
-use crate::program::{program_comparison_table, program_table};
+use crate::program_table::{program_comparison_table, program_table};
 use crate::rows::Rows;
 use crate::style::Style;
 

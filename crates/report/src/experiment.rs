@@ -33,7 +33,7 @@ pub fn experiment_page(report: &ExperimentReport, style: Style) -> String {
     parts.push(expectations(&report.judged, style));
     parts.push(caveats(experiment, style));
     let with = of_many(&report.observed.measured_with);
-    parts.push(with.iter().map(|line| footnote(line, style)).collect());
+    parts.push(with.iter().map(|line| style.quiet(line)).collect());
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -60,11 +60,6 @@ fn wrapped(word: &str, text: &str, style: Style) -> String {
 
 fn heading(text: &str, style: Style) -> String {
     style.paint(&style.fill(text, 0), PLAIN.bold()) + "\n"
-}
-
-/// A line of the small print.
-fn footnote(text: &str, style: Style) -> String {
-    style.paint(&style.fill(text, 0), QUIET) + "\n"
 }
 
 /// The source's own results.

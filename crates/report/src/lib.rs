@@ -22,7 +22,7 @@ mod number;
 mod options;
 mod page;
 mod paths;
-mod program;
+mod program_table;
 mod rows;
 mod settings;
 mod settings_rows;
@@ -56,6 +56,6 @@ pub use settings_rows::SettingsRows;
 pub use style::Style;
 pub use times::{time_comparison_table, times_table};
 pub use witness::{
-    WitnessRow, Witnessed, WitnessedCounts, WitnessedProgramRow, WitnessedRow, WitnessedRun,
-    witness_table, witnessed_rows_table, witnessed_runs_table,
+    WitnessCost, WitnessCounts, WitnessOutcome, WitnessProgramRow, WitnessRow, WitnessRun,
+    witness_rows_table, witness_runs_table, witness_table,
 };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use pathmeter_model::SideInfo;
 use pathmeter_trace::{MeasuredWith, SettingProof, SettingState};
 
-use crate::style::{QUIET, Style};
+use crate::style::Style;
 
 /// The command line of a Linux guest to which the user appended nothing.
 pub const USUAL_COMMAND_LINE: &str =
@@ -94,7 +94,7 @@ pub(crate) fn of_sides(base: &SideInfo, new: &SideInfo) -> Vec<String> {
 /// The lines below a table.
 pub(crate) fn lines(base: &SideInfo, new: &SideInfo, style: Style) -> String {
     let lines = of_sides(base, new).into_iter();
-    lines.map(|line| style.paint(&style.fill(&line, 0), QUIET) + "\n").collect()
+    lines.map(|line| style.quiet(&line)).collect()
 }
 
 /// The lines below an experiment: one for all its subjects, if they were measured alike.

@@ -8,7 +8,7 @@ use crate::comparison::shortened;
 use crate::measured_with::measured_with;
 use crate::number::{at_least, grouped, one_unit, unit_word};
 use crate::rows::Rows;
-use crate::style::{PLAIN, QUIET, Style, of_verdict};
+use crate::style::{PLAIN, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 /// A row for each path (estimate, exact values, status, reason or checks), then the notes and what
@@ -114,6 +114,6 @@ pub(crate) fn footer(
     let facts =
         [format!("{}, {release}", subject.name), measured_with(&configuration.measured_with())];
     let notes = notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
-    let facts = facts.iter().map(|fact| style.paint(&style.fill(fact, 0), QUIET) + "\n");
+    let facts = facts.iter().map(|fact| style.quiet(fact));
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
 }

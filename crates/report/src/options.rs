@@ -3,7 +3,7 @@
 use pathmeter_model::OptionDifference;
 
 use crate::number::{grouped, plural};
-use crate::style::{QUIET, Style};
+use crate::style::Style;
 use crate::table::{Align, Table};
 
 /// Options that are shown, unless all are wanted.
@@ -27,14 +27,21 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
     if options.is_empty() {
         return String::new();
     }
-    let heading = heading(options);
-    let rest = match shown {
-        ShownOptions::Few if options.len() <= FEW => 0,
-        ShownOptions::Few => {
-            options.len() - options.iter().filter(|option| has_hint(option)).count().min(FEW)
+    let (shown, rest) = options.split_at(match shown {
+        ShownOptions::Few if options.len() > FEW => {
+            options.iter().filter(|option| has_hint(option)).count().min(FEW)
         }
-        ShownOptions::All => 0,
+        _ => options.len(),
+    });
+    let heading = style.fill(&heading(options), 0);
+    let more = match rest.len() {
+        0 => String::new(),
+        1 => style.quiet("1 more: --all shows it"),
+        rest => style.quiet(&format!("{} more: --all shows them", grouped(rest as u64))),
     };
+    if shown.is_empty() {
+        return format!("\n{heading}\n{more}");
+    }
     let mut table = Table::new(&[
         ("option", Align::Left),
         ("base", Align::Left),
@@ -42,7 +49,7 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
         ("why it is among the first", Align::Left),
     ])
     .with_whole_remarks();
-    for option in &options[..options.len() - rest] {
+    for option in shown {
         table.row([
             option.name.as_str().into(),
             value(option.base.as_deref()).into(),
@@ -50,19 +57,7 @@ pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: S
             why(option).into(),
         ]);
     }
-    let more = match rest {
-        0 => String::new(),
-        rest => {
-            let rest = grouped(rest as u64);
-            let what = if rest == "1" { "it" } else { "them" };
-            let more = format!("{rest} more: --all shows {what}");
-            style.paint(&style.fill(&more, 0), QUIET) + "\n"
-        }
-    };
-    if rest == options.len() {
-        return format!("\n{}\n{more}", style.fill(&heading, 0));
-    }
-    format!("\n{}\n\n{}{more}", style.fill(&heading, 0), table.render(style))
+    format!("\n{heading}\n\n{}{more}", table.render(style))
 }
 
 fn has_hint(option: &OptionDifference) -> bool {

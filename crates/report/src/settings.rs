@@ -49,6 +49,24 @@ fn settings_table(result: &SettingsResult, shown: Rows, style: Style) -> String 
 }
 
 fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Style) -> String {
+    format!(
+        "{}: {}\n{}{}{}{}{}",
+        clean(&set.name),
+        clean(&set.title),
+        of_paths(set, style),
+        program.map_or_else(String::new, |command| of_program(set, command, style)),
+        folded(set, shown, style),
+        gated(set, style),
+        sums(set, style)
+    )
+}
+
+/// What the settings cost the paths; nothing if none of them does.
+fn of_paths(set: &SettingsSet, style: Style) -> String {
+    let mut rows = changed_rows(set).filter(|row| !row.changed.is_empty()).peekable();
+    if rows.peek().is_none() {
+        return String::new();
+    }
     let mut table = Table::new(&[
         ("setting", Align::Left),
         ("paths", Align::Right),
@@ -61,8 +79,7 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Sty
     ])
     .sparing(&["median"])
     .with_whole_remarks();
-    let changed = changed_rows(set).filter(|row| !row.changed.is_empty());
-    for row in changed.clone() {
+    for row in rows {
         let largest = row.changed.first();
         table.row([
             row.setting.as_str().into(),
@@ -75,22 +92,10 @@ fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Sty
             events(row).into(),
         ]);
     }
-    let table = match changed.clone().next() {
-        Some(_) => format!("\n{}", table.render(style)),
-        None => String::new(),
-    };
-    format!(
-        "{}: {}\n{table}{}{}{}{}",
-        clean(&set.name),
-        clean(&set.title),
-        program.map_or_else(String::new, |command| of_program(set, command, style)),
-        folded(set, shown, style),
-        gated(set, style),
-        sums(set, style)
-    )
+    format!("\n{}", table.render(style))
 }
 
-fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> + Clone {
+fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> {
     set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed)
 }
 

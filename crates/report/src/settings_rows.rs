@@ -32,31 +32,12 @@ impl SettingsRows {
             base.measured_with = None;
         }
         let new = SideInfo { name: format!("{}, under each setting", base.name), ..base.clone() };
-        let (mut paths, mut outcomes, mut gate) = (Vec::new(), Vec::new(), GateReport::default());
-        // A setting may be in several sets.
-        let mut names = BTreeSet::new();
-        for result in results {
-            let kernel = format!("{}: ", result.base.name);
-            let kernel = if results.len() > 1 { &*kernel } else { "" };
-            for row in result.sets.iter().flat_map(|set| &set.rows) {
-                let name = format!("{kernel}{}", row.setting);
-                if !names.insert(name.clone()) {
-                    continue;
-                }
-                let worse = reasons(row, &name);
-                for path in of_setting(row, &name) {
-                    outcomes.push(outcome(row, &path, &worse));
-                    paths.push(path);
-                }
-                gate.worse.extend(worse);
-            }
-        }
         let comparison = Comparison {
             schema: ComparisonSchema::V1,
             base,
             new,
-            summary: Summary::of(paths.iter()),
-            paths,
+            summary: Summary::default(),
+            paths: Vec::new(),
             program: None,
             configuration_differences: Vec::new(),
             budget: None,
@@ -64,7 +45,31 @@ impl SettingsRows {
             options: None,
             causes: None,
         };
-        Some(Self { comparison, outcomes, gate })
+        let mut this = Self { comparison, outcomes: Vec::new(), gate: GateReport::default() };
+        // A setting may be in several sets.
+        let mut names = BTreeSet::new();
+        for result in results {
+            let kernel = format!("{}: ", result.base.name);
+            let kernel = if results.len() > 1 { &*kernel } else { "" };
+            for row in result.sets.iter().flat_map(|set| &set.rows) {
+                let name = format!("{kernel}{}", row.setting);
+                if names.insert(name.clone()) {
+                    this.add(row, &name);
+                }
+            }
+        }
+        this.comparison.summary = Summary::of(this.comparison.paths.iter());
+        Some(this)
+    }
+
+    /// Adds the rows of a setting.
+    fn add(&mut self, row: &SettingRow, name: &str) {
+        let worse = reasons(row, name);
+        for path in of_setting(row, name) {
+            self.outcomes.push(outcome(row, &path, &worse));
+            self.comparison.paths.push(path);
+        }
+        self.gate.worse.extend(worse);
     }
 
     /// The same, to be put in a format.

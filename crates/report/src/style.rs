@@ -42,6 +42,11 @@ impl Style {
         lines.join(&format!("\n{}", " ".repeat(indent)))
     }
 
+    /// A line, or several, of the small print.
+    pub(crate) fn quiet(self, text: &str) -> String {
+        self.paint(&self.fill(text, 0), QUIET) + "\n"
+    }
+
     /// `text` in `paint`, if colour is wanted and there is anything to paint.
     pub(crate) fn paint(self, text: &str, paint: Paint) -> String {
         if self.colour && paint != PLAIN && !text.is_empty() {

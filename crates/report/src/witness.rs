@@ -1,13 +1,13 @@
 //! The table of a kernel measured by two interpreters: a row a path.
 
-mod explained;
+mod reconciliation;
 
 use crate::number::{grouped, signed};
-use crate::style::{QUIET, Style, of_verdict};
+use crate::style::{Style, of_verdict};
 use crate::table::{Align, Cell, Table};
-use explained::explanations;
 use pathmeter_model::{RowKind, Verdict, row_name};
 use pathmeter_trace::{FlowDifference, Reconciled};
+use reconciliation::explanations;
 
 /// What two interpreters say of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct WitnessRow {
     /// The path.
     pub path: String,
     /// What came of it.
-    pub witnessed: Witnessed,
+    pub outcome: WitnessOutcome,
     /// Why the two differ, if they do.
     pub reconciled: Option<Reconciled>,
 }
@@ -23,20 +23,20 @@ pub struct WitnessRow {
 impl WitnessRow {
     /// Whether the two agree, or differ only because the kernel itself decided differently.
     pub fn agrees(&self) -> bool {
-        match &self.witnessed {
-            Witnessed::Both(counts) => {
+        match &self.outcome {
+            WitnessOutcome::Both(counts) => {
                 counts.agree() || matches!(self.reconciled, Some(Reconciled::Decided(_)))
             }
-            Witnessed::Not(_) => true,
+            WitnessOutcome::Not(_) => true,
         }
     }
 }
 
 /// What came of one path in both interpreters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Witnessed {
+pub enum WitnessOutcome {
     /// Both have windows of it.
-    Both(WitnessedCounts),
+    Both(WitnessCounts),
     /// One at least has none, with the reason.
     Not(String),
 }
@@ -45,7 +45,7 @@ pub enum Witnessed {
 /// Bochs that QEMU has seen too; if there are none, the ones most often seen in each; and of a path
 /// whose windows differ by the same, the first of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WitnessedCounts {
+pub struct WitnessCounts {
     /// Retired instructions, from QEMU.
     pub retired: u64,
     /// Bytes of string instructions, from QEMU.
@@ -70,7 +70,7 @@ pub struct WitnessedCounts {
     pub shift: Option<i64>,
 }
 
-impl WitnessedCounts {
+impl WitnessCounts {
     /// Steps that Bochs has more than it should.
     pub fn difference(&self) -> i64 {
         difference(self.clock, self.checks, self.faults, self.bochs)
@@ -90,7 +90,7 @@ fn difference(clock: u64, checks: u64, faults: u64, bochs: u64) -> i64 {
 
 /// A run of a program in two interpreters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WitnessedRun {
+pub struct WitnessRun {
     /// Its number, from 1.
     pub number: u64,
     /// Retired instructions, from QEMU.
@@ -107,7 +107,7 @@ pub struct WitnessedRun {
     pub bochs: u64,
 }
 
-impl WitnessedRun {
+impl WitnessRun {
     /// Steps that Bochs has more than it should.
     pub fn difference(&self) -> i64 {
         difference(self.clock, self.checks, self.faults, self.bochs)
@@ -115,7 +115,7 @@ impl WitnessedRun {
 }
 
 /// A row for each run of a program, and what the columns are.
-pub fn witnessed_runs_table(runs: &[WitnessedRun], style: Style) -> String {
+pub fn witness_runs_table(runs: &[WitnessRun], style: Style) -> String {
     let numbers = [
         "run",
         "instructions",
@@ -145,18 +145,18 @@ pub fn witnessed_runs_table(runs: &[WitnessedRun], style: Style) -> String {
 
 /// A row of a program in two interpreters: its own code, a system call, page faults and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WitnessedProgramRow {
+pub struct WitnessProgramRow {
     /// What it counts.
     pub kind: RowKind,
     /// Which of that kind; empty where there is but one.
     pub name: String,
     /// It in each run.
-    pub runs: Vec<WitnessedRow>,
+    pub runs: Vec<WitnessCost>,
 }
 
 /// What one run has of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WitnessedRow {
+pub struct WitnessCost {
     /// How often it was done, in QEMU and in Bochs.
     pub calls: [u64; 2],
     /// Steps that follow for Bochs' clock from QEMU's.
@@ -165,14 +165,14 @@ pub struct WitnessedRow {
     pub bochs: u64,
 }
 
-impl WitnessedRow {
+impl WitnessCost {
     fn is_equal(&self) -> bool {
         self.calls[0] == self.calls[1] && self.expected == self.bochs
     }
 }
 
 /// The first run, row by row, in how many runs each is equal, and how many are equal in each run.
-pub fn witnessed_rows_table(rows: &[WitnessedProgramRow], style: Style) -> String {
+pub fn witness_rows_table(rows: &[WitnessProgramRow], style: Style) -> String {
     let mut table = Table::new(&[
         ("run 1", Align::Left),
         ("calls", Align::Right),
@@ -186,7 +186,7 @@ pub fn witnessed_rows_table(rows: &[WitnessedProgramRow], style: Style) -> Strin
     }
     let runs = rows.first().map_or(0, |row| row.runs.len());
     let equal = |run: usize| {
-        let there = |row: &&WitnessedProgramRow| row.runs[run] != WitnessedRow::default();
+        let there = |row: &&WitnessProgramRow| row.runs[run] != WitnessCost::default();
         let all = rows.iter().filter(there).count();
         let same = rows.iter().filter(there).filter(|row| row.runs[run].is_equal()).count();
         format!("{same} of {all}")
@@ -197,10 +197,10 @@ pub fn witnessed_rows_table(rows: &[WitnessedProgramRow], style: Style) -> Strin
          that are equal, run by run: {}.",
         equal.join(", ")
     );
-    table.render(style) + "\n" + &style.paint(&style.fill(&legend, 0), QUIET) + "\n"
+    table.render(style) + "\n" + &style.quiet(&legend)
 }
 
-fn program_cells(row: &WitnessedProgramRow) -> [Cell; 6] {
+fn program_cells(row: &WitnessProgramRow) -> [Cell; 6] {
     let first = row.runs.first().copied().unwrap_or_default();
     let difference = i128::from(first.bochs) - i128::from(first.expected);
     let verdict = if first.is_equal() { Verdict::Same } else { Verdict::Broken };
@@ -247,11 +247,11 @@ fn with_legend(table: Table, style: Style) -> String {
                   only saw that it was done, which QEMU has and Bochs has not. Faults: \
                   instructions begun and not executed, which Bochs counts and QEMU does not. The \
                   difference is Bochs - (QEMU - last checks + faults).";
-    table.render(style) + "\n" + &style.paint(&style.fill(legend, 0), QUIET) + "\n"
+    table.render(style) + "\n" + &style.quiet(legend)
 }
 
 /// Nothing if the two agree.
-fn remark(row: &WitnessRow, counts: &WitnessedCounts) -> String {
+fn remark(row: &WitnessRow, counts: &WitnessCounts) -> String {
     if counts.agree() {
         return String::new();
     }
@@ -268,14 +268,14 @@ fn remark(row: &WitnessRow, counts: &WitnessedCounts) -> String {
 
 fn cells(row: &WitnessRow) -> [Cell; 10] {
     let path = row.path.as_str();
-    match &row.witnessed {
-        Witnessed::Not(reason) => {
+    match &row.outcome {
+        WitnessOutcome::Not(reason) => {
             let mut cells = [(); 10].map(|()| Cell::from(""));
             cells[0] = path.into();
             cells[9] = reason.as_str().into();
             cells
         }
-        Witnessed::Both(counts) => {
+        WitnessOutcome::Both(counts) => {
             let some = |number: u64| if number > 0 { grouped(number) } else { String::new() };
             let paint = of_verdict(match (counts.agree(), row.agrees()) {
                 (true, _) => Verdict::Same,
@@ -302,9 +302,9 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
 mod tests {
     use super::*;
 
-    fn row(kind: RowKind, runs: &[([u64; 2], u64, u64)]) -> WitnessedProgramRow {
-        let run = |&(calls, expected, bochs)| WitnessedRow { calls, expected, bochs };
-        WitnessedProgramRow { kind, name: String::new(), runs: runs.iter().map(run).collect() }
+    fn row(kind: RowKind, runs: &[([u64; 2], u64, u64)]) -> WitnessProgramRow {
+        let run = |&(calls, expected, bochs)| WitnessCost { calls, expected, bochs };
+        WitnessProgramRow { kind, name: String::new(), runs: runs.iter().map(run).collect() }
     }
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
             row(RowKind::PageFault, &[([3, 2], 50, 50), ([2, 2], 50, 50)]),
             row(RowKind::Softirq, &[([0, 1], 0, 7), ([0, 0], 0, 0)]),
         ];
-        let table = witnessed_rows_table(&rows, Style::default());
+        let table = witness_rows_table(&rows, Style::default());
         let line = |name: &str| {
             let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_default();
             line.split_whitespace().collect::<Vec<_>>().join(" ")

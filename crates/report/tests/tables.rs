@@ -11,7 +11,7 @@ use pathmeter_model::{
 };
 use pathmeter_report::{
     Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows, Style,
-    WitnessRow, Witnessed, WitnessedCounts, paths_table, settings_tables, witness_table,
+    WitnessCounts, WitnessOutcome, WitnessRow, paths_table, settings_tables, witness_table,
 };
 use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
@@ -274,7 +274,7 @@ fn diverging(cause: Cause) -> FlowDifference {
 fn what_a_witness_says() {
     let both = |(retired, clock, checks), bochs, shared, shift| {
         let (string_bytes, windows, faults, shown) = (checks * 8, 31, 0, [5, 0]);
-        Witnessed::Both(WitnessedCounts {
+        WitnessOutcome::Both(WitnessCounts {
             retired,
             string_bytes,
             clock,
@@ -306,11 +306,11 @@ fn what_a_witness_says() {
             both((2_165, 2_711, 3), 2_710, 0, None),
             Some(Reconciled::Diverged(diverging(fault))),
         ),
-        ("getcpu.rdpid", Witnessed::Not("QEMU: this CPU has no rdpid".into()), None),
+        ("getcpu.rdpid", WitnessOutcome::Not("QEMU: this CPU has no rdpid".into()), None),
     ];
-    let rows = rows.map(|(path, witnessed, reconciled)| WitnessRow {
+    let rows = rows.map(|(path, outcome, reconciled)| WitnessRow {
         path: path.into(),
-        witnessed,
+        outcome,
         reconciled,
     });
     assert_eq!(

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_gate::budget::{parse_budget, today};
-use pathmeter_model::example::{self, program};
+use pathmeter_model::example::{self, runs};
 use pathmeter_model::{Measurement, PathResult, RowKind, Unit};
 
 const PATHS: [&str; 3] = ["switch.yield", "syscall.getppid", "user.parse"];
@@ -18,11 +18,10 @@ fn of_paths(names: &[&str]) -> Measurement {
 /// A result of a program with rows.
 fn of_program() -> Measurement {
     let rows = vec![
-        program::row(RowKind::Syscall, "openat", 1, 100),
-        program::row(RowKind::PageFault, "write, not present", 1, 100),
+        runs::row(RowKind::Syscall, "openat", 1, 100),
+        runs::row(RowKind::PageFault, "write, not present", 1, 100),
     ];
-    let runs = vec![program::run(0, rows)];
-    program::program("bzImage", example::configuration("6.1.0", 2), runs).result()
+    runs::program("bzImage", example::configuration("6.1.0", 2), vec![runs::run(0, rows)]).result()
 }
 
 fuzz_target!(|bytes: &[u8]| {

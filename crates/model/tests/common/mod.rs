@@ -1,7 +1,7 @@
 //! A small measurement to vary.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses some of these helpers")]
 
-pub(crate) mod program;
+pub(crate) mod runs;
 
 pub(crate) use pathmeter_model::example::{check, path};
 use pathmeter_model::{Configuration, Measurement, PathResult, example};

@@ -9,12 +9,12 @@ use clap::{Args, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_trace::PointWindow;
 
+use super::variable::variable;
 use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
-use pathmeter_measure::program;
-use pathmeter_measure::program::ModuleRequest;
-use pathmeter_measure::program_windows::ProgramWindow;
+use pathmeter_measure::packed_program::ModuleRequest;
+use pathmeter_measure::program_point_windows::ProgramWindow;
 
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
@@ -63,7 +63,7 @@ pub(crate) struct FilesArgs {
     /// Set a variable of the program's environment; repeated
     #[arg(
         long, value_name = "NAME=VALUE",
-        value_parser = OsStringValueParser::new().try_map(program::variable)
+        value_parser = OsStringValueParser::new().try_map(variable)
     )]
     pub(crate) env: Vec<(OsString, OsString)>,
     /// What the program reads from its standard input, - for that of this command; nothing by

@@ -7,6 +7,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use pathmeter_measure::session::Report;
 use pathmeter_model::clean;
 use pathmeter_vm::Progress;
 
@@ -34,6 +35,12 @@ impl Board {
     pub(crate) fn line(&self, name: String) -> Line<'_> {
         let place = self.lines.fetch_add(1, Ordering::Relaxed);
         Line { board: self, place, name, bar: OnceLock::new(), phase: Mutex::new("") }
+    }
+
+    /// Does work that reports its progress in a line, which disappears when the work is done.
+    pub(crate) fn during<T>(&self, name: String, work: impl FnOnce(Report<'_>) -> T) -> T {
+        let line = self.line(name);
+        work(&|progress| line.show(progress))
     }
 
     fn print_line(&self, text: &str) {

@@ -193,6 +193,11 @@ fn note_larger(before: i64, found: i64, later: &[(String, i64)], screen: &Screen
     }
 }
 
+/// That the change can't be found.
+fn unfound(message: String) -> Failure {
+    Failure::Unfound { message, candidates: vec![] }
+}
+
 /// The difference of two values; 0 where none is known.
 fn change(values: Option<[u64; 2]>) -> i64 {
     values.map_or(0, |[base, new]| new.wrapping_sub(base).cast_signed())

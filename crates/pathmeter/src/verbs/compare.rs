@@ -10,7 +10,7 @@ use crate::screen::output::{self, Screen};
 use crate::verbs::judge::{Judge, budget};
 use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::{causes, explained, host};
-use pathmeter_gate::Gate;
+use pathmeter_gate::{BudgetFile, Gate};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::build_options::BuildOptions;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -39,13 +39,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let subjects = subjects(&paths)?;
     refuse_program(&subjects, &paths)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
-    let mut named: Vec<&str> = subjects.iter().flat_map(|subject| subject.paths()).collect();
-    if let Some(budget) = &budget {
-        budget.check_early(&named)?;
-    }
-    let more = probes.names();
-    named.extend(more.iter().map(String::as_str));
-    let selection = Selection::new(&args.rows.only.only, &named)?;
+    let selection = selection(args, &subjects, budget.as_ref(), &probes)?;
     let inputs: Vec<&Path> = paths.iter().copied().chain(args.gate.budget.as_deref()).collect();
     let formats = formats(args, &inputs, screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };
@@ -71,6 +65,22 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let delivered = deliver(args, &formats, comparison, &gate, &sides, screen);
     let exit = judge.exit(&gate, delivered, screen)?;
     Ok(if broken && args.check.is_none() { Exit::Unmeasured } else { exit })
+}
+
+/// Which paths, windows and regions are looked at.
+fn selection(
+    args: &CompareArgs,
+    subjects: &[Subject],
+    budget: Option<&BudgetFile>,
+    probes: &Probes<'_>,
+) -> Result<Selection, Failure> {
+    let mut named: Vec<&str> = subjects.iter().flat_map(Subject::paths).collect();
+    if let Some(budget) = budget {
+        budget.check_early(&named)?;
+    }
+    let more = probes.names();
+    named.extend(more.iter().map(String::as_str));
+    Selection::new(&args.rows.only.only, &named)
 }
 
 /// Where all goes and in which form; the files are opened.

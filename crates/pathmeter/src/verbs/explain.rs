@@ -110,15 +110,10 @@ pub(crate) fn differences(
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
     let windows = at_once(|| base.windows(session, paths), || new.windows(session, &of_new));
-    let [base, new] = match windows {
-        (Ok(base), Ok(new)) => [base, new],
-        (base, new) => {
-            return Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect()));
-        }
-    };
-    let explain = |(base, new)| match (base, new) {
-        (Ok(base), Ok(new)) => Ok(Explain::new(base, Some(new))),
-        (base, new) => Err(Failure::all([base.err(), new.err()].into_iter().flatten().collect())),
+    let (base, new) = Failure::both(windows.0, windows.1)?;
+    let explain = |(base, new)| {
+        let (base, new) = Failure::both(base, new)?;
+        Ok(Explain::new(base, Some(new)))
     };
     Ok(base.into_iter().zip(new).map(explain).collect())
 }
@@ -161,10 +156,7 @@ fn deliver(
         put(document, &|| output::json(explain)),
         print(output, explain, screen),
     ];
-    match done.into_iter().filter_map(Result::err).collect::<Vec<_>>() {
-        failures if failures.is_empty() => Ok(()),
-        failures => Err(Failure::all(failures)),
-    }
+    Failure::gather(done).map(drop)
 }
 
 fn drawn(explain: &Explain) -> Result<Vec<u8>, Failure> {

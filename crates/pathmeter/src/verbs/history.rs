@@ -38,18 +38,7 @@ pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> 
 /// Adds results, and reports each once it is on the disk.
 fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
     // All that can be wrong with the files is found before anything is changed.
-    let documents = args.results.iter().map(|path| document(path)).collect::<Vec<_>>();
-    let mut failures = Vec::new();
-    let mut read = Vec::new();
-    for document in documents {
-        match document {
-            Ok(bytes) => read.push(bytes),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    if !failures.is_empty() {
-        return Err(Failure::all(failures));
-    }
+    let read = Failure::gather(args.results.iter().map(|path| document(path)))?;
     let file = file(&args.database)?;
     make_folder(&args.database, &file)?;
     let mut store = Store::create(&file)?;
@@ -63,13 +52,8 @@ fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
         };
         let line = format!("{}: {done} {}: {}", path.display(), file.display(), about(kept));
         output::print((clean(&line) + "\n").as_bytes())?;
-        if let (Added::Known(kept), true) = (&added, differs(args, kept)) {
-            let number = kept.number;
-            screen.note(&format!(
-                "#{number} stays as it is, {}: to change that, `pathmeter history remove {number}` \
-                 and add it again",
-                facts(kept)
-            ));
+        if matches!(added, Added::Known(_)) && differs(args, kept) {
+            screen.note(&unchanged(kept));
         }
     }
     Ok(())
@@ -80,6 +64,16 @@ fn differs(args: &AddArgs, kept: &KeptResult) -> bool {
     args.date.is_some_and(|date| date.to_string() != kept.date)
         || args.label.as_ref().is_some_and(|label| *label != kept.label)
         || args.commit.as_ref().is_some_and(|commit| Some(commit) != kept.commit.as_ref())
+}
+
+/// That a result which is known keeps what it has.
+fn unchanged(kept: &KeptResult) -> String {
+    let number = kept.number;
+    format!(
+        "#{number} stays as it is, {}: to change that, `pathmeter history remove {number}` and add \
+         it again",
+        facts(kept)
+    )
 }
 
 /// `with the label cloud.deb, the date 2026-01-31T12:00:00Z and no commit`.
@@ -185,50 +179,74 @@ fn removed(
     Ok(())
 }
 
-/// Writes one document.
-type Put<'a> = &'a mut dyn FnMut(&Found, Vec<u8>) -> Result<(), Failure>;
-
 /// Gives back all documents that are whole, and names what is not.
 fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.which.database)?;
     let store = Store::open(&file)?;
     args.output.as_deref().map_or(Ok(()), refuse_document)?;
     let (found, damage) = store.found(args.which.label.as_deref());
-    let mut damage: Vec<Failure> = damage.into_iter().map(Failure::from).collect();
-    let mut given = 0;
-    let mut each = |put: Put<'_>| {
-        found.iter().try_for_each(|result| match store.document(result.number) {
-            Ok(bytes) => {
-                given += 1;
-                put(result, bytes)
-            }
-            Err(error) => {
-                damage.push(error.into());
-                Ok(())
-            }
-        })
-    };
-    match &args.output {
-        Some(folder) if folder.is_dir() => {
-            each(&mut |result, bytes| destination::save(&folder.join(file_name(result)), &bytes))?;
-        }
-        Some(path) => {
-            let outputs = [("--output", Some(path.as_path()))];
-            let [lines] = Named { outputs, inputs: &[&file], prints: false }.open(screen)?;
-            let mut all = Vec::new();
-            each(&mut |_, bytes| {
-                all.extend(line(bytes));
-                Ok(())
-            })?;
-            lines.map_or(Ok(()), |lines| lines.write(&all))?;
-        }
-        None => each(&mut |_, bytes| output::print(&output::shown_json(line(bytes))))?,
-    }
+    let damage = damage.into_iter().map(Failure::from).collect();
+    let mut documents = Documents { store: &store, found, damage, given: 0 };
+    documents.put(args.output.as_deref(), &file, screen)?;
+    let Documents { damage, given, .. } = documents;
     if let Some(place) = args.output.as_deref().filter(|place| !destination::is_stdout(place)) {
         let documents = if given == 1 { "document" } else { "documents" };
         screen.note(&format!("{given} {documents} written to {}", place.display()));
     }
-    if damage.is_empty() { Ok(()) } else { Err(Failure::all(damage)) }
+    formats::failed(damage)
+}
+
+/// Writes one document.
+type Put<'a> = &'a mut dyn FnMut(&Found, Vec<u8>) -> Result<(), Failure>;
+
+/// The documents of a history, as they are given back.
+struct Documents<'a> {
+    store: &'a Store,
+    found: Vec<Found>,
+    /// What is not whole.
+    damage: Vec<Failure>,
+    /// How many were given.
+    given: usize,
+}
+
+impl Documents<'_> {
+    fn each(&mut self, put: Put<'_>) -> Result<(), Failure> {
+        for result in &self.found {
+            match self.store.document(result.number) {
+                Ok(bytes) => {
+                    self.given += 1;
+                    put(result, bytes)?;
+                }
+                Err(error) => self.damage.push(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes them to files in a folder, to one file, or to stdout; `history` is not written over.
+    fn put(
+        &mut self,
+        place: Option<&Path>,
+        history: &Path,
+        screen: &Screen,
+    ) -> Result<(), Failure> {
+        let Some(place) = place else {
+            return self.each(&mut |_, bytes| output::print(&output::shown_json(line(bytes))));
+        };
+        if place.is_dir() {
+            return self.each(&mut |result, bytes| {
+                destination::save(&place.join(file_name(result)), &bytes)
+            });
+        }
+        let outputs = [("--output", Some(place))];
+        let [lines] = Named { outputs, inputs: &[history], prints: false }.open(screen)?;
+        let mut all = Vec::new();
+        self.each(&mut |_, bytes| {
+            all.extend(line(bytes));
+            Ok(())
+        })?;
+        lines.map_or(Ok(()), |lines| lines.write(&all))
+    }
 }
 
 /// Refuses to write over a file that holds one document: what `export` writes holds several.

@@ -65,6 +65,5 @@ fn measured(
     };
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&path])?;
     let board = Board::new(screen);
-    let line = board.line(images[0].subject().name);
-    probes.measure(&session, &images[0], &|progress| line.show(progress))
+    board.during(images[0].subject().name, |it| probes.measure(&session, &images[0], it))
 }

@@ -36,13 +36,7 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
     refuse_format(&args.output)?;
     let base = picture::base(args)?;
-    let (inputs, failures): (Vec<_>, Vec<_>) =
-        args.subjects.iter().map(|path| Input::open(path)).partition(Result::is_ok);
-    let failures: Vec<Failure> = failures.into_iter().filter_map(Result::err).collect();
-    if !failures.is_empty() {
-        return Err(Failure::all(failures));
-    }
-    let inputs: Vec<Input> = inputs.into_iter().flatten().collect();
+    let inputs = Failure::gather(args.subjects.iter().map(|path| Input::open(path)))?;
     let paths: Vec<&Path> = args.subjects.iter().map(|path| &**path).collect();
     let [file] = args.named(&paths).open(screen)?;
     let mut report = Report::new(args, inputs, screen)?;
@@ -148,10 +142,8 @@ impl<'a> Report<'a> {
         let mut results = Vec::new();
         if let Some(session) = &self.session {
             let board = Board::new(self.screen);
-            let one = |image: &Image| {
-                let line = board.line(image.subject().name);
-                session.measure(image, &|progress| line.show(progress))
-            };
+            let one =
+                |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));
             results = in_pairs(&self.images, &one)?;
         }
         let mut kernels = results.into_iter().zip(std::mem::take(&mut self.images));
@@ -371,12 +363,7 @@ fn in_pairs<T: Sync, R: Send>(
             [first, second] => <[_; 2]>::from(at_once(|| one(first), || one(second))).into(),
             others => others.iter().map(one).collect::<Vec<_>>(),
         };
-        let (good, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-        let failures: Vec<Failure> = bad.into_iter().filter_map(Result::err).collect();
-        if !failures.is_empty() {
-            return Err(Failure::all(failures));
-        }
-        done.extend(good.into_iter().flatten());
+        done.extend(Failure::gather(results)?);
     }
     Ok(done)
 }

@@ -18,8 +18,9 @@ use crate::verbs::sides::{Sides, subjects};
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::program::{self, Asked, ModuleRequest, PackedProgram};
-use pathmeter_measure::program_windows;
+use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use pathmeter_measure::program_point_windows::refuse_twice;
+use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::{self, Subject};
@@ -33,14 +34,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let pair = args.guest.pair()?;
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     let names: Vec<&Path> = std::iter::once(&*args.base).chain(args.new.as_deref()).collect();
-    if pair.is_some() {
-        refuse_second(args)?;
-    } else if args.new.is_none() {
-        args.formats.refuse_without_gate(args.check.is_some())?;
-        if args.check.is_some() {
-            checkable_alone(budget.as_ref())?;
-        }
-    }
+    refuse_sides(args, pair.is_some(), budget.as_ref())?;
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
@@ -84,6 +78,22 @@ fn formats<'a>(
         shown: Shown { placement: Placement::Hidden, rows: args.rows.rows() },
         options: ShownOptions::Few,
     })
+}
+
+/// Refuses what can't be done with as many kernels as there are.
+fn refuse_sides(
+    args: &RunArgs,
+    with_itself: bool,
+    budget: Option<&BudgetFile>,
+) -> Result<(), Failure> {
+    if with_itself {
+        return refuse_second(args);
+    }
+    if args.new.is_some() {
+        return Ok(());
+    }
+    args.formats.refuse_without_gate(args.check.is_some())?;
+    if args.check.is_some() { checkable_alone(budget) } else { Ok(()) }
 }
 
 /// Refuses to check one kernel alone, unless a budget says what it may cost.
@@ -184,7 +194,7 @@ fn results(
     }
     let (packed, memory) = packed(args.packing.words(), &args.guest, args.exit_code, screen)?;
     let regions = packed.regions(&args.region_function)?;
-    program_windows::refuse_twice(&args.window)?;
+    refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
         modules: &ModuleRequest { names: &args.module, folder: args.modules.as_deref() },
@@ -199,7 +209,7 @@ fn results(
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     if !args.window.is_empty() {
         let find = |session: &Session, image: &Image, progress: Report<'_>| {
-            program::kernel_names(session, image, &args.window, progress).map(drop)
+            program_result::kernel_names(session, image, &args.window, progress).map(drop)
         };
         sides.find(&find, screen)?;
     }
@@ -223,7 +233,7 @@ pub(crate) fn packed(
     screen: &Screen,
 ) -> Result<(PackedProgram, u32), Failure> {
     let packed = packing::pack(command, files, screen)?;
-    let memory = guest.memory.max(program::memory_for(packed.bytes));
+    let memory = guest.memory.max(memory_for(packed.bytes));
     let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
     packed.check()?;
     Ok((packed, memory))
@@ -236,8 +246,8 @@ pub(crate) fn one_of(
     asked: &Asked<'_>,
     progress: Report<'_>,
 ) -> Result<Measurement, Failure> {
-    let names = || program::kernel_names(session, image, asked.windows, progress);
-    program::measure(guests, image, asked, names, progress)
+    let names = || program_result::kernel_names(session, image, asked.windows, progress);
+    program_result::measure(guests, image, asked, names, progress)
 }
 
 /// Refuses two results that differ in more than the kernel, or than the program.

@@ -1,7 +1,7 @@
 //! `pathmeter settings`: what each setting of a set costs one kernel, against the default.
 
 mod gate;
-mod program;
+mod program_cost;
 mod results;
 mod set;
 
@@ -19,7 +19,7 @@ use pathmeter_report::{Format, Rows, SettingsRows};
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 
 use self::gate::SettingGates;
-use self::program::SettingProgram;
+use self::program_cost::SettingProgram;
 use self::results::Results;
 pub(crate) use self::set::BUNDLED;
 use self::set::{Entry, Set};
@@ -33,7 +33,7 @@ use crate::verbs::run;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::program::PackedProgram;
+use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::recording::{RecordablePath, only};
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
@@ -277,10 +277,7 @@ impl Under<'_> {
     }
 
     fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
-        let line = board.line(told(&image.subject().name));
-        let result = self.session.measure(image, &|progress| line.show(progress));
-        line.clear();
-        result
+        board.during(told(&image.subject().name), |it| self.session.measure(image, it))
     }
 }
 

@@ -33,19 +33,7 @@ pub(crate) struct Sides {
 
 /// What is at each of these places, or all that is wrong there.
 pub(crate) fn subjects(names: &[&Path]) -> Result<Vec<Subject>, Failure> {
-    all(names.iter().map(|name| Subject::open(name)))
-}
-
-/// All of them, or all that is wrong.
-fn all<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<Vec<T>, Failure> {
-    let (mut good, mut failures) = (Vec::new(), Vec::new());
-    for result in results {
-        match result {
-            Ok(one) => good.push(one),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    if failures.is_empty() { Ok(good) } else { Err(Failure::all(failures)) }
+    Failure::gather(names.iter().map(|name| Subject::open(name)))
 }
 
 impl Sides {
@@ -70,17 +58,14 @@ impl Sides {
     pub(crate) fn find(&self, find: Find<'_>, screen: &Screen) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
         let board = Board::new(screen);
-        let one = |image: &Image| {
-            let line = board.line(image.subject().name);
-            find(session, image, &|progress| line.show(progress))
-        };
+        let one = |image: &Image| board.during(image.subject().name, |it| find(session, image, it));
         let found = match &self.images[..] {
             [base, new] if !base.is_same_as(new) => {
                 <[_; 2]>::from(at_once(|| one(base), || one(new))).into()
             }
             images => images.iter().take(1).map(one).collect::<Vec<_>>(),
         };
-        all(found).map(drop)
+        Failure::gather(found).map(drop)
     }
 
     /// The results of all sides: those that are kernels are measured by `measure`, at once.
@@ -140,11 +125,11 @@ impl Sides {
                 // A thread each, which outlives the guest that it starts: QEMU is killed when that
                 // thread ends.
                 let (base, new) = at_once(|| one(base, &upper), || one(new, &lower));
-                all([base, new])
+                Failure::gather([base, new])
             }
             (images, labels) => {
                 let label = labels.first().copied().unwrap_or_default();
-                all(images.iter().map(|image| one(image, &line(label, image))))
+                Failure::gather(images.iter().map(|image| one(image, &line(label, image))))
             }
         }
     }

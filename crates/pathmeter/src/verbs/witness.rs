@@ -1,18 +1,20 @@
 //! `pathmeter doctor --witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
-mod explained;
-mod program;
+mod outcome;
+mod reconciliation;
+mod runs;
 
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::{Kind, Suite};
-use pathmeter_report::{WitnessRow, Witnessed, WitnessedCounts, witness_table};
-use pathmeter_trace::{Event, Reconciled, WindowEvents};
-use pathmeter_vm::{Bochs, Cpu, PathOutcome, PathStatus, WITNESS_CPU};
+use pathmeter_report::{Style, WitnessOutcome, WitnessRow, witness_table};
+use pathmeter_trace::Reconciled;
+use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
 
-use self::explained::Differing;
-use self::program::Witnessing;
+use self::outcome::outcome;
+use self::reconciliation::{Differing, reconciliations};
+use self::runs::WitnessProgram;
 use crate::cli::{DoctorArgs, GuestArgs};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
@@ -20,7 +22,7 @@ use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::session::Session;
+use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
 use pathmeter_model::clean;
 
@@ -30,17 +32,7 @@ const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code onl
 /// Measures each subject in both, and prints a table of each.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let guest = with_common_cpu(&args.guest)?;
-    let names: Vec<PathBuf> = args
-        .subjects
-        .iter()
-        .map(|name| match Subject::open(name)? {
-            Subject::Kernel(path) => Ok(path),
-            Subject::Result(_) => Err(Failure::Usage {
-                message: format!("{} is a result", name.display()),
-                help: "name a kernel: it is executed in two interpreters".to_owned(),
-            }),
-        })
-        .collect::<Result<_, _>>()?;
+    let names = args.subjects.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
     let interrupt = interrupt::listen();
     let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
@@ -51,12 +43,13 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
             help: "name a subject with one".to_owned(),
         });
     }
-    let program = Witnessing::of(&args.packing, &guest, screen)?;
+    let program = WitnessProgram::of(&args.packing, &guest, screen)?;
     let mut all_agree = true;
     for image in &images {
+        let both = Both { session: &session, bochs: &bochs, image, board: Board::new(screen) };
         let (table, agree) = match &program {
-            Some(program) => program.table(&session, &bochs, image, (screen, screen.style()))?,
-            None => paths_table(&session, &bochs, image, screen)?,
+            Some(program) => program.table(&both, screen.style())?,
+            None => both.table(screen.style())?,
         };
         let title = format!(
             "{}: QEMU {} and Bochs {}",
@@ -70,6 +63,17 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if all_agree { Exit::Done } else { Exit::Worse })
 }
 
+/// A subject, which must be a kernel.
+fn kernel(name: &Path) -> Result<PathBuf, Failure> {
+    match Subject::open(name)? {
+        Subject::Kernel(path) => Ok(path),
+        Subject::Result(_) => Err(Failure::Usage {
+            message: format!("{} is a result", name.display()),
+            help: "name a kernel: it is executed in two interpreters".to_owned(),
+        }),
+    }
+}
+
 /// The arguments, with the CPU that both interpreters have.
 fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
     if guest.cpus().next().is_none() {
@@ -81,232 +85,63 @@ fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
     })
 }
 
-/// The table of the paths, and whether the two agree on all of them, or differ only where the
-/// kernel decided differently.
-fn paths_table(
-    session: &Session,
-    bochs: &Bochs,
-    image: &Image,
-    screen: &Screen,
-) -> Result<(String, bool), Failure> {
-    let rows = witnessed(session, bochs, image, screen)?;
-    Ok((witness_table(&rows, screen.style()), rows.iter().all(WitnessRow::agrees)))
+/// A kernel in both interpreters.
+struct Both<'a> {
+    session: &'a Session,
+    bochs: &'a Bochs,
+    image: &'a Image,
+    board: Board,
 }
 
-/// A row for each path that has windows.
-fn witnessed(
-    session: &Session,
-    bochs: &Bochs,
-    image: &Image,
-    screen: &Screen,
-) -> Result<Vec<WitnessRow>, Failure> {
-    let board = Board::new(screen);
-    let line = board.line(format!("{} in QEMU", image.subject().name));
-    let report = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-    let (outcomes, counted) = session.count(image, &report)?;
-    line.clear();
-    let line = board.line(format!("{} in Bochs", image.subject().name));
-    let seen = session.witness(image, bochs, &|progress| line.show(progress))?;
-    line.clear();
-    let paths = Suite::Exact.paths().iter().enumerate();
-    let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
-    let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
-    let judged = paths.map(|(index, _)| {
-        let witnessed = if plan.skips(index) {
-            Witnessed::Not(REFUSED.to_owned())
-        } else {
-            let windows = counted.of_run(index, 0, &outcomes[index]);
-            judged(windows, &outcomes[index], &seen[index])
+impl Both<'_> {
+    /// Does work in one of them, which its line on the board tells.
+    fn during<T>(&self, place: &str, work: impl FnOnce(Report<'_>) -> T) -> T {
+        self.board.during(format!("{} {place}", self.image.subject().name), work)
+    }
+
+    /// The table of the paths, and whether the two agree on all of them, or differ only where the
+    /// kernel decided differently.
+    fn table(&self, style: Style) -> Result<(String, bool), Failure> {
+        let rows = self.rows()?;
+        Ok((witness_table(&rows, style), rows.iter().all(WitnessRow::agrees)))
+    }
+
+    /// A row for each path that has windows.
+    fn rows(&self) -> Result<Vec<WitnessRow>, Failure> {
+        let mut rows = self.outcomes()?;
+        let differing = rows.iter().filter_map(|(index, row)| match row.outcome {
+            WitnessOutcome::Both(counts) if !counts.agree() => {
+                Some(Differing { index: *index, counts })
+            }
+            _ => None,
+        });
+        let differing: Vec<Differing> = differing.collect();
+        let why = reconciliations(self, &differing)?;
+        let mut why: HashMap<usize, Reconciled> =
+            differing.iter().map(|one| one.index).zip(why).collect();
+        for (index, row) in &mut rows {
+            row.reconciled = why.remove(index);
+        }
+        Ok(rows.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// What came of each of these paths, by its index.
+    fn outcomes(&self) -> Result<Vec<(usize, WitnessRow)>, Failure> {
+        let Self { session, bochs, image, .. } = self;
+        let (outcomes, counted) = self.during("in QEMU", |it| session.count(image, it))?;
+        let seen = self.during("in Bochs", |it| session.witness(image, bochs, it))?;
+        let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
+        let paths = Suite::Exact.paths().iter().enumerate();
+        let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
+        let row = |(index, path): (usize, &pathmeter_catalogue::Path)| {
+            let outcome = if plan.skips(index) {
+                WitnessOutcome::Not(REFUSED.to_owned())
+            } else {
+                let windows = counted.of_run(index, 0, &outcomes[index]);
+                outcome(windows, &outcomes[index], &seen[index])
+            };
+            (index, WitnessRow { path: path.name.to_owned(), outcome, reconciled: None })
         };
-        (index, witnessed)
-    });
-    let judged: Vec<(usize, Witnessed)> = judged.collect();
-    let differing = judged.iter().filter_map(|(index, witnessed)| match witnessed {
-        Witnessed::Both(counts) if !counts.agree() => {
-            Some(Differing { index: *index, counts: *counts })
-        }
-        _ => None,
-    });
-    let differing: Vec<Differing> = differing.collect();
-    let why = explained::explained(session, bochs, image, &differing, &board)?;
-    let mut why: HashMap<usize, Reconciled> =
-        differing.iter().map(|one| one.index).zip(why).collect();
-    let rows = judged.into_iter().map(|(index, witnessed)| WitnessRow {
-        path: Suite::Exact.paths()[index].name.to_owned(),
-        witnessed,
-        reconciled: why.remove(&index),
-    });
-    Ok(rows.collect())
-}
-
-/// What both saw of a path: QEMU's windows with their events, and Bochs' samples.
-fn judged(
-    windows: Result<Vec<&WindowEvents>, String>,
-    in_qemu: &PathOutcome,
-    in_bochs: &PathOutcome,
-) -> Witnessed {
-    if let Some(reason) = trouble("QEMU", in_qemu).or_else(|| trouble("Bochs", in_bochs)) {
-        return Witnessed::Not(reason);
-    }
-    let windows = match windows {
-        Ok(windows) if !windows.is_empty() => windows,
-        Ok(_) => return Witnessed::Not("QEMU: no windows".to_owned()),
-        Err(reason) => return Witnessed::Not(format!("QEMU: {reason}")),
-    };
-    let samples: Vec<u64> = in_bochs.runs.concat();
-    compared(&windows, &samples).unwrap_or_else(|| Witnessed::Not("Bochs: no windows".to_owned()))
-}
-
-fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
-    match &outcome.status {
-        PathStatus::Ok => None,
-        PathStatus::Unsupported(reason) | PathStatus::Failed(reason) => {
-            Some(format!("{interpreter}: {reason}"))
-        }
-    }
-}
-
-/// The windows of both, by how long they take in Bochs; None if one has none.
-fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<Witnessed> {
-    let known = times(windows.iter().map(|window| expected(window)));
-    let seen = times(samples.iter().copied());
-    let shared: BTreeMap<u64, usize> =
-        seen.iter().filter(|(value, _)| known.contains_key(value)).map(|(v, n)| (*v, *n)).collect();
-    let shift = shift(windows, samples);
-    let agreed = most(&shared);
-    let (in_qemu, bochs) = match (shift, agreed) {
-        (Some(_), _) => (windows.first().map(|window| expected(window))?, *samples.first()?),
-        (None, Some(value)) => (value, value),
-        (None, None) => (most(&known)?, most(&seen)?),
-    };
-    // Windows that take as long may still differ in what they execute; most do the same.
-    let like: Vec<&WindowEvents> =
-        windows.iter().copied().filter(|window| expected(window) == in_qemu).collect();
-    let alike = |one: &WindowEvents| like.iter().filter(|other| **other == one).count();
-    let window = like.iter().rev().max_by_key(|window| alike(window))?;
-    let shown = [
-        windows.iter().position(|one| one == window)?,
-        samples.iter().position(|sample| *sample == bochs)?,
-    ];
-    Some(Witnessed::Both(WitnessedCounts {
-        retired: window.events.retired(),
-        string_bytes: window.events.of(Event::StringBytes),
-        clock: window.events.of(Event::Clock),
-        checks: window.checks,
-        faults: window.faults,
-        bochs,
-        windows: samples.len(),
-        shared: shared.values().sum(),
-        shown,
-        shift,
-    }))
-}
-
-/// Steps that follow for Bochs' clock.
-fn expected(window: &WindowEvents) -> u64 {
-    let clock = window.events.of(Event::Clock).saturating_sub(window.checks);
-    clock.saturating_add(window.faults)
-}
-
-/// By how much each window differs from the one with the same number in QEMU, if all do by the
-/// same: values in common would hide it.
-fn shift(windows: &[&WindowEvents], samples: &[u64]) -> Option<i64> {
-    let pairs = windows.iter().zip(samples);
-    let mut shifts =
-        pairs.map(|(window, sample)| sample.wrapping_sub(expected(window)).cast_signed());
-    let first = shifts.next().filter(|shift| *shift != 0)?;
-    (windows.len() == samples.len() && shifts.all(|shift| shift == first)).then_some(first)
-}
-
-/// How often each value occurs.
-fn times(values: impl Iterator<Item = u64>) -> BTreeMap<u64, usize> {
-    values.fold(BTreeMap::new(), |mut times, value| {
-        *times.entry(value).or_default() += 1;
-        times
-    })
-}
-
-/// The value that occurs most often; of several the smallest.
-fn most(times: &BTreeMap<u64, usize>) -> Option<u64> {
-    times.iter().rev().max_by_key(|(_, times)| **times).map(|(value, _)| *value)
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "tests")]
-mod tests {
-    use super::*;
-
-    fn window(kernel: u64, clock: u64, checks: u64) -> WindowEvents {
-        let events = [(Event::Kernel, kernel), (Event::Clock, clock), (Event::StringBytes, 8)];
-        WindowEvents {
-            events: events.into_iter().collect(),
-            open: 0,
-            checks,
-            idle_unknown: false,
-            faults: 0,
-            entries: vec![],
-        }
-    }
-
-    fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessedCounts {
-        let windows: Vec<_> = windows.iter().collect();
-        match compared(&windows, samples).unwrap() {
-            Witnessed::Both(counts) => counts,
-            Witnessed::Not(reason) => panic!("{reason}"),
-        }
-    }
-
-    #[test]
-    fn a_step_that_bochs_does_not_have_is_no_difference() {
-        let both = counts(&[window(100, 120, 3), window(100, 120, 3)], &[117, 117, 117]);
-        assert_eq!((both.retired, both.clock, both.checks, both.bochs), (100, 120, 3, 117));
-        assert_eq!((both.difference(), both.shared, both.windows), (0, 3, 3));
-        assert!(both.agree());
-    }
-
-    #[test]
-    fn a_fault_is_a_step_of_bochs_only() {
-        let faulting = WindowEvents { faults: 2, ..window(100, 120, 3) };
-        let both = counts(&[faulting], &[119]);
-        assert_eq!((both.difference(), both.agree()), (0, true));
-    }
-
-    #[test]
-    fn an_instruction_more_is_one() {
-        let both = counts(&[window(100, 120, 3)], &[118, 118, 119]);
-        assert_eq!((both.difference(), both.shared), (1, 0));
-        assert!(!both.agree());
-    }
-
-    #[test]
-    fn of_several_values_the_most_frequent_is_compared_that_both_have() {
-        let windows = [window(10, 10, 0), window(20, 20, 0), window(20, 20, 0), window(30, 30, 0)];
-        let both = counts(&windows, &[30, 30, 30, 40, 40, 40, 40, 10]);
-        assert_eq!((both.retired, both.bochs, both.difference()), (30, 30, 0));
-        assert_eq!((both.shared, both.windows), (4, 8));
-    }
-
-    #[test]
-    fn the_first_windows_with_the_values_that_are_shown_are_recorded() {
-        let windows = [window(10, 10, 0), window(20, 20, 0), window(20, 20, 0)];
-        assert_eq!(counts(&windows, &[30, 25, 25]).shown, [1, 1]);
-        assert_eq!(counts(&windows, &[20, 25, 10]).shown, [0, 2]);
-    }
-
-    #[test]
-    fn values_in_common_do_not_hide_that_all_windows_differ_by_the_same() {
-        let windows = [window(10, 10, 0), window(20, 20, 0), window(30, 30, 0)];
-        let both = counts(&windows, &[20, 30, 40]);
-        assert_eq!((both.shared, both.shift, both.difference()), (2, Some(10), 10));
-        assert_eq!((both.shown, both.agree()), ([0, 0], false));
-        for samples in [[20, 30, 30], [10, 30, 40], [10, 20, 30]] {
-            assert_eq!(counts(&windows, &samples).shift, None, "{samples:?}");
-        }
-    }
-
-    #[test]
-    fn without_windows_there_is_nothing_to_compare() {
-        assert!(compared(&[], &[1]).is_none());
-        assert!(compared(&[&window(1, 1, 0)], &[]).is_none());
+        Ok(paths.map(row).collect())
     }
 }

@@ -1,6 +1,6 @@
 //! `run --check --budget`: limits of a program's rows and regions.
 
-use pathmeter_model::example::program::{self as example, ProgramExample, row};
+use pathmeter_model::example::runs::{self as example, ProgramExample, row};
 use pathmeter_model::{Ended, PathEvents, PathResult, RowKind, Unit};
 
 use pathmeter_trace::{Event, Events, counted_events};

@@ -31,19 +31,7 @@ const MOST_NAMED: usize = 8;
 /// others that do; if asked for, one for each that only moved; one for those that execute as much;
 /// and the total, to which all add up.
 pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Style) -> String {
-    let mut table = Table::new(&[
-        ("base", Align::Right),
-        ("new", Align::Right),
-        ("difference", Align::Right),
-        ("data lines", Align::Right),
-        ("rep bytes", Align::Right),
-        ("entry", Align::Right),
-        ("code lines", Align::Right),
-        ("code pages", Align::Right),
-        ("change", Align::Left),
-        ("function", Align::Left),
-    ])
-    .sparing(&["rep bytes", "data lines", "change"]);
+    let mut table = table();
     let whole = compared.base.total.max(compared.new.total);
     // Those that differ most come first.
     let functions: Vec<&FunctionDifference> = compared.difference.functions.iter().collect();
@@ -67,6 +55,22 @@ pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Sty
     }
     table.row(total_row(compared));
     table.render(style)
+}
+
+fn table() -> Table {
+    Table::new(&[
+        ("base", Align::Right),
+        ("new", Align::Right),
+        ("difference", Align::Right),
+        ("data lines", Align::Right),
+        ("rep bytes", Align::Right),
+        ("entry", Align::Right),
+        ("code lines", Align::Right),
+        ("code pages", Align::Right),
+        ("change", Align::Left),
+        ("function", Align::Left),
+    ])
+    .sparing(&["rep bytes", "data lines", "change"])
 }
 
 fn function_row(function: &FunctionDifference, placement: bool) -> [Cell; 10] {
@@ -121,37 +125,25 @@ fn sum_row(cut: &[&FunctionDifference], name: &str) -> [Cell; 10] {
     let base = cut.iter().map(|function| executed(&function.base)).sum();
     let new = cut.iter().map(|function| executed(&function.new)).sum();
     let difference: i64 = cut.iter().map(|function| function.difference).sum();
-    let texts = [
-        grouped(base),
-        grouped(new),
-        signed(difference),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        name.to_owned(),
-    ];
-    texts.map(|text| Cell::painted(&text, QUIET))
+    quiet_row([base, new], difference, Default::default(), name)
 }
 
 fn total_row(compared: Compared<'_>) -> [Cell; 10] {
     let (base, new) = (compared.base, compared.new);
-    let (base_counts, new_counts) = (counts_of(base), counts_of(new));
-    let texts = [
-        grouped(base.total),
-        grouped(new.total),
-        signed(compared.difference.total),
-        unless_same((base.footprint.data_lines, new.footprint.data_lines)),
-        unless_same((base_counts.rep_bytes, new_counts.rep_bytes)),
-        String::new(),
-        String::new(),
-        String::new(),
-        String::new(),
-        "total".to_owned(),
-    ];
-    texts.map(|text| Cell::painted(&text, QUIET))
+    let lines = unless_same((base.footprint.data_lines, new.footprint.data_lines));
+    let bytes = unless_same((counts_of(base).rep_bytes, counts_of(new).rep_bytes));
+    quiet_row([base.total, new.total], compared.difference.total, [lines, bytes], "total")
+}
+
+fn quiet_row(
+    [base, new]: [u64; 2],
+    difference: i64,
+    [lines, bytes]: [String; 2],
+    name: &str,
+) -> [Cell; 10] {
+    let (base, new, difference) = (grouped(base), grouped(new), signed(difference));
+    [&base, &new, &difference, &lines, &bytes, "", "", "", "", name]
+        .map(|text| Cell::painted(text, QUIET))
 }
 
 /// The word for a change, in the colours of the verdict that it speaks for.

@@ -15,7 +15,29 @@ use crate::table::{Align, Cell, Table};
 /// one for the others, and the window's total. A line of memory counts once in each function that
 /// touches it, so lines don't add up to the window's.
 pub(super) fn profile_table(tree: &WindowTree, limits: Limits, style: Style) -> String {
-    let mut table = Table::new(&[
+    let mut table = table();
+    let mut functions: Vec<&Function> =
+        tree.functions.iter().filter(|it| does_anything(it)).collect();
+    functions.sort_by_key(|function| Reverse(function.counts.instructions));
+    let is_shown = |it: &&&Function| limits.least.is_reached(it.counts.instructions, tree.total);
+    let (shown, cut) = functions.split_at(functions.iter().take_while(is_shown).count());
+    for function in shown {
+        let footprint = Some(&function.footprint);
+        let place = limits.placement.then(|| place(function));
+        table.row(row(&placed(function), &function.counts, footprint, place, tree.total, PLAIN));
+    }
+    if !cut.is_empty() {
+        let counts = sum(cut.iter().map(|function| &function.counts));
+        table.row(row(&more(cut.len()), &counts, None, None, tree.total, QUIET));
+    }
+    let counts = sum(functions.iter().map(|function| &function.counts));
+    let place = limits.placement.then(|| [String::new(), unless_none(tree.footprint.code_pages)]);
+    table.row(row("total", &counts, Some(&tree.footprint), place, tree.total, QUIET));
+    table.render(style)
+}
+
+fn table() -> Table {
+    Table::new(&[
         ("self", Align::Right),
         ("percent", Align::Right),
         ("loads", Align::Right),
@@ -38,25 +60,7 @@ pub(super) fn profile_table(tree: &WindowTree, limits: Limits, style: Style) -> 
         "stores",
         "loads",
         "percent",
-    ]);
-    let mut functions: Vec<&Function> =
-        tree.functions.iter().filter(|it| does_anything(it)).collect();
-    functions.sort_by_key(|function| Reverse(function.counts.instructions));
-    let is_shown = |it: &&&Function| limits.least.is_reached(it.counts.instructions, tree.total);
-    let (shown, cut) = functions.split_at(functions.iter().take_while(is_shown).count());
-    for function in shown {
-        let footprint = Some(&function.footprint);
-        let place = limits.placement.then(|| place(function));
-        table.row(row(&placed(function), &function.counts, footprint, place, tree.total, PLAIN));
-    }
-    if !cut.is_empty() {
-        let counts = sum(cut.iter().map(|function| &function.counts));
-        table.row(row(&more(cut.len()), &counts, None, None, tree.total, QUIET));
-    }
-    let counts = sum(functions.iter().map(|function| &function.counts));
-    let place = limits.placement.then(|| [String::new(), unless_none(tree.footprint.code_pages)]);
-    table.row(row("total", &counts, Some(&tree.footprint), place, tree.total, QUIET));
-    table.render(style)
+    ])
 }
 
 /// Where a function's entry is in its line, and in how many pages what is executed of it stands.

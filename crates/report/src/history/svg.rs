@@ -67,31 +67,28 @@ fn panel(svg: &mut String, history: &History, path: &PathHistory) {
     }
     for (at, (point, kept)) in path.points.iter().zip(&history.results).enumerate() {
         let Some(point) = point else { continue };
-        match (point.status, point.value) {
-            (Status::Ok, Some(value)) => {
-                if path.points.len() <= MOST_DOTS || changes(path, at) {
-                    let text = format!("{} {}, {}", grouped(value), point.unit, about(kept));
-                    let (x, y) = (axes.x(at), axes.y(value));
-                    let _ = writeln!(
-                        svg,
-                        "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"3.5\"><title>{}</title>\
-                         </circle>",
-                        escaped(&text)
-                    );
-                }
-            }
-            (Status::Ok, None) => {}
-            (status, _) => {
-                let (x, y) = (axes.x(at), PANEL - BOTTOM);
-                let _ = writeln!(
-                    svg,
-                    "<path class=\"bad\" d=\"M{x} {y}m-4 -4l8 8m0 -8l-8 8\"><title>{}</title>\
-                     </path>",
-                    escaped(&format!("{status}, {}", about(kept)))
-                );
-            }
-        }
+        let is_seen = path.points.len() <= MOST_DOTS || changes(path, at);
+        let y = point.value.filter(|_| is_seen).map(|value| axes.y(value));
+        mark(svg, (&axes.x(at), y.as_deref()), point, kept);
     }
+}
+
+/// A dot for a value, if it has a height here, and a cross for what was not measured.
+fn mark(svg: &mut String, (x, y): (&str, Option<&str>), point: &Point, kept: &KeptResult) {
+    let _ = match (point.status, point.value, y) {
+        (Status::Ok, Some(value), Some(y)) => writeln!(
+            svg,
+            "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"3.5\"><title>{}</title></circle>",
+            escaped(&format!("{} {}, {}", grouped(value), point.unit, about(kept)))
+        ),
+        (Status::Ok, ..) => Ok(()),
+        (status, ..) => writeln!(
+            svg,
+            "<path class=\"bad\" d=\"M{x} {}m-4 -4l8 8m0 -8l-8 8\"><title>{}</title></path>",
+            PANEL - BOTTOM,
+            escaped(&format!("{status}, {}", about(kept)))
+        ),
+    };
 }
 
 /// Whether the value is another one than in the result before.

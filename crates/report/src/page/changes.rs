@@ -156,26 +156,8 @@ fn rows(
     html.raw("<tbody class=\"").raw(word(path.verdict)).raw("\" data-verdict=\"");
     html.raw(word(path.verdict)).raw("\"><tr>");
     html.add(&opener(&path.path, details.is_some(), place));
-    let value = |value: Option<u64>, bound, values| {
-        let sign = if values > 1 { MANY_VALUES.to_string() } else { String::new() };
-        value.map_or_else(String::new, |value| sign + &at_least(value, bound))
-    };
-    let changed = path.difference.map_or_else(String::new, signed);
-    let part = path.percent.map_or_else(String::new, percent);
-    value_cell(
-        &mut html,
-        "base",
-        path.base,
-        &value(path.base, path.base_at_least, path.base_values),
-    );
-    value_cell(&mut html, "new", path.new, &value(path.new, path.new_at_least, path.new_values));
-    html.raw("<td class=\"n ").raw(direction(path.difference.unwrap_or_default()));
-    html.raw("\" data-label=\"difference\" data-value=\"").number(path.difference.unwrap_or(0));
-    html.raw("\">").text(&change(path, &changed)).raw("</td>");
-    html.raw("<td class=\"n shade ").raw(shade(path.verdict, path.percent));
-    html.raw("\" data-label=\"percent\" data-value=\"")
-        .text(&path.percent.unwrap_or(0.0).to_string());
-    html.raw("\">").text(&change(path, &part)).raw("</td>");
+    value_cells(&mut html, path);
+    difference_cells(&mut html, path);
     html.raw("<td class=\"where\" data-label=\"in\">");
     let named = difference.map_or_else(|| places_of_row(&path.functions), places);
     html.text(&named).raw("</td>");
@@ -190,9 +172,27 @@ fn rows(
     html
 }
 
-fn value_cell(html: &mut Html, label: &'static str, value: Option<u64>, text: &str) {
-    html.raw("<td class=\"n\" data-label=\"").raw(label).raw("\" data-value=\"");
-    html.number(value.unwrap_or(0)).raw("\">").text(text).raw("</td>");
+fn value_cells(html: &mut Html, path: &PathComparison) {
+    let base = ("base", path.base, path.base_at_least, path.base_values);
+    let new = ("new", path.new, path.new_at_least, path.new_values);
+    for (label, value, bound, values) in [base, new] {
+        let sign = if values > 1 { MANY_VALUES.to_string() } else { String::new() };
+        let text = value.map_or_else(String::new, |value| sign + &at_least(value, bound));
+        html.raw("<td class=\"n\" data-label=\"").raw(label).raw("\" data-value=\"");
+        html.number(value.unwrap_or(0)).raw("\">").text(&text).raw("</td>");
+    }
+}
+
+fn difference_cells(html: &mut Html, path: &PathComparison) {
+    let changed = path.difference.map_or_else(String::new, signed);
+    html.raw("<td class=\"n ").raw(direction(path.difference.unwrap_or_default()));
+    html.raw("\" data-label=\"difference\" data-value=\"").number(path.difference.unwrap_or(0));
+    html.raw("\">").text(&change(path, &changed)).raw("</td>");
+    let part = path.percent.map_or_else(String::new, percent);
+    html.raw("<td class=\"n shade ").raw(shade(path.verdict, path.percent));
+    html.raw("\" data-label=\"percent\" data-value=\"");
+    html.text(&path.percent.unwrap_or(0.0).to_string());
+    html.raw("\">").text(&change(path, &part)).raw("</td>");
 }
 
 /// The name of a row's details: by the places of section and row.

@@ -56,7 +56,7 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::example::program::{program, row, run};
+    use pathmeter_model::example::runs::{program, row, run};
     use pathmeter_model::{RowKind, Threshold, compare, example};
 
     use super::*;

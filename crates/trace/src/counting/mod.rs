@@ -142,9 +142,18 @@ pub fn count(input: impl Read) -> Counting {
     Counting { fault, ..reader.counting }
 }
 
+impl std::iter::Sum for LoosePoints {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |mut sum, part| {
+            sum.add(part);
+            sum
+        })
+    }
+}
+
 impl LoosePoints {
     /// Adds those of another execution.
-    pub fn add(&mut self, more: Self) {
+    fn add(&mut self, more: Self) {
         let Self { overlapping, ends, omitted, elsewhere, hidden, misplaced } = more;
         for (sum, more) in [
             (&mut self.overlapping, overlapping),

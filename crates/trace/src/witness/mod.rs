@@ -1,5 +1,5 @@
-//! The windows of other interpreters compared with QEMU's: above all those of Bochs, whose debugger
-//! prints each instruction that it executes.
+//! The windows of a witness, a second interpreter, compared with QEMU's: it is Bochs, whose
+//! debugger prints each instruction that it executes.
 
 pub(crate) mod bochs_trace;
 pub(crate) mod crossings;

@@ -131,26 +131,7 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
 ) -> Result<HashMap<usize, Recorded<R>>, VmError> {
     let snapshot =
         snapshot::<G>(host, request, &Initramfs::new(&job.plan, &request.settings.condition))?;
-    let plugin = job
-        .plugin
-        .try_clone()
-        .map_err(|source| VmError::Host { what: "handing the recorder to QEMU", source })?;
-    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
-    let mut traces = Vec::new();
-    for number in (fd::TRACE..).take(job.paths.len()) {
-        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
-        let (trace, writer) = pipe.map_err(|error| VmError::Host {
-            what: "making a pipe for the trace",
-            source: error.into(),
-        })?;
-        files.push((number, writer));
-        traces.push(File::from(trace));
-    }
-    files.push((fd::POINTS, OwnedFd::from(memory_file("pathmeter-points", request.points)?)));
-    let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
-    files.push((fd::ALARM, recorder));
-    let arguments = plugin_arguments(job);
-    let extra = Extra { files, arguments, alarm: Some(alarm), ..Extra::default() };
+    let (extra, traces) = extra(request, job)?;
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
         let reader = |(path, trace): (&usize, File)| {
@@ -180,6 +161,30 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
         });
         Ok(recorded.collect())
     })
+}
+
+/// What QEMU is given for the recorder, and the reading end of the pipe for each path's trace.
+fn extra<F>(request: &Request<'_>, job: &Job<'_, F>) -> Result<(Extra, Vec<File>), VmError> {
+    let plugin = job
+        .plugin
+        .try_clone()
+        .map_err(|source| VmError::Host { what: "handing the recorder to QEMU", source })?;
+    let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
+    let mut traces = Vec::new();
+    for number in (fd::TRACE..).take(job.paths.len()) {
+        let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+        let (trace, writer) = pipe.map_err(|error| VmError::Host {
+            what: "making a pipe for the trace",
+            source: error.into(),
+        })?;
+        files.push((number, writer));
+        traces.push(File::from(trace));
+    }
+    files.push((fd::POINTS, OwnedFd::from(memory_file("pathmeter-points", request.points)?)));
+    let (alarm, recorder) = Alarm::new(job.steps(), job.limits)?;
+    files.push((fd::ALARM, recorder));
+    let arguments = plugin_arguments(job);
+    Ok((Extra { files, arguments, alarm: Some(alarm), ..Extra::default() }, traces))
 }
 
 /// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.

@@ -15,7 +15,8 @@ use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::program::{Asked, ModuleRequest, PackedProgram};
+use pathmeter_measure::packed_program::PackedProgram;
+use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::recording::{RecordablePath, only};
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::{Report, Session};
@@ -86,8 +87,7 @@ impl<'a> Meter<'a> {
                 let session = self.session()?;
                 let image = setup::under(&self.args.guest, Image::open(file)?);
                 let board = Board::new(self.screen);
-                let line = board.line(image.subject().name);
-                self.measured(session, &image, &|progress| line.show(progress))?
+                board.during(image.subject().name, |it| self.measured(session, &image, it))?
             }
         };
         Ok(Measured { file: file.to_owned(), result })
@@ -102,14 +102,7 @@ impl<'a> Meter<'a> {
         let Some((packed, memory)) = &self.program else {
             return self.probes.measure(session, image, progress);
         };
-        let asked = Asked {
-            packed,
-            modules: &ModuleRequest { names: &[], folder: None },
-            functions: true,
-            lines: false,
-            regions: &[],
-            windows: &[],
-        };
+        let asked = Asked { functions: true, ..Asked::rows(packed) };
         run::one_of([session, &session.with_memory(*memory)], image, &asked, progress)
     }
 

@@ -1,10 +1,11 @@
 //! Ready images, in order.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::document::{self, Put};
-use super::meter::Meter;
-use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told};
+use super::meter::{Measured, Meter};
+use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told, unfound};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -17,66 +18,102 @@ pub(super) fn run(
     put: &Put<'_>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let kernels = &args.kernels;
-    if kernels.len() < 2 {
-        return Err(Failure::Usage {
-            message: "there is nothing to search".to_owned(),
-            help: "name two kernels or more in order, or --good and --bad in a git tree".to_owned(),
-        });
+    let mut images = Images::new(args, meter, screen)?;
+    let found = search(args.kernels.len(), |index| images.tried(index))?;
+    images.show(found, put)
+}
+
+/// The images, and what was found out about them.
+struct Images<'a> {
+    kernels: &'a [PathBuf],
+    question: Question<'a>,
+    meter: &'a Meter<'a>,
+    screen: &'a Screen,
+    /// The first of all.
+    good: Measured,
+    measured: usize,
+    skipped: usize,
+    /// Those that differ, and by how much from the first.
+    differing: Vec<(String, i64)>,
+}
+
+impl<'a> Images<'a> {
+    fn new(
+        args: &'a BisectArgs,
+        meter: &'a Meter<'a>,
+        screen: &'a Screen,
+    ) -> Result<Self, Failure> {
+        let kernels = &args.kernels;
+        if kernels.len() < 2 {
+            return Err(Failure::Usage {
+                message: "there is nothing to search".to_owned(),
+                help: "name two kernels or more in order, or --good and --bad in a git tree"
+                    .to_owned(),
+            });
+        }
+        let question = Question::of(args);
+        let good = meter.measure(&kernels[0])?;
+        if let Some(why) = question.refuse(&good.result) {
+            return Err(unfound(format!("{}: {why}", kernels[0].display())));
+        }
+        let (measured, skipped, differing) = (1, 0, Vec::new());
+        Ok(Self { kernels, question, meter, screen, good, measured, skipped, differing })
     }
-    let question = Question::of(args);
-    let unfound = |message: String| Failure::Unfound { message, candidates: vec![] };
-    let name = |index: usize| kernels[index].display().to_string();
-    let good = meter.measure(&kernels[0])?;
-    if let Some(why) = question.refuse(&good.result) {
-        return Err(unfound(format!("{}: {why}", name(0))));
+
+    fn name(&self, index: usize) -> String {
+        self.kernels[index].display().to_string()
     }
-    let (mut measured, mut skipped, mut differing) = (1, 0, Vec::new());
-    let found = search(kernels.len(), |index| {
-        let kernel = match meter.measure(&kernels[index]) {
+
+    /// Whether one of them differs, and it measured, if that can be.
+    fn tried(&mut self, index: usize) -> Result<(Answer, Option<Measured>), Failure> {
+        let name = self.name(index);
+        let kernel = match self.meter.measure(&self.kernels[index]) {
             Ok(kernel) => kernel,
             Err(failure) if is_kernels_own(&failure) => {
-                screen.note(&format!("skipping {}: {failure}", name(index)));
-                skipped += 1;
+                self.screen.note(&format!("skipping {name}: {failure}"));
+                self.skipped += 1;
                 return Ok((Answer::Unknown(failure.to_string()), None));
             }
             Err(failure) => return Err(failure),
         };
-        measured += 1;
-        let answer = question.answer(&good.result, &kernel.result)?;
-        let values = question.values(&good.result, &kernel.result);
+        self.measured += 1;
+        let answer = self.question.answer(&self.good.result, &kernel.result)?;
+        let values = self.question.values(&self.good.result, &kernel.result);
         let told = told(values, "first");
-        match &answer {
-            Answer::Unknown(why) => screen.note(&format!("skipping {}: {why}", name(index))),
-            Answer::Same => screen.note(&format!("{}: {told}as the first", name(index))),
-            Answer::Differs => {
-                screen.note(&format!("{}: {told}differs", name(index)));
-                differing.push((name(index), change(values)));
-            }
+        self.screen.note(&match &answer {
+            Answer::Unknown(why) => format!("skipping {name}: {why}"),
+            Answer::Same => format!("{name}: {told}as the first"),
+            Answer::Differs => format!("{name}: {told}differs"),
+        });
+        if matches!(answer, Answer::Differs) {
+            self.differing.push((name, change(values)));
         }
         Ok((answer, Some(kernel)))
-    })?;
-    let cost = effort(measured, skipped);
-    let Found { same: (before, base), differs: (at, new) } = found;
-    match new {
-        None => Err(unfound(format!("{} does not differ from {} ({cost})", name(at), name(0)))),
-        Some(_) if at - before > 1 => Err(unfound(format!(
-            "the first that differs comes after {} and not after {}: those between could not be \
-             measured ({cost})",
-            name(before),
-            name(at)
-        ))),
-        Some(new) => {
-            put.text(|_| format!("first that differs: {} ({cost})\n", clean(&name(at))))?;
-            let sides = [base.as_ref().unwrap_or(&good), &new];
-            let [before, found] =
-                sides.map(|side| change(question.values(&good.result, &side.result)));
-            note_larger(before, found, &differing, screen);
-            let difference = question.difference(sides, meter, put)?;
-            let first = name(at);
-            put.document(document::Found { first, commit: None, measured, skipped, difference })?;
-            Ok(Exit::Done)
+    }
+
+    /// Puts out the first that differs, and what differs.
+    fn show(&self, found: Found<Measured>, put: &Put<'_>) -> Result<Exit, Failure> {
+        let Found { same: (before, base), differs: (at, new) } = found;
+        let cost = effort(self.measured, self.skipped);
+        let [first, before_it, good] = [at, before, 0].map(|index| self.name(index));
+        let Some(new) = new else {
+            return Err(unfound(format!("{first} does not differ from {good} ({cost})")));
+        };
+        if at - before > 1 {
+            return Err(unfound(format!(
+                "the first that differs comes after {before_it} and not after {first}: those \
+                 between could not be measured ({cost})"
+            )));
         }
+        put.text(|_| format!("first that differs: {} ({cost})\n", clean(&first)))?;
+        let sides = [base.as_ref().unwrap_or(&self.good), &new];
+        let [before, found] =
+            sides.map(|side| change(self.question.values(&self.good.result, &side.result)));
+        note_larger(before, found, &self.differing, self.screen);
+        let difference = self.question.difference(sides, self.meter, put)?;
+        let (measured, skipped) = (self.measured, self.skipped);
+        put.document(document::Found { first, commit: None, measured, skipped, difference })?;
+        Ok(Exit::Done)
     }
 }
 

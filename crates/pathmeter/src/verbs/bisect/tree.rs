@@ -4,6 +4,7 @@
 //! an interrupt it stands where the same command goes on.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::build::{Built, build};
@@ -11,7 +12,7 @@ use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
 use super::state::State;
-use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told};
+use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told, unfound};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -30,20 +31,7 @@ pub(super) fn run(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let git = Git::open()?;
-    let [good, bad] = ends.map(|name| git.commit(name));
-    let (good, bad) = (good?, bad?);
-    if good == bad {
-        return Err(Failure::Usage {
-            message: "GOOD and BAD are one commit".to_owned(),
-            help: "name a commit from before the change, and one from after it".to_owned(),
-        });
-    }
-    if !git.is_ancestor(&good, &bad)? {
-        return Err(Failure::Usage {
-            message: "GOOD is no ancestor of BAD".to_owned(),
-            help: "name an earlier commit as GOOD; `git merge-base GOOD BAD` tells one".to_owned(),
-        });
-    }
+    let [good, bad] = commits(&git, ends)?;
     git.refuse_changes()?;
     // A build that is interrupted is ended, and what it changed undone.
     interrupt::listen();
@@ -68,6 +56,22 @@ pub(super) fn run(
             Err(failure)
         }
     }
+}
+
+/// The two commits, of which the first must come before the other.
+fn commits(git: &Git, ends: [&String; 2]) -> Result<[String; 2], Failure> {
+    let [good, bad] = ends.map(|name| git.commit(name));
+    let (good, bad) = (good?, bad?);
+    let (message, help) = if good == bad {
+        let help = "name a commit from before the change, and one from after it";
+        ("GOOD and BAD are one commit", help)
+    } else if !git.is_ancestor(&good, &bad)? {
+        let help = "name an earlier commit as GOOD; `git merge-base GOOD BAD` tells one";
+        ("GOOD is no ancestor of BAD", help)
+    } else {
+        return Ok([good, bad]);
+    };
+    Err(Failure::Usage { message: message.to_owned(), help: help.to_owned() })
 }
 
 /// The state of this bisection: an earlier command's, if it was interrupted.
@@ -220,6 +224,26 @@ impl Bisection<'_> {
         if let Some(measured) = self.state.of(commit) {
             return Ok(Ok(measured));
         }
+        let built = self.built(commit)?;
+        // What a build changes stands in the way of the next commit.
+        self.git.undo_changes()?;
+        let kept = match built {
+            Ok(kept) => kept,
+            Err(why) => return Ok(Err(why)),
+        };
+        match self.meter.measure(&kept) {
+            Ok(mut measured) => {
+                measured.result.subject.name = commit.chars().take(ABBREVIATED).collect();
+                self.state.keep(commit, &measured.result)?;
+                Ok(Ok(measured))
+            }
+            Err(failure) if is_kernels_own(&failure) => Ok(Err(failure.to_string())),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// A commit's kernel, built and kept; or why it can't be.
+    fn built(&self, commit: &str) -> Result<Result<PathBuf, String>, Failure> {
         if self.git.head()? != commit {
             self.git.check_out(commit)?;
         }
@@ -232,30 +256,11 @@ impl Bisection<'_> {
         }
         let log = self.state.log();
         let limit = Duration::from_secs(self.args.build_timeout);
-        let built = build(&self.args.command, &self.git.top, &log, limit);
-        let kept = match built? {
-            Built::Done if image.is_file() => self.state.keep_kernel(commit, &image)?,
-            Built::Done => {
-                let why = format!("the build left no {}", self.args.image.display());
-                self.git.undo_changes()?;
-                return Ok(Err(why));
-            }
-            Built::Failed(why) => {
-                self.git.undo_changes()?;
-                return Ok(Err(format!("{why}; its output is in {}", log.display())));
-            }
-        };
-        // What a build changes stands in the way of the next commit.
-        self.git.undo_changes()?;
-        match self.meter.measure(&kept) {
-            Ok(mut measured) => {
-                measured.result.subject.name = commit.chars().take(ABBREVIATED).collect();
-                self.state.keep(commit, &measured.result)?;
-                Ok(Ok(measured))
-            }
-            Err(failure) if is_kernels_own(&failure) => Ok(Err(failure.to_string())),
-            Err(failure) => Err(failure),
-        }
+        Ok(match build(&self.args.command, &self.git.top, &log, limit)? {
+            Built::Done if image.is_file() => Ok(self.state.keep_kernel(commit, &image)?),
+            Built::Done => Err(format!("the build left no {}", self.args.image.display())),
+            Built::Failed(why) => Err(format!("{why}; its output is in {}", log.display())),
+        })
     }
 
     /// Puts out the commit, what differs and where.
@@ -305,8 +310,4 @@ impl Bisection<'_> {
         }
         self.state.remove()
     }
-}
-
-fn unfound(message: String) -> Failure {
-    Failure::Unfound { message, candidates: vec![] }
 }

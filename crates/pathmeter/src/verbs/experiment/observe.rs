@@ -153,7 +153,7 @@ impl<'a> Guests<'a> {
         let (mut done, others) = at_once(work, work);
         done.extend(others);
         done.sort_by_key(|(index, _)| *index);
-        rows_or_failure(done.into_iter().map(|(_, row)| row))
+        Failure::gather(done.into_iter().map(|(_, row)| row))
     }
 
     fn row(&self, wanted: &Wanted, line: &Line<'_>) -> Result<Row, Failure> {
@@ -224,20 +224,6 @@ impl<'a> Guests<'a> {
     }
 }
 
-/// All rows; or why there are not all, of which an interrupt speaks for the rest.
-fn rows_or_failure<T>(
-    measured: impl Iterator<Item = Result<T, Failure>>,
-) -> Result<Vec<T>, Failure> {
-    let (mut rows, mut failures) = (Vec::new(), Vec::new());
-    for row in measured {
-        match row {
-            Ok(row) => rows.push(row),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    if failures.is_empty() { Ok(rows) } else { Err(Failure::all(failures)) }
-}
-
 fn no_such_path<T>() -> ObservedCell<T> {
     ObservedCell::Failed("no such path".to_owned())
 }
@@ -302,7 +288,7 @@ mod tests {
     #[test]
     fn an_interrupt_is_why_there_are_no_rows_whatever_else_failed() {
         let recorder = || Failure::Host(VmError::Recorder { how: "too old".to_owned() });
-        let rows = |measured: Vec<Result<u8, Failure>>| rows_or_failure(measured.into_iter());
+        let rows = |measured: Vec<Result<u8, Failure>>| Failure::gather(measured);
         assert_eq!(rows(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
         let failure = rows(vec![Ok(1), Err(recorder()), Err(Failure::Interrupted)]).unwrap_err();
         assert!(matches!(failure, Failure::Interrupted), "{failure}");

@@ -12,9 +12,9 @@ use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::points;
 use pathmeter_measure::recording::debug_info;
 use pathmeter_measure::subject;
-use pathmeter_measure::waits;
 
 /// The document of `--json`, `pathmeter.functions/1`.
 #[derive(Serialize)]
@@ -41,23 +41,13 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
         text
     } else {
         let board = Board::new(screen);
-        let line = board.line(image.subject().name);
-        session.symbols(image, &|progress| line.show(progress))?
+        board.during(image.subject().name, |it| session.symbols(image, it))?
     };
-    let finder = waits::finder(image, &text)?;
+    let finder = points::finder(image, &text)?;
     let matchers: Vec<WildMatch> = args.name.iter().map(|name| WildMatch::new(name)).collect();
     let asked = |name: &&str| matchers.is_empty() || matchers.iter().any(|one| one.matches(name));
     let functions: Vec<&str> = finder.functions().filter(asked).collect();
-    if args.json {
-        let functions = functions.iter().map(|name| function(&finder, name)).collect();
-        output::print(&output::json(&Functions { schema: "pathmeter.functions/1", functions })?)?;
-    } else {
-        let mut lines = functions.join("\n");
-        if !lines.is_empty() {
-            lines.push('\n');
-        }
-        output::print(lines.as_bytes())?;
-    }
+    print(&finder, &functions, args.json)?;
     let missing = |name: &&String| {
         let matcher = WildMatch::new(name);
         !functions.iter().any(|function| matcher.matches(function))
@@ -75,6 +65,16 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
     Err(no_function(image, &missing, &finder, debug.as_ref()))
 }
 
+fn print(finder: &PointFinder<'_>, functions: &[&str], json: bool) -> Result<(), Failure> {
+    if json {
+        let functions = functions.iter().map(|name| function(finder, name)).collect();
+        let document = Functions { schema: "pathmeter.functions/1", functions };
+        return output::print(&output::json(&document)?);
+    }
+    let lines: String = functions.iter().flat_map(|name| [name, "\n"]).collect();
+    output::print(lines.as_bytes())
+}
+
 fn function<'a>(finder: &PointFinder<'_>, name: &'a str) -> Function<'a> {
     let addresses = finder.addresses_of(name).iter().map(|address| format!("{address:#x}"));
     Function { name, addresses: addresses.collect() }
@@ -87,13 +87,13 @@ fn no_function(
     finder: &PointFinder<'_>,
     debug: Option<&DebugInfo>,
 ) -> Failure {
-    let what = |name: &&str| match waits::holders(name, debug) {
+    let what = |name: &&str| match points::holders(name, debug) {
         Some(holders) => format!("{name}: {holders}"),
         None => format!("no function is called {name}"),
     };
     let words: Vec<String> = missing.iter().map(what).collect();
     Failure::Usage {
         message: format!("{}: {}", image.name().display(), words.join("; ")),
-        help: waits::close_functions(missing, finder, debug.is_some()),
+        help: points::close_functions(missing, finder, debug.is_some()),
     }
 }

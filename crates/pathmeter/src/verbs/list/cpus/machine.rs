@@ -89,7 +89,7 @@ impl Machine {
     /// Its profile, as a file.
     pub(crate) fn to_toml(&self) -> String {
         let Self { family, model, stepping, microcode, last_extended, .. } = self;
-        let mut text = format!(
+        let head = format!(
             "# A CPU profile, for --cpu FILE.toml; `pathmeter list cpus --capture` wrote it.\n\
              schema = {:?}\nmachine = {:?}\nvendor = {:?}\nfamily = {family}\nmodel = {model}\n\
              stepping = {stepping}\nmicrocode = {microcode:#x}\n\
@@ -106,32 +106,34 @@ impl Machine {
             list(&self.features),
             list(&self.left_out),
         );
-        if let Some((value, from)) = self.arch_capabilities {
-            let from = match from {
-                ValueFrom::Read => "read",
-                ValueFrom::Deduced => "deduced",
-            };
-            // Writing to a string can't fail.
-            let _ = write!(
-                text,
-                "\n# MSR 0x10a, which kernels read: {}.\n[arch_capabilities]\nvalue = {value:#x}\n\
-                 # \"deduced\": from what this machine's kernel prints. Root can have it read.\n\
-                 from = \"{from}\"\n",
-                deduce::names(value)
-            );
+        head + &self.arch_capabilities_toml() + &self.states_toml()
+    }
+
+    fn arch_capabilities_toml(&self) -> String {
+        let Some((value, from)) = self.arch_capabilities else { return String::new() };
+        let from = match from {
+            ValueFrom::Read => "read",
+            ValueFrom::Deduced => "deduced",
+        };
+        format!(
+            "\n# MSR 0x10a, which kernels read: {}.\n[arch_capabilities]\nvalue = {value:#x}\n\
+             # \"deduced\": from what this machine's kernel prints. Root can have it read.\n\
+             from = \"{from}\"\n",
+            deduce::names(value)
+        )
+    }
+
+    fn states_toml(&self) -> String {
+        if self.states.is_empty() {
+            return String::new();
         }
-        if !self.states.is_empty() {
-            let _ = write!(
-                text,
-                "\n# What this machine's kernel prints: a guest's of the same branch should, too.\n\
-                 [states]\nkernel = {:?}\n\n[states.files]\n",
-                self.release
-            );
-            for (file, line) in &self.states {
-                let _ = writeln!(text, "{file} = {line:?}");
-            }
-        }
-        text
+        let files = self.states.iter().map(|(file, line)| format!("{file} = {line:?}\n"));
+        format!(
+            "\n# What this machine's kernel prints: a guest's of the same branch should, too.\n\
+             [states]\nkernel = {:?}\n\n[states.files]\n{}",
+            self.release,
+            files.collect::<String>()
+        )
     }
 
     /// How near a profile comes to this machine.

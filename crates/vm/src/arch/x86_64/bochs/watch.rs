@@ -195,44 +195,54 @@ impl Watch {
         at: Halt,
         bochs: &mut S,
     ) -> Result<Next, S::Error> {
-        match self.places.get(&at.address).copied() {
-            Some(Place::Begin) if !self.open => {
+        let place = self.places.get(&at.address).copied();
+        match (place, self.open) {
+            (Some(Place::Begin), false) => {
                 self.begin(bochs)?;
                 self.note(at, StopPlace::Begin, bochs)?;
-                return Ok(Next::Go);
+                Ok(Next::Go)
             }
-            Some(Place::End) if self.open => {
+            (Some(Place::End), true) => {
                 self.open = false;
                 bochs.heed(false)?;
                 self.note(at, StopPlace::End, bochs)?;
                 self.search = None;
-                return Ok(Next::Go);
+                Ok(Next::Go)
             }
-            _ => {}
+            (_, false) => Ok(Next::Go),
+            (place, true) => {
+                self.passed(at, place, bochs)?;
+                Ok(self.searched(at.address))
+            }
         }
-        if !self.open {
-            return Ok(Next::Go);
-        }
-        match self.places.get(&at.address).copied() {
+    }
+
+    /// Bochs has stopped within a run.
+    fn passed<S: Stopped>(
+        &mut self,
+        at: Halt,
+        place: Option<Place>,
+        bochs: &mut S,
+    ) -> Result<(), S::Error> {
+        match place {
             Some(Place::Return) => {
                 self.search = None;
-                self.note(at, StopPlace::Return, bochs)?;
+                self.note(at, StopPlace::Return, bochs)
             }
-            Some(Place::Back) => self.note(at, StopPlace::Back, bochs)?,
+            Some(Place::Back) => self.note(at, StopPlace::Back, bochs),
             Some(Place::Switch) => {
                 self.search = None;
                 let (from, to) = (bochs.register("rdi")?, bochs.register("rsi")?);
-                self.note(at, StopPlace::Switch { from, to }, bochs)?;
+                self.note(at, StopPlace::Switch { from, to }, bochs)
             }
-            Some(Place::Entry(look)) => self.enter(at, look, bochs)?,
+            Some(Place::Entry(look)) => self.enter(at, look, bochs),
             Some(Place::Interrupt(address)) => {
                 let before = Halt { clock: at.clock.saturating_sub(1), address };
-                self.note(before, StopPlace::Entry { address, seen: 0 }, bochs)?;
+                self.note(before, StopPlace::Entry { address, seen: 0 }, bochs)
             }
             // A program's own code may stand where the agent's does.
-            Some(Place::Begin | Place::End) | None => {}
+            Some(Place::Begin | Place::End) | None => Ok(()),
         }
-        Ok(self.searched(at.address))
     }
 
     fn begin<S: Stopped>(&mut self, bochs: &mut S) -> Result<(), S::Error> {

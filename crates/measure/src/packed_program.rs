@@ -1,0 +1,225 @@
+//! A program of the user's, packed: the first files of a guest that runs it, its functions that can
+//! be regions, and the memory that it needs.
+//!
+//! Contract: what executes is the program as it was packed and nothing else.
+
+use std::path::Path;
+
+use pathmeter_image::cpio::Entry;
+use pathmeter_model::{Ended, Measurement, Program};
+use pathmeter_pack::modules::{Module, modules};
+use pathmeter_pack::{Packed, PackedEntry, functions};
+use pathmeter_trace::ProgramFunction;
+use pathmeter_vm::{Condition, Initramfs, Job};
+use wildmatch::WildMatch;
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::results::sha256;
+
+/// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
+const BASE_MIB: u64 = 256;
+/// How many times the archive a guest needs: in the agent's root, unpacked in the run's, and as
+/// much again of each, since either may take half of its memory (Linux `mm/shmem.c`). While it
+/// boots, it needs it twice: as it is handed to it, and in the agent's root.
+const TIMES_ARCHIVE: u64 = 4;
+/// Memory comes in steps of this, so that a small change of the program does not change it.
+const STEP_MIB: u64 = 128;
+/// Most memory in MiB: microvm has all of it below this address.
+const MOST_MIB: u64 = 3072;
+
+/// A program, packed, and how it is to be run.
+pub struct PackedProgram {
+    packed: Packed,
+    /// As documents name it.
+    pub(crate) program: Program,
+    /// Perturbed runs.
+    runs: u32,
+    /// The exit code that makes a run of it a measurement.
+    pub(crate) expected: u8,
+    /// Bytes that a file may grow to.
+    file_limit: u64,
+}
+
+impl PackedProgram {
+    /// For a first run and so many later ones in a guest of so much memory, in MiB; each run must
+    /// end with the exit code `expected`.
+    pub fn new(packed: Packed, later: u32, memory_mib: u32, expected: u8) -> Self {
+        let text = |words: &[Vec<u8>]| -> Vec<String> {
+            words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+        };
+        let mut this = Self {
+            program: Program {
+                command: text(&packed.arguments),
+                environment: text(&packed.environment),
+                packed_sha256: String::new(),
+                files: packed.files,
+                bytes: packed.bytes,
+                modules: Vec::new(),
+                windows: Vec::new(),
+            },
+            packed,
+            runs: later + 1,
+            expected,
+            file_limit: u64::from(memory_mib) << 18,
+        };
+        // Modules belong to the kernel: the same program has the same hash on all of them.
+        this.program.packed_sha256 = sha256(this.initramfs(&[], &Condition::default()).as_bytes());
+        this
+    }
+
+    /// That the guest takes all its arguments and variables.
+    ///
+    /// # Errors
+    /// There are too many, or they are too long.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Packed { arguments, environment, .. } = &self.packed;
+        if Job::fits(arguments, environment) {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: format!(
+                "{} arguments and {} variables are more than the guest takes, or too long",
+                arguments.len(),
+                environment.len()
+            ),
+            help: "a program may have at most 16,384 of either, and less than 2 MiB of both: \
+                   --file gives it a file with the rest"
+                .to_owned(),
+        })
+    }
+
+    /// The functions of the program that match one of `patterns`.
+    ///
+    /// # Errors
+    /// None matches one of them, or more do than can be told apart.
+    pub fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, Failure> {
+        let name = self.packed.executable.trim_start_matches('/');
+        let executable = self.packed.entries.iter().find_map(|entry| match entry {
+            PackedEntry::File { name: file, data, .. } if file == name => Some(data.as_slice()),
+            _ => None,
+        });
+        let mut found: Vec<ProgramFunction> = Vec::new();
+        for pattern in patterns {
+            let matcher = WildMatch::new(pattern);
+            let functions = functions(executable.unwrap_or_default(), |name| matcher.matches(name));
+            if functions.is_empty() {
+                return Err(Failure::Usage {
+                    message: format!("{name} has no function {pattern}"),
+                    help: "its symbol table must have it (`nm`): a stripped program has none, and \
+                           a compiler may have inlined it"
+                        .to_owned(),
+                });
+            }
+            found.extend(functions.into_iter().map(|function| ProgramFunction {
+                name: plain(&function.name),
+                in_page: function.in_page,
+                bytes: function.bytes,
+            }));
+        }
+        if found.len() > MOST_FUNCTIONS {
+            return Err(Failure::Usage {
+                message: format!("{} functions of {name} match", found.len()),
+                help: format!("name at most {MOST_FUNCTIONS} of them"),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Whether this is a result of it, as it has to end.
+    pub(crate) fn is_of(&self, result: &Measurement) -> bool {
+        let program = result.configuration.program.as_ref();
+        program.is_some_and(|it| it.packed_sha256 == self.program.packed_sha256)
+            && result.execution.as_ref().is_some_and(|it| it.ended == Ended::Code(self.expected))
+    }
+
+    /// The hash of all files that are packed for it.
+    pub fn sha256(&self) -> &str {
+        &self.program.packed_sha256
+    }
+
+    /// The program and its arguments, as documents have them.
+    pub fn command(&self) -> &[String] {
+        &self.program.command
+    }
+
+    /// Perturbed runs, the first one included.
+    pub fn runs(&self) -> u32 {
+        self.runs
+    }
+
+    /// The guest's first files, with these kernel modules, under this condition.
+    pub fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
+        let paths: Vec<String> =
+            modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
+        let folder = Entry::Directory { name: MODULES, mode: 0o755 };
+        let files = modules.iter().zip(&paths);
+        let files =
+            files.map(|(module, name)| Entry::File { name, mode: 0o644, data: &module.bytes });
+        let loaded: Vec<Entry<'_>> = std::iter::once(folder).chain(files).collect();
+        let entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
+        let words = modules.iter().zip(&paths).map(|(module, path)| {
+            format!("{}/{path}", if module.optional { "?" } else { "" }).into_bytes()
+        });
+        let words: Vec<Vec<u8>> = words.collect();
+        let job = Job {
+            runs: self.runs,
+            file_limit: self.file_limit,
+            executable: &self.packed.executable,
+            stdin: self.packed.stdin.as_deref(),
+            arguments: &self.packed.arguments,
+            environment: &self.packed.environment,
+            modules: &words,
+        };
+        Initramfs::for_program(&entries, &loaded, &job, condition)
+    }
+}
+
+/// Functions that can be regions at a time; `plugin/program/functions.h` has as many.
+const MOST_FUNCTIONS: usize = 64;
+/// Longest name of a region, in bytes.
+const LONGEST_NAME: usize = 63;
+
+/// A symbol as a region's name: its beginning, without white space.
+fn plain(symbol: &str) -> String {
+    let allowed = |c: char| if c.is_ascii_graphic() { c } else { '_' };
+    symbol.chars().map(allowed).take(LONGEST_NAME).collect()
+}
+
+/// Where the guest has the kernel's modules.
+const MODULES: &str = ".modules";
+
+/// The modules of a kernel that a program needs, by name: out of its own package, or out of a
+/// folder of the user's.
+pub struct ModuleRequest<'a> {
+    /// Their names, or files of their own.
+    pub names: &'a [String],
+    /// The folder; the kernel's file without one.
+    pub folder: Option<&'a Path>,
+}
+
+impl ModuleRequest<'_> {
+    /// The modules for the kernel in `image`, in the order in which they are loaded.
+    pub(crate) fn of(&self, image: &Image) -> Result<Vec<Module>, Failure> {
+        if self.names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let release = image.load().ok().and_then(|kernel| kernel.release.clone());
+        let source = self.folder.unwrap_or(image.name());
+        modules(source, self.names, release.as_deref()).map_err(Failure::Packing)
+    }
+}
+
+/// MiB of memory that a guest needs for files of so many bytes.
+pub fn memory_for(bytes: u64) -> u32 {
+    let mib = BASE_MIB + TIMES_ARCHIVE * bytes.div_ceil(1 << 20);
+    u32::try_from(mib.next_multiple_of(STEP_MIB).min(MOST_MIB)).unwrap_or(u32::MAX)
+}
+
+fn entry(entry: &PackedEntry) -> Entry<'_> {
+    match entry {
+        PackedEntry::Directory { name, mode } => Entry::Directory { name, mode: *mode },
+        PackedEntry::File { name, mode, data } => Entry::File { name, mode: *mode, data },
+        PackedEntry::Symlink { name, target } => Entry::Symlink { name, target },
+    }
+}

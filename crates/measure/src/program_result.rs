@@ -1,0 +1,135 @@
+//! The result of a packed program on a kernel: what each kind of its work costs.
+//!
+//! Contract: a program that did not end as expected, or whose rows do not add up to the guest's
+//! clock, gives no document.
+
+use pathmeter_model::{
+    Configuration, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
+    parse_measurement, program_rows,
+};
+use pathmeter_trace::{
+    Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
+};
+use pathmeter_vm::{Accounting, PROGRAM_AGENT, RanProgram};
+
+use crate::failure::Failure;
+use crate::image::Image;
+use crate::packed_program::{ModuleRequest, PackedProgram};
+use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
+use crate::program_point_windows::{ProgramWindow, ProgramWindows};
+use crate::program_runs::{Accounted, KernelNames, accounted};
+use crate::results::sha256;
+use crate::session::{Report, Session};
+
+/// The kernel's functions, by its own symbols.
+pub fn kernel_names(
+    session: &Session,
+    image: &Image,
+    windows: &[ProgramWindow],
+    progress: Report<'_>,
+) -> Result<KernelNames, Failure> {
+    let text = session.symbols(image, progress)?;
+    let places = KernelPlaces::find(&text).map_err(|error| unmeasured(image, error.to_string()))?;
+    let symbols = Symbols::parse(&text).map_err(|error| unmeasured(image, error.to_string()))?;
+    let windows = ProgramWindows::find(image, &text, windows)?;
+    Ok(KernelNames { places, symbols, windows })
+}
+
+/// What is to be measured.
+pub struct Asked<'a> {
+    /// The program.
+    pub packed: &'a PackedProgram,
+    /// The kernel modules that it needs.
+    pub modules: &'a ModuleRequest<'a>,
+    /// Whether each function of the kernel is counted as well.
+    pub functions: bool,
+    /// Whether the lines of data that the kernel touches are counted as well.
+    pub lines: bool,
+    /// The program's functions that are regions.
+    pub regions: &'a [ProgramFunction],
+    /// The windows between two points of the kernel.
+    pub windows: &'a [ProgramWindow],
+}
+
+impl<'a> Asked<'a> {
+    /// The rows alone, of a program that needs no modules.
+    pub fn rows(packed: &'a PackedProgram) -> Self {
+        let modules = &ModuleRequest { names: &[], folder: None };
+        Self { packed, modules, functions: false, lines: false, regions: &[], windows: &[] }
+    }
+}
+
+/// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
+/// earlier result of the same from the cache.
+pub fn measure(
+    session: &Session,
+    image: &Image,
+    asked: &Asked<'_>,
+    names: impl FnOnce() -> Result<KernelNames, Failure>,
+    progress: Report<'_>,
+) -> Result<Measurement, Failure> {
+    let Asked { packed, modules, functions, lines, regions, windows } = *asked;
+    let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
+    let modules = modules.of(image)?;
+    let initramfs = packed.initramfs(&modules, &session.settings_of(image).condition);
+    let key = session.program_key(
+        image,
+        initramfs.as_bytes(),
+        &format!("{functions} {lines} {regions:?} {windows:?}"),
+    );
+    let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
+    let loaded = modules.into_iter().map(|module| module.name).collect();
+    let program = Program { modules: loaded, windows, ..packed.program.clone() };
+    let result = session.cached(image, key, progress, parse, || {
+        let kernel = names()?;
+        let places = kernel.places.table(regions, &kernel.windows.inside());
+        let points = kernel.windows.table.as_bytes();
+        let (runs, classes) = (packed.runs(), &class_table());
+        let places = &places;
+        let asked = Accounting { places, points, classes, runs, functions, lines };
+        let read = &|stream| pathmeter_trace::accounts(stream);
+        let ran = session.run_program(image, &initramfs, asked, read, progress)?;
+        document(session, image, (packed, program), (&kernel, lines), ran)
+    })?;
+    Ok(Measurement { subject: image.subject(), ..result })
+}
+
+fn document(
+    session: &Session,
+    image: &Image,
+    (packed, program): (&PackedProgram, Program),
+    (kernel, lines): (&KernelNames, bool),
+    ran: RanProgram<Accounts>,
+) -> Result<Measurement, Failure> {
+    let output = output(&ran.outputs);
+    let last = ran.unlike.as_ref().map_or_else(|| output.clone(), |run| self::output(&run.outputs));
+    let ended = ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
+        let failed = failed_expectation(&ran.counts).unwrap_or_default();
+        failed_program(image, what + &failed, help, &last)
+    })?;
+    let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
+    let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
+    let configuration = session.program_configuration(image, &ran, agent);
+    let Accounted { runs, regions, functions } =
+        accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
+    let counted: Vec<Event> = counted_events(lines).collect();
+    let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
+    Ok(Measurement {
+        schema: ResultSchema::V1,
+        subject: image.subject(),
+        configuration: Configuration { program: Some(program), ..configuration },
+        guest: None,
+        paths: program_rows(&runs, &counted, functions, regions),
+        execution: Some(Execution { ended, output, runs: clocks }),
+        notes: Vec::new(),
+    })
+}
+
+fn output(outputs: &[pathmeter_vm::Written; 2]) -> Output {
+    let [stdout, stderr] = outputs.each_ref().map(|written| Written {
+        text: String::from_utf8_lossy(&written.bytes).into_owned(),
+        bytes: written.total,
+        truncated: written.total > written.bytes.len() as u64,
+    });
+    Output { stdout, stderr }
+}

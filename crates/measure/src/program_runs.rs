@@ -1,0 +1,322 @@
+//! The runs of a program, from what the program plugin counted: each row with its name.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use pathmeter_model::{
+    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
+};
+use pathmeter_trace::{
+    Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces,
+    RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE, VECTOR, counted_events, folded,
+};
+
+use crate::executions::{counted, median};
+use crate::program_point_windows::ProgramWindows;
+
+/// What a document has of the runs of a program.
+pub struct Accounted {
+    /// The runs, each split into its rows.
+    pub runs: Vec<ProgramRun>,
+    /// The program's own regions, and the windows between two points of the kernel.
+    pub regions: Vec<PathResult>,
+    /// The functions of the rows and regions; none if the plugin did not tell them.
+    pub functions: Vec<RowFunctions>,
+}
+
+/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
+/// `lines` tells whether lines of data were.
+///
+/// # Errors
+/// Why there is no account of a run, that it is not what the clock says, or that a region is marked
+/// wrongly.
+pub fn accounted(
+    accounts: Accounts,
+    clocks: &[u64],
+    kernel: &KernelNames,
+    lines: bool,
+) -> Result<Accounted, String> {
+    let places = &kernel.places;
+    if let Some(fault) = accounts.fault {
+        return Err(format!("the plugin's stream can't be read: {fault}"));
+    }
+    if accounts.runs.len() != clocks.len() {
+        let (seen, runs) = (accounts.runs.len(), clocks.len());
+        return Err(format!("the plugin saw {seen} runs, the guest {runs}"));
+    }
+    let names = accounts.names;
+    let mut runs = Vec::new();
+    let (mut all, mut cells, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+    for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
+        let in_run = |what: &dyn Display| format!("run {number}: {what}");
+        let account = account.map_err(|lost| in_run(&lost))?;
+        if let Some(misuse) = account.misuses.first() {
+            return Err(in_run(misuse));
+        }
+        let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
+        check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
+        runs.push(counted);
+        all.push(account.regions);
+        cells.push(account.cells);
+        windows.push(account.windows);
+    }
+    let mut regions = regions(&all);
+    regions.extend(kernel.windows.rows(&windows, lines));
+    Ok(Accounted { runs, regions, functions: functions(&cells, &names, kernel) })
+}
+
+/// The kernel's symbols, as far as they are needed.
+pub struct KernelNames {
+    /// The places that the plugin is told.
+    pub places: KernelPlaces,
+    /// All functions.
+    pub symbols: Symbols,
+    /// The windows between two of its points that are asked for.
+    pub windows: ProgramWindows,
+}
+
+/// By function: calls and instructions.
+type Functions = BTreeMap<String, (u64, u64)>;
+
+/// The functions of each row, all of one run, so that they add up: the run after the first that has
+/// the row's median, or the first itself if there is no other.
+fn functions(
+    runs: &[Vec<AccountCell>],
+    names: &[String],
+    kernel: &KernelNames,
+) -> Vec<RowFunctions> {
+    let first = usize::from(runs.len() > 1);
+    let shown = runs.get(first..).unwrap_or_default();
+    let mut costs: BTreeMap<(RowKind, String), Vec<Functions>> = BTreeMap::new();
+    for (at, cells) in shown.iter().enumerate() {
+        for cell in cells {
+            let nothing = || vec![Functions::new(); shown.len()];
+            let runs = costs.entry(row_of(cell, names, kernel)).or_insert_with(nothing);
+            if let Some(functions) = runs.get_mut(at) {
+                count(cell, functions, &kernel.symbols);
+            }
+        }
+    }
+    let row = |((kind, name), runs): ((RowKind, String), Vec<Functions>)| {
+        Some(RowFunctions { kind, name, functions: typical(runs)? })
+    };
+    costs.into_iter().filter_map(row).collect()
+}
+
+/// Adds a cell to its function.
+fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
+    let (function, begins) = match symbols.resolve(cell.address) {
+        Some(found) => (folded(found.name).to_owned(), found.offset == 0),
+        None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
+        None => ("(no symbol)".to_owned(), false),
+    };
+    let (calls, instructions) = functions.entry(function).or_default();
+    *calls += if begins { cell.times } else { 0 };
+    *instructions += cell.instructions;
+}
+
+/// The functions of the first of these runs that has the median of their instructions. None if that
+/// run has none, because the row is absent there.
+fn typical(runs: Vec<Functions>) -> Option<Vec<FunctionCost>> {
+    let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
+    let median = median(runs.iter().map(sum));
+    let run = runs.into_iter().find(|run| sum(run) == median)?;
+    let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
+    let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
+    (!functions.is_empty()).then_some(functions)
+}
+
+/// The row, or region, that a cell belongs to.
+fn row_of(cell: &AccountCell, names: &[String], kernel: &KernelNames) -> (RowKind, String) {
+    if cell.kind != RowKind::Region {
+        return (cell.kind, row_name(cell.kind, cell.id, &kernel.places));
+    }
+    if let Some(window) = cell.id.checked_sub(FIRST_WINDOW) {
+        return (RowKind::Region, kernel.windows.name(window).unwrap_or("?").to_owned());
+    }
+    let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
+    (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
+}
+
+/// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
+/// those of the first one are cold.
+fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
+    let mut names: Vec<&str> = Vec::new();
+    for region in runs.iter().flatten() {
+        if !names.contains(&&*region.name) {
+            names.push(&region.name);
+        }
+    }
+    let region = |name: &&str| {
+        let of_run =
+            |run: &'_ Vec<AccountRegion>| run.iter().find(|region| region.name == **name).cloned();
+        let all: Vec<AccountRegion> = runs.iter().filter_map(of_run).collect();
+        let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
+        let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
+        let samples: Vec<Vec<RegionWindow>> = sampled.iter().map(windows).collect();
+        path(name, &all, &samples)
+    };
+    names.iter().map(region).collect()
+}
+
+fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> PathResult {
+    let path = format!("user.{name}");
+    let failed: Vec<&str> =
+        all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
+    if let Some(text) = failed.first() {
+        let reason = format!("what the program expected of it did not hold: {text}");
+        return PathResult::failed(&path, Unit::Instructions, &reason);
+    }
+    let executions: u64 = all.iter().map(|region| region.count).sum();
+    let unproved: u64 = all.iter().map(|region| region.unproved).sum();
+    let proved = match unproved {
+        0 => "in every execution".to_owned(),
+        unproved if unproved == executions => "no: it expects nothing".to_owned(),
+        unproved => format!("unproved in {unproved} of {executions} executions"),
+    };
+    let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));
+    let checks = vec![
+        Check::new("executions", &executions),
+        Check::new("user code", &user),
+        Check::new("proved", &proved),
+    ];
+    if samples.iter().all(Vec::is_empty) {
+        let reason = "it was executed in the first run only, which is cold";
+        return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
+    }
+    counted(&path, samples, checks)
+}
+
+/// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock
+/// advance by more.
+fn run(
+    account: &Account,
+    clock: u64,
+    places: &KernelPlaces,
+    lines: bool,
+) -> Result<ProgramRun, String> {
+    let steps = account.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.steps));
+    let idle = match clock.checked_sub(steps) {
+        Some(0) => 0,
+        Some(idle) if account.idled > 0 => idle,
+        _ => {
+            return Err(format!(
+                "{steps} steps were counted, but the guest's clock advanced by {clock}: a program \
+                 that overwrites the very code that it executes can't be counted, and any other \
+                 that shows this is worth a report"
+            ));
+        }
+    };
+    let mut rows: Vec<ProgramRow> = Vec::new();
+    for row in account.rows.iter().map(|row| named(row, places, lines)) {
+        match rows.iter_mut().find(|other| (other.kind, &other.name) == (row.kind, &row.name)) {
+            Some(other) => join(other, &row),
+            None => rows.push(row),
+        }
+    }
+    Ok(ProgramRun { clock: RunClock { clock, idle }, rows })
+}
+
+/// Whether the instructions of each row are in its functions, if these are counted: no more and no
+/// less. Code of programs has none.
+fn check_functions(
+    run: &ProgramRun,
+    cells: &[AccountCell],
+    places: &KernelPlaces,
+) -> Result<(), String> {
+    if cells.is_empty() {
+        return Ok(());
+    }
+    let mut sums: BTreeMap<(RowKind, String), u64> = BTreeMap::new();
+    for cell in cells.iter().filter(|cell| cell.kind != RowKind::Region) {
+        let sum = sums.entry((cell.kind, row_name(cell.kind, cell.id, places))).or_default();
+        *sum = sum.saturating_add(cell.instructions);
+    }
+    for row in run.rows.iter().filter(|row| row.kind != RowKind::User) {
+        let sum = sums.remove(&(row.kind, row.name.clone())).unwrap_or(0);
+        if sum != row.instructions {
+            let (name, counted) =
+                (pathmeter_model::row_name(row.kind, &row.name), row.instructions);
+            return Err(format!(
+                "{name} has {counted} instructions, but {sum} in its functions: that is worth a \
+                 report"
+            ));
+        }
+    }
+    match sums.into_iter().find(|(_, sum)| *sum > 0) {
+        Some(((kind, name), sum)) => {
+            let name = pathmeter_model::row_name(kind, &name);
+            Err(format!(
+                "{sum} instructions are in functions of {name}, which is no row: that is worth a \
+                 report"
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Adds a row to another of that name.
+fn join(to: &mut ProgramRow, more: &ProgramRow) {
+    to.calls += more.calls;
+    to.instructions += more.instructions;
+    to.steps += more.steps;
+    for (event, number) in &more.events {
+        *to.events.entry(*event).or_default() += number;
+    }
+}
+
+fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
+    let AccountRow { kind, id, calls, steps, instructions, .. } = *row;
+    let counted = counted_events(lines).map(|event| (event, row.events.of(event)));
+    ProgramRow {
+        kind,
+        name: row_name(kind, id, places),
+        calls,
+        instructions,
+        steps,
+        events: counted.filter(|(_, number)| *number > 0).collect(),
+    }
+}
+
+/// Which row of its kind it is; empty if there is but one.
+pub fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
+    match kind {
+        RowKind::PageFault => fault(id),
+        RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
+        RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
+        {
+            UNNAMED => "none entered".to_owned(),
+            id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
+        },
+        _ => String::new(),
+    }
+}
+
+/// A page fault by its error code: Intel SDM volume 3, section 4.7.
+fn fault(code: u32) -> String {
+    if code == UNNAMED {
+        return "error code not seen".to_owned();
+    }
+    let [present, write, user, _, fetch] = [0, 1, 2, 3, 4].map(|bit| code >> bit & 1 == 1);
+    let access = match (fetch, write) {
+        (true, _) => "execute",
+        (_, true) => "write",
+        (_, false) => "read",
+    };
+    let cause = if present { "protected page" } else { "page not present" };
+    let from = if user { "" } else { ", from the kernel" };
+    format!("{access}, {cause}{from}")
+}
+
+/// An interrupt by its vector. The PC's own lines begin at 0x30 (Linux
+/// `arch/x86/include/asm/irq_vectors.h`, `ISA_IRQ_VECTOR`).
+fn vector(vector: u32) -> String {
+    match vector {
+        0x30 => "timer".to_owned(),
+        0x31..=0x3f => format!("IRQ {}", vector - 0x30),
+        _ => format!("vector {vector:#x}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

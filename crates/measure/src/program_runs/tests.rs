@@ -1,0 +1,257 @@
+use std::sync::Arc;
+
+use pathmeter_model::Status;
+use pathmeter_trace::{Event, Events, Lost, Misuse};
+
+use super::*;
+
+/// A kernel with the system call read under two names, and with little else.
+fn kernel() -> KernelNames {
+    let text = "\
+ffffffff81000000 T __x64_sys_read
+ffffffff81000040 T __ia32_sys_read
+ffffffff81000080 T __do_softirq
+ffffffff810000c0 T helper
+ffffffff82000000 T __entry_text_start
+ffffffff82000000 T entry_SYSCALL_64
+ffffffff82000080 T asm_exc_page_fault
+ffffffff82000180 T irq_entries_start
+ffffffff82000800 T spurious_entries_start
+ffffffff82000880 T __switch_to_asm
+ffffffff820008c0 T ret_from_fork
+ffffffff82000900 T __entry_text_end
+";
+    let places = KernelPlaces::find(text.as_bytes()).unwrap();
+    let windows = ProgramWindows::default();
+    KernelNames { places, symbols: Symbols::parse(text.as_bytes()).unwrap(), windows }
+}
+
+fn events(numbers: &[(Event, u64)]) -> Arc<Events> {
+    Arc::new(numbers.iter().copied().collect())
+}
+
+fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
+    let (calls, instructions) = (1, steps - 1);
+    let events = events(&[(Event::StringBytes, 8)]);
+    AccountRow { kind, id, calls, steps, instructions, events, checks: 0, faults: 0 }
+}
+
+fn account(rows: Vec<AccountRow>) -> Account {
+    let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
+    Account { idled: 0, rows, regions, misuses, cells, windows: Vec::new() }
+}
+
+fn of(runs: Vec<Account>) -> Accounts {
+    Accounts { runs: runs.into_iter().map(Ok).collect(), ..Accounts::default() }
+}
+
+fn refused(accounts: Accounts, clocks: &[u64]) -> String {
+    accounted(accounts, clocks, &kernel(), false).err().unwrap()
+}
+
+/// A region that was executed with these instructions.
+fn region(name: &str, instructions: &[u64], unproved: u64) -> AccountRegion {
+    let window = |instructions: &u64| RegionWindow {
+        steps: *instructions + 1,
+        instructions: *instructions,
+        user: 3,
+        events: events(&[(Event::Returns, 2)]),
+    };
+    AccountRegion {
+        name: name.to_owned(),
+        count: instructions.len() as u64,
+        windows: instructions.iter().map(window).collect(),
+        unproved,
+        failed: Vec::new(),
+    }
+}
+
+/// The regions of runs that had these, each as path.
+fn regions_of(runs: Vec<Vec<AccountRegion>>) -> Vec<PathResult> {
+    let clocks = vec![10; runs.len()];
+    let with = |regions| Account { regions, ..account(vec![row(RowKind::User, 0, 10)]) };
+    accounted(of(runs.into_iter().map(with).collect()), &clocks, &kernel(), false).unwrap().regions
+}
+
+#[test]
+fn rows_that_do_not_meet_the_clock_are_refused() {
+    let run = || account(vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)]);
+    assert!(accounted(of(vec![run()]), &[100], &kernel(), false).is_ok());
+    for clock in [0, 99, 101] {
+        let told = refused(of(vec![run()]), &[clock]);
+        let words =
+            format!("run 1: 100 steps were counted, but the guest's clock advanced by {clock}");
+        assert!(told.starts_with(&words), "{told}");
+    }
+    let told = refused(of(vec![run(), run()]), &[100, 99]);
+    assert!(told.starts_with("run 2: "), "{told}");
+    // Sums that no counter holds are no reason to panic.
+    let huge = account(vec![row(RowKind::User, 0, u64::MAX), row(RowKind::Other, 0, 9)]);
+    assert!(refused(of(vec![huge]), &[8]).contains("steps were counted"));
+}
+
+#[test]
+fn only_a_cpu_that_waited_was_idle() {
+    let mut run = account(vec![row(RowKind::User, 0, 60)]);
+    run.idled = 2;
+    let read = accounted(of(vec![run.clone()]), &[100], &kernel(), false).unwrap();
+    assert_eq!(read.runs[0].clock, RunClock { clock: 100, idle: 40 });
+    assert!(refused(of(vec![run]), &[59]).contains("60 steps were counted"));
+}
+
+#[test]
+fn what_the_plugin_lost_or_did_not_see_is_told() {
+    let good = || account(vec![row(RowKind::User, 0, 10)]);
+    let fault = Accounts { fault: Some("it is cut short"), ..of(vec![good()]) };
+    assert_eq!(refused(fault, &[10]), "the plugin's stream can't be read: it is cut short");
+    assert_eq!(refused(of(vec![good()]), &[10, 10]), "the plugin saw 1 runs, the guest 2");
+    let lost = Accounts { runs: vec![Ok(good()), Err(Lost::Limit("too much"))], ..of(Vec::new()) };
+    assert_eq!(refused(lost, &[10, 10]), "run 2: too much");
+    let misuse = Misuse::OtherEnd("a".to_owned(), "b".to_owned());
+    let wrong = Account { misuses: vec![misuse], ..good() };
+    let told = refused(of(vec![wrong]), &[10]);
+    assert_eq!(told, "run 1: the region a ends while b is open, which began in it");
+}
+
+#[test]
+fn rows_of_one_name_are_joined() {
+    let places = kernel().places;
+    let reads: Vec<u32> = (0..10).filter(|number| places.name(*number) == Some("read")).collect();
+    assert_eq!(reads.len(), 2);
+    let rows = reads.iter().map(|id| row(RowKind::Syscall, *id, 50)).collect();
+    let read = accounted(of(vec![account(rows)]), &[100], &kernel(), false).unwrap();
+    let [row] = &read.runs[0].rows[..] else { panic!("{:?}", read.runs[0].rows) };
+    assert_eq!((row.kind, &*row.name), (RowKind::Syscall, "read"));
+    assert_eq!((row.calls, row.steps, row.instructions), (2, 100, 98));
+    assert_eq!(row.events[&Event::StringBytes], 16);
+}
+
+#[test]
+fn lines_of_data_are_joined_if_they_were_counted() {
+    let lines = || events(&[(Event::DataLines, 4)]);
+    let row = |id| AccountRow { events: lines(), ..row(RowKind::Syscall, id, 50) };
+    for (counted, lines) in [(false, 0), (true, 8)] {
+        let run = account(vec![row(4000), row(4000)]);
+        let read = accounted(of(vec![run]), &[100], &kernel(), counted).unwrap();
+        assert_eq!(read.runs[0].rows[0].events.get(&Event::DataLines).copied().unwrap_or(0), lines);
+    }
+}
+
+#[test]
+fn rows_without_a_symbol_have_a_name_all_the_same() {
+    let name = |kind, id| row_name(kind, id, &kernel().places);
+    assert_eq!(name(RowKind::Syscall, UNNAMED), "none entered");
+    assert_eq!(name(RowKind::Syscall, 4000), "number 4000");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0x30), "timer");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0x34), "IRQ 4");
+    assert_eq!(name(RowKind::Interrupt, VECTOR | 0xfd), "vector 0xfd");
+    for (code, words) in [
+        (0b00100, "read, page not present"),
+        (0b00111, "write, protected page"),
+        (0b10100, "execute, page not present"),
+        (0b00010, "write, page not present, from the kernel"),
+        (UNNAMED, "error code not seen"),
+    ] {
+        assert_eq!(name(RowKind::PageFault, code), words);
+    }
+}
+
+#[test]
+fn samples_are_of_the_later_runs_if_there_are_any() {
+    let [path] = &regions_of(vec![vec![region("a", &[90, 50], 0)]])[..] else { panic!() };
+    assert_eq!((&*path.path, &path.samples[..]), ("user.a", &[90, 50][..]));
+    let runs = vec![vec![region("a", &[90], 1)], vec![region("a", &[50], 0)], Vec::new()];
+    let [path] = &regions_of(runs)[..] else { panic!() };
+    assert_eq!((path.status, &path.samples[..]), (Status::Ok, &[50][..]));
+    let checks: Vec<_> = path.checks.iter().map(|check| &*check.value).collect();
+    assert_eq!(checks, ["2", "3", "unproved in 1 of 2 executions"]);
+}
+
+#[test]
+fn a_region_that_is_only_cold_or_that_failed_has_no_samples() {
+    let cold = regions_of(vec![vec![region("a", &[90], 0)], Vec::new()]);
+    assert_eq!((cold[0].status, cold[0].samples.len()), (Status::Failed, 0));
+    let mut odd = region("b", &[5], 0);
+    odd.failed = vec!["x == 1".to_owned()];
+    // In whichever run it was.
+    let failed =
+        regions_of(vec![vec![region("b", &[5], 0)], vec![odd], vec![region("b", &[5], 0)]]);
+    assert_eq!((failed[0].status, failed[0].samples.len()), (Status::Failed, 0));
+    assert!(failed[0].reason.as_ref().unwrap().ends_with("x == 1"));
+}
+
+#[test]
+fn the_functions_of_a_row_have_all_its_instructions() {
+    let cell = |kind, instructions| AccountCell {
+        kind,
+        id: 0,
+        address: 0xffff_ffff_8100_00c0,
+        times: 1,
+        instructions,
+    };
+    let with = |cells: Vec<AccountCell>| {
+        let rows = vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)];
+        of(vec![Account { cells, ..account(rows) }])
+    };
+    let whole = vec![cell(RowKind::Softirq, 30), cell(RowKind::Softirq, 9)];
+    assert!(accounted(with(whole.clone()), &[100], &kernel(), false).is_ok());
+    let part = refused(with(whole[..1].to_vec()), &[100]);
+    assert!(part.starts_with("run 1: softirqs has 39 instructions, but 30 in its"), "{part}");
+    let more = refused(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
+    assert!(more.contains("5 instructions are in functions of pathmeter's own"), "{more}");
+    // Regions overlap, and have no row in a run.
+    let region = with([&whole[..], &[cell(RowKind::Region, 5)]].concat());
+    assert!(accounted(region, &[100], &kernel(), false).is_ok());
+}
+
+#[test]
+fn functions_are_of_the_later_run_that_has_the_rows_median() {
+    let cell = |offset: u64, times, instructions| AccountCell {
+        kind: RowKind::Softirq,
+        id: 0,
+        address: 0xffff_ffff_8100_00c0 + offset,
+        times,
+        instructions,
+    };
+    let costs = [9000, 30, 10, 20];
+    let runs = costs.map(|instructions| Account {
+        cells: vec![cell(0, 2, instructions), cell(8, 7, 100)],
+        ..account(vec![row(RowKind::Softirq, 0, instructions + 101)])
+    });
+    let clocks = costs.map(|instructions| instructions + 101);
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
+    let [row] = &read.functions[..] else { panic!() };
+    let [function] = &row.functions[..] else { panic!("{row:?}") };
+    // Only its first block is a call of it.
+    let found = (&*function.function, function.calls, function.instructions);
+    assert_eq!(found, ("helper", 2, 120), "of the last run");
+}
+
+#[test]
+fn functions_that_trade_instructions_add_up_to_their_row() {
+    let cell = |address, instructions| AccountCell {
+        kind: RowKind::Softirq,
+        id: 0,
+        address,
+        times: 1,
+        instructions,
+    };
+    // Medians of each function would be 20 and 20, of rows of 110, 40 and 110.
+    let costs = [[1, 1], [100, 10], [20, 20], [10, 100]];
+    let runs = costs.map(|[one, other]| Account {
+        cells: vec![cell(0xffff_ffff_8100_0080, one), cell(0xffff_ffff_8100_00c0, other)],
+        ..account(vec![row(RowKind::Softirq, 0, one + other + 1)])
+    });
+    let clocks = costs.map(|[one, other]| one + other + 1);
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
+    let [functions] = &read.functions[..] else { panic!() };
+    let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
+    assert_eq!((read.runs[1].rows[0].instructions, sum), (110, 110));
+}
+
+#[test]
+fn the_median_of_two_is_the_lower_one() {
+    assert_eq!(median([].into_iter()), 0);
+    assert_eq!(median([4, 2].into_iter()), 2);
+    assert_eq!(median([9, 1, 5].into_iter()), 5);
+}

@@ -1,0 +1,193 @@
+//! Reading back a program's result that came from outside.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{path, runs::*, whole};
+use pathmeter_model::example::runs::ProgramExample;
+use pathmeter_model::{
+    FunctionCost, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, RowFunctions, RowKind,
+    command_line, parse_measurement,
+};
+use serde_json::{Value, json};
+
+fn bytes(result: &ProgramExample) -> Vec<u8> {
+    serde_json::to_vec(&result.result()).unwrap()
+}
+
+/// Reads [`whole_program`] with the value at `pointer` replaced.
+fn parse_with(pointer: &str, value: Value) -> Result<Measurement, ParseError> {
+    let mut document = serde_json::to_value(whole_program().result()).unwrap();
+    *document.pointer_mut(pointer).unwrap() = value;
+    parse_measurement(document.to_string().as_bytes())
+}
+
+fn text_of(pointer: &str, value: Value) -> String {
+    parse_with(pointer, value).unwrap_err().to_string()
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    assert_eq!(parse_measurement(&bytes(&whole_program())), Ok(whole_program().result()));
+}
+
+#[test]
+fn a_truncated_result_is_an_error_wherever_it_was_cut() {
+    let whole = bytes(&whole_program());
+    for length in 0..whole.len() {
+        assert!(parse_measurement(&whole[..length]).is_err(), "cut at {length}");
+    }
+}
+
+#[test]
+fn a_missing_or_mistyped_field_is_malformed() {
+    for (pointer, value) in [
+        ("/configuration/program", json!({"command": ["a"]})),
+        ("/execution/ended", json!({"code": 256})),
+        ("/execution/ended", json!({"exit": 0})),
+        ("/paths/0/work/kind", json!("hypercall")),
+        ("/paths/0/work/calls", json!([-1])),
+        ("/execution/runs/0/idle", json!(1.5)),
+        ("/execution/output/stdout/truncated", json!(null)),
+    ] {
+        let error = parse_with(pointer, value).unwrap_err();
+        assert!(matches!(error, ParseError::Malformed { .. }), "{pointer}: {error}");
+    }
+}
+
+#[test]
+fn what_is_unknown_about_the_program_is_refused() {
+    let mut document = serde_json::to_value(whole_program().result()).unwrap();
+    document["configuration"]["program"]["user"] = json!("root");
+    let error = parse_measurement(document.to_string().as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("unknown field `user`"), "{error}");
+}
+
+#[test]
+fn an_error_names_its_field() {
+    for (pointer, value, begins) in [
+        ("/configuration/program/command", json!([]), "configuration.program.command: it is empty"),
+        ("/configuration/program", json!(null), "configuration.program: it is missing"),
+        ("/execution/runs", json!([]), "execution.runs: there are none"),
+        ("/execution", json!(null), "row \"user code\": it is a row of a program, but none was"),
+        ("/paths/5/path", json!("parse"), "paths: \"parse\" is no row, nor user.NAME"),
+        ("/paths/5/path", json!("user."), "paths: \"user.\" is no row, nor user.NAME"),
+        ("/paths/5/samples/1", json!(71), "path \"user.parse\": the estimate does not follow"),
+        ("/execution/runs/1/clock", json!(u64::MAX), "execution.runs[1].clock: 184467440737095516"),
+        (
+            "/configuration/program/bytes",
+            json!(u64::MAX),
+            "configuration.program.bytes: 1844674407",
+        ),
+        (
+            "/execution/output/stderr/bytes",
+            json!(u64::MAX),
+            "execution.output.stderr.bytes: 184467",
+        ),
+        (
+            "/paths/1/work/calls",
+            json!([1]),
+            "row \"write\": it does not have the calls and samples",
+        ),
+        ("/paths/1/events", json!(null), "row \"write\": it has no events"),
+        ("/paths/1/work/first/events", json!({"lfence": 1}), "row \"write\": lfence is not among"),
+        ("/paths/1/work/first/instructions", json!(1021), "row \"write\": it has more instr"),
+        ("/paths/1/work/kind", json!("own-work"), "execution.runs[0]: the steps of all rows"),
+        ("/paths/3/work/kind", json!("sum"), "paths: there is not one row of own work"),
+    ] {
+        let text = text_of(pointer, value);
+        assert!(text.starts_with(begins), "{pointer}: {text}");
+    }
+}
+
+#[test]
+fn a_region_twice_is_refused() {
+    let region = || path("user.parse", &[1]);
+    let twice = ProgramExample { regions: vec![region(), region()], ..whole_program() };
+    let expected = ParseError::DuplicatePath { path: "\"user.parse\"".into() };
+    assert_eq!(parse_measurement(&bytes(&twice)), Err(expected));
+}
+
+#[test]
+fn the_rows_and_idle_add_up_to_the_clock() {
+    for (pointer, value, sum) in [
+        ("/execution/runs/0/clock", 7219, "7220, not to 7219"),
+        ("/execution/runs/0/idle", 301, "7221, not to 7220"),
+        ("/paths/1/work/first/events/clock", 1021, "7221, not to 7220"),
+        ("/execution/runs/0/idle", u64::MAX, "18446744073709558535, not to 7220"),
+    ] {
+        let text = text_of(pointer, json!(value));
+        let begins = "execution.runs[0]: the steps of all rows and idle add up to ";
+        assert!(text.starts_with(&(begins.to_owned() + sum)), "{pointer}: {text}");
+    }
+}
+
+#[test]
+fn the_totals_are_what_their_rows_add_up_to() {
+    for (pointer, name, run) in [
+        ("/paths/3/work/first/instructions", "own work", 0),
+        ("/paths/4/work/first/events/data-lines", "sum", 0),
+        ("/paths/4/work/calls/1", "sum", 1),
+    ] {
+        let text = text_of(pointer, json!(41));
+        let begins =
+            format!("paths: {name} is not what its rows add up to in execution.runs[{run}]");
+        assert!(text.starts_with(&begins), "{pointer}: {text}");
+    }
+}
+
+/// What is wrong with a result that has these functions of `write`'s 800 instructions.
+fn functions_refused(instructions: &[u64]) -> Option<String> {
+    let cost = |(at, instructions): (usize, &u64)| FunctionCost {
+        function: format!("f{at}"),
+        calls: 1,
+        instructions: *instructions,
+    };
+    let functions = instructions.iter().enumerate().map(cost).collect();
+    let row = RowFunctions { kind: RowKind::Syscall, name: "write".into(), functions };
+    let result = ProgramExample { functions: vec![row], ..whole_program() };
+    parse_measurement(&bytes(&result)).err().map(|error| error.to_string())
+}
+
+#[test]
+fn the_functions_of_a_row_add_up_to_it() {
+    assert_eq!(functions_refused(&[300, 500]), None);
+    for (instructions, begins) in [
+        (&[300, 499][..], "its functions add up to 799, but it typically has 800"),
+        (&[u64::MAX, 801], "its functions add up to 18446744073709552416, but it typically has"),
+    ] {
+        let text = functions_refused(instructions).unwrap();
+        assert!(text.starts_with(&format!("row \"write\": {begins}")), "{text}");
+    }
+}
+
+#[test]
+fn a_result_of_paths_has_no_row_of_a_program() {
+    let rows = whole_program().result().paths;
+    let mixed = Measurement { paths: rows, ..whole() };
+    let error = parse_measurement(&serde_json::to_vec(&mixed).unwrap()).unwrap_err();
+    assert!(
+        error.to_string().starts_with("row \"user code\": it is a row of a program"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_too_large_is_refused() {
+    let named = |name: &str| run(&[row(RowKind::Syscall, name, 1, 1)]);
+    let runs = program("vmlinuz", vec![named("read"); MAX_PROGRAM_RUNS + 1]);
+    let rows: Vec<_> =
+        (0..=MAX_ROWS).map(|number| row(RowKind::Syscall, &number.to_string(), 1, 1)).collect();
+    let rows = program("vmlinuz", vec![run(&rows)]);
+    let calls = program("vmlinuz", vec![run(&[row(RowKind::Syscall, "read", u64::MAX, 1)])]);
+    for (what, document) in [("runs", runs), ("rows", rows), ("calls of all rows", calls)] {
+        let error = parse_measurement(&bytes(&document)).unwrap_err();
+        assert!(error.to_string().contains(what), "{what}: {error}");
+    }
+}
+
+#[test]
+fn a_command_is_shown_as_one_would_type_it() {
+    let words = ["/bin/sh", "-c", "echo it's $HOME", "", "a=b", "größe"].map(str::to_owned);
+    assert_eq!(command_line(&words), r"/bin/sh -c 'echo it'\''s $HOME' '' a=b größe");
+}

@@ -1,0 +1,260 @@
+//! The tables of a program as printed. `INSTA_UPDATE=always cargo test -p pathmeter-report` writes
+//! them anew.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::configuration;
+use pathmeter_model::example::runs::{self as example, ProgramExample, row, run};
+use pathmeter_model::{
+    Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
+    RowKind, Threshold, Unit, compare,
+};
+use pathmeter_report::{Placement, Rows, Shown, Style, comparison_table, measurement_table};
+use pathmeter_trace::Event;
+
+use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
+use Rows::{All, Folded};
+
+const PLAIN: Style = Style { colour: false, width: None };
+const COLOURED: Style = Style { colour: true, width: None };
+const NARROW: Style = Style { colour: false, width: Some(100) };
+const TICK: &str = "sysvec_apic_timer_interrupt";
+
+/// The same row with bytes that string instructions moved one by one.
+fn moving(bytes: u64, row: ProgramRow) -> ProgramRow {
+    let events = BTreeMap::from([(Event::StringBytes, bytes)]);
+    ProgramRow { events, steps: row.steps + bytes, ..row }
+}
+
+/// A run of a program that sorts; `openat` and a page fault cost these instructions, the tick
+/// comes so often.
+fn sorting(openat: u64, fault: u64, ticks: u64) -> ProgramRun {
+    let rows = vec![
+        row(User, "", 1, 8_123_456),
+        row(Syscall, "openat", 38, 38 * openat),
+        moving(1_048_576, row(Syscall, "read", 260, 412_880)),
+        moving(1_048_576, row(Syscall, "write", 256, 398_336)),
+        row(Syscall, "close", 37, 7_955),
+        row(Syscall, "brk", 3, 2_631),
+        row(Syscall, "exit_group", 1, 640),
+        row(NewTask, "", 2, 5_122),
+        row(PageFault, "write, not present", 311, 311 * fault),
+        row(PageFault, "read, not present", 120, 180_240),
+        row(Interrupt, TICK, ticks, ticks * 1_921),
+        row(Softirq, "", ticks, ticks * 410),
+        row(KernelThread, "", 2, 3_120),
+        row(Agent, "", 1, 8_420),
+    ];
+    run(12_345, rows)
+}
+
+fn program(name: &str, release: &str, runs: Vec<ProgramRun>) -> ProgramExample {
+    let example = example::program(name, configuration(release, runs.len()), runs);
+    let program = Program {
+        command: ["/usr/bin/sort", "-k", "2 3", "words"].map(str::to_owned).to_vec(),
+        environment: vec!["LANG=C".into()],
+        files: 7,
+        bytes: 4_123_456,
+        ..example.program
+    };
+    let events = vec![Event::StringBytes, Event::DataLines];
+    ProgramExample { program, events, ..example }
+}
+
+fn region(cost: u64) -> PathResult {
+    let runs = [vec![cost, cost], vec![cost, cost]];
+    PathResult::ok("user.merge", Unit::Instructions, &runs, vec![])
+}
+
+fn cloud() -> ProgramExample {
+    let mut runs = vec![sorting(4_210, 2_800, 5)];
+    runs.extend([4, 4, 5, 4, 4, 4].map(|ticks| sorting(2_911, 1_700, ticks)));
+    ProgramExample {
+        regions: vec![region(71_200)],
+        notes: vec!["a process that the program forked did not end".into()],
+        ..program("/boot/vmlinuz-cloud", "6.1.0-18-cloud-amd64", runs)
+    }
+}
+
+fn rt() -> ProgramExample {
+    let mut runs = vec![sorting(4_310, 2_800, 5)];
+    runs.extend([4, 5, 4, 4, 5, 4].map(|ticks| sorting(2_911, 1_707, ticks)));
+    for run in &mut runs {
+        for row in &mut run.rows {
+            let more = match row.name.as_str() {
+                "openat" => 2 * row.instructions / row.calls,
+                "read" => 0,
+                _ => continue,
+            };
+            let bytes = if row.name == "read" { 4_096 } else { 0 };
+            row.calls += if more > 0 { 2 } else { 0 };
+            row.instructions += more;
+            *row.events.entry(Event::StringBytes).or_default() += bytes;
+            row.steps += more + bytes;
+            run.clock.clock += more + bytes;
+        }
+    }
+    ProgramExample {
+        regions: vec![region(71_200)],
+        ..program("vmlinuz-rt", "6.1.0-18-rt-amd64", runs)
+    }
+}
+
+fn compared(base: &ProgramExample, new: &ProgramExample, rows: Rows, style: Style) -> String {
+    let comparison = compare(&base.result(), &new.result(), Threshold::default());
+    comparison_table(&comparison, Shown { placement: Placement::Hidden, rows }, style)
+}
+
+fn program_table(program: &ProgramExample, rows: Rows, style: Style) -> String {
+    measurement_table(&program.result(), rows, style)
+}
+
+#[test]
+fn a_program() {
+    insta::assert_snapshot!(program_table(&cloud(), Folded, PLAIN));
+}
+
+#[test]
+fn a_program_with_all_rows() {
+    insta::assert_snapshot!(program_table(&cloud(), All, PLAIN));
+}
+
+#[test]
+fn a_program_in_colour() {
+    insta::assert_snapshot!(program_table(&cloud(), Folded, COLOURED));
+}
+
+#[test]
+fn a_program_whose_lines_were_counted() {
+    let mut result = cloud();
+    for row in result.runs.iter_mut().flat_map(|run| &mut run.rows) {
+        row.events.insert(Event::DataLines, row.calls * 40);
+    }
+    insta::assert_snapshot!(program_table(&result, Folded, PLAIN));
+}
+
+#[test]
+fn a_program_that_ran_once() {
+    let once = program("vmlinuz", "6.1.0", vec![sorting(4_210, 2_800, 5)]);
+    insta::assert_snapshot!(program_table(&once, Folded, PLAIN));
+}
+
+#[test]
+fn a_program_on_two_kernels() {
+    insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, PLAIN));
+}
+
+#[test]
+fn a_program_on_two_kernels_with_all_rows() {
+    insta::assert_snapshot!(compared(&cloud(), &rt(), All, PLAIN));
+}
+
+#[test]
+fn a_program_on_two_kernels_in_colour() {
+    insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, COLOURED));
+}
+
+#[test]
+fn a_program_on_two_kernels_of_which_one_killed_it() {
+    let killed = ProgramExample { ended: Ended::Signal(11), ..rt() };
+    let ended = compared(&cloud(), &killed, Folded, PLAIN);
+    assert!(ended.contains("ended    exit code 0 on base, signal 11 on new\n"), "{ended}");
+}
+
+#[test]
+fn a_program_that_ran_once_on_two_kernels() {
+    let once = |openat| program("vmlinuz", "6.1.0", vec![sorting(openat, 2_800, 5)]);
+    insta::assert_snapshot!(compared(&once(4_210), &once(4_215), Folded, PLAIN));
+}
+
+#[test]
+fn a_program_measured_differently() {
+    let mut other = cloud();
+    other.program.environment = vec!["LANG=de_DE.UTF-8".into()];
+    let text = compared(&cloud(), &other, Folded, PLAIN);
+    let line =
+        "measured differently: program.environment: \"LANG=C\" in base, \"LANG=de_DE.UTF-8\"";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("14 rows are the same"), "{text}");
+}
+
+#[test]
+fn the_usual_numbers_fit_a_hundred_columns() {
+    for text in [
+        program_table(&cloud(), All, PLAIN),
+        compared(&cloud(), &cloud(), All, PLAIN),
+        compared(&cloud(), &rt(), All, NARROW),
+    ] {
+        let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+        assert!(widest.chars().count() <= 100, "{widest}");
+    }
+}
+
+#[test]
+fn a_terminal_obeys_nothing_of_a_guest() {
+    const TEXT: &str = "\u{1b}[31m\r\n\u{7f}";
+    let runs = vec![run(0, vec![row(Syscall, TEXT, 1, 10), row(PageFault, TEXT, 1, 10)]); 2];
+    let mut result = program(TEXT, TEXT, runs);
+    result.program.command = vec![TEXT.into()];
+    result.regions = vec![PathResult { path: format!("user.{TEXT}"), ..region(7) }];
+    result.notes = vec![TEXT.into()];
+    let mut other = result.clone();
+    other.program.environment = vec![TEXT.into()];
+    for text in [program_table(&result, All, NARROW), compared(&result, &other, All, NARROW)] {
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+    }
+}
+
+/// A result with such rows of one system call each, all of whose instructions are in one function.
+fn calls(rows: &[(&str, [u64; 7])]) -> Measurement {
+    let run_of = |at: usize| {
+        run(0, rows.iter().map(|(name, runs)| row(Syscall, name, 1, runs[at])).collect())
+    };
+    let functions = rows.iter().map(|(name, runs)| {
+        let mut later = runs[1..].to_vec();
+        later.sort_unstable();
+        let instructions = later[2];
+        let function = FunctionCost { function: "f".into(), calls: 1, instructions };
+        RowFunctions { kind: Syscall, name: (*name).to_owned(), functions: vec![function] }
+    });
+    let example = program("vmlinuz", "6.1.0", (0..7).map(run_of).collect());
+    ProgramExample { functions: functions.collect(), ..example }.result()
+}
+
+/// The table of two such results.
+fn of_calls(base: &[(&str, [u64; 7])], new: &[(&str, [u64; 7])]) -> String {
+    let shown = Shown { placement: Placement::Hidden, rows: All };
+    comparison_table(&compare(&calls(base), &calls(new), Threshold::default()), shown, PLAIN)
+}
+
+#[test]
+fn functions_of_other_runs_than_the_row_shows_have_a_line_for_the_rest() {
+    let base = [900, 100, 104, 102, 106, 108, 110];
+    let rest = |new: [u64; 7]| {
+        let table = of_calls(&[("read", base)], &[("read", new)]);
+        table.lines().find(|line| line.contains("of other runs")).map(str::to_owned)
+    };
+    assert_eq!(rest(base.map(|cost| cost + 40)), None);
+    let uneven = rest([950, 141, 150, 146, 146, 151, 166]).unwrap();
+    assert!(uneven.contains("(the row's numbers are of other runs)"), "{uneven}");
+}
+
+#[test]
+fn rows_that_changed_come_first_then_by_the_size_of_their_difference_then_by_name() {
+    let of = |numbers: [u64; 6], phase: usize| {
+        let names = ["read", "close", "openat", "write", "mmap", "pause"];
+        let runs = |name, number: u64| {
+            // Up in one run and down in another.
+            let at = |run: usize| if name == "pause" { (run / phase) as u64 % 2 * 900 } else { 0 };
+            std::array::from_fn(|run| number + at(run))
+        };
+        names.iter().zip(numbers).map(|(name, it)| (*name, runs(*name, it))).collect::<Vec<_>>()
+    };
+    let table = of_calls(&of([1000; 6], 1), &of([1000, 1000, 1001, 990, 1003, 800], 2));
+    let later = table.lines().skip_while(|line| !line.starts_with("later runs")).skip(1);
+    let names: Vec<&str> = later.take(6).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["write", "mmap", "openat", "pause", "close", "read"]);
+}
