@@ -12,12 +12,14 @@ mod machine;
 mod path;
 mod server;
 mod session;
+mod surroundings;
 
 pub use condition::Condition;
 pub use machine::machine;
 pub use path::{HostPath, host_paths};
 pub use server::ServerError;
 pub use session::{Progress, SessionError, Wanted, allowed_cpus, measure};
+pub use surroundings::Surroundings;
 
 /// The program of live hosts, whose windows are batches of calls.
 const TIMING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/pathmeter_program"));

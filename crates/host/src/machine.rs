@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 2000;
 pub fn machine(cpu: u32) -> Host {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| field(&info, name);
-    let of_cpu = |file: &str| text(&format!("/sys/devices/system/cpu/cpu{cpu}/{file}"));
+    let of_cpu = |file: &str| text(format!("/sys/devices/system/cpu/cpu{cpu}/{file}"));
     Host {
         processor: format!(
             "{}, family {}, model {}, stepping {}",
@@ -67,7 +67,7 @@ fn build_id(notes: &[u8]) -> String {
         let at = name.next_multiple_of(4);
         let found = tail.get(at..at.saturating_add(description));
         if let (BUILD_ID, Some(b"GNU\0"), Some(id)) = (number(8), tail.get(..name), found) {
-            return id.iter().map(|byte| format!("{byte:02x}")).collect();
+            return id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         }
         let next = at.saturating_add(description.next_multiple_of(4));
         rest = tail.get(next..).unwrap_or_default();

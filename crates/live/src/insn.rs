@@ -21,6 +21,8 @@ fn empty(report: &mut ProbeReport) -> Outcome {
     report.execute(|| Ok(clock::window(|| ()).0))
 }
 
+const _: () = assert!(CHAIN_LENGTH <= batch::MOST_ADDITIONS);
+
 fn chain(report: &mut ProbeReport) -> Outcome {
     report.execute(|| Ok(clock::window(|| batch::additions(CHAIN_LENGTH)).0))
 }

@@ -9,6 +9,10 @@
 //!
 //! Its output is lines of text ([`line`]), for the command that started it.
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(
+    not(any(test, feature = "batch")),
+    allow(dead_code, reason = "the builds that count take no times, and have fewer windows")
+)]
 #![allow(
     clippy::result_large_err,
     reason = "an error carries its text, since there is no allocator; it ends the program"

@@ -31,8 +31,9 @@ struct Given<'a> {
 /// There is one; with the reason.
 pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     let Some(given) = Given::new(command, matches, "") else { return Ok(()) };
-    // Who takes it has the options for it.
-    if given.host && given.needs.need("pin").is_none() {
+    // Who takes it has the options for it, or looks at it.
+    let takes_host = given.needs.need("pin").is_some() || given.needs.verb == "doctor";
+    if given.host && !takes_host {
         return Err(subject::refused_host());
     }
     let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
@@ -123,7 +124,7 @@ impl<'a> Given<'a> {
                 let why = "no program is named".to_owned();
                 (why, leave(", or name the program after two dashes: -- PROGRAM ARGS"))
             }
-            Need::Given(other) if !self.has(other) => {
+            Need::Given(other) if !self.has(other) && !self.host => {
                 let other = self.positional(other).unwrap_or_else(|| long(other));
                 (format!("{other} is not given"), leave(&format!(", or give {other}")))
             }

@@ -12,8 +12,8 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-pub use crate::arch::additions;
 use crate::arch::stamp;
+pub use crate::arch::{MOST_ADDITIONS, additions};
 
 /// Most windows that are planned: as many as a report has samples.
 pub(crate) const MOST_WINDOWS: usize = 1024;

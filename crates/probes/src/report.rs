@@ -144,7 +144,7 @@ impl ProbeReport {
 
     /// Executions of the path: in the windows, and to warm up.
     pub fn executions(&self) -> usize {
-        (self.windows() + WARMUP as usize) * clock::calls() as usize
+        (self.windows() + WARMUP as usize) * usize::try_from(clock::calls()).unwrap_or(1)
     }
 
     /// Executes the path in all windows: `once` runs it once, proves it and returns the cost.

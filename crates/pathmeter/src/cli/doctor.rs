@@ -15,6 +15,7 @@ kernel.
 
 Examples:
   pathmeter doctor
+  pathmeter doctor host                               what disturbs times here?
   pathmeter doctor --profiles                         which CPUs can guests have here?
   pathmeter doctor --witness bzImage
   pathmeter doctor --witness old.deb new.deb lab
@@ -40,7 +41,8 @@ pub(crate) struct DoctorArgs {
     /// instruction by instruction
     #[arg(long, requires = "subjects")]
     pub(crate) witness: bool,
-    /// With --witness: kernel images, or lab[:mechanism=variant,…]
+    /// host: look at what disturbs times on this machine instead. With --witness: kernel images, or
+    /// lab[:mechanism=variant,…]
     #[arg(value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
     /// The Bochs to run; by default bochs on PATH

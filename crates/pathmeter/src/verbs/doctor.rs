@@ -4,12 +4,13 @@
 //! A check is `ok`, `warn` (exact runs work, but something is worth knowing) or `fail` (they
 //! don't). Below the checks are the CPU profiles, with what each has less than its machine.
 
+mod check;
+mod host;
 mod profiles;
 
 use std::path::Path;
 use std::time::Duration;
 
-use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_vm::{Cache, Feature, Interrupt, LACKS_HELP, Qemu, VmError};
 use serde::Serialize;
 
@@ -18,8 +19,9 @@ use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::selftest::SelfTest;
-use pathmeter_model::clean;
+use pathmeter_measure::subject::is_host;
 
+use check::{Check, CheckStatus};
 use profiles::{Nearest, ProfileReport};
 
 /// Free disk below which a run's snapshots may not fit: a few guests' memory.
@@ -41,42 +43,18 @@ struct Diagnosis {
     nearest: Option<Nearest>,
 }
 
-/// One thing looked at.
+/// The document of `--json` about times, `pathmeter.host-doctor/1`.
 #[derive(Serialize)]
-struct Check {
-    name: &'static str,
-    status: CheckStatus,
-    /// What was found.
-    found: String,
-    /// What to do; nothing if all is well.
-    advice: Option<String>,
-}
-
-/// What was made of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum CheckStatus {
-    Ok,
-    Warn,
-    Fail,
-}
-
-impl Check {
-    fn ok(name: &'static str, found: String) -> Self {
-        Self { name, status: CheckStatus::Ok, found, advice: None }
-    }
-
-    fn warn(name: &'static str, found: String, advice: &str) -> Self {
-        Self { name, status: CheckStatus::Warn, found, advice: Some(advice.to_owned()) }
-    }
-
-    fn fail(name: &'static str, found: String, advice: &str) -> Self {
-        Self { name, status: CheckStatus::Fail, found, advice: Some(advice.to_owned()) }
-    }
+struct TimesDiagnosis {
+    schema: &'static str,
+    checks: Vec<Check>,
 }
 
 /// Looks at everything and prints what was found.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if args.subjects.iter().any(|subject| is_host(subject)) {
+        return times(args, screen);
+    }
     let interrupt = interrupt::listen();
     let found = Qemu::find(args.guest.qemu.as_deref(), &interrupt);
     let mut checks = qemu(&found, &interrupt)?;
@@ -97,6 +75,18 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
         output::print((cpus + &text(&report, screen.style().colour)).as_bytes())?;
     }
     Ok(if exact { Exit::Done } else { Exit::Unmeasured })
+}
+
+/// Looks at what disturbs times on this machine, and prints that.
+fn times(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let checks = host::checks()?;
+    if args.json {
+        let schema = "pathmeter.host-doctor/1";
+        output::print(&output::json(&TimesDiagnosis { schema, checks })?)?;
+    } else {
+        output::print(check::lines(&checks, screen.style().colour).as_bytes())?;
+    }
+    Ok(Exit::Done)
 }
 
 impl Diagnosis {
@@ -245,29 +235,8 @@ fn kvm() -> Check {
 }
 
 fn text(report: &Diagnosis, colour: bool) -> String {
-    let width = report.checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-    let line = |check: &Check| {
-        let advice = check.advice.as_ref().map(|advice| {
-            let indent = " ".repeat("fail  ".len() + width + 2);
-            format!("{indent}{}\n", clean(advice))
-        });
-        let status = status(check.status, colour);
-        let line = format!("{status}  {:width$}  {}\n", check.name, clean(&check.found));
-        line + &advice.unwrap_or_default()
-    };
     let exact = if report.exact { "exact runs work here" } else { "exact runs don't work here" };
-    let checks: String = report.checks.iter().map(line).collect();
-    format!("{checks}\n{exact}\n")
-}
-
-fn status(status: CheckStatus, colour: bool) -> String {
-    let (word, paint) = match status {
-        CheckStatus::Ok => ("ok  ", AnsiColor::Green),
-        CheckStatus::Warn => ("warn", AnsiColor::Yellow),
-        CheckStatus::Fail => ("fail", AnsiColor::Red),
-    };
-    let paint = if colour { paint.on_default() } else { Paint::new() };
-    format!("{paint}{word}{paint:#}")
+    format!("{}\n{exact}\n", check::lines(&report.checks, colour))
 }
 
 #[cfg(test)]

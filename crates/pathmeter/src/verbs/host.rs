@@ -54,7 +54,7 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     let selection = selection(&args.rows, &names)?;
     let [file] = args.document.named(&names).open(screen)?;
     let margin = if args.threshold > 0.0 { args.threshold / 100.0 } else { MARGIN };
-    let comparison = compared(&names, conditions, args, (&selection, margin), screen)?;
+    let comparison = compared(&names, &conditions, args, (&selection, margin), screen)?;
     output::document(args.document.json(), file.as_ref(), &comparison)?;
     if !args.document.json() {
         let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
@@ -65,7 +65,7 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
 
 fn compared(
     names: &[&Path],
-    conditions: Vec<Condition>,
+    conditions: &[Condition],
     args: &CompareArgs,
     (selection, margin): (&Selection, f64),
     screen: &Screen,
@@ -75,8 +75,8 @@ fn compared(
         let times = session(&args.host, selection, conditions, screen)?;
         TimeComparison::of_session(&times, shown, margin).ok_or_else(nothing_to_compare)
     };
-    match (names, &conditions[..]) {
-        ([one], [_, _]) if is_host(one) => both(&conditions),
+    match (names, conditions) {
+        ([one], [_, _]) if is_host(one) => both(conditions),
         // The machine with itself: what the method says of no difference.
         ([one, other], [condition]) if is_host(one) && is_host(other) => {
             both(&[condition.clone(), condition.clone()])
@@ -87,7 +87,7 @@ fn compared(
         ([base, new], [_]) => {
             let side = |name: &Path| {
                 if is_host(name) {
-                    session(&args.host, selection, &conditions, screen)
+                    session(&args.host, selection, conditions, screen)
                 } else {
                     times(name)
                 }

@@ -127,12 +127,22 @@ pub(crate) fn nops(instructions: u64) {
     }
 }
 
-/// So many additions, each of which needs the one before: a cycle of the core each.
+/// Most additions of [`additions`].
+pub const MOST_ADDITIONS: u32 = 1024;
+
+/// So many additions, each of which needs the one before: a cycle of the core each. They stand in a
+/// row, which is entered so far before its end: a loop would be predicted, or not, by its length.
 #[inline(always)]
 pub fn additions(count: u32) {
-    // SAFETY: counts a register down.
+    /// `add rax, 1`, in this encoding.
+    const BYTES: u64 = 4;
+    let before_end = u64::from(count.min(MOST_ADDITIONS)) * BYTES;
+    // SAFETY: jumps into the row of additions, to one of them or to its end, by a multiple of their
+    // length.
     unsafe {
-        asm!("test {count:e}, {count:e}", "jz 3f", "2:", "sub {count:e}, 1", "jnz 2b", "3:",
-            count = inout(reg) count => _, options(nostack, nomem));
+        asm!("lea {target}, [rip + 3f]", "sub {target}, {before_end}", "jmp {target}",
+            ".rept {most}", ".byte 0x48, 0x83, 0xc0, 0x01", ".endr", "3:",
+            target = out(reg) _, before_end = in(reg) before_end, most = const MOST_ADDITIONS,
+            out("rax") _, options(nostack, nomem));
     }
 }
