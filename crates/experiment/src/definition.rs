@@ -26,6 +26,10 @@ pub struct Experiment {
     pub cure: String,
     /// The source's own results, as it gives them.
     pub published: Published,
+    /// What a program of the thread's kind shows on a live host; null in reports of versions that
+    /// did not ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostTable>,
     /// The kernels, each by its subject.
     #[serde(rename = "subject")]
     pub subjects: Vec<ExperimentSubject>,
@@ -71,6 +75,41 @@ pub struct PublishedRow {
     pub label: String,
     /// A value for each column.
     pub values: Vec<String>,
+}
+
+/// Times that are taken on a live host, beside the source's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostTable {
+    /// The unit, which is the source's where it can be.
+    pub unit: HostUnit,
+    /// How these times differ from the source's.
+    pub caveat: String,
+    /// The rows.
+    #[serde(rename = "row")]
+    pub rows: Vec<HostRow>,
+}
+
+/// A unit of times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HostUnit {
+    /// Cycles of the core.
+    Cycles,
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+}
+
+/// A row of times.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRow {
+    /// What it is, in the source's words.
+    pub label: String,
+    /// The path that is measured.
+    pub path: String,
 }
 
 /// A kernel of the experiment.

@@ -15,7 +15,7 @@ mod report;
 
 pub use definition::{
     CellPlace, Expectation, Experiment, ExperimentError, ExperimentPath, ExperimentSubject,
-    Published, PublishedRow, Rule,
+    HostRow, HostTable, HostUnit, Published, PublishedRow, Rule,
 };
 pub use observed::{
     Elapsed, ElapsedCell, ExactCell, Measured, Metric, Observed, ObservedCell, ObservedCheck,

@@ -100,6 +100,7 @@ Examples:
   pathmeter experiment --list
   pathmeter experiment ioperm-2004
   pathmeter experiment                                all, one page each
+  pathmeter experiment vgetcpu-2007 --host            the same question to this machine, in cycles
   pathmeter compare lab:iobitmap=full-copy lab:iobitmap=lazy   the same by hand, all paths
   pathmeter explain switch.yield lab                  the lab kernel's own switch
 
@@ -403,6 +404,10 @@ pub(crate) struct ExperimentArgs {
     /// Only list what there is
     #[arg(long)]
     pub(crate) list: bool,
+    /// Take the times of the thread's program on this machine instead, in the thread's unit, beside
+    /// its own results
+    #[arg(long, conflicts_with_all = ["list", "counter_examples"])]
+    pub(crate) host: bool,
     /// Judge each expectation also under its counter-example, where it must fail
     ///
     /// A counter-example measures other subjects in place of the expectation's own, such as the

@@ -1,13 +1,13 @@
 //! An experiment as one page: symptom, the source's results, ours, and whether the expectations
 //! hold.
 
-use pathmeter_model::clean;
+use pathmeter_model::{Times, clean};
 use std::collections::BTreeMap;
 
 use anstyle::AnsiColor;
 use pathmeter_experiment::{
-    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, JudgedCounterExample,
-    JudgedExpectation, Measured, Metric, ObservedCell,
+    Elapsed, ExpectationOutcome, Experiment, ExperimentReport, HostTable, HostUnit,
+    JudgedCounterExample, JudgedExpectation, Measured, Metric, ObservedCell,
 };
 use textwrap::Options;
 
@@ -15,6 +15,7 @@ use crate::measured_with::of_many;
 use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
+use crate::times::{footer, half_width, time};
 
 /// What a sample counts if not instructions.
 const STEPS: &str = "steps of the clock";
@@ -36,6 +37,49 @@ pub fn experiment_page(report: &ExperimentReport, style: Style) -> String {
     parts.push(with.iter().map(|line| style.quiet(line)).collect());
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
+}
+
+/// The page of one experiment on a live host: the story, the source's results, and the times here.
+pub fn host_experiment_page(experiment: &Experiment, times: &Times, style: Style) -> String {
+    let mut parts = vec![head(experiment, style), published(experiment, style)];
+    if let Some(host) = &experiment.host {
+        parts.extend([on_host(host, times, style), wrapped("note  ", &host.caveat, style)]);
+    }
+    parts.push(footer(times, times.ticks_per_cycle(), style).trim_start().to_owned());
+    parts.join("\n")
+}
+
+/// The times that were taken of these rows.
+fn on_host(host: &HostTable, times: &Times, style: Style) -> String {
+    let cycle = times.ticks_per_cycle();
+    // Without a steady frequency there are no cycles.
+    let (unit, scale): (&str, Box<dyn Fn(f64) -> f64>) = match (host.unit, cycle) {
+        (HostUnit::Cycles, Some(cycle)) => ("cycles", Box::new(move |ticks| ticks / cycle)),
+        (HostUnit::Us, _) => ("µs", Box::new(|ticks| times.nanoseconds(ticks) / 1000.0)),
+        _ => ("ns", Box::new(|ticks| times.nanoseconds(ticks))),
+    };
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        (unit, Align::Right),
+        ("±", Align::Right),
+        ("path", Align::Left),
+        ("reason", Align::Left),
+    ])
+    .with_remarks();
+    for row in &host.rows {
+        let path = times.path(&row.path);
+        let level = path.and_then(|path| times.level(path, 0));
+        let half = level.and_then(half_width).unwrap_or_default();
+        let reason = path.and_then(|path| path.reason.as_deref());
+        table.row([
+            row.label.as_str().into(),
+            level.map(|level| time(scale(level.ticks))).unwrap_or_default().into(),
+            half.into(),
+            row.path.as_str().into(),
+            reason.unwrap_or_default().into(),
+        ]);
+    }
+    heading(&format!("on this machine: {unit}"), style) + &table.render(style)
 }
 
 fn head(experiment: &Experiment, style: Style) -> String {

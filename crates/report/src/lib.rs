@@ -37,7 +37,7 @@ pub use budget::{budget_table, sentence as budget_sentence};
 pub use causes::sentence as comparison_sentence;
 pub use comparison::Placement;
 pub use document_table::{Shown, comparison_table, measurement_table};
-pub use experiment::{counter_examples, experiment_page};
+pub use experiment::{counter_examples, experiment_page, host_experiment_page};
 pub use explain::{
     FlameError, Least, LeastError, Limits, beside_row, callgrind, explanation, flame_graph,
     folded_stacks,

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::{
-    Host, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
+    Host, Level, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
 };
 
 use crate::number::{grouped, percent, plural};
@@ -44,19 +44,15 @@ pub fn times_table(
 
 fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> [Cell; 11] {
     let level = times.level(path, 0).filter(|_| path.status == Status::Ok);
-    let ns = |ticks: u64| number(times.nanoseconds(float(ticks)));
+    let ns = |ticks: u64| time(times.nanoseconds(float(ticks)));
     let single = path.single.filter(|_| level.is_some());
-    let half = |level: pathmeter_model::Level| {
-        let width = level.interval?.width() / 2.0;
-        (level.ticks > 0.0).then(|| format!("{:.1} %", 100.0 * width / level.ticks))
-    };
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
     [
         path.path.as_str().into(),
-        text(level.map(|level| number(times.nanoseconds(level.ticks)))),
-        text(level.and_then(half)),
-        text(level.map(|level| number(level.ticks))),
-        text(level.zip(cycle).map(|(level, cycle)| number(level.ticks / cycle))),
+        text(level.map(|level| time(times.nanoseconds(level.ticks)))),
+        text(level.and_then(half_width)),
+        text(level.map(|level| time(level.ticks))),
+        text(level.zip(cycle).map(|(level, cycle)| time(level.ticks / cycle))),
         text(level.and_then(|_| times.copy_difference(path)).map(|share| format!("{share:+.2} %"))),
         text(single.map(|single| ns(single.p99))),
         text(single.map(|single| ns(single.p999))),
@@ -66,8 +62,14 @@ fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> [Cell; 11] {
     ]
 }
 
+/// Half of a level's interval, as a share of the level.
+pub(crate) fn half_width(level: Level) -> Option<String> {
+    let width = level.interval?.width() / 2.0;
+    (level.ticks > 0.0).then(|| format!("{:.1} %", 100.0 * width / level.ticks))
+}
+
 /// A time: three digits or more that matter, and no more decimals than two.
-fn number(value: f64) -> String {
+pub(crate) fn time(value: f64) -> String {
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -90,7 +92,7 @@ fn unsupported(count: usize, style: Style) -> String {
 }
 
 /// The notes, then the machine and how it was measured.
-fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String {
+pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String {
     let method = &times.method;
     let tick = 1e9 / float(method.ticks_per_second);
     let core = match cycle {
@@ -164,8 +166,8 @@ fn compared_row(row: &TimeRow) -> [Cell; 8] {
     let reason = row.reason.as_ref().map(|reason| reason.clone() + &more.unwrap_or_default());
     [
         row.path.as_str().into(),
-        text(row.base.map(number)),
-        text(row.new.map(number)),
+        text(row.base.map(time)),
+        text(row.new.map(time)),
         text(row.difference.map(percent)),
         text(row.interval.map(|[low, high]| format!("{low:+.2} … {high:+.2} %"))),
         text(row.null.map(|null| format!("{null:.2} %"))),

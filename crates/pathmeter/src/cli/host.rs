@@ -32,3 +32,9 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 }
+
+impl Default for HostArgs {
+    fn default() -> Self {
+        Self { pin: None, replicates: REPLICATES, limit: LIMIT, seed: None }
+    }
+}

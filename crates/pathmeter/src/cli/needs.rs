@@ -250,6 +250,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("output", Without("list")),
                 ("format", Without("list")),
                 ("write", Without("list")),
+                ("host", Nothing),
                 ("counter_examples", Nothing),
             ],
             GUEST_UNLESS_LISTED,

@@ -11,12 +11,13 @@
 mod observe;
 
 use pathmeter_experiment::{ExpectationOutcome, Experiment, ExperimentReport};
-use pathmeter_report::{Style, counter_examples, experiment_page};
+use pathmeter_report::{Style, counter_examples, experiment_page, host_experiment_page};
 
 use crate::cli::ExperimentArgs;
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use crate::setup;
+use crate::verbs::host;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::meant::meant;
@@ -40,6 +41,9 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     let chosen = chosen(args.name.as_deref())?;
     if args.list {
         return list(&chosen);
+    }
+    if args.host {
+        return on_host(args, &chosen, screen);
     }
     args.guest.refuse_pairs()?;
     let places = Places::open(&args.document, &args.formats, &[], screen)?;
@@ -68,6 +72,26 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
         }
     }
     Ok(exit(verdict.unwrap_or(ExpectationOutcome::Holds)))
+}
+
+/// Takes the times of the experiments' own programs on this machine.
+fn on_host(args: &ExperimentArgs, chosen: &[Experiment], screen: &Screen) -> Result<Exit, Failure> {
+    let places = Places::open(&args.document, &args.formats, &[], screen)?;
+    let tables = chosen.iter().filter_map(|experiment| experiment.host.as_ref());
+    let rows = tables.flat_map(|table| &table.rows);
+    let paths: Vec<&str> = rows.map(|row| row.path.as_str()).collect();
+    let times = host::times_of(&paths, screen)?;
+    let pages = |style: Style| {
+        let pages = chosen.iter().map(|one| host_experiment_page(one, &times, style));
+        pages.collect::<Vec<_>>().join(GAP)
+    };
+    if places.shows_tables() {
+        output::print(pages(screen.style()).as_bytes())?;
+    }
+    let written = places.document(&times).err();
+    let formats = places.formats(|format| format.page(&pages(Style::default())));
+    failed(written.into_iter().chain(formats).collect())?;
+    Ok(Exit::Done)
 }
 
 /// What is printed of a report.
@@ -136,6 +160,10 @@ mod tests {
             let paths = experiment.paths.iter().map(|path| &path.path);
             for path in paths.chain(&experiment.checks_of) {
                 assert!(names.contains(&path.as_str()), "{}: {path}", experiment.name);
+            }
+            for row in &experiment.host.as_ref().unwrap().rows {
+                let known = pathmeter_host::host_paths();
+                assert!(known.iter().any(|path| path.name == row.path), "{}", row.path);
             }
             for path in experiment.elapsed.iter().map(|path| &path.path) {
                 let found = Suite::Elapsed.find(path).is_some();

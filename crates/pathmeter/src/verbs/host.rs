@@ -30,7 +30,7 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let [file] = args.document.named(&[subject]).open(screen)?;
     let taken = if is_host(subject) {
         let [condition] = &conditions[..] else { return Err(one_condition()) };
-        session(&args.host, &selection, std::slice::from_ref(condition), screen)?
+        session(&args.host, &|path| selection.holds(path), std::slice::from_ref(condition), screen)?
     } else {
         times(subject)?
     };
@@ -43,6 +43,11 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let mut shown = taken.paths.iter().filter(|path| selection.holds(&path.path));
     let failed = shown.any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// Takes the times of these paths on this machine, under no condition.
+pub(crate) fn times_of(paths: &[&str], screen: &Screen) -> Result<Times, Failure> {
+    session(&HostArgs::default(), &|path| paths.contains(&path), &conditions(&[])?, screen)
 }
 
 /// Compares this machine under two conditions, or the times of two sessions.
@@ -72,7 +77,7 @@ fn compared(
 ) -> Result<TimeComparison, Failure> {
     let shown = |path: &str| selection.holds(path);
     let both = |conditions: &[Condition]| {
-        let times = session(&args.host, selection, conditions, screen)?;
+        let times = session(&args.host, &shown, conditions, screen)?;
         TimeComparison::of_session(&times, shown, margin).ok_or_else(nothing_to_compare)
     };
     match (names, conditions) {
@@ -87,7 +92,7 @@ fn compared(
         ([base, new], [_]) => {
             let side = |name: &Path| {
                 if is_host(name) {
-                    session(&args.host, selection, conditions, screen)
+                    session(&args.host, &shown, conditions, screen)
                 } else {
                     times(name)
                 }
@@ -182,7 +187,7 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
 /// A session on this machine.
 fn session(
     args: &HostArgs,
-    selection: &Selection,
+    shown: &dyn Fn(&str) -> bool,
     conditions: &[Condition],
     screen: &Screen,
 ) -> Result<Times, Failure> {
@@ -194,8 +199,7 @@ fn session(
     };
     let interrupt = interrupt::listen();
     let paths = host_paths();
-    let chosen: Vec<&str> =
-        paths.iter().map(|path| path.name).filter(|name| selection.holds(name)).collect();
+    let chosen: Vec<&str> = paths.iter().map(|path| path.name).filter(|name| shown(name)).collect();
     let wanted = Wanted {
         paths: &chosen,
         conditions,
