@@ -86,6 +86,8 @@ fn execute(file: usize, request: &mut [u8; REQUEST], length: usize) -> usize {
     const FAILED: usize = 104;
     static ENVIRONMENT: [u8; MAX_PAD] = environment();
     let Some(numbers) = request.get(..length) else { return FAILED };
+    // Kept over the execution: it ends with the server, as the server with the command.
+    let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
     let pad = numbers.rsplit(|byte| *byte == b',').next().and_then(number).unwrap_or(0);
     let start = MAX_PAD - 2 - (pad as usize).min(MAX_PAD - 3);
     if let Some(end) = request.get_mut(length) {
