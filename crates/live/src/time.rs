@@ -47,9 +47,11 @@ const MAX_PAD: usize = 8192;
 pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
     let [cpu, file] = read(numbers).ok_or(Refused::ARGUMENTS)?;
     let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
-    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
     let second = given::find_second_cpu(cpu as usize);
     let ground = ground::make(cpu as usize)?;
+    // Not before: who leaves no core file may not write to its own files in /proc, which map its
+    // user into a namespace.
+    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
     given::keep([file, second, u64::from(ground.own_ipc)]);
     Line::write(format_args!("ready"), ground.numbers());
     let mut request = [0; REQUEST];
