@@ -7,12 +7,16 @@ use crate::failure::prove;
 
 /// Runs `once` in every window; it says whether it did what it should, and must have in each call.
 pub(crate) fn each(report: &mut ProbeReport, mut once: impl FnMut() -> bool) -> Outcome {
-    report.execute(|| {
-        let mut right = 0;
-        let (cost, ()) = clock::window(|| right += u64::from(once()));
-        prove!(right == clock::calls(), "{right} of {} calls were right", clock::calls());
-        Ok(cost)
-    })
+    report.execute(|| one(&mut once))
+}
+
+/// One window of [`each`]: its cost.
+#[inline(always)]
+pub(crate) fn one(once: &mut impl FnMut() -> bool) -> Result<u64, Failure> {
+    let mut right = 0;
+    let (cost, ()) = clock::window(|| right += u64::from(once()));
+    prove!(right == clock::calls(), "{right} of {} calls were right", clock::calls());
+    Ok(cost)
 }
 
 /// Runs `once` in every window, and proves by `proof` what the last call of each gave.
