@@ -2,7 +2,8 @@
 //! guest, and so that nothing of it is left on the machine.
 //!
 //! - Mount and network namespaces of its own: a fresh root file system in memory with two devices
-//!   in it, and a loopback interface without rules. Both end with the program.
+//!   in it, and a loopback interface without rules. Both end with the program. A program that takes
+//!   times has an IPC namespace as well, if it may.
 //! - The root cgroup, if it may: elsewhere Linux accounts for memory, and may refuse real-time
 //!   tasks.
 //! - One CPU.
@@ -37,10 +38,12 @@ pub(crate) struct Ground {
     apart: bool,
     /// It may be a real-time task.
     real_time: bool,
+    /// It has an IPC namespace of its own.
+    pub(crate) own_ipc: bool,
 }
 
 impl Ground {
-    /// Each as 0 or 1.
+    /// Each as 0 or 1, as far as the command wants to know.
     pub(crate) fn numbers(&self) -> [u64; 3] {
         [self.in_root_cgroup, self.apart, self.real_time].map(u64::from)
     }
@@ -50,8 +53,9 @@ impl Ground {
 pub(crate) fn make(cpu: usize) -> Result<Ground, Refused> {
     let in_root_cgroup = enter_root_cgroup().is_ok();
     let apart = (unshare(0).is_ok() || own_user_namespace().is_ok()) && new_root().is_ok();
+    let own_ipc = sys::unshare(flag::CLONE_NEWIPC).is_ok();
     task::pin(cpu).map_err(at("sched_setaffinity"))?;
-    Ok(Ground { in_root_cgroup, apart, real_time: may_be_real_time() })
+    Ok(Ground { in_root_cgroup, apart, real_time: may_be_real_time(), own_ipc })
 }
 
 /// Tried in a child, so that the server stays an ordinary task. On a live host `task::fifo`

@@ -17,23 +17,42 @@
     clippy::result_large_err,
     reason = "an error carries its text, since there is no allocator; it ends the program"
 )]
+#![allow(
+    clippy::inline_always,
+    reason = "what stands in a window must not depend on what the inliner thinks of it"
+)]
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
 mod count;
+#[cfg(any(test, feature = "batch"))]
+#[path = "../../probes/src/descriptor.rs"]
+mod descriptor;
 mod event;
 mod execution;
-mod filter;
-mod ground;
 #[cfg(any(test, feature = "batch"))]
-mod insn;
+mod failure;
+mod filter;
+#[cfg(any(test, feature = "batch"))]
+mod given;
+mod ground;
 mod left_out;
 mod line;
+#[cfg(any(test, feature = "batch"))]
+mod partner;
+#[cfg(any(test, feature = "batch"))]
+mod paths;
 #[path = "../../agent/src/shared.rs"]
 mod shared;
+#[cfg(any(test, feature = "batch"))]
+#[allow(dead_code, unexpected_cfgs, reason = "the probes of guests use more of it")]
+#[path = "../../probes/src/socket.rs"]
+mod socket;
 #[cfg(any(test, feature = "batch"))]
 mod time;
 #[path = "../../agent/src/trouble.rs"]
 mod trouble;
+#[cfg(any(test, feature = "batch"))]
+mod window;
 
 use pathmeter_probes::sys;
 
@@ -47,7 +66,9 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         #[cfg(any(test, feature = "batch"))]
         [_, b"serve", numbers] => time::serve(numbers),
         #[cfg(any(test, feature = "batch"))]
-        [_, b"time", numbers] => time::process(numbers),
+        [_, b"time", numbers, given] => time::process(numbers, given),
+        #[cfg(any(test, feature = "batch"))]
+        [_, paths::exec::ARGUMENT] => sys::exit(paths::exec::CODE),
         [_, modes, cpu] => count::pass(modes, cpu),
         _ => Err(Refused::ARGUMENTS),
     };

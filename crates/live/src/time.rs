@@ -11,7 +11,7 @@
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
 //! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
 //! call of a side, the number by which a filter of system calls is open, or 0, and bytes of the
-//! environment. Each is answered by lines `side NUMBER TICKS…`,
+//! environment. A second argument has what is the same for all processes ([`given`]). Each is answered by lines `side NUMBER TICKS…`,
 //! `unsupported REASON` or `failed REASON`, then `end`.
 
 use core::ptr::null;
@@ -26,9 +26,10 @@ use pathmeter_probes::{
 use crate::{
     execution::Execution,
     filter::Filter,
+    given,
     ground::{self, Refused, at},
-    insn,
     line::Line,
+    paths,
     shared::SharedReport,
 };
 
@@ -46,12 +47,16 @@ const MAX_PAD: usize = 8192;
 pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
     let [cpu, file] = read(numbers).ok_or(Refused::ARGUMENTS)?;
     let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
-    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
+    let second = given::find_second_cpu(cpu as usize);
     let ground = ground::make(cpu as usize)?;
+    // Not before: who leaves no core file may not write to its own files in /proc, which map its
+    // user into a namespace.
+    let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
+    given::keep([file, second, u64::from(ground.own_ipc)]);
     Line::write(format_args!("ready"), ground.numbers());
     let mut request = [0; REQUEST];
     while let Some(length) = next_line(&mut request) {
-        match task::in_child(|| execute(file as usize, &mut request, length)) {
+        match task::in_child(|| execute(&mut request, length)) {
             Ok((_, Ended::Exit(0))) => {}
             Ok((_, ended)) => Line::write(format_args!("failed the process ended: {ended:?}"), []),
             Err(error) => Line::write(format_args!("failed no process (error {error})"), []),
@@ -81,8 +86,7 @@ fn next_line(line: &mut [u8; REQUEST]) -> Option<usize> {
 }
 
 /// Executes the program afresh for this request. It returns only if that failed.
-fn execute(file: usize, request: &mut [u8; REQUEST], length: usize) -> usize {
-    const AT_EMPTY_PATH: usize = 0x1000;
+fn execute(request: &mut [u8; REQUEST], length: usize) -> usize {
     const FAILED: usize = 104;
     static ENVIRONMENT: [u8; MAX_PAD] = environment();
     let Some(numbers) = request.get(..length) else { return FAILED };
@@ -93,15 +97,13 @@ fn execute(file: usize, request: &mut [u8; REQUEST], length: usize) -> usize {
     if let Some(end) = request.get_mut(length) {
         *end = 0;
     }
-    let arguments = [b"live\0".as_ptr(), b"time\0".as_ptr(), request.as_ptr(), null()];
+    let given = given::text();
+    let (request, given) = (request.as_ptr(), given.as_bytes().as_ptr());
+    let arguments = [b"live\0".as_ptr(), b"time\0".as_ptr(), request, given, null()];
     let environment = [ENVIRONMENT.as_ptr().wrapping_add(start), null()];
-    let empty = b"\0".as_ptr() as usize;
-    let (arguments, environment) = (arguments.as_ptr() as usize, environment.as_ptr() as usize);
-    // SAFETY: the kernel reads C strings: literals, the request with the NUL just written, and the
-    // environment, which ends in NUL; and two lists of them that end in a null pointer.
-    let _ = unsafe {
-        sys::checked(sys::nr::EXECVEAT, [file, empty, arguments, environment, AT_EMPTY_PATH, 0])
-    };
+    // SAFETY: literals, the request with the NUL just written, what is given, and the environment:
+    // all end in NUL.
+    unsafe { given::execute(&arguments, &environment) };
     FAILED
 }
 
@@ -113,8 +115,9 @@ const fn environment() -> [u8; MAX_PAD] {
 }
 
 /// One process: takes the times that the numbers ask for, and writes them.
-pub(crate) fn process(numbers: &[u8]) -> Result<(), Refused> {
+pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     let _ = sys::alarm(WHOLE_LIMIT);
+    given::keep(read(given).ok_or(Refused::ARGUMENTS)?);
     let [index, calls, windows, sides, seed, delays @ .., filter, _pad] =
         read::<10>(numbers).ok_or(Refused::ARGUMENTS)?;
     let (index, sides) = (index as usize, sides as usize);
@@ -148,7 +151,7 @@ fn probe(index: usize) -> Option<Probe> {
     let of_guests = probes(Suite::Exact);
     of_guests.get(index).copied().or_else(|| {
         let path = HOST.get(index.checked_sub(of_guests.len())?)?;
-        insn::probe(path.name)
+        paths::probe(path.name)
     })
 }
 

@@ -48,7 +48,7 @@ mod elf {
 }
 
 /// Address of the vDSO's function `name` (with its NUL), if kernel and vDSO have it.
-pub(crate) fn find(name: &[u8]) -> Option<usize> {
+pub fn find(name: &[u8]) -> Option<usize> {
     let base = BASE.load(Ordering::Relaxed);
     if base == 0 {
         return None;

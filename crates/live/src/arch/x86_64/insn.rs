@@ -1,12 +1,17 @@
-//! Single instructions of x86-64 (Intel SDM volume 2 has each).
+//! `insn.*`: single instructions of x86-64 (Intel SDM volume 2 has each).
+//!
+//! Each call is the instruction with the few that it needs beside it. Proof: the instruction's
+//! effect, after each batch.
 
 use core::arch::asm;
 
 use pathmeter_catalogue::UNROLLED;
 use pathmeter_probes::{Failure, Outcome, Probe, ProbeReport, clock};
 
+use crate::window::last as calls;
+
 /// The paths' names in the catalogue, and their probes.
-pub(super) const PROBES: &[(&str, Probe)] = &[
+pub(crate) const PROBES: &[(&str, Probe)] = &[
     ("insn.pushf", pushf),
     ("insn.popf", |report| popf(report, 0)),
     ("insn.popf-ac", |report| popf(report, 1 << 18)),
@@ -46,19 +51,6 @@ pub(super) const PROBES: &[(&str, Probe)] = &[
     ("insn.rep-stosb-64k", |report| fill(report, 64 << 10)),
     ("insn.cold-line", cold_line),
 ];
-
-/// Runs `once` in every window, and proves by `proof` what the last call of each gave.
-fn calls<R>(
-    report: &mut ProbeReport,
-    mut once: impl FnMut() -> R,
-    proof: impl Fn(R) -> Result<(), Failure>,
-) -> Outcome {
-    report.execute(|| {
-        let (ticks, result) = clock::window(&mut once);
-        proof(result)?;
-        Ok(ticks)
-    })
-}
 
 /// Its failure says what was seen.
 fn proved(holds: bool, what: &str, seen: u64) -> Outcome {

@@ -1,0 +1,77 @@
+//! Paths that only a live host has, group by group, and the clock by itself.
+//!
+//! Each call is what the path's row in the catalogue says, in the loop that every path has, whose
+//! own time `clock.empty` tells. A processor without an instruction kills its probe (SIGILL), which
+//! is told as such.
+
+mod call;
+#[path = "arch/x86_64/code.rs"]
+mod code;
+mod cross;
+pub(crate) mod exec;
+mod file;
+#[path = "arch/x86_64/insn.rs"]
+mod insn;
+mod memory;
+mod network;
+mod poll;
+mod ring;
+mod semaphore;
+mod signal;
+mod time_of_day;
+mod tlb;
+mod uring;
+
+use pathmeter_catalogue::{CHAIN, CHAIN_LENGTH, EMPTY};
+use pathmeter_probes::{Outcome, Probe, ProbeReport, batch, clock};
+
+const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty), (CHAIN, chain)];
+
+/// The tables of all groups.
+const GROUPS: &[&[(&str, Probe)]] = &[
+    CLOCK,
+    insn::PROBES,
+    file::PROBES,
+    poll::PROBES,
+    signal::PROBES,
+    exec::PROBES,
+    ring::PROBES,
+    cross::PROBES,
+    memory::PROBES,
+    tlb::PROBES,
+    network::PROBES,
+    semaphore::PROBES,
+    time_of_day::PROBES,
+    uring::PROBES,
+    call::PROBES,
+];
+
+/// The probe of the path of this name; none if there is none.
+pub(crate) fn probe(name: &str) -> Option<Probe> {
+    let mut all = GROUPS.iter().copied().flatten();
+    all.find(|(path, _)| *path == name).map(|(_, probe)| *probe)
+}
+
+fn empty(report: &mut ProbeReport) -> Outcome {
+    report.execute(|| Ok(clock::window(|| ()).0))
+}
+
+const _: () = assert!(CHAIN_LENGTH <= batch::MOST_ADDITIONS);
+
+fn chain(report: &mut ProbeReport) -> Outcome {
+    report.execute(|| Ok(clock::window(|| batch::additions(CHAIN_LENGTH)).0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_catalogue::HOST;
+
+    #[test]
+    fn every_path_of_a_host_has_a_probe_and_there_are_no_others() {
+        for path in HOST {
+            assert!(probe(path.name).is_some(), "{}", path.name);
+        }
+        assert_eq!(GROUPS.concat().len(), HOST.len());
+    }
+}

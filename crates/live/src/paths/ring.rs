@@ -1,0 +1,90 @@
+//! `switch.ring-*`: a token once around a ring of tasks on one CPU, by pipes, where each task sums
+//! data of its own before it hands the token on (McVoy and Staelin, "lmbench: Portable Tools for
+//! Performance Analysis", 1996: `lat_ctx`).
+//!
+//! Nothing is subtracted: a call is so many switches, reads, writes and sums. Proof: each task adds
+//! 1 to the token, if its sum is right.
+
+use pathmeter_probes::{
+    Outcome, Probe, ProbeReport,
+    sys::{self, flag},
+    task::{self, Partner},
+};
+
+use crate::{
+    descriptor,
+    failure::{Failure, tried},
+    window,
+};
+
+pub(crate) const PROBES: &[(&str, Probe)] = &[
+    ("switch.ring-2", |report| ring::<2>(report, 0)),
+    ("switch.ring-2+16k", |report| ring::<2>(report, 16 << 10)),
+    ("switch.ring-2+64k", |report| ring::<2>(report, 64 << 10)),
+    ("switch.ring-8", |report| ring::<8>(report, 0)),
+    ("switch.ring-8+16k", |report| ring::<8>(report, 16 << 10)),
+    ("switch.ring-8+64k", |report| ring::<8>(report, 64 << 10)),
+    ("switch.ring-16", |report| ring::<16>(report, 0)),
+    ("switch.ring-16+16k", |report| ring::<16>(report, 16 << 10)),
+    ("switch.ring-16+64k", |report| ring::<16>(report, 64 << 10)),
+];
+
+/// A task's data: so many words, each of which is 1.
+struct Data {
+    words: *mut u64,
+    count: usize,
+}
+
+impl Data {
+    fn new(bytes: usize) -> Result<Self, Failure> {
+        const PAGE: usize = 4096;
+        let words = tried("mmap", sys::map(bytes.max(PAGE), flag::MAP_PRIVATE))? as *mut u64;
+        let data = Self { words, count: bytes / size_of::<u64>() };
+        for number in 0..data.count {
+            // SAFETY: within the mapping.
+            unsafe { words.add(number).write(1) };
+        }
+        Ok(data)
+    }
+
+    /// Reads all of them; whether their sum is right.
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        // SAFETY: within the mapping, which lasts as long as its task.
+        let sum: u64 =
+            (0..self.count).map(|at| unsafe { self.words.add(at).read_volatile() }).sum();
+        sum == self.count as u64
+    }
+}
+
+fn ring<const TASKS: usize>(report: &mut ProbeReport, bytes: usize) -> Outcome {
+    task::fifo()?;
+    let mut pipes = [[0; 2]; TASKS];
+    for pipe in &mut pipes {
+        *pipe = descriptor::pipe()?;
+    }
+    let mut partners = [const { None }; TASKS];
+    for number in 1..TASKS {
+        let ends = (pipes[number][0], pipes[(number + 1) % TASKS][1]);
+        partners[number] = Some(Partner::process(|| hand_on(ends, bytes))?);
+    }
+    let data = Data::new(bytes)?;
+    let (read, write) = (pipes[0][0], pipes[1][1]);
+    let mut sent = 0_u8;
+    window::each(report, || {
+        sent = sent.wrapping_add(1);
+        let mut token = [sent];
+        let got = sys::write(write, &token).and_then(|_| sys::read(read, &mut token));
+        got == Ok(1) && data.is_whole() && token[0] == sent.wrapping_add(TASKS as u8 - 1)
+    })
+}
+
+/// A partner's life.
+fn hand_on((read, write): (usize, usize), bytes: usize) {
+    let Ok(data) = Data::new(bytes) else { return };
+    let mut token = [0];
+    while sys::read(read, &mut token) == Ok(1) {
+        token[0] = token[0].wrapping_add(u8::from(data.is_whole()));
+        let _ = sys::write(write, &token);
+    }
+}

@@ -1,0 +1,116 @@
+//! `sem.*` and `futex.*` of live hosts: semaphores of System V between two tasks on one CPU, and
+//! calls of futex(2) that find nothing to do.
+//!
+//! Proof: the partner took as many turns as there were calls; nobody was woken; who should not
+//! sleep is told so. The semaphores are made in an IPC namespace that ends with the program.
+
+use core::sync::atomic::AtomicU32;
+
+use pathmeter_probes::{
+    Outcome, Probe, ProbeReport, clock,
+    sys::{self, Ret, flag, nr},
+    task::{self, Board, Partner},
+};
+
+use crate::{
+    failure::{Failure, prove, tried, unsupported},
+    given, window,
+};
+
+pub(crate) const PROBES: &[(&str, Probe)] = &[
+    ("sem.round-trip", semaphores),
+    ("futex.wake-none", wake_none),
+    ("futex.wait-eagain", wait_eagain),
+];
+
+/// Two semaphores, removed when this is dropped.
+struct Set {
+    id: usize,
+}
+
+impl Set {
+    fn new() -> Result<Self, Failure> {
+        const IPC_PRIVATE: usize = 0;
+        const IPC_CREAT: usize = 0o1000;
+        if !given::has_own_ipc() {
+            return unsupported!("there is no IPC namespace for the semaphores to end with");
+        }
+        // SAFETY: takes no pointer.
+        let made =
+            unsafe { sys::checked(nr::SEMGET, [IPC_PRIVATE, 2, IPC_CREAT | 0o600, 0, 0, 0]) };
+        Ok(Self { id: tried("semget", made)? })
+    }
+
+    /// Adds `by` to the semaphore with this number; sleeps where that would make it negative.
+    #[inline(always)]
+    fn add(&self, number: u16, by: i16) -> Ret {
+        /// `struct sembuf`.
+        #[repr(C)]
+        struct Operation {
+            number: u16,
+            by: i16,
+            flags: i16,
+        }
+        let operation = Operation { number, by, flags: 0 };
+        // SAFETY: the kernel reads one `struct sembuf`.
+        unsafe { sys::checked(nr::SEMOP, [self.id, &raw const operation as usize, 1, 0, 0, 0]) }
+    }
+}
+
+impl Drop for Set {
+    fn drop(&mut self) {
+        const IPC_RMID: usize = 0;
+        // SAFETY: takes no pointer.
+        let _ = unsafe { sys::checked(nr::SEMCTL, [self.id, 0, IPC_RMID, 0, 0, 0]) };
+    }
+}
+
+const THERE: u16 = 0;
+const BACK: u16 = 1;
+
+fn semaphores(report: &mut ProbeReport) -> Outcome {
+    task::fifo()?;
+    let (board, set) = (Board::new()?, Set::new()?);
+    let _partner = Partner::process(|| {
+        while set.add(THERE, -1).is_ok() {
+            board.take_turn();
+            let _ = set.add(BACK, 1);
+        }
+    })?;
+    report.execute(|| {
+        let before = board.turns();
+        let (cost, last) = clock::window(|| set.add(THERE, 1).and_then(|_| set.add(BACK, -1)));
+        let taken = board.turns() - before;
+        let right = last == Ok(0) && taken == clock::calls();
+        prove!(right, "semop gave {last:?}, and the partner took {taken} turns");
+        Ok(cost)
+    })
+}
+
+/// Of one process only.
+const PRIVATE: usize = 128;
+
+/// One that nobody sleeps on.
+fn futex(operation: usize, argument: usize) -> impl Fn() -> Ret {
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    let args = [WORD.as_ptr() as usize, operation | PRIVATE, argument, 0, 0, 0];
+    // SAFETY: the kernel reads the word, and uses its address.
+    move || unsafe { sys::checked(nr::FUTEX, args) }
+}
+
+fn wake_none(report: &mut ProbeReport) -> Outcome {
+    let wake = futex(flag::FUTEX_WAKE, 1);
+    tried("futex", wake())?;
+    window::each(report, || wake() == Ok(0))
+}
+
+fn wait_eagain(report: &mut ProbeReport) -> Outcome {
+    const EAGAIN: i32 = 11;
+    /// The word is 0.
+    const EXPECTED: usize = 1;
+    let wait = futex(flag::FUTEX_WAIT, EXPECTED);
+    match wait() {
+        Err(EAGAIN) => window::each(report, || wait() == Err(EAGAIN)),
+        other => unsupported!("futex(2) does not refuse to wait ({other:?})"),
+    }
+}
