@@ -31,6 +31,7 @@ impl Refused {
 }
 
 /// What the surroundings are, of a program that takes times.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact by itself")]
 pub(crate) struct Ground {
     /// It is in the root cgroup.
     in_root_cgroup: bool,

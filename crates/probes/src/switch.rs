@@ -37,7 +37,7 @@ pub(crate) const PROBES: Probes = &[
 ];
 
 fn bare(report: &mut ProbeReport) -> Outcome {
-    task::fifo()?;
+    task::real_time()?;
     let board = Board::new()?;
     let _partner = partner(report, || yield_forever(board))?;
     while board.turns() == 0 {
@@ -81,7 +81,7 @@ extern "C" fn thread_body(board: usize) -> ! {
 }
 
 fn threads(report: &mut ProbeReport) -> Outcome {
-    task::fifo()?;
+    task::real_time()?;
     let board = Board::new()?;
     board.value.store(Registration::of(report).bytes() as u64, Ordering::Release);
     let stack = task::thread_stack()?;
@@ -144,6 +144,10 @@ fn proved_round_trips<R>(
     let voluntary = after.voluntary - before.voluntary;
     let all = voluntary + after.involuntary - before.involuntary;
     let counted = if counts == Counts::Voluntary { voluntary } else { all };
+    // On a live host others may take the CPU in between, and a task that is woken may take it.
+    #[cfg(feature = "batch")]
+    prove!(all >= executions, "the kernel counted {all} switches in {executions} calls");
+    #[cfg(not(feature = "batch"))]
     prove!(counted == executions, "the kernel counted {counted} switches in {executions} windows");
     Ok(())
 }

@@ -349,6 +349,15 @@ pub fn fifo() -> Result<(), Failure> {
     scheduled
 }
 
+/// The same for paths that ordinary tasks can't take, since their kernel lets one that yields go
+/// on.
+#[cfg(feature = "batch")]
+pub fn real_time() -> Result<(), Failure> {
+    schedule(flag::SCHED_FIFO, PRIORITY)
+}
+#[cfg(not(feature = "batch"))]
+pub use fifo as real_time;
+
 /// Makes the caller an ordinary task, with a fresh time slice.
 pub fn ordinary() -> Result<(), Failure> {
     schedule(flag::SCHED_OTHER, 0)
