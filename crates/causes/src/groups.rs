@@ -66,15 +66,15 @@ fn neighbours(field: &Field<'_>, parts: &Parts) -> BTreeMap<(usize, usize), f64>
             if both.iter().all(|one| one.is_of_interrupts()) {
                 pair(part, parts.number(*above), ALIKE_IN_INTERRUPTS);
             } else if both.iter().any(|one| one.rows() >= FEW_ROWS)
-                || both[0].area() == both[1].area()
+                || both[0].entry() == both[1].entry()
             {
                 pair(part, parts.number(*above), ALIKE);
             }
         }
         let callers = function.callers.iter().flat_map(BTreeMap::keys);
         for caller in callers.filter(|_| function.rows() > 0) {
-            let area = (function.rows() < FEW_ROWS).then(|| function.area());
-            by_caller.entry((*caller, area)).or_default().insert(part);
+            let entry = (function.rows() < FEW_ROWS).then(|| function.entry());
+            by_caller.entry((*caller, entry)).or_default().insert(part);
         }
     }
     for siblings in by_caller.values() {

@@ -111,7 +111,10 @@ fn moved_callees(
         .functions
         .iter()
         .flat_map(|one| functions[*one].callees[1 - side].keys())
-        .map(|callee| parts.number(*callee))
+        .copied()
+        // A function that was put into the one that it called still calls what that is now.
+        .chain(into.functions.iter().copied())
+        .map(|callee| parts.number(callee))
         .collect();
     let own = parts.number(number);
     let (mut all, mut moved) = (0, 0);

@@ -1,8 +1,12 @@
 //! Functions with another name: one vanished, one appeared, both are called from the same function,
 //! differ in the same rows, and do the same: they call the same functions, or, where they call
 //! none, cost the same and have similar names.
+//!
+//! This shows that code moved from one to the other. That it is one function with two names is
+//! certain only if neither kernel has both names, one function calls it on either side, and no
+//! callee moved between it and that caller.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_model::{CodeMove, MoveKind};
 
@@ -19,6 +23,8 @@ const LEAF_COST: f64 = 0.7;
 const NAMELESS_COST: f64 = 0.95;
 /// How alike names must be.
 const NAMES: f64 = 0.5;
+/// Of a function with another name and unlike words: how much its caller may call of what it calls.
+const OF_CALLER: f64 = 0.1;
 /// How many functions that vanished or appeared may lie between a function and the caller that
 /// both have.
 const DEPTH: usize = 3;
@@ -41,7 +47,7 @@ pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
         .values()
         .flat_map(|[from, to]| from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))))
         .collect();
-    pairs.into_iter().filter_map(|(from, to)| candidate(known, from, to)).collect()
+    pairs.into_iter().filter_map(|(from, to)| candidate(known, parts, from, to)).collect()
 }
 
 /// The callers of a function on its side, also those of callers that only this side executes.
@@ -57,14 +63,14 @@ fn callers(known: Known<'_>, number: usize, side: usize) -> BTreeSet<usize> {
     all
 }
 
-fn candidate(known: Known<'_>, from: usize, to: usize) -> Option<Candidate> {
+fn candidate(known: Known<'_>, parts: &Parts, from: usize, to: usize) -> Option<Candidate> {
     let [base, new] = [from, to].map(|number| &known.field.functions[number]);
     let opposite = |(one, other): (&i64, &i64)| one.signum() == -other.signum();
     if !base.change.iter().zip(&new.change).all(opposite) {
         return None;
     }
     let cost = Balance::of(&known.field.weights, &base.change, &new.change);
-    let callees = alike(&base.callees[0], &new.callees[1]);
+    let callees = alike(parts, &base.callees[0], &new.callees[1]);
     let names = same_words(base.name, new.name);
     let likely = match callees {
         Some(callees) => callees >= CALLEES && cost.both >= COST,
@@ -88,16 +94,61 @@ fn candidate(known: Known<'_>, from: usize, to: usize) -> Option<Candidate> {
     })
 }
 
+/// Calls moved what is not shown to be renamed, once all parts are known.
+pub(super) fn doubt(known: Known<'_>, parts: &mut Parts) {
+    let functions = known.field.functions.iter().enumerate();
+    let numbers: HashMap<&str, usize> = functions.map(|(at, it)| (it.name, at)).collect();
+    parts.name_moves(|parts, it| {
+        let sides = [&it.from, &it.to].map(|name| numbers[&**name]);
+        let is_doubtful = it.kind == MoveKind::Renamed
+            && !(it.absent == Some(true) && is_one_function(known, parts, sides));
+        if is_doubtful { MoveKind::Moved } else { it.kind }
+    });
+}
+
+/// Whether one function calls both, and they are cut off from it at one place: their names are
+/// alike, or it calls on neither side what the other function calls.
+fn is_one_function(known: Known<'_>, parts: &Parts, sides: [usize; 2]) -> bool {
+    let functions = &known.field.functions;
+    let callers = [0, 1].map(|side| {
+        let callers = functions[sides[side]].callers[side].keys();
+        callers.map(|caller| parts.number(*caller)).collect::<BTreeSet<usize>>()
+    });
+    let [base, new] = sides.map(|number| functions[number].name);
+    let is_cut_alike = |side: usize| of_caller(known, parts, sides, side) <= OF_CALLER;
+    let is_alike = same_words(base, new) >= NAMES || (0..2).all(is_cut_alike);
+    !callers[0].is_disjoint(&callers[1]) && is_alike
+}
+
+/// Of the instructions below the function of one side the share that is below functions which the
+/// other side's does not call and its callers do.
+#[allow(clippy::cast_precision_loss, reason = "a share; sums are far below 2^53")]
+fn of_caller(known: Known<'_>, parts: &Parts, sides: [usize; 2], side: usize) -> f64 {
+    let functions = &known.field.functions;
+    let other = 1 - side;
+    let called =
+        |number: usize| functions[number].callees[other].keys().map(|it| parts.number(*it));
+    let own: BTreeSet<usize> = called(sides[other]).collect();
+    let callers = functions[sides[other]].callers[other].keys();
+    let of_callers: BTreeSet<usize> = callers.flat_map(|caller| called(*caller)).collect();
+    let callees = &functions[sides[side]].callees[side];
+    let is_of_caller = |callee: usize| of_callers.contains(&callee) && !own.contains(&callee);
+    let moved = callees.iter().filter(|(callee, _)| is_of_caller(parts.number(**callee)));
+    let moved: u64 = moved.map(|(_, sum)| sum).sum();
+    moved as f64 / callees.values().sum::<u64>().max(1) as f64
+}
+
 /// The instructions below both, as a share of those below either; none if neither calls anything.
 #[allow(clippy::cast_precision_loss, reason = "a share; sums are far below 2^53")]
-fn alike(base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>) -> Option<f64> {
-    let of = |side: &BTreeMap<usize, u64>, one: &usize| side.get(one).copied().unwrap_or(0);
-    let all: BTreeSet<&usize> = base.keys().chain(new.keys()).collect();
-    let (mut both, mut either) = (0, 0);
-    for one in all {
-        both += of(base, one).min(of(new, one));
-        either += of(base, one).max(of(new, one));
+fn alike(parts: &Parts, base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>) -> Option<f64> {
+    let mut sums: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
+    for (side, callees) in [base, new].into_iter().enumerate() {
+        for (callee, sum) in callees {
+            sums.entry(parts.number(*callee)).or_default()[side] += sum;
+        }
     }
+    let both: u64 = sums.values().map(|[base, new]| base.min(new)).sum();
+    let either: u64 = sums.values().map(|[base, new]| base.max(new)).sum();
     (either > 0).then(|| both as f64 / either as f64)
 }
 

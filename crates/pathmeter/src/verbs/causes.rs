@@ -21,11 +21,6 @@ pub(crate) fn of_explanations(
     causes(&rows, names.as_ref())
 }
 
-/// The causes of one path's difference.
-pub(crate) fn of_explanation(explanation: &Explain) -> Causes {
-    causes(&Row::explained(explanation).into_iter().collect::<Vec<_>>(), None)
-}
-
 /// The causes of the differences of a program's rows; none if their functions were not counted.
 pub(crate) fn of_rows(comparison: &Comparison) -> Option<Causes> {
     let is_row = |path: &&PathComparison| {

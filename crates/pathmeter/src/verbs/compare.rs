@@ -95,6 +95,7 @@ fn formats<'a>(
         shown: Shown {
             placement,
             rows: if args.rows.all || args.full { Rows::All } else { Rows::Folded },
+            sums: args.sums.sums(),
         },
         options: if args.rows.all { ShownOptions::All } else { ShownOptions::Few },
     })
