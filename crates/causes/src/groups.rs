@@ -14,6 +14,8 @@ use crate::{
 const ALIKE: f64 = 0.9;
 /// The same of parts that have only a caller in common.
 const ALIKE_SIBLINGS: f64 = 0.97;
+/// With how many such parts each is compared at most, so that thousands take no long time.
+const SIBLINGS: usize = 100;
 /// The same of parts in handlers of interrupts.
 const ALIKE_IN_INTERRUPTS: f64 = 0.2;
 /// In fewer rows any two parts are alike, so they must be of one kind of work as well.
@@ -79,7 +81,8 @@ fn neighbours(field: &Field<'_>, parts: &Parts) -> BTreeMap<(usize, usize), f64>
     }
     for siblings in by_caller.values() {
         for one in siblings {
-            siblings.range(..one).for_each(|other| pair(*one, *other, ALIKE_SIBLINGS));
+            let others = siblings.range(..one).rev().take(SIBLINGS);
+            others.for_each(|other| pair(*one, *other, ALIKE_SIBLINGS));
         }
     }
     pairs

@@ -2,16 +2,20 @@
 //! differ in the same rows, and do the same: they call the same functions, or, where they call
 //! none, cost the same and have similar names.
 //!
-//! This shows that code moved from one to the other. That it is one function with two names is
-//! certain only if neither kernel has both names, one function calls it on either side, and no
-//! callee moved between it and that caller.
+//! This shows that code moved from one to the other. It is called a rename only if neither kernel
+//! has both names, one function calls it on either side, and the names are similar: two compilers
+//! that cut the same source at other places make one function vanish and another one appear too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_model::{CodeMove, MoveKind};
 
 use super::{Candidate, Known};
-use crate::{parts::Parts, vector::Balance};
+use crate::{
+    field::Function,
+    parts::Parts,
+    vector::{Balance, size},
+};
 
 /// How alike callees must be.
 const CALLEES: f64 = 0.6;
@@ -23,8 +27,8 @@ const LEAF_COST: f64 = 0.7;
 const NAMELESS_COST: f64 = 0.95;
 /// How alike names must be.
 const NAMES: f64 = 0.5;
-/// Of a function with another name and unlike words: how much its caller may call of what it calls.
-const OF_CALLER: f64 = 0.1;
+/// Of how many functions that cost more, and less, each is compared with.
+const NEAR: usize = 16;
 /// How many functions that vanished or appeared may lie between a function and the caller that
 /// both have.
 const DEPTH: usize = 3;
@@ -43,11 +47,29 @@ pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
             }
         }
     }
-    let pairs: BTreeSet<(usize, usize)> = by_caller
-        .values()
-        .flat_map(|[from, to]| from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))))
-        .collect();
+    let pairs: BTreeSet<(usize, usize)> =
+        by_caller.into_values().flat_map(|[from, to]| near(known, &from, to)).collect();
     pairs.into_iter().filter_map(|(from, to)| candidate(known, parts, from, to)).collect()
+}
+
+/// Which of `to` each of `from` may be now: all, or of very many those of the nearest costs, and of
+/// one cost those of the nearest names.
+fn near(known: Known<'_>, from: &[usize], mut to: Vec<usize>) -> Vec<(usize, usize)> {
+    let order = |one: &usize, other: &usize| {
+        let [one, other] = [one, other].map(|number| &known.field.functions[*number]);
+        let cost = |it: &Function<'_>| size(&known.field.weights, &it.change);
+        cost(one).total_cmp(&cost(other)).then_with(|| one.name.cmp(other.name))
+    };
+    if to.len() > 2 * NEAR {
+        to.sort_by(order);
+    }
+    let pairs = from.iter().flat_map(|from| {
+        let place = to.partition_point(|to| order(to, from).is_lt());
+        let near = place.saturating_sub(NEAR)..to.len().min(place + NEAR);
+        let some = if to.len() > 2 * NEAR { &to[near] } else { &to };
+        some.iter().map(|to| (*from, *to))
+    });
+    pairs.collect()
 }
 
 /// The callers of a function on its side, also those of callers that only this side executes.
@@ -70,6 +92,9 @@ fn candidate(known: Known<'_>, parts: &Parts, from: usize, to: usize) -> Option<
         return None;
     }
     let cost = Balance::of(&known.field.weights, &base.change, &new.change);
+    if cost.both < COST.min(LEAF_COST) {
+        return None;
+    }
     let callees = alike(parts, &base.callees[0], &new.callees[1]);
     let names = same_words(base.name, new.name);
     let likely = match callees {
@@ -106,36 +131,16 @@ pub(super) fn doubt(known: Known<'_>, parts: &mut Parts) {
     });
 }
 
-/// Whether one function calls both, and they are cut off from it at one place: their names are
-/// alike, or it calls on neither side what the other function calls.
+/// Whether one function calls both and their names are similar. Names that differ in underscores
+/// alone are often those of two functions, of which each kernel put another one into its caller.
 fn is_one_function(known: Known<'_>, parts: &Parts, sides: [usize; 2]) -> bool {
     let functions = &known.field.functions;
     let callers = [0, 1].map(|side| {
         let callers = functions[sides[side]].callers[side].keys();
         callers.map(|caller| parts.number(*caller)).collect::<BTreeSet<usize>>()
     });
-    let [base, new] = sides.map(|number| functions[number].name);
-    let is_cut_alike = |side: usize| of_caller(known, parts, sides, side) <= OF_CALLER;
-    let is_alike = same_words(base, new) >= NAMES || (0..2).all(is_cut_alike);
-    !callers[0].is_disjoint(&callers[1]) && is_alike
-}
-
-/// Of the instructions below the function of one side the share that is below functions which the
-/// other side's does not call and its callers do.
-#[allow(clippy::cast_precision_loss, reason = "a share; sums are far below 2^53")]
-fn of_caller(known: Known<'_>, parts: &Parts, sides: [usize; 2], side: usize) -> f64 {
-    let functions = &known.field.functions;
-    let other = 1 - side;
-    let called =
-        |number: usize| functions[number].callees[other].keys().map(|it| parts.number(*it));
-    let own: BTreeSet<usize> = called(sides[other]).collect();
-    let callers = functions[sides[other]].callers[other].keys();
-    let of_callers: BTreeSet<usize> = callers.flat_map(|caller| called(*caller)).collect();
-    let callees = &functions[sides[side]].callees[side];
-    let is_of_caller = |callee: usize| of_callers.contains(&callee) && !own.contains(&callee);
-    let moved = callees.iter().filter(|(callee, _)| is_of_caller(parts.number(**callee)));
-    let moved: u64 = moved.map(|(_, sum)| sum).sum();
-    moved as f64 / callees.values().sum::<u64>().max(1) as f64
+    let [base, new] = sides.map(|number| functions[number].name.trim_start_matches('_'));
+    base != new && same_words(base, new) >= NAMES && !callers[0].is_disjoint(&callers[1])
 }
 
 /// The instructions below both, as a share of those below either; none if neither calls anything.
@@ -155,9 +160,8 @@ fn alike(parts: &Parts, base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>)
 /// The words of a name that are in both, as a share of all.
 #[allow(clippy::cast_precision_loss, reason = "a few words")]
 fn same_words(one: &str, other: &str) -> f64 {
-    let words = |name: &'_ str| -> BTreeSet<String> {
-        name.split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
+    let words = |name| -> BTreeSet<&str> { str::split(name, '_').filter(|it| *it != "").collect() };
     let (one, other) = (words(one), words(other));
-    one.intersection(&other).count() as f64 / one.union(&other).count().max(1) as f64
+    let both = one.intersection(&other).count();
+    both as f64 / (one.len() + other.len() - both).max(1) as f64
 }

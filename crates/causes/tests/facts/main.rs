@@ -1,6 +1,7 @@
 //! Which differences are one cause, which code moved, and that nothing is lost.
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
+mod many;
 mod names;
 mod trees;
 
@@ -183,7 +184,7 @@ fn what_handlers_of_interrupts_do_is_one_cause() {
     let two = explained("idle", &tree("hrtimer_interrupt 410", 90), &tree("tick_periodic 41", 91));
     let causes = of(&[one, two]);
     assert_eq!(causes.causes.len(), 1, "{:?}", names(&causes));
-    assert_eq!(causes.causes[0].area, Area::Interrupts);
+    assert_eq!(causes.causes[0].area, Area::Timers);
 }
 
 #[test]

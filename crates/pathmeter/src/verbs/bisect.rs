@@ -157,6 +157,7 @@ impl<'a> Question<'a> {
         put: &Put<'_>,
     ) -> Result<Difference, Failure> {
         let (explanation, causes) = meter.explained(self.path, [base, new])?.unzip();
+        let causes = causes.flatten();
         let comparison = Comparison { causes, ..self.comparison(&base.result, &new.result) };
         let shown =
             Shown { placement: Placement::Hidden, rows: Rows::Folded, sums: AreaSums::Hidden };

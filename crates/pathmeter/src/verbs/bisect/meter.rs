@@ -112,7 +112,7 @@ impl<'a> Meter<'a> {
         &self,
         path: &str,
         sides: [&Measured; 2],
-    ) -> Result<Option<(Explain, Causes)>, Failure> {
+    ) -> Result<Option<(Explain, Option<Causes>)>, Failure> {
         for side in sides {
             if !matches!(Subject::open(&side.file), Ok(Subject::Kernel(_))) {
                 return Ok(None);
@@ -127,7 +127,7 @@ impl<'a> Meter<'a> {
         let session = self.session()?;
         let explanation = only(explain::differences(session, sides, &[path], &board)?)?;
         let of = std::slice::from_ref(&explanation);
-        let causes = causes::of_explanations(of, session, [&base, &new]);
+        let causes = causes::of_explanations(of, session, [&base, &new]).ok();
         Ok(Some((explanation, causes)))
     }
 }
