@@ -160,7 +160,8 @@ fn alike(parts: &Parts, base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>)
 /// The words of a name that are in both, as a share of all.
 #[allow(clippy::cast_precision_loss, reason = "a few words")]
 fn same_words(one: &str, other: &str) -> f64 {
-    let words = |name| -> BTreeSet<&str> { str::split(name, '_').filter(|it| *it != "").collect() };
+    let words =
+        |name| -> BTreeSet<&str> { str::split(name, '_').filter(|it| !it.is_empty()).collect() };
     let (one, other) = (words(one), words(other));
     let both = one.intersection(&other).count();
     both as f64 / (one.len() + other.len() - both).max(1) as f64

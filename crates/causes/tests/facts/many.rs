@@ -48,7 +48,10 @@ fn thousands_of_functions_that_differ_are_all_in_causes() {
     let started = Instant::now();
     let causes = of(&[explained("a", &tree(0), &tree(1)), explained("b", &tree(0), &tree(3))]);
     let all: usize = (0..MANY).map(|number| number % 7).sum();
-    assert_eq!(causes.rows.iter().map(|row| row.recorded).sum::<i64>(), 4 * all as i64);
+    assert_eq!(
+        causes.rows.iter().map(|row| row.recorded).sum::<i64>(),
+        4 * i64::try_from(all).unwrap()
+    );
     assert!(started.elapsed() < LONG, "{:?}", started.elapsed());
 }
 
