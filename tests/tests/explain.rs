@@ -307,6 +307,15 @@ fn an_injected_change_is_the_only_cause_and_another_order_of_functions_is_none()
     }
 }
 
+#[test]
+fn functions_without_names_have_no_causes_and_the_output_says_why() {
+    let scene = Scene::warm();
+    let only = ["--only", "syscall.getppid", "--explain"];
+    let run = scene.run(&[&["compare", &built("base"), &built("bare")][..], &only].concat());
+    let told = "no causes: bare.bzImage has no symbol table";
+    assert!(run.stdout.contains(told) && !run.stdout.contains("share  rows"), "{}", run.stdout);
+}
+
 /// A QEMU that was built without plugins: it runs everything else.
 pub(crate) const WITHOUT_PLUGINS: &str = r#"#!/bin/sh
 for word; do

@@ -6,7 +6,7 @@ use pathmeter_model::Area;
 use pathmeter_trace::{Event, EventDifferences, NodeDifference, Role};
 
 use crate::{
-    area::{area, is_interrupt},
+    area::{entry, is_interrupt, own},
     row::{Changed, Row},
     vector::Vector,
 };
@@ -41,8 +41,16 @@ pub(crate) struct Function<'a> {
     pub(crate) above: BTreeSet<usize>,
     /// Those that all of its difference is below, the nearest first; none until it differs.
     pub(crate) below: Option<Vec<usize>>,
-    /// The share of its difference in each kind of work.
+    /// The kind of work that its name stands for, if it stands for one.
+    own: Option<Area>,
+    /// The kind of work that it begins, if it is an entry point.
+    entry: Option<Area>,
+    /// Whether an interrupt's handler begins with it.
+    is_handler: bool,
+    /// Its difference in each kind of work.
     areas: BTreeMap<Area, f64>,
+    /// Its difference below the entry points of each kind.
+    entries: BTreeMap<Area, f64>,
     /// The share of its difference that is in handlers of interrupts.
     interrupts: f64,
 }
@@ -64,10 +72,14 @@ impl Function<'_> {
         self.extent[row] != 0 && (node.base != node.new || self.change[row] == 0)
     }
 
-    /// The kind of work that most of its difference is in.
+    /// The kind of work that it does in most of its difference.
     pub(crate) fn area(&self) -> Area {
-        let most = self.areas.iter().max_by(|one, other| one.1.total_cmp(other.1));
-        most.map_or_else(|| area(self.name).unwrap_or(Area::Other), |(area, _)| *area)
+        most(&self.areas).or(self.own).unwrap_or(Area::Other)
+    }
+
+    /// The kind of the entry points that most of its difference is below.
+    pub(crate) fn entry(&self) -> Area {
+        most(&self.entries).or(self.entry).unwrap_or(Area::Other)
     }
 
     /// Whether almost all of its difference is in handlers of interrupts.
@@ -138,17 +150,24 @@ impl<'a> Field<'a> {
     fn place(&mut self, row: usize, number: usize, above: &[usize], size: f64) {
         let differs = |one: &&usize| **one != number && self.functions[**one].extent[row] != 0;
         let nearest = above.iter().find(differs).copied();
-        let names = || std::iter::once(&number).chain(above).map(|it| self.functions[*it].name);
-        let (of, handler) = (names().find_map(area), names().any(is_interrupt));
+        let all = || std::iter::once(&number).chain(above).map(|it| &self.functions[*it]);
+        let (own, entry) = (all().find_map(|it| it.own), all().find_map(|it| it.entry));
+        let handler = all().any(|it| it.is_handler);
         let function = &mut self.functions[number];
         function.above.extend(nearest);
-        *function.areas.entry(of.unwrap_or(Area::Other)).or_default() += size;
+        *function.areas.entry(own.unwrap_or(Area::Other)).or_default() += size;
+        *function.entries.entry(entry.unwrap_or(Area::Other)).or_default() += size;
         function.interrupts += if handler { size } else { 0.0 };
         match &mut function.below {
             None => function.below = Some(above.to_vec()),
             Some(below) => below.retain(|one| above.contains(one)),
         }
     }
+}
+
+/// The area with the largest share.
+fn most(areas: &BTreeMap<Area, f64>) -> Option<Area> {
+    areas.iter().max_by(|one, other| one.1.total_cmp(other.1)).map(|(area, _)| *area)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "a weight; windows are far below 2^53")]
@@ -180,6 +199,9 @@ impl<'a> Numbers<'a> {
             let none = || vec![0; rows];
             all.push(Function {
                 name,
+                own: own(name),
+                entry: entry(name),
+                is_handler: is_interrupt(name),
                 change: none(),
                 accesses: none(),
                 stored: none(),

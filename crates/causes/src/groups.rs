@@ -14,6 +14,8 @@ use crate::{
 const ALIKE: f64 = 0.9;
 /// The same of parts that have only a caller in common.
 const ALIKE_SIBLINGS: f64 = 0.97;
+/// With how many such parts each is compared at most, so that thousands take no long time.
+const SIBLINGS: usize = 100;
 /// The same of parts in handlers of interrupts.
 const ALIKE_IN_INTERRUPTS: f64 = 0.2;
 /// In fewer rows any two parts are alike, so they must be of one kind of work as well.
@@ -66,20 +68,21 @@ fn neighbours(field: &Field<'_>, parts: &Parts) -> BTreeMap<(usize, usize), f64>
             if both.iter().all(|one| one.is_of_interrupts()) {
                 pair(part, parts.number(*above), ALIKE_IN_INTERRUPTS);
             } else if both.iter().any(|one| one.rows() >= FEW_ROWS)
-                || both[0].area() == both[1].area()
+                || both[0].entry() == both[1].entry()
             {
                 pair(part, parts.number(*above), ALIKE);
             }
         }
         let callers = function.callers.iter().flat_map(BTreeMap::keys);
         for caller in callers.filter(|_| function.rows() > 0) {
-            let area = (function.rows() < FEW_ROWS).then(|| function.area());
-            by_caller.entry((*caller, area)).or_default().insert(part);
+            let entry = (function.rows() < FEW_ROWS).then(|| function.entry());
+            by_caller.entry((*caller, entry)).or_default().insert(part);
         }
     }
     for siblings in by_caller.values() {
         for one in siblings {
-            siblings.range(..one).for_each(|other| pair(*one, *other, ALIKE_SIBLINGS));
+            let others = siblings.range(..one).rev().take(SIBLINGS);
+            others.for_each(|other| pair(*one, *other, ALIKE_SIBLINGS));
         }
     }
     pairs

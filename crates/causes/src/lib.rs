@@ -22,6 +22,7 @@ mod field;
 mod groups;
 mod moves;
 mod parts;
+mod places;
 mod row;
 mod typical;
 mod vector;

@@ -46,6 +46,7 @@ pub(crate) fn join(field: &Field<'_>, parts: &mut Parts, symbols: Option<&Symbol
     in_rounds(parts, &|parts| rename::candidates(known, parts));
     in_rounds(parts, &|parts| strings::candidates(known, parts));
     in_rounds(parts, &|parts| inline::candidates(known, parts));
+    rename::doubt(known, parts);
 }
 
 /// Joins the surest first. A part that has just grown is looked at again in the next round.

@@ -1,7 +1,7 @@
 //! Parts: functions between which code moved, as one. A function from which nothing moved is a
 //! part by itself.
 
-use pathmeter_model::CodeMove;
+use pathmeter_model::{CodeMove, MoveKind};
 
 use crate::{
     field::{Field, extent},
@@ -71,6 +71,15 @@ impl Parts {
     /// The part of this number, if there is one.
     pub(crate) fn get(&self, number: usize) -> Option<&Part> {
         self.all.get(number)?.as_ref()
+    }
+
+    /// Changes the kinds of all moves to what `kind` says of them.
+    pub(crate) fn name_moves(&mut self, kind: impl Fn(&Self, &CodeMove) -> MoveKind) {
+        let of_part = |part: &Part| part.moves.iter().map(|it| kind(self, it)).collect();
+        let kinds: Vec<Vec<MoveKind>> = self.all.iter().flatten().map(of_part).collect();
+        for (part, kinds) in self.all.iter_mut().flatten().zip(kinds) {
+            part.moves.iter_mut().zip(kinds).for_each(|(it, kind)| it.kind = kind);
+        }
     }
 
     /// Makes one part of those that two functions are in.

@@ -180,6 +180,8 @@ pub struct CodeMove {
 pub enum MoveKind {
     /// The function has another name.
     Renamed,
+    /// A function of another name has it. That this is the same function is not shown.
+    Moved,
     /// The function was put into its caller.
     Inlined,
     /// The function was taken out of its caller.
@@ -196,12 +198,20 @@ pub enum MoveKind {
 pub enum Area {
     /// Entry to and exit from the kernel.
     Entry,
-    /// Interrupts and timers.
+    /// Interrupts and softirqs.
     Interrupts,
+    /// Timers and timekeeping.
+    Timers,
     /// Choosing and switching tasks.
     Scheduler,
+    /// Locks.
+    Locking,
+    /// Read-copy-update.
+    Rcu,
     /// Futexes.
     Futex,
+    /// System V's and POSIX's messages, semaphores and shared memory.
+    Ipc,
     /// Signals.
     Signals,
     /// Making and ending processes and threads.
@@ -218,6 +228,8 @@ pub enum Area {
     Sockets,
     /// Security modules and credentials.
     Security,
+    /// Tracing and profiling.
+    Tracing,
     /// The program's own code.
     User,
     /// None that is known.
@@ -229,9 +241,13 @@ impl Area {
     pub fn words(self) -> &'static str {
         match self {
             Self::Entry => "entry and exit",
-            Self::Interrupts => "interrupts and timers",
+            Self::Interrupts => "interrupts",
+            Self::Timers => "timers",
             Self::Scheduler => "scheduler",
+            Self::Locking => "locking",
+            Self::Rcu => "RCU",
             Self::Futex => "futexes",
+            Self::Ipc => "IPC",
             Self::Signals => "signals",
             Self::Processes => "processes",
             Self::PageTables => "page tables",
@@ -240,6 +256,7 @@ impl Area {
             Self::Pipes => "pipes",
             Self::Sockets => "sockets",
             Self::Security => "security",
+            Self::Tracing => "tracing",
             Self::User => "user code",
             Self::Other => "other",
         }

@@ -41,7 +41,7 @@ pub(crate) use self::settings::SettingsArgs;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
 use pathmeter_measure::failure::Failure;
-use pathmeter_report::Rows;
+use pathmeter_report::{AreaSums, Rows};
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -269,6 +269,9 @@ pub(crate) struct CompareArgs {
     /// With --explain, show every path that changed, function by function
     #[arg(long)]
     pub(crate) full: bool,
+    /// Whether causes are also summed up.
+    #[command(flatten)]
+    pub(crate) sums: SumArg,
     /// Exit with 1 if NEW is worse in one of the paths shown, and with 3 if one that BASE could run
     /// was not compared [default events: instructions,string-bytes,slow,data-lines:8]
     ///
@@ -333,6 +336,22 @@ impl RowArgs {
     pub(crate) fn rows(&self) -> Rows {
         let is_all = self.all || !self.only.only.is_empty();
         if is_all { Rows::All } else { Rows::Folded }
+    }
+}
+
+/// Whether causes are also summed up.
+#[derive(Debug, Args)]
+pub(crate) struct SumArg {
+    /// With --explain, also show what the causes of each kind of work come to: locks, page tables,
+    /// sockets, …
+    #[arg(long)]
+    by_area: bool,
+}
+
+impl SumArg {
+    /// The same for the tables.
+    pub(crate) fn sums(&self) -> AreaSums {
+        if self.by_area { AreaSums::Shown } else { AreaSums::Hidden }
     }
 }
 

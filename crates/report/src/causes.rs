@@ -1,12 +1,15 @@
 //! The causes of a comparison: one sentence, and a table of those that matter.
 
+mod areas;
 mod sentence;
 mod wording;
 
 use pathmeter_model::{Cause, Causes};
 
+pub use areas::AreaSums;
+pub(crate) use areas::{AreaLine, HEADS, area_lines, areas_table};
 pub use sentence::sentence;
-pub(crate) use sentence::{counts, named};
+pub(crate) use sentence::{counts, origin};
 
 use crate::number::{plural, signed};
 use crate::style::{QUIET, Style};

@@ -7,7 +7,7 @@ use pathmeter_model::{
 };
 
 use crate::budget::budget_table;
-use crate::causes::{causes_table, sentence};
+use crate::causes::{AreaSums, areas_table, causes_table, sentence};
 use crate::fold::{Alike, folded, unfolded};
 use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
@@ -47,7 +47,7 @@ pub enum Placement {
 pub(crate) fn path_comparison_table(
     comparison: &Comparison,
     shown: Placement,
-    which: Rows,
+    (which, sums): (Rows, AreaSums),
     style: Style,
 ) -> String {
     let fold = match which {
@@ -58,7 +58,7 @@ pub(crate) fn path_comparison_table(
     [
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
-        causes(comparison, style),
+        causes(comparison, sums, style),
         if fold.rows.is_empty() { String::new() } else { rows(&fold.rows, floor, shown, style) },
         fold.others.iter().map(|it| style.fill(it, 0) + "\n").collect(),
         differences(&comparison.configuration_differences, style),
@@ -74,11 +74,16 @@ pub(crate) fn path_comparison_table(
     .concat()
 }
 
-/// What the comparison comes to, and the causes; nothing if functions are not known.
-pub(crate) fn causes(comparison: &Comparison, style: Style) -> String {
+/// What the comparison comes to, and the causes, after their sums if those are wanted; nothing if
+/// functions are not known.
+pub(crate) fn causes(comparison: &Comparison, sums: AreaSums, style: Style) -> String {
     let Some(causes) = &comparison.causes else { return String::new() };
     let sentence = style.fill(&sentence(comparison), 0);
-    let table = causes_table(causes, style);
+    let sums = match sums {
+        AreaSums::Shown => areas_table(causes, style),
+        AreaSums::Hidden => String::new(),
+    };
+    let table = sums + &causes_table(causes, style);
     let gap = if table.is_empty() { "" } else { "\n" };
     format!("{sentence}\n\n{table}{gap}")
 }

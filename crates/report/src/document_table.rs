@@ -2,6 +2,7 @@
 
 use pathmeter_model::{Comparison, Measurement};
 
+use crate::causes::AreaSums;
 use crate::comparison::{Placement, path_comparison_table};
 use crate::measurement::path_table;
 use crate::program_table::{program_comparison_table, program_table};
@@ -15,6 +16,8 @@ pub struct Shown {
     pub placement: Placement,
     /// Which rows.
     pub rows: Rows,
+    /// Whether causes are also summed up.
+    pub sums: AreaSums,
 }
 
 /// A row for each path, or for each kind of work of a program, then the notes and what was measured
@@ -30,7 +33,9 @@ pub fn measurement_table(measurement: &Measurement, rows: Rows, style: Style) ->
 /// measurements, and how many rows have each verdict.
 pub fn comparison_table(comparison: &Comparison, shown: Shown, style: Style) -> String {
     match &comparison.program {
-        Some(program) => program_comparison_table(comparison, program, shown.rows, style),
-        None => path_comparison_table(comparison, shown.placement, shown.rows, style),
+        Some(program) => {
+            program_comparison_table(comparison, program, (shown.rows, shown.sums), style)
+        }
+        None => path_comparison_table(comparison, shown.placement, (shown.rows, shown.sums), style),
     }
 }

@@ -34,7 +34,7 @@ mod witness;
 mod xml;
 
 pub use budget::{budget_table, sentence as budget_sentence};
-pub use causes::sentence as comparison_sentence;
+pub use causes::{AreaSums, sentence as comparison_sentence};
 pub use comparison::Placement;
 pub use document_table::{Shown, comparison_table, measurement_table};
 pub use experiment::{counter_examples, experiment_page, host_experiment_page};

@@ -10,6 +10,7 @@ use pathmeter_model::{
     SettingCost, SettingOutcome, SettingRow, SettingsResult, SideInfo, Summary, Unit, Verdict,
 };
 
+use crate::causes::AreaSums;
 use crate::format::{Judged, Outcome, RowsOf};
 use crate::settings::{changes, share_of_row};
 
@@ -75,7 +76,8 @@ impl SettingsRows {
     /// The same, to be put in a format.
     pub fn judged(&self) -> Judged<'_> {
         let Self { comparison, outcomes, gate } = self;
-        Judged { of: RowsOf::Settings, comparison, outcomes, gate, explanations: &[] }
+        let (of, sums) = (RowsOf::Settings, AreaSums::Hidden);
+        Judged { of, comparison, outcomes, gate, explanations: &[], sums }
     }
 }
 

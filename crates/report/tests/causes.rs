@@ -2,10 +2,13 @@
 
 use pathmeter_model::example::{self, in_runs, unsupported};
 use pathmeter_model::{
-    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, Comparison, MoveKind,
-    PathResult, PerCall, Threshold, Typical, compare,
+    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, Comparison, GateReport,
+    MoveKind, OptionDifference, PathResult, PerCall, Threshold, Typical, compare,
 };
-use pathmeter_report::{Placement, Rows, Shown, Style, comparison_sentence, comparison_table};
+use pathmeter_report::{
+    AreaSums, FORMATS, Judged, Outcome, Placement, Rows, RowsOf, Shown, Style, comparison_sentence,
+    comparison_table,
+};
 use pathmeter_trace::{Change, Event, EventDifferences, SlowInstruction};
 
 fn part(name: &str, difference: i64, share: f64, change: Change) -> CausePart {
@@ -116,7 +119,60 @@ fn without_causes_the_sentence_has_the_verdicts() {
 }
 
 fn table(comparison: &Comparison, rows: Rows) -> String {
-    comparison_table(comparison, Shown { placement: Placement::Hidden, rows }, Style::default())
+    let (placement, sums) = (Placement::Hidden, AreaSums::Hidden);
+    comparison_table(comparison, Shown { placement, rows, sums }, Style::default())
+}
+
+#[test]
+fn compilers_that_differ_are_told_before_the_causes() {
+    let option = |base: &str, new: &str| OptionDifference {
+        name: "CC_VERSION_TEXT".to_owned(),
+        base: Some(base.to_owned()),
+        new: Some(new.to_owned()),
+        everywhere: true,
+        likely: Vec::new(),
+    };
+    let of = |base, new| {
+        let options = Some(vec![option(base, new)]);
+        comparison_sentence(&Comparison { options, ..comparison(0) })
+    };
+    let two = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"Debian clang version 19.1.7 (3)\"");
+    let told = "1 lower. The kernels were built by different compilers: gcc 12.2.0 and clang \
+                19.1.7. Instructions: entry";
+    assert!(two.contains(told), "{two}");
+    let one = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"gcc-12 (Debian 12.2.0-15) 12.2.0\"");
+    assert!(!one.contains("compilers"), "{one}");
+}
+
+#[test]
+fn causes_are_summed_up_by_the_kind_of_work_on_request() {
+    let comparison = comparison(0);
+    let text = |sums| {
+        let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded, sums };
+        comparison_table(&comparison, shown, Style::default())
+    };
+    assert!(!text(AreaSums::Hidden).contains("largest cause"));
+    let shown = text(AreaSums::Shown);
+    let table = shown.split("share  instructions").nth(1).unwrap();
+    let lines: Vec<&str> = table.lines().skip(1).take(2).collect();
+    assert_eq!(
+        lines,
+        [
+            " 72 %           +78       1  entry and exit  prandom_u32_state (new), do_syscall_64",
+            " 28 %        -2,824       1  processes       string instructions in copy_process in \
+             place of memset_orig",
+        ]
+    );
+    let judged = Judged {
+        of: RowsOf::Two,
+        comparison: &comparison,
+        outcomes: &[Outcome::Unasked; 4],
+        gate: &GateReport::default(),
+        explanations: &[],
+        sums: AreaSums::Shown,
+    };
+    let markdown = FORMATS.iter().find(|it| it.word == "markdown").unwrap().render(judged);
+    assert!(markdown.contains("| 28 % | -2,824 | 1 | processes | "), "{markdown}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use pathmeter_model::{
     BudgetOutcome, BudgetReport, BudgetRow, Comparison, EventComparison, GateReason, GateReport,
     Measurement, PathResult, Threshold, Unit, Verdict, compare, example,
 };
-use pathmeter_report::{Content, FORMATS, Format, Judged, Outcome, RowsOf};
+use pathmeter_report::{AreaSums, Content, FORMATS, Format, Judged, Outcome, RowsOf};
 use pulldown_cmark::{Event, Options, Tag, TagEnd};
 
 /// What would be markup, another row, another metric, a directive or a formula.
@@ -143,7 +143,8 @@ fn render(
     format: &str,
     (comparison, outcomes, gate): &(Comparison, Vec<Outcome>, GateReport),
 ) -> String {
-    let judged = Judged { of: RowsOf::Two, comparison, outcomes, gate, explanations: &[] };
+    let (of, sums) = (RowsOf::Two, AreaSums::Hidden);
+    let judged = Judged { of, comparison, outcomes, gate, explanations: &[], sums };
     rendered(format, judged)
 }
 

@@ -12,7 +12,9 @@ use pathmeter_model::{
     Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
     RowKind, Threshold, Unit, compare,
 };
-use pathmeter_report::{Placement, Rows, Shown, Style, comparison_table, measurement_table};
+use pathmeter_report::{
+    AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
+};
 use pathmeter_trace::Event;
 
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
@@ -105,7 +107,11 @@ fn rt() -> ProgramExample {
 
 fn compared(base: &ProgramExample, new: &ProgramExample, rows: Rows, style: Style) -> String {
     let comparison = compare(&base.result(), &new.result(), Threshold::default());
-    comparison_table(&comparison, Shown { placement: Placement::Hidden, rows }, style)
+    comparison_table(
+        &comparison,
+        Shown { placement: Placement::Hidden, rows, sums: AreaSums::Hidden },
+        style,
+    )
 }
 
 fn program_table(program: &ProgramExample, rows: Rows, style: Style) -> String {
@@ -226,7 +232,7 @@ fn calls(rows: &[(&str, [u64; 7])]) -> Measurement {
 
 /// The table of two such results.
 fn of_calls(base: &[(&str, [u64; 7])], new: &[(&str, [u64; 7])]) -> String {
-    let shown = Shown { placement: Placement::Hidden, rows: All };
+    let shown = Shown { placement: Placement::Hidden, rows: All, sums: AreaSums::Hidden };
     comparison_table(&compare(&calls(base), &calls(new), Threshold::default()), shown, PLAIN)
 }
 

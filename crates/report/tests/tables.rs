@@ -10,8 +10,8 @@ use pathmeter_model::{
     SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{
-    Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows, Style,
-    WitnessCounts, WitnessOutcome, WitnessRow, paths_table, settings_tables, witness_table,
+    AreaSums, Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows,
+    Style, WitnessCounts, WitnessOutcome, WitnessRow, paths_table, settings_tables, witness_table,
 };
 use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
@@ -22,7 +22,7 @@ const COLOURED: Style = Style { colour: true, width: None };
 const NARROW: Style = Style { colour: false, width: Some(100) };
 
 fn comparison_table(comparison: &Comparison, placement: Placement, style: Style) -> String {
-    let shown = pathmeter_report::Shown { placement, rows: Rows::Folded };
+    let shown = pathmeter_report::Shown { placement, rows: Rows::Folded, sums: AreaSums::Hidden };
     pathmeter_report::comparison_table(comparison, shown, style)
 }
 
@@ -389,6 +389,7 @@ fn one_result_in_every_format_is_of_one_kernel() {
         outcomes: &outcomes,
         gate,
         explanations: &[],
+        sums: AreaSums::Hidden,
     };
     let formats = Format::of(Content::Rows).filter(|format| !format.is_of_gate);
     let texts: Vec<String> = formats.map(|format| format.render(judged)).collect();

@@ -75,6 +75,10 @@ fn candidate(
     }
     let weights = &known.field.weights;
     let cost = Balance::of(weights, &part.change, &into.change);
+    // No callees make up for less.
+    if cost.smaller < SMALLER || cost.both < WITH_CALLEES {
+        return None;
+    }
     let accesses = Balance::of(weights, &part.accesses, &into.accesses);
     let has_accesses = size(weights, &part.accesses) > 0.1 * size(weights, &part.change);
     let callees = moved_callees(known, parts, (number, side), into);
@@ -85,8 +89,7 @@ fn candidate(
         _ if cost.rows < 2 || absent == Some(false) => IN_ONE_ROW,
         _ => IN_ROWS,
     };
-    let likely = cost.smaller >= SMALLER && cost.both >= needed;
-    if !likely || has_accesses && accesses.both < ACCESSES {
+    if cost.both < needed || has_accesses && accesses.both < ACCESSES {
         return None;
     }
     let kind = if side == 0 { MoveKind::Inlined } else { MoveKind::Outlined };
@@ -111,7 +114,10 @@ fn moved_callees(
         .functions
         .iter()
         .flat_map(|one| functions[*one].callees[1 - side].keys())
-        .map(|callee| parts.number(*callee))
+        .copied()
+        // A function that was put into the one that it called still calls what that is now.
+        .chain(into.functions.iter().copied())
+        .map(|callee| parts.number(callee))
         .collect();
     let own = parts.number(number);
     let (mut all, mut moved) = (0, 0);

@@ -1,13 +1,21 @@
 //! Functions with another name: one vanished, one appeared, both are called from the same function,
 //! differ in the same rows, and do the same: they call the same functions, or, where they call
 //! none, cost the same and have similar names.
+//!
+//! This shows that code moved from one to the other. It is called a rename only if neither kernel
+//! has both names, one function calls it on either side, and the names are similar: two compilers
+//! that cut the same source at other places make one function vanish and another one appear too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_model::{CodeMove, MoveKind};
 
 use super::{Candidate, Known};
-use crate::{parts::Parts, vector::Balance};
+use crate::{
+    field::Function,
+    parts::Parts,
+    vector::{Balance, size},
+};
 
 /// How alike callees must be.
 const CALLEES: f64 = 0.6;
@@ -19,6 +27,8 @@ const LEAF_COST: f64 = 0.7;
 const NAMELESS_COST: f64 = 0.95;
 /// How alike names must be.
 const NAMES: f64 = 0.5;
+/// Of how many functions that cost more, and less, each is compared with.
+const NEAR: usize = 16;
 /// How many functions that vanished or appeared may lie between a function and the caller that
 /// both have.
 const DEPTH: usize = 3;
@@ -37,11 +47,29 @@ pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
             }
         }
     }
-    let pairs: BTreeSet<(usize, usize)> = by_caller
-        .values()
-        .flat_map(|[from, to]| from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))))
-        .collect();
-    pairs.into_iter().filter_map(|(from, to)| candidate(known, from, to)).collect()
+    let pairs: BTreeSet<(usize, usize)> =
+        by_caller.into_values().flat_map(|[from, to]| near(known, &from, to)).collect();
+    pairs.into_iter().filter_map(|(from, to)| candidate(known, parts, from, to)).collect()
+}
+
+/// Which of `to` each of `from` may be now: all, or of very many those of the nearest costs, and of
+/// one cost those of the nearest names.
+fn near(known: Known<'_>, from: &[usize], mut to: Vec<usize>) -> Vec<(usize, usize)> {
+    let order = |one: &usize, other: &usize| {
+        let [one, other] = [one, other].map(|number| &known.field.functions[*number]);
+        let cost = |it: &Function<'_>| size(&known.field.weights, &it.change);
+        cost(one).total_cmp(&cost(other)).then_with(|| one.name.cmp(other.name))
+    };
+    if to.len() > 2 * NEAR {
+        to.sort_by(order);
+    }
+    let pairs = from.iter().flat_map(|from| {
+        let place = to.partition_point(|to| order(to, from).is_lt());
+        let near = place.saturating_sub(NEAR)..to.len().min(place + NEAR);
+        let some = if to.len() > 2 * NEAR { &to[near] } else { &to };
+        some.iter().map(|to| (*from, *to))
+    });
+    pairs.collect()
 }
 
 /// The callers of a function on its side, also those of callers that only this side executes.
@@ -57,14 +85,17 @@ fn callers(known: Known<'_>, number: usize, side: usize) -> BTreeSet<usize> {
     all
 }
 
-fn candidate(known: Known<'_>, from: usize, to: usize) -> Option<Candidate> {
+fn candidate(known: Known<'_>, parts: &Parts, from: usize, to: usize) -> Option<Candidate> {
     let [base, new] = [from, to].map(|number| &known.field.functions[number]);
     let opposite = |(one, other): (&i64, &i64)| one.signum() == -other.signum();
     if !base.change.iter().zip(&new.change).all(opposite) {
         return None;
     }
     let cost = Balance::of(&known.field.weights, &base.change, &new.change);
-    let callees = alike(&base.callees[0], &new.callees[1]);
+    if cost.both < COST.min(LEAF_COST) {
+        return None;
+    }
+    let callees = alike(parts, &base.callees[0], &new.callees[1]);
     let names = same_words(base.name, new.name);
     let likely = match callees {
         Some(callees) => callees >= CALLEES && cost.both >= COST,
@@ -88,25 +119,50 @@ fn candidate(known: Known<'_>, from: usize, to: usize) -> Option<Candidate> {
     })
 }
 
+/// Calls moved what is not shown to be renamed, once all parts are known.
+pub(super) fn doubt(known: Known<'_>, parts: &mut Parts) {
+    let functions = known.field.functions.iter().enumerate();
+    let numbers: HashMap<&str, usize> = functions.map(|(at, it)| (it.name, at)).collect();
+    parts.name_moves(|parts, it| {
+        let sides = [&it.from, &it.to].map(|name| numbers[&**name]);
+        let is_doubtful = it.kind == MoveKind::Renamed
+            && !(it.absent == Some(true) && is_one_function(known, parts, sides));
+        if is_doubtful { MoveKind::Moved } else { it.kind }
+    });
+}
+
+/// Whether one function calls both and their names are similar. Names that differ in underscores
+/// alone are often those of two functions, of which each kernel put another one into its caller.
+fn is_one_function(known: Known<'_>, parts: &Parts, sides: [usize; 2]) -> bool {
+    let functions = &known.field.functions;
+    let callers = [0, 1].map(|side| {
+        let callers = functions[sides[side]].callers[side].keys();
+        callers.map(|caller| parts.number(*caller)).collect::<BTreeSet<usize>>()
+    });
+    let [base, new] = sides.map(|number| functions[number].name.trim_start_matches('_'));
+    base != new && same_words(base, new) >= NAMES && !callers[0].is_disjoint(&callers[1])
+}
+
 /// The instructions below both, as a share of those below either; none if neither calls anything.
 #[allow(clippy::cast_precision_loss, reason = "a share; sums are far below 2^53")]
-fn alike(base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>) -> Option<f64> {
-    let of = |side: &BTreeMap<usize, u64>, one: &usize| side.get(one).copied().unwrap_or(0);
-    let all: BTreeSet<&usize> = base.keys().chain(new.keys()).collect();
-    let (mut both, mut either) = (0, 0);
-    for one in all {
-        both += of(base, one).min(of(new, one));
-        either += of(base, one).max(of(new, one));
+fn alike(parts: &Parts, base: &BTreeMap<usize, u64>, new: &BTreeMap<usize, u64>) -> Option<f64> {
+    let mut sums: BTreeMap<usize, [u64; 2]> = BTreeMap::new();
+    for (side, callees) in [base, new].into_iter().enumerate() {
+        for (callee, sum) in callees {
+            sums.entry(parts.number(*callee)).or_default()[side] += sum;
+        }
     }
+    let both: u64 = sums.values().map(|[base, new]| base.min(new)).sum();
+    let either: u64 = sums.values().map(|[base, new]| base.max(new)).sum();
     (either > 0).then(|| both as f64 / either as f64)
 }
 
 /// The words of a name that are in both, as a share of all.
 #[allow(clippy::cast_precision_loss, reason = "a few words")]
 fn same_words(one: &str, other: &str) -> f64 {
-    let words = |name: &'_ str| -> BTreeSet<String> {
-        name.split('_').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-    };
+    let words =
+        |name| -> BTreeSet<&str> { str::split(name, '_').filter(|it| !it.is_empty()).collect() };
     let (one, other) = (words(one), words(other));
-    one.intersection(&other).count() as f64 / one.union(&other).count().max(1) as f64
+    let both = one.intersection(&other).count();
+    both as f64 / (one.len() + other.len() - both).max(1) as f64
 }

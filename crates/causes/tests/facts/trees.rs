@@ -10,7 +10,16 @@ use pathmeter_trace::{
 
 /// One path of two kernels, explained.
 pub(crate) fn explained(path: &str, base: &str, new: &str) -> Explain {
-    let window = |text: &str| SubjectWindow {
+    Explain::new(window(path, base), Some(window(path, new)))
+}
+
+/// One path of one kernel.
+pub(crate) fn alone(path: &str, base: &str) -> Explain {
+    Explain::new(window(path, base), None)
+}
+
+fn window(path: &str, text: &str) -> SubjectWindow {
+    SubjectWindow {
         path: path.to_owned(),
         name: "kernel".to_owned(),
         image_sha256: String::new(),
@@ -18,8 +27,7 @@ pub(crate) fn explained(path: &str, base: &str, new: &str) -> Explain {
         windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
         idle: 0,
         window: tree(text),
-    };
-    Explain::new(window(base), Some(window(new)))
+    }
 }
 
 /// The counts of a line's words: `NAME INSTRUCTIONS [WORD=N]…`, of which the words are below.

@@ -10,7 +10,7 @@ use pathmeter_pack::{FileArg, Packing};
 use pathmeter_trace::PointWindow;
 
 use super::variable::variable;
-use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, percent};
+use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
 use pathmeter_measure::packed_program::ModuleRequest;
@@ -133,6 +133,9 @@ pub(crate) struct RunArgs {
     /// Count each function of the kernel as well: of two kernels, those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,
+    /// Whether causes are also summed up.
+    #[command(flatten)]
+    pub(crate) sums: SumArg,
     /// Count the lines of data, of 64 bytes, that the kernel touches as well; takes longer
     #[arg(long)]
     pub(crate) lines: bool,

@@ -143,7 +143,8 @@ impl Formats<'_> {
         explanations: &[Explain],
     ) -> Vec<Failure> {
         let (of, outcomes, gate) = (RowsOf::Two, &gate.outcomes[..], &gate.report());
-        let judged = Judged { of, comparison, outcomes, gate, explanations };
+        let sums = self.shown.sums;
+        let judged = Judged { of, comparison, outcomes, gate, explanations, sums };
         self.places.formats(|format| format.render(judged))
     }
 }

@@ -17,14 +17,14 @@ use std::path::PathBuf;
 use pathmeter_model::{
     Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
 };
-use pathmeter_report::{Placement, Rows, Shown, comparison_table, grouped, signed};
+use pathmeter_report::{AreaSums, Placement, Rows, Shown, comparison_table, grouped, signed};
 use pathmeter_trace::Event;
 
 use self::document::{Difference, Put};
 use self::meter::Meter;
 use crate::cli::{BisectArgs, ExplainOutput};
 use crate::screen::output::Screen;
-use crate::verbs::{causes, explain};
+use crate::verbs::explain;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::subject::lab_words;
 
@@ -156,10 +156,11 @@ impl<'a> Question<'a> {
         meter: &Meter<'_>,
         put: &Put<'_>,
     ) -> Result<Difference, Failure> {
-        let explanation = meter.explained(self.path, [base, new])?;
-        let causes = explanation.as_ref().map(causes::of_explanation);
+        let (explanation, causes) = meter.explained(self.path, [base, new])?.unzip();
+        let causes = causes.flatten();
         let comparison = Comparison { causes, ..self.comparison(&base.result, &new.result) };
-        let shown = Shown { placement: Placement::Hidden, rows: Rows::Folded };
+        let shown =
+            Shown { placement: Placement::Hidden, rows: Rows::Folded, sums: AreaSums::Hidden };
         put.text(|style| format!("\n{}", comparison_table(&comparison, shown, style)))?;
         if let Some(explained) = &explanation {
             let output = ExplainOutput::default();

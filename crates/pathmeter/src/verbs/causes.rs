@@ -1,29 +1,37 @@
 //! Where the differences of a comparison come from: of its explanations, or of the functions that
 //! were counted in a program's rows.
 
+use std::collections::HashSet;
+
 use pathmeter_causes::{Row, SymbolNames, causes};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::session::Session;
-use pathmeter_model::{Causes, Comparison, PathComparison};
+use pathmeter_model::{Causes, Comparison, PathComparison, clean};
 use pathmeter_trace::{Explain, function_names};
 
-/// The causes of what is explained, with the symbol tables of both kernels as evidence where they
-/// can be had.
+/// The causes of what is explained, with the symbol tables of both kernels as evidence.
+///
+/// # Errors
+/// A kernel has no symbol table: its functions have no names by which to know them in the other
+/// one. This says so.
 pub(crate) fn of_explanations(
     explanations: &[Explain],
     session: &Session,
     images: [&Image; 2],
-) -> Causes {
-    let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
+) -> Result<Causes, String> {
+    if explanations.is_empty() {
+        return Ok(Causes::default());
+    }
     let [base, new] = images.map(|image| session.symbols(image, &|_| {}).unwrap_or_default());
-    let names = function_names(&base).ok().zip(function_names(&new).ok());
-    let names: Option<SymbolNames<'_>> = names.map(|(base, new)| [base, new]);
-    causes(&rows, names.as_ref())
-}
-
-/// The causes of one path's difference.
-pub(crate) fn of_explanation(explanation: &Explain) -> Causes {
-    causes(&Row::explained(explanation).into_iter().collect::<Vec<_>>(), None)
+    let names: SymbolNames<'_> = [&base, &new].map(|it| function_names(it).unwrap_or_default());
+    if let Some(side) = names.iter().position(HashSet::is_empty) {
+        return Err(format!(
+            "{} has no symbol table, so its functions have no names (CONFIG_KALLSYMS)",
+            clean(&images[side].subject().name)
+        ));
+    }
+    let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
+    Ok(causes(&rows, Some(&names)))
 }
 
 /// The causes of the differences of a program's rows; none if their functions were not counted.

@@ -95,6 +95,7 @@ fn formats<'a>(
         shown: Shown {
             placement,
             rows: if args.rows.all || args.full { Rows::All } else { Rows::Folded },
+            sums: args.sums.sums(),
         },
         options: if args.rows.all { ShownOptions::All } else { ShownOptions::Few },
     })
@@ -121,7 +122,7 @@ fn deliver(
     // A document never depends on what the cache has.
     let windows = &args.probes.windows.window;
     let kept = explained::kept(&comparison, windows, (session, [base, new]));
-    let causes = kept.map(|kept| causes::of_explanations(&kept, session, [base, new]));
+    let causes = kept.and_then(|it| causes::of_explanations(&it, session, [base, new]).ok());
     let known = causes.is_some();
     formats.deliver_with(&comparison, causes, gate, screen)?;
     if formats.places.shows_tables() && !known {

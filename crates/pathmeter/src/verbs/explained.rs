@@ -83,7 +83,9 @@ pub(crate) fn deliver(
     let paths: Vec<_> = changed(&comparison, windows).collect();
     let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
     let (explanations, mut failures) = explanations(session, [base, new], &paths, screen)?;
-    comparison.causes = Some(causes::of_explanations(&explanations, session, [base, new]));
+    let causes = causes::of_explanations(&explanations, session, [base, new]);
+    let no_causes = causes.as_ref().err().map(|why| format!("\nno causes: {why}\n"));
+    comparison.causes = causes.ok();
     comparison.options = options.map(|it| it.differences(&explanations));
     put.table(&comparison, screen)?;
     if put.places.shows_tables() {
@@ -93,7 +95,8 @@ pub(crate) fn deliver(
                 explanations.iter().map(|explain| table(&output, explain, &comparison, screen));
             output::print(tables.collect::<String>().as_bytes())?;
         }
-        output::print(left_over(&explanations, &failures, &unexplained).as_bytes())?;
+        let left_over = left_over(&explanations, &failures, &unexplained);
+        output::print((no_causes.unwrap_or_default() + &left_over).as_bytes())?;
     }
     failures.extend(put.formats(&comparison, gate, &explanations));
     let schema = ExplainedSchema::V1;

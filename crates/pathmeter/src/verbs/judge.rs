@@ -4,7 +4,7 @@ use pathmeter_gate::{BudgetFile, EventGate, Gate, Wanted};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::selection::Selection;
 use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
-use pathmeter_report::{Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
+use pathmeter_report::{AreaSums, Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
 
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
@@ -82,6 +82,7 @@ impl Judge<'_> {
             outcomes: &if is_checked { gate.outcomes.clone() } else { unasked(&gate.outcomes) },
             gate: &report,
             explanations: &[],
+            sums: AreaSums::Hidden,
         };
         let delivered = places.deliver(&checked, table, |format| format.render(judged), screen);
         Ok((gate, delivered))

@@ -277,8 +277,8 @@ impl<'a> Report<'a> {
                 self.keep(found, |explain| explanations.push(explain))?;
             }
             let explained = self.session.as_ref();
-            comparison.causes =
-                explained.map(|it| causes::of_explanations(&explanations, it, [base, new]));
+            comparison.causes = explained
+                .and_then(|it| causes::of_explanations(&explanations, it, [base, new]).ok());
         }
         let results = measured.into_iter().map(|it| it.result).collect();
         Ok(PageSection::Comparison { comparison: Box::new(comparison), explanations, results })

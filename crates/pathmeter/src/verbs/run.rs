@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use pathmeter_model::{Configuration, LEAST_LATER_RUNS, Measurement, differences};
-use pathmeter_report::{Placement, Shown, ShownOptions};
+use pathmeter_report::{AreaSums, Placement, Shown, ShownOptions};
 use pathmeter_trace::Event;
 
 use crate::cli::{FilesArgs, GuestArgs, RunArgs};
@@ -62,6 +62,9 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             note_paths(&results, screen);
             let (mut comparison, gate) = judge.compare(results)?;
             comparison.causes = causes::of_rows(&comparison);
+            if args.sums.sums() == AreaSums::Shown && comparison.causes.is_none() {
+                screen.note("--by-area: functions were not counted: --explain counts them");
+            }
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
     }
@@ -75,7 +78,11 @@ fn formats<'a>(
 ) -> Result<Formats<'a>, Failure> {
     Ok(Formats {
         places: Places::open(&args.document, &args.formats, inputs, screen)?,
-        shown: Shown { placement: Placement::Hidden, rows: args.rows.rows() },
+        shown: Shown {
+            placement: Placement::Hidden,
+            rows: args.rows.rows(),
+            sums: args.sums.sums(),
+        },
         options: ShownOptions::Few,
     })
 }

@@ -27,6 +27,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--bochs", &["--bochs", "no-bochs"]),
     ("--budget", &["--budget", "no-budget.toml"]),
     ("--build-timeout", &["--build-timeout", "5"]),
+    ("--by-area", &["--by-area"]),
     ("--cached", &["--cached"]),
     ("--callgrind", &["--callgrind", "made"]),
     ("--check", &["--check"]),

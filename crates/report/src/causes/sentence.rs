@@ -4,6 +4,7 @@ use pathmeter_model::{Cause, Causes, Comparison, Summary, Verdict};
 
 use super::wording::{each, events, name, rows, telling};
 use crate::number::{plural, signed};
+use crate::options::compilers;
 
 /// Causes that the sentence names at most, and the least share of one.
 const MOST: usize = 4;
@@ -17,10 +18,15 @@ const EVENTS: usize = 1;
 /// (…); …; 41 more causes have 9 % of the difference.`
 pub fn sentence(comparison: &Comparison) -> String {
     let counts = counts(&comparison.summary);
-    match comparison.causes.as_ref().filter(|causes| !causes.causes.is_empty()) {
-        Some(causes) => format!("{counts} {}", named(causes)),
-        None => counts,
-    }
+    std::iter::once(counts).chain(origin(comparison)).collect::<Vec<_>>().join(" ")
+}
+
+/// What the differences come from, as far as that is known: other compilers, the causes.
+pub(crate) fn origin(comparison: &Comparison) -> Option<String> {
+    let compilers = compilers(comparison.options.as_deref().unwrap_or_default());
+    let causes = comparison.causes.as_ref().filter(|causes| !causes.causes.is_empty());
+    let both: Vec<String> = compilers.into_iter().chain(causes.map(named)).collect();
+    (!both.is_empty()).then(|| both.join(" "))
 }
 
 /// How many of the rows that both can execute differ.
@@ -43,7 +49,7 @@ pub(crate) fn counts(summary: &Summary) -> String {
 }
 
 /// The first causes, and how much the others have.
-pub(crate) fn named(causes: &Causes) -> String {
+fn named(causes: &Causes) -> String {
     let named: Vec<&Cause> =
         causes.causes.iter().take(MOST).filter(|cause| cause.share >= LEAST).collect();
     let clauses: Vec<String> = named.iter().map(|cause| clause(cause)).collect();

@@ -64,6 +64,7 @@ fn moved(it: &CodeMove) -> String {
     let CodeMove { from, to, .. } = it;
     match it.kind {
         MoveKind::Renamed => format!("{from} renamed {to}"),
+        MoveKind::Moved => format!("{from} moved to {to}"),
         MoveKind::Inlined => format!("{from} put into {to}"),
         MoveKind::Outlined => format!("{to} taken out of {from}"),
         MoveKind::StringInstructions => {

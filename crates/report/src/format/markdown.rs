@@ -1,9 +1,9 @@
 //! Markdown for the summary of a CI job, or a comment: GitHub's and GitLab's dialect.
 
-use pathmeter_model::{SideInfo, clean, gate_lines};
+use pathmeter_model::{Causes, SideInfo, clean, gate_lines};
 
 use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
-use crate::causes::{CauseLine, CauseLines, lines, named};
+use crate::causes::{AreaLine, AreaSums, CauseLine, CauseLines, HEADS, area_lines, lines, origin};
 use crate::number::{grouped, percent, signed};
 
 /// The row of the table of formats.
@@ -52,6 +52,7 @@ fn causes(judged: Judged<'_>) -> String {
         return String::new();
     };
     let CauseLines { shown, notes } = lines(causes);
+    let origin = origin(judged.comparison).unwrap_or_default();
     let head = "| share | rows | instructions | each | kind of work | functions, other events |\n\
                 |--:|--:|--:|---|---|---|\n";
     let row = |line: CauseLine| {
@@ -60,7 +61,21 @@ fn causes(judged: Judged<'_>) -> String {
     };
     let rows: String = shown.into_iter().map(row).collect();
     let notes = notes.iter().map(|note| code(note)).collect::<Vec<_>>().join("\\\n");
-    format!("\n{}\n\n{head}{rows}\n{notes}", code(&named(causes)))
+    let sums = match judged.sums {
+        AreaSums::Shown => areas(causes),
+        AreaSums::Hidden => String::new(),
+    };
+    format!("\n{}\n\n{sums}{head}{rows}\n{notes}", code(&origin))
+}
+
+/// The causes' sums of each kind of work.
+fn areas(causes: &Causes) -> String {
+    let names: Vec<&str> = HEADS.iter().map(|(name, _)| *name).collect();
+    let head = format!("| {} |\n|--:|--:|--:|---|---|\n", names.join(" | "));
+    let row = |[share, in_all, causes, area, largest]: AreaLine| {
+        format!("| {share} | {in_all} | {causes} | {area} | {} |\n", code(&largest))
+    };
+    head + &area_lines(causes).into_iter().map(row).collect::<String>() + "\n"
 }
 
 /// A list of what fails the gate, with the reasons.

@@ -20,6 +20,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::Explain;
 
+use crate::causes::AreaSums;
 use crate::measured_with::of_sides;
 use crate::number::{at_least, percent, plural, signed, unit_word};
 
@@ -119,6 +120,8 @@ pub struct Judged<'a> {
     pub gate: &'a GateReport,
     /// Where the differences are, of those paths that were explained.
     pub explanations: &'a [Explain],
+    /// Whether causes are also summed up.
+    pub sums: AreaSums,
 }
 
 /// A path of a comparison, with what is known of it.

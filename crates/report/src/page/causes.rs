@@ -3,7 +3,7 @@
 use pathmeter_model::{Comparison, PathComparison};
 
 use super::html::Html;
-use crate::causes::{lines, named};
+use crate::causes::{lines, origin};
 use crate::number::percent;
 
 /// The picture's size, in its own units.
@@ -18,7 +18,7 @@ pub(super) fn table(comparison: &Comparison) -> Html {
     let Some(causes) = comparison.causes.as_ref().filter(|it| !it.causes.is_empty()) else {
         return html;
     };
-    html.raw("<p class=\"lead\">").text(&named(causes)).raw("</p>");
+    html.raw("<p class=\"lead\">").text(&origin(comparison).unwrap_or_default()).raw("</p>");
     let lines = lines(causes);
     html.raw("<div class=\"scroll\"><table class=\"causes\"><caption>What the differences come ");
     html.raw("from, over all rows</caption>");

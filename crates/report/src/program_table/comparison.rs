@@ -14,6 +14,7 @@ use pathmeter_trace::MeasuredWith;
 use super::unseen::unseen;
 use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number};
 use crate::budget::budget_table;
+use crate::causes::AreaSums;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
@@ -92,7 +93,7 @@ impl Row<'_> {
 pub(crate) fn program_comparison_table(
     comparison: &Comparison,
     program: &ProgramComparison,
-    rows: Rows,
+    (rows, sums): (Rows, AreaSums),
     style: Style,
 ) -> String {
     let parted = Parted::new(comparison);
@@ -104,7 +105,7 @@ pub(crate) fn program_comparison_table(
         programs(comparison, program, style),
         ended(program, style),
         idle(program, style),
-        causes(comparison, style),
+        causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
         legend(&parted, rows, style),

@@ -3,14 +3,14 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use pathmeter_model::Measurement;
+use pathmeter_model::{Causes, Measurement};
 use pathmeter_trace::Explain;
 
 use crate::cli::{BisectArgs, Words};
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::verbs::{explain, run};
+use crate::verbs::{causes, explain, run};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
@@ -106,13 +106,13 @@ impl<'a> Meter<'a> {
         run::one_of([session, &session.with_memory(*memory)], image, &asked, progress)
     }
 
-    /// In which functions the two differ on the path; none if one is no kernel, or the path has no
-    /// windows to record.
+    /// In which functions the two differ on the path, and the causes; none if one is no kernel, or
+    /// the path has no windows to record.
     pub(super) fn explained(
         &self,
         path: &str,
         sides: [&Measured; 2],
-    ) -> Result<Option<Explain>, Failure> {
+    ) -> Result<Option<(Explain, Option<Causes>)>, Failure> {
         for side in sides {
             if !matches!(Subject::open(&side.file), Ok(Subject::Kernel(_))) {
                 return Ok(None);
@@ -124,6 +124,10 @@ impl<'a> Meter<'a> {
         let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
         let board = Board::new(self.screen);
         let sides = [(&base, None), (&new, None)];
-        only(explain::differences(self.session()?, sides, &[path], &board)?).map(Some)
+        let session = self.session()?;
+        let explanation = only(explain::differences(session, sides, &[path], &board)?)?;
+        let of = std::slice::from_ref(&explanation);
+        let causes = causes::of_explanations(of, session, [&base, &new]).ok();
+        Ok(Some((explanation, causes)))
     }
 }
