@@ -15,9 +15,10 @@ const LIBRARIES: [&str; 3] = ["catalogue", "probes", "live"];
 
 fn main() -> ExitCode {
     let feature = |name| format!("--cfg=feature=\"{name}\"");
-    let built = build("batches", &[&feature("batch")])
-        .and_then(|()| build("counter", &[&feature("pmu")]))
-        .and_then(|()| build("clock", &[]));
+    let live = &feature("live");
+    let built = build("batches", &[live, &feature("batch")])
+        .and_then(|()| build("counter", &[live, &feature("pmu")]))
+        .and_then(|()| build("clock", &[live]));
     match built {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

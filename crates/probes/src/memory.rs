@@ -34,6 +34,9 @@ pub(crate) fn fault_anon(report: &mut ProbeReport) -> Outcome {
     let mut page = area as *mut u8;
     report.execute(|| {
         // SAFETY: `page` stays within the mapping, which has a page for every execution.
+        #[cfg(not(feature = "batch"))]
+        let (cost, ()) = clock::window(|| unsafe { page.write_volatile(1) });
+        #[cfg(feature = "batch")]
         let (cost, ()) = clock::window(|| unsafe {
             page.write_volatile(1);
             page = page.add(STRIDE);

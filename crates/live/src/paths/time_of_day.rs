@@ -19,7 +19,7 @@ const MONOTONIC: i32 = 1;
 
 fn by_vdso(report: &mut ProbeReport) -> Outcome {
     type Gettime = extern "C" fn(i32, *mut Timespec) -> i32;
-    let Some(address) = vdso::find(code::CLOCK_GETTIME) else {
+    let Some(address) = vdso::address(code::CLOCK_GETTIME) else {
         return unsupported!("this kernel's vDSO has no clock_gettime");
     };
     // SAFETY: the vDSO's function of this name has this signature and the C calling convention.
