@@ -27,5 +27,8 @@ pub(crate) use {prove, unsupported};
 /// What the first call of a kind returned, outside of windows: if it failed, this kernel or its
 /// settings don't permit the path.
 pub(crate) fn tried(call: &str, result: Ret) -> Result<usize, Failure> {
-    result.or_else(|error| unsupported!("{call} is refused (error {error})"))
+    match result {
+        Ok(value) => Ok(value),
+        Err(error) => unsupported!("{call} is refused (error {error})"),
+    }
 }

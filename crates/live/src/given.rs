@@ -64,7 +64,7 @@ pub(crate) unsafe fn execute(arguments: &[*const u8], environment: &[*const u8])
     if !is_list(arguments) || !is_list(environment) {
         return;
     }
-    let empty = b"\0".as_ptr() as usize;
+    let empty = c"".as_ptr() as usize;
     let (arguments, environment) = (arguments.as_ptr() as usize, environment.as_ptr() as usize);
     let args = [FILE.load(Relaxed), empty, arguments, environment, AT_EMPTY_PATH, 0];
     // SAFETY: the kernel reads C strings, by the caller's word, and two lists of them that end.

@@ -39,12 +39,10 @@ pub(crate) struct Ground {
     apart: bool,
     /// It may be a real-time task.
     real_time: bool,
-    /// It has an IPC namespace of its own.
-    pub(crate) own_ipc: bool,
 }
 
 impl Ground {
-    /// Each as 0 or 1, as far as the command wants to know.
+    /// Each as 0 or 1.
     pub(crate) fn numbers(&self) -> [u64; 3] {
         [self.in_root_cgroup, self.apart, self.real_time].map(u64::from)
     }
@@ -54,9 +52,13 @@ impl Ground {
 pub(crate) fn make(cpu: usize) -> Result<Ground, Refused> {
     let in_root_cgroup = enter_root_cgroup().is_ok();
     let apart = (unshare(0).is_ok() || own_user_namespace().is_ok()) && new_root().is_ok();
-    let own_ipc = sys::unshare(flag::CLONE_NEWIPC).is_ok();
     task::pin(cpu).map_err(at("sched_setaffinity"))?;
-    Ok(Ground { in_root_cgroup, apart, real_time: may_be_real_time(), own_ipc })
+    Ok(Ground { in_root_cgroup, apart, real_time: may_be_real_time() })
+}
+
+/// An IPC namespace of the program's own, if it may: objects of System V's end with it.
+pub(crate) fn own_ipc_namespace() -> bool {
+    sys::unshare(flag::CLONE_NEWIPC).is_ok()
 }
 
 /// Tried in a child, so that the server stays an ordinary task. On a live host `task::fifo`

@@ -11,8 +11,9 @@
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
 //! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
 //! call of a side, the number by which a filter of system calls is open, or 0, and bytes of the
-//! environment. A second argument has what is the same for all processes ([`given`]). Each is answered by lines `side NUMBER TICKS…`,
-//! `unsupported REASON` or `failed REASON`, then `end`.
+//! environment. A process has a second argument, with what is the same for all ([`given`]). Each
+//! request is answered by lines `side NUMBER TICKS…`, `unsupported REASON` or `failed REASON`, then
+//! `end`.
 
 use core::ptr::null;
 
@@ -52,7 +53,7 @@ pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
     // Not before: who leaves no core file may not write to its own files in /proc, which map its
     // user into a namespace.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
-    given::keep([file, second, u64::from(ground.own_ipc)]);
+    given::keep([file, second, u64::from(ground::own_ipc_namespace())]);
     Line::write(format_args!("ready"), ground.numbers());
     let mut request = [0; REQUEST];
     while let Some(length) = next_line(&mut request) {
@@ -99,7 +100,7 @@ fn execute(request: &mut [u8; REQUEST], length: usize) -> usize {
     }
     let given = given::text();
     let (request, given) = (request.as_ptr(), given.as_bytes().as_ptr());
-    let arguments = [b"live\0".as_ptr(), b"time\0".as_ptr(), request, given, null()];
+    let arguments = [c"live".as_ptr().cast(), c"time".as_ptr().cast(), request, given, null()];
     let environment = [ENVIRONMENT.as_ptr().wrapping_add(start), null()];
     // SAFETY: literals, the request with the NUL just written, what is given, and the environment:
     // all end in NUL.
@@ -116,6 +117,7 @@ const fn environment() -> [u8; MAX_PAD] {
 
 /// One process: takes the times that the numbers ask for, and writes them.
 pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
+    const FEW: usize = 100;
     let _ = sys::alarm(WHOLE_LIMIT);
     given::keep(read(given).ok_or(Refused::ARGUMENTS)?);
     let [index, calls, windows, sides, seed, delays @ .., filter, _pad] =
@@ -130,7 +132,6 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
         .map_err(|_| Refused { step: "mmap", error: 0 })?;
     // A rehearsal: it maps the program's pages and those of the report, since the two share their
     // memory; what a few windows report is in the first of them.
-    const FEW: usize = 100;
     let _ = shared.run((index, probe), if windows > FEW { windows as u32 } else { 1 }, LIMIT);
     match Execution::of(&mut shared, (index, probe), windows as u32, LIMIT) {
         Execution::Samples(samples) => {

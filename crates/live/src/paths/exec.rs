@@ -24,8 +24,9 @@ const FAILED: usize = 38;
 const DONE: Ended = Ended::Exit(CODE as u32);
 
 fn execute() -> usize {
-    let (arguments, environment) = ([b"live\0".as_ptr(), b"exit\0".as_ptr(), null()], [null()]);
-    // SAFETY: literals that end in NUL.
+    let (arguments, environment) =
+        ([c"live".as_ptr().cast(), c"exit".as_ptr().cast(), null()], [null()]);
+    // SAFETY: C strings.
     unsafe { given::execute(&arguments, &environment) };
     FAILED
 }

@@ -118,13 +118,11 @@ fn map_unmap(report: &mut ProbeReport, written: usize) -> Outcome {
 fn mprotect(report: &mut ProbeReport) -> Outcome {
     let place = tried("mmap", sys::map(PAGE, flag::MAP_PRIVATE))?;
     let page = place as *mut u8;
-    // SAFETY: the page is this probe's, and writable whenever it is written; the same below.
+    // SAFETY: the page is this probe's, and writable when it is written.
     unsafe { page.write_volatile(MARK) };
-    with_faults(report, 0..=0, || unsafe {
-        let protected = protect(place, PAGE, flag::PROT_READ);
-        let opened = protect(place, PAGE, flag::PROT_READ_WRITE);
-        protected.and(opened).is_ok()
-    })
+    // SAFETY: as above.
+    let set = |protection| unsafe { protect(place, PAGE, protection) };
+    with_faults(report, 0..=0, || set(flag::PROT_READ).and(set(flag::PROT_READ_WRITE)).is_ok())
 }
 
 fn dontneed(report: &mut ProbeReport) -> Outcome {
@@ -179,8 +177,9 @@ fn fault_huge(report: &mut ProbeReport) -> Outcome {
     // Somewhere in it a huge page begins.
     let area = tried("mmap", sys::map(2 * HUGE, flag::MAP_PRIVATE))?;
     let place = area.next_multiple_of(HUGE);
-    // SAFETY: the area is this probe's, and nobody needs its content; the same below.
+    // SAFETY: the area is this probe's, and nobody needs its content.
     tried("madvise of huge pages", unsafe { advise(place, HUGE, MADV_HUGEPAGE) })?;
+    // SAFETY: as above.
     let once = || unsafe {
         let (first, last) = (place as *mut u8, (place + HUGE - 1) as *mut u8);
         first.write_volatile(MARK);

@@ -81,7 +81,11 @@ const READABLE: i16 = 1;
 
 fn poll<const N: usize>(report: &mut ProbeReport) -> Outcome {
     let ends = pipes::<N>()?;
-    let mut all = ends.map(|end| Pollfd { file: end as i32, wanted: READABLE, found: 0 });
+    let mut all = ends.map(|end| Pollfd {
+        file: i32::try_from(end).unwrap_or(-1),
+        wanted: READABLE,
+        found: 0,
+    });
     let place = all.as_mut_ptr();
     window::each(report, || {
         // SAFETY: the kernel reads and writes `N` times `struct pollfd`.

@@ -1,6 +1,5 @@
 //! `switch.ring-*`: a token once around a ring of tasks on one CPU, by pipes, where each task sums
-//! data of its own before it hands the token on (McVoy and Staelin, "lmbench: Portable Tools for
-//! Performance Analysis", 1996: `lat_ctx`).
+//! data of its own before it hands the token on, as lmbench's `lat_ctx` has it.
 //!
 //! Nothing is subtracted: a call is so many switches, reads, writes and sums. Proof: each task adds
 //! 1 to the token, if its sum is right.

@@ -64,7 +64,7 @@ struct Completion {
 /// Rings for one operation at a time, unmapped and closed when this is dropped.
 struct Rings {
     file: usize,
-    rings: usize,
+    place: usize,
     length: usize,
     submission: usize,
     parameters: Parameters,
@@ -83,7 +83,7 @@ impl Rings {
         // SAFETY: the kernel reads and writes one `struct io_uring_params`.
         let file = unsafe { sys::checked(nr::IO_URING_SETUP, [1, place, 0, 0, 0, 0]) };
         let file = tried("io_uring_setup", file)?;
-        let mut new = Self { file, rings: 0, length: 0, submission: 0, parameters, given: 0 };
+        let mut new = Self { file, place: 0, length: 0, submission: 0, parameters, given: 0 };
         if new.parameters.features & SINGLE_MAPPING == 0 {
             return unsupported!("this kernel maps the two rings apart");
         }
@@ -94,7 +94,7 @@ impl Rings {
             *completions,
             size_of::<Completion>(),
         ));
-        new.rings = tried("mmap of the rings", map(file, new.length, BOTH_RINGS))?;
+        new.place = tried("mmap of the rings", map(file, new.length, BOTH_RINGS))?;
         new.submission =
             tried("mmap of the rings", map(file, size_of::<Submission>(), SUBMISSIONS))?;
         Ok(new)
@@ -103,7 +103,7 @@ impl Rings {
     #[inline(always)]
     fn word(&self, at: u32) -> &AtomicU32 {
         // SAFETY: a word of the rings, where the kernel said that it is; both sides use atomics.
-        unsafe { &*((self.rings + at as usize) as *const AtomicU32) }
+        unsafe { &*((self.place + at as usize) as *const AtomicU32) }
     }
 
     /// Has the operation executed; its result, if its completion is the only one and bears its
@@ -133,7 +133,7 @@ impl Rings {
             return None;
         }
         let number = at & self.word(mask).load(Ordering::Relaxed);
-        let place = (self.rings + first as usize) as *const Completion;
+        let place = (self.place + first as usize) as *const Completion;
         // SAFETY: within the ring; the kernel has written it and does not any more.
         let completion = unsafe { place.add(number as usize).read_volatile() };
         self.word(head).store(at.wrapping_add(1), Ordering::Release);
@@ -143,7 +143,7 @@ impl Rings {
 
 impl Drop for Rings {
     fn drop(&mut self) {
-        let mappings = [(self.rings, self.length), (self.submission, size_of::<Submission>())];
+        let mappings = [(self.place, self.length), (self.submission, size_of::<Submission>())];
         for (place, length) in mappings.into_iter().filter(|(place, _)| *place > 0) {
             // SAFETY: mapped by `new`, and used by nobody else.
             let _ = unsafe { sys::checked(nr::MUNMAP, [place, length, 0, 0, 0, 0]) };
@@ -173,7 +173,7 @@ fn read(report: &mut ProbeReport) -> Outcome {
     let place = &raw mut byte;
     let operation = Submission {
         operation: READ,
-        file: zero as i32,
+        file: i32::try_from(zero).unwrap_or(-1),
         address: place as u64,
         length: 1,
         ..Submission::default()

@@ -57,11 +57,6 @@ fn proved(holds: bool, what: &str, seen: u64) -> Outcome {
     if holds { Ok(()) } else { Err(Failure::broken(format_args!("{what}: {seen:#x}"))) }
 }
 
-/// The instruction has no effect that shows.
-fn nothing((): ()) -> Outcome {
-    Ok(())
-}
-
 #[inline(always)]
 fn flags() -> u64 {
     let flags;
@@ -90,7 +85,7 @@ fn popf(report: &mut ProbeReport, flag: u64) -> Outcome {
     if flag == 0 {
         // SAFETY: the flags as they are.
         let once = || unsafe { asm!("push {}", "popfq", in(reg) plain) };
-        return calls(report, once, nothing);
+        return calls(report, once, |()| Ok(()));
     }
     report.execute(|| {
         // SAFETY: the flag is set only within this asm, whose accesses to the stack are aligned
@@ -135,7 +130,7 @@ fn sahf(report: &mut ProbeReport) -> Outcome {
         asm!(".rept {times}", "sahf", ".endr", in("rax") 0x200_u64, times = const UNROLLED,
             options(nomem, nostack));
     };
-    calls(report, once, nothing)
+    calls(report, once, |()| Ok(()))
 }
 
 /// The segment whose limit has the CPU's number (Linux `arch/x86/include/asm/segment.h`,
@@ -277,7 +272,7 @@ macro_rules! bare {
     ($($name:ident $code:literal),*) => {$(
         fn $name(report: &mut ProbeReport) -> Outcome {
             // SAFETY: it orders or delays, and does nothing else.
-            calls(report, || unsafe { asm!($code, options(nostack)) }, nothing)
+            calls(report, || unsafe { asm!($code, options(nostack)) }, |()| Ok(()))
         }
     )*};
 }
@@ -288,7 +283,7 @@ fn sfence(report: &mut ProbeReport) -> Outcome {
     let once = || unsafe {
         asm!(".rept {times}", "sfence", ".endr", times = const UNROLLED, options(nostack));
     };
-    calls(report, once, nothing)
+    calls(report, once, |()| Ok(()))
 }
 
 fn inc(report: &mut ProbeReport) -> Outcome {
@@ -359,7 +354,7 @@ fn rdgsbase(report: &mut ProbeReport) -> Outcome {
 fn wrgsbase(report: &mut ProbeReport) -> Outcome {
     // SAFETY: the program does not use gs; its base stays 0, as a program begins with it.
     let once = || unsafe { asm!("wrgsbase {}", in(reg) 0_u64, options(nostack)) };
-    calls(report, once, nothing)
+    calls(report, once, |()| Ok(()))
 }
 
 /// A line of the cache by itself.
@@ -429,7 +424,7 @@ static mut FROM: [u8; STRING] = [POISON; STRING];
 static mut TO: [u8; STRING] = [0; STRING];
 
 fn copy(report: &mut ProbeReport, length: usize) -> Outcome {
-    let (from, to) = (&raw mut FROM as *mut u8, &raw mut TO as *mut u8);
+    let (from, to) = ((&raw mut FROM).cast::<u8>(), (&raw mut TO).cast::<u8>());
     // SAFETY: both have the length, and only this probe's process uses them; the same below.
     let once = || unsafe {
         asm!("rep movsb", inout("rcx") length => _, inout("rdi") to => _, inout("rsi") from => _,
@@ -439,7 +434,7 @@ fn copy(report: &mut ProbeReport, length: usize) -> Outcome {
 }
 
 fn fill(report: &mut ProbeReport, length: usize) -> Outcome {
-    let to = &raw mut TO as *mut u8;
+    let to = (&raw mut TO).cast::<u8>();
     // SAFETY: as above.
     let once = || unsafe {
         asm!("rep stosb", inout("rcx") length => _, inout("rdi") to => _, in("al") POISON,
