@@ -8,6 +8,11 @@ use crate::{
     MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, ParseError, PathTimes, Status, Times,
 };
 
+/// Most replicates of a path: twice what can be asked for. The work of an interval grows with them.
+const MAX_REPLICATES: usize = 2000;
+/// Most executions of a path in a call.
+const MAX_REPEATS: u32 = 1 << 16;
+
 /// The schema of times.
 const SCHEMA: &str = "pathmeter.times/1";
 
@@ -51,6 +56,8 @@ fn contradiction(path: &PathTimes, conditions: usize) -> Option<&'static str> {
     let complaints = [
         (path.calls == 0 || path.repeats == 0, "a batch has no calls"),
         (path.calls > 1 << 40, "a batch has more calls than can be made"),
+        (path.repeats > MAX_REPEATS, "a call has more executions than can be made"),
+        (path.replicates.len() > MAX_REPLICATES, "it has more replicates than can be asked for"),
         (is_ok && path.replicates.is_empty(), "it is ok and has no times"),
         (!is_ok && path.reason.is_none(), "it has no times and no reason"),
         (
@@ -82,11 +89,16 @@ mod tests {
 
     #[test]
     fn what_contradicts_itself_is_refused() {
-        let changes: [fn(&mut Times); 8] = [
+        let changes: [fn(&mut Times); 10] = [
             |times| times.conditions.clear(),
             |times| times.method.ticks_per_second = 0,
             |times| times.paths[0].calls = 0,
             |times| times.paths[0].replicates.clear(),
+            |times| times.paths[0].repeats = u32::MAX,
+            |times| {
+                let one = times.paths[0].replicates[0].clone();
+                times.paths[0].replicates = vec![one; 2001];
+            },
             |times| times.paths[0].status = Status::Failed,
             |times| times.paths[1].replicates[2].sides.truncate(1),
             |times| times.paths[1].replicates[2].sides[1].clear(),

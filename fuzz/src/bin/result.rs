@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_model::{Threshold, compare, parse_measurement};
-use pathmeter_report::{Placement, Rows, Shown, Style, comparison_table, measurement_table};
+use pathmeter_report::{
+    AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
+};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(result) = parse_measurement(bytes) else { return };
@@ -14,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert!(comparison.paths.iter().all(|path| path.difference.unwrap_or(0) == 0));
     let style = Style { colour: false, width: Some(80) };
     for rows in [Rows::Folded, Rows::All] {
-        let shown = Shown { placement: Placement::Shown, rows };
+        let shown = Shown { placement: Placement::Shown, rows, sums: AreaSums::Shown };
         let tables =
             [measurement_table(&result, rows, style), comparison_table(&comparison, shown, style)];
         for table in tables {
