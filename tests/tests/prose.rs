@@ -24,11 +24,13 @@ const REFERENCES: &[&str] = &[
     "count-format",
     "counter-examples",
     "glossary",
+    "host",
     "lab",
     "lab-caveats",
     "program-format",
     "results",
     "security",
+    "times",
     "trace-format",
     "witness-pmu",
 ];

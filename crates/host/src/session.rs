@@ -35,8 +35,10 @@ const LOOKS: usize = 8;
 const SINGLE: usize = 1000;
 /// A call that is shorter than so many steps is not timed by itself.
 const SINGLE_STEPS: u64 = 20;
-/// Of so many processes of a path one may come to no end of its own; of more the path has failed.
+/// Of so many processes of a path one may come to no end of its own, and this many in any case; of
+/// more the path has failed.
 const FAILURES: usize = 10;
+const ANY_FAILURES: usize = 2;
 /// Most bytes of a process's environment, whose size moves its stack.
 const ENVIRONMENT: usize = 4096;
 
@@ -346,7 +348,8 @@ impl<'a> Session<'a> {
             Came::Unsupported(reason) => path.end(Status::Unsupported, &reason),
             Came::Failed(reason) => {
                 path.failures.push(reason.clone());
-                if path.failures.len() * FAILURES > path.times.replicates.len() {
+                let failures = path.failures.len();
+                if failures > ANY_FAILURES && failures * FAILURES > path.times.replicates.len() {
                     path.end(Status::Failed, &reason);
                 }
             }
@@ -382,7 +385,8 @@ impl<'a> Session<'a> {
         for path in &mut self.paths {
             if let (true, Some(first)) = (path.is_open(), path.failures.first()) {
                 let (failed, name) = (path.failures.len(), path.of.name);
-                self.notes.push(format!("{name}: {failed} processes have no times: {first}"));
+                let processes = if failed == 1 { "process has" } else { "processes have" };
+                self.notes.push(format!("{name}: {failed} {processes} no times: {first}"));
             }
             if path.is_open() && path.times.replicates.is_empty() {
                 path.end(Status::Failed, "no process of it came to its end");

@@ -16,5 +16,5 @@ pub(crate) use x86_64::{
     call::{call_code, clone_below, clone_onto},
     layout::{MAP_32BIT, RSEQ_SIGNATURE, stat},
     nr32,
-    stamp::{load_after_marker, nops, stamp_code},
+    stamp::{delay, load_after_marker, nops, stamp_code},
 };

@@ -12,8 +12,8 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::arch::stamp;
 pub use crate::arch::{MOST_ADDITIONS, additions};
+use crate::arch::{delay, stamp};
 
 /// Most windows that are planned: as many as a report has samples.
 pub(crate) const MOST_WINDOWS: usize = 1024;
@@ -73,18 +73,20 @@ pub fn side(window: usize) -> u8 {
 
 /// The window with this number comes next.
 pub fn begin(window: usize) {
-    let delay = DELAYS.get(usize::from(side(window))).map_or(0, |delay| delay.load(Relaxed));
-    DELAY.store(delay, Relaxed);
+    let additions = DELAYS.get(usize::from(side(window))).map_or(0, |delay| delay.load(Relaxed));
+    DELAY.store(additions, Relaxed);
 }
 
 /// Runs `code` as often as a batch has calls; returns the ticks of all, and the last result.
 #[inline(always)]
 pub fn window<R>(mut code: impl FnMut() -> R) -> (u64, R) {
-    let (mut left, delay) = (calls(), DELAY.load(Relaxed));
+    let (mut left, additions) = (calls(), DELAY.load(Relaxed));
     let begin = stamp();
     let result = loop {
         let result = code();
-        additions(delay);
+        if additions > 0 {
+            delay(additions);
+        }
         left -= 1;
         if left == 0 {
             break result;

@@ -146,3 +146,14 @@ pub fn additions(count: u32) {
             out("rax") _, options(nostack, nomem));
     }
 }
+
+/// The same, after all that came before has ended and before anything that follows begins: so long
+/// a delay, whatever stands around it.
+#[inline(always)]
+pub(crate) fn delay(count: u32) {
+    // SAFETY: a fence; the same below.
+    unsafe { asm!("lfence", options(nostack)) };
+    additions(count);
+    // SAFETY: as above.
+    unsafe { asm!("lfence", options(nostack)) };
+}
