@@ -4,10 +4,10 @@
 //! them, built by the same compiler with the same flags (`../host/build.rs`). A path that depends
 //! on the process, such as a fork, finds one of the agent's shape. `program.rs` makes a program of
 //! it, in three builds which differ in the probes' stamps: for times of batches of calls
-//! ([`time`]), for the processor's counter of retired instructions, and, to test that, for the
-//! clock in its place ([`count`]).
+//! (`time.rs`), for the processor's counter of retired instructions, and, to test that, for the
+//! clock in its place (`count.rs`).
 //!
-//! Its output is lines of text ([`line`]), for the command that started it.
+//! Its output is lines of text (`line.rs`), for the command that started it.
 #![cfg_attr(not(test), no_std)]
 #![cfg_attr(
     not(any(test, feature = "batch")),
