@@ -1,4 +1,4 @@
-//! Which kind of work a function is of. What many parts of the kernel call, such as a lock, goes by
+//! The kind of work that a function does. What many parts of the kernel call, such as a lock, goes by
 //! its own name; other functions by the nearest above them, in the call tree, that goes by a name.
 
 use pathmeter_model::Area;

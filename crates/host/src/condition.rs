@@ -6,6 +6,7 @@
 pub struct Condition {
     /// What the user called it.
     pub name: String,
-    /// A filter of system calls: instructions of classic BPF, as the kernel takes them.
+    /// A filter of system calls: eight bytes of flags, as an agent's file has them, then
+    /// instructions of classic BPF, as the kernel takes them.
     pub filter: Option<Vec<u8>>,
 }

@@ -86,14 +86,27 @@ fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
 
 #[test]
 fn a_filter_that_kills_is_the_conditions_and_base_is_measured_all_the_same() {
-    // One instruction of classic BPF: return SECCOMP_RET_KILL_PROCESS.
-    let kill = vec![0x06, 0, 0, 0, 0, 0, 0, 0x80];
+    // No flags, and one instruction of classic BPF: return SECCOMP_RET_KILL_PROCESS.
+    let kill = vec![0, 0, 0, 0, 0, 0, 0, 0, 0x06, 0, 0, 0, 0, 0, 0, 0x80];
     let times = measure(&wanted(&["syscall.getppid"], &[condition("kill", Some(kill))]), &|_| ());
     let killed = times.unwrap();
     let path = killed.path("syscall.getppid").unwrap();
     assert_eq!(path.status, Status::Failed);
     assert!(path.reason.as_ref().unwrap().contains("signal 31"), "{:?}", path.reason);
     assert_eq!(self::times(&["syscall.getppid"]).paths[0].status, Status::Ok);
+}
+
+/// Return SECCOMP_RET_ALLOW, with flags that no kernel knows.
+#[test]
+fn the_flags_of_a_filter_are_the_kernels_to_take_unless_it_may_lack_them() {
+    let allow = [0x06, 0, 0, 0, 0, 0, 0xff, 0x7f];
+    let with = |may_lack: u8| {
+        let filter = [&[0, 0, 0, 0x40, may_lack, 0, 0, 0][..], &allow].concat();
+        let conditions = [condition("allow", Some(filter))];
+        let times = measure(&wanted(&["syscall.getppid"], &conditions), &|_| ()).unwrap();
+        times.path("syscall.getppid").unwrap().status
+    };
+    assert_eq!((with(0), with(1)), (Status::Failed, Status::Ok));
 }
 
 #[test]

@@ -6,10 +6,15 @@ use pathmeter_probes::sys::{self, flag, nr};
 const MOST: usize = 4096;
 /// Bytes of an instruction.
 const INSTRUCTION: usize = 8;
+/// Bytes before the instructions, as the agent's file has them (`wire`'s `FilterFlags`): the flags,
+/// then whether a kernel that does not know these takes the filter without.
+const HEADER: usize = 8;
 
 /// A filter, in memory that stays.
 #[derive(Clone, Copy)]
 pub(crate) struct Filter {
+    flags: u32,
+    may_lack: bool,
     instructions: usize,
     count: u16,
 }
@@ -17,12 +22,19 @@ pub(crate) struct Filter {
 impl Filter {
     /// Reads it from the file that is open by this number, from its beginning.
     pub(crate) fn read(file: usize) -> Result<Self, i32> {
-        let place = sys::map(MOST * INSTRUCTION, flag::MAP_PRIVATE)?;
+        const SPACE: usize = HEADER + MOST * INSTRUCTION;
+        let place = sys::map(SPACE, flag::MAP_PRIVATE)?;
         // SAFETY: the kernel writes at most so many bytes to the new mapping, which nobody else
         // knows.
-        let length =
-            unsafe { sys::checked(nr::PREAD64, [file, place, MOST * INSTRUCTION, 0, 0, 0]) }?;
-        Ok(Self { instructions: place, count: (length / INSTRUCTION) as u16 })
+        let length = unsafe { sys::checked(nr::PREAD64, [file, place, SPACE, 0, 0, 0]) }?;
+        // SAFETY: the header lies in the mapping, which is zeroed where nothing was read.
+        let [a, b, c, d, may_lack, ..] = unsafe { *(place as *const [u8; HEADER]) };
+        Ok(Self {
+            flags: u32::from_le_bytes([a, b, c, d]),
+            may_lack: may_lack != 0,
+            instructions: place + HEADER,
+            count: (length.saturating_sub(HEADER) / INSTRUCTION) as u16,
+        })
     }
 
     /// Filters the calls of this process from now on, and those of its children. Who may not is
@@ -38,9 +50,15 @@ impl Filter {
         }
         let program = Program { count: self.count, instructions: self.instructions };
         sys::prctl(PR_SET_NO_NEW_PRIVS, 1)?;
-        let args = [SECCOMP_SET_MODE_FILTER, 0, &raw const program as usize, 0, 0, 0];
-        // SAFETY: the kernel reads one `struct sock_fprog` and as many instructions as it says,
-        // which are mapped for good.
-        unsafe { sys::checked(nr::SECCOMP, args) }.map(drop)
+        let install = |flags| {
+            let args = [SECCOMP_SET_MODE_FILTER, flags, &raw const program as usize, 0, 0, 0];
+            // SAFETY: the kernel reads one `struct sock_fprog` and as many instructions as it says,
+            // which are mapped for good.
+            unsafe { sys::checked(nr::SECCOMP, args) }.map(drop)
+        };
+        match install(self.flags as usize) {
+            Err(sys::errno::EINVAL) if self.may_lack => install(0),
+            installed => installed,
+        }
     }
 }

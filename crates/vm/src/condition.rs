@@ -63,8 +63,8 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The file in which the agent finds it.
-    fn file(&self) -> Vec<u8> {
+    /// The file in which the agent finds it, and a program on a live host.
+    pub fn file(&self) -> Vec<u8> {
         [&self.flags.to_bytes()[..], &self.program].concat()
     }
 }

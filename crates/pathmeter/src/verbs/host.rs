@@ -165,7 +165,7 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
     let mut filter = None;
     for setting in under.condition.settings() {
         match setting {
-            Setting::Seccomp(of) => filter = Some(of.program.clone()),
+            Setting::Seccomp(of) => filter = Some(of.file()),
             Setting::Boot(word) => {
                 return Err(refused(&format!("boot:{word}"), "it would have to boot again"));
             }
