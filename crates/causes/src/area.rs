@@ -1,5 +1,6 @@
-//! The kind of work that a function does. What many parts of the kernel call, such as a lock, goes by
-//! its own name; other functions by the nearest above them, in the call tree, that goes by a name.
+//! The kind of work that a function does. What many parts of the kernel call, such as a lock, goes
+//! by its own name; other functions by the nearest above them, in the call tree, that goes by a
+//! name.
 
 use pathmeter_model::Area;
 

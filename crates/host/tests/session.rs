@@ -96,7 +96,7 @@ fn a_filter_that_kills_is_the_conditions_and_base_is_measured_all_the_same() {
     assert_eq!(self::times(&["syscall.getppid"]).paths[0].status, Status::Ok);
 }
 
-/// Return SECCOMP_RET_ALLOW, with flags that no kernel knows.
+/// The filter returns `SECCOMP_RET_ALLOW`; its flags are such that no kernel knows.
 #[test]
 fn the_flags_of_a_filter_are_the_kernels_to_take_unless_it_may_lack_them() {
     let allow = [0x06, 0, 0, 0, 0, 0, 0xff, 0x7f];
