@@ -13,15 +13,15 @@ method=${CARGO_TARGET_DIR:-target}/release/examples/method
 all() {
 	printf '\n== %s, load %s\n' "$1" "$(cut -d ' ' -f 1 /proc/loadavg)"
 	printf -- '-- nothing changed, within processes\n'
-	"$method" in 0 56 30
+	"$method" in 0 56 30 60
 	printf -- '-- nothing changed, between processes\n'
-	"$method" between 0 56 30
+	"$method" between 0 56 30 60
 	printf -- '-- 3 additions more, within processes\n'
-	"$method" in 3 100 30 syscall.getppid file.stat switch.pipe
+	"$method" in 3 100 30 0 syscall.getppid file.stat switch.pipe
 	printf -- '-- 6 additions more, between processes\n'
-	"$method" between 6 20 90 syscall.getppid file.stat
+	"$method" between 6 20 90 0 syscall.getppid file.stat
 	printf -- '-- 900 additions more, of a fork, within processes\n'
-	"$method" in 900 20 30 process.fork-exit
+	"$method" in 900 20 30 0 process.fork-exit
 }
 
 all 'at rest'

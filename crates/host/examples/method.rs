@@ -1,11 +1,12 @@
 //! What the method of times finds on this machine, and what it finds where nothing is:
 //!
 //! ```text
-//! method in|between DELAY SESSIONS REPLICATES [PATH…]
+//! method in|between DELAY SESSIONS REPLICATES LIMIT [PATH…]
 //! ```
 //!
 //! Each session compares a path with itself, `in` one process or `between` processes, where new's
-//! calls are followed by DELAY dependent additions more than base's. With DELAY 0 every `slower`
+//! calls are followed by DELAY dependent additions more than base's. After REPLICATES, those of wide
+//! intervals go on until LIMIT seconds are up, if it is not 0. With DELAY 0 every `slower`
 //! and `faster` is an error. Printed are, for each path, how often each verdict was given, the
 //! estimates of the difference in percent, and how many of the sessions' 95 % intervals contain the
 //! median of all estimates. `bench/times.sh` runs it at rest and under load.
@@ -44,17 +45,17 @@ const USUAL: &[&str] = &[
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [how, delay, sessions, replicates, paths @ ..] = &words[..] else {
-        return Err("in|between DELAY SESSIONS REPLICATES [PATH…]".into());
+    let [how, delay, sessions, replicates, limit, paths @ ..] = &words[..] else {
+        return Err("in|between DELAY SESSIONS REPLICATES LIMIT [PATH…]".into());
     };
     let paths: Vec<&str> =
         if paths.is_empty() { USUAL.to_vec() } else { paths.iter().map(String::as_str).collect() };
-    let (delay, replicates) = (delay.parse()?, replicates.parse()?);
+    let (delay, replicates, limit) = (delay.parse()?, replicates.parse()?, limit.parse()?);
     let begin = Instant::now();
     let mut rows: BTreeMap<String, Vec<TimeRow>> = BTreeMap::new();
     let sessions: u32 = sessions.parse()?;
     for seed in 0..sessions {
-        let times = session(how == "in", delay, seed.into(), replicates, &paths)?;
+        let times = session(how == "in", delay, seed.into(), (replicates, limit), &paths)?;
         let shown = |path: &str| paths.contains(&path);
         let comparison = TimeComparison::of_session(&times, shown, 0.02).ok_or("one condition")?;
         for row in comparison.paths {
@@ -78,7 +79,7 @@ fn session(
     inside: bool,
     delay: u32,
     seed: u64,
-    replicates: u32,
+    (replicates, limit): (u32, u64),
     paths: &[&str],
 ) -> Result<Times, Box<dyn Error>> {
     let condition = Condition { name: "default".to_owned(), filter: None };
@@ -90,10 +91,12 @@ fn session(
             conditions: &conditions,
             cpu: allowed_cpus().last().copied().unwrap_or(0),
             replicates,
+            most: if limit > 0 { 1000 } else { replicates },
+            width: 0.02_f64.ln_1p(),
             batches: 20,
             seed,
             delays: [before, before, before + delay],
-            limit: Duration::from_secs(3600),
+            limit: Duration::from_secs(if limit > 0 { limit } else { 3600 }),
             interrupted: &|| false,
         },
         &|_| (),

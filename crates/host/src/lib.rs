@@ -8,6 +8,7 @@
 mod arch;
 mod clock;
 mod condition;
+mod enough;
 mod machine;
 mod path;
 mod server;

@@ -6,12 +6,15 @@
 //! that two servers that last differ where their conditions don't. The order of paths and of sides
 //! is drawn anew for each replicate, from a seed that the document keeps. How many calls a batch
 //! has is settled before the first replicate, by the same process for all of them: so many that a
-//! step of the clock is a thousandth of a batch or less.
+//! step of the clock is a thousandth of a batch or less. Rounds go on for the paths whose intervals
+//! are wider than what was asked for, until time is up.
 
 use std::time::Duration;
 
 use pathmeter_catalogue::EMPTY;
-use pathmeter_model::{PathTimes, Replicate, SingleCalls, Status, TimeMethod, Times, TimesSchema};
+use pathmeter_model::{
+    MAX_SAMPLES, PathTimes, Replicate, SingleCalls, Status, TimeMethod, Times, TimesSchema,
+};
 use pathmeter_probes::batch::SIDES;
 use pathmeter_stats::time::{Numbers, Quantile, quantile};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -19,6 +22,7 @@ use thiserror::Error;
 
 use crate::clock::{Moment, step};
 use crate::condition::Condition;
+use crate::enough::is_narrow;
 use crate::machine::machine;
 use crate::path::{HostPath, host_paths};
 use crate::server::{Came, Request, Server, ServerError};
@@ -35,6 +39,9 @@ const LOOKS: usize = 8;
 const SINGLE: usize = 1000;
 /// A call that is shorter than so many steps is not timed by itself.
 const SINGLE_STEPS: u64 = 20;
+/// Widths of intervals are looked at each time that the replicates have grown by one part in so
+/// many: the fewer looks, the less does an interval gain by having been looked at.
+const LOOK_PART: u32 = 4;
 /// Of so many processes of a path one may come to no end of its own, and this many in any case; of
 /// more the path has failed.
 const FAILURES: usize = 10;
@@ -50,8 +57,13 @@ pub struct Wanted<'a> {
     pub conditions: &'a [Condition],
     /// The CPU to execute on.
     pub cpu: u32,
-    /// Replicates of each path.
+    /// The fewest replicates of each path; more follow while its intervals are wide.
     pub replicates: u32,
+    /// The most.
+    pub most: u32,
+    /// How narrow the intervals shall be: of the logarithm of the difference and of the null or,
+    /// of one condition, of the level.
+    pub width: f64,
     /// Batches of each side in a replicate.
     pub batches: u32,
     /// What all orders are drawn from.
@@ -250,28 +262,56 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// All replicates of all paths.
+    /// Rounds of replicates, until the intervals of every path are narrow, or time is up.
     fn replicate(&mut self, show: &dyn Fn(Progress)) -> Result<(), SessionError> {
-        let open = self.paths.iter().filter(|path| path.is_open()).count();
-        let all = open * self.wanted.replicates as usize;
-        let mut done = 0;
-        for round in 0..self.wanted.replicates {
-            self.start_servers()?;
-            for at in self.order(self.paths.len()) {
-                if self.paths[at].is_open() {
-                    self.one_replicate(at)?;
-                    done += 1;
-                    show(Progress { done, all });
-                }
+        let mut wide: Vec<usize> = (0..self.paths.len()).collect();
+        let (mut look, mut done, mut batches) = (self.wanted.replicates, 0, 0);
+        for round in 0..self.wanted.most.max(self.wanted.replicates) {
+            if round == look {
+                wide.retain(|at| !is_narrow(&self.paths[*at].times, self.step, self.wanted.width));
+                look += (look / LOOK_PART).max(1);
             }
-            let late = Duration::from_micros(self.begin.microseconds()) > self.wanted.limit;
-            if late && round + 1 < self.wanted.replicates {
-                let (round, all) = (round + 1, self.wanted.replicates);
-                self.notes.push(format!("time was up after {round} of {all} replicates"));
+            wide.retain(|at| self.paths[*at].is_open());
+            if wide.is_empty() {
+                return Ok(());
+            }
+            batches += wide.len() * SIDES * self.wanted.batches as usize;
+            if batches > MAX_SAMPLES {
+                self.notes.push(format!("a document has no room for more than {round} rounds"));
+                return Ok(());
+            }
+            let all = done + wide.len() * (look - round) as usize;
+            self.round(&wide, &mut || {
+                done += 1;
+                show(Progress { done, all });
+            })?;
+            if Duration::from_micros(self.begin.microseconds()) > self.wanted.limit {
+                self.note_the_limit(round + 1);
                 break;
             }
         }
         Ok(())
+    }
+
+    /// A replicate of each of these paths, in an order that is drawn anew.
+    fn round(&mut self, paths: &[usize], done: &mut dyn FnMut()) -> Result<(), SessionError> {
+        self.start_servers()?;
+        for place in self.order(paths.len()) {
+            let at = paths[place];
+            if self.paths[at].is_open() {
+                self.one_replicate(at)?;
+                done();
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that time was up before there were the fewest replicates.
+    fn note_the_limit(&mut self, rounds: u32) {
+        let fewest = self.wanted.replicates;
+        if rounds < fewest {
+            self.notes.push(format!("time was up after {rounds} of {fewest} replicates"));
+        }
     }
 
     /// So many numbers from 0, in an order that is drawn anew (Fisher and Yates).

@@ -18,6 +18,8 @@ fn wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
         conditions,
         cpu: *allowed_cpus().last().unwrap(),
         replicates: 3,
+        most: 3,
+        width: 0.02,
         batches: 4,
         seed: 1,
         delays: [0; 3],
@@ -119,6 +121,18 @@ fn a_session_that_is_interrupted_ends() {
     let conditions = [condition("default", None)];
     let wanted = Wanted { interrupted: &interrupted, ..wanted(&["switch.pipe"], &conditions) };
     assert!(matches!(measure(&wanted, &|_| ()), Err(SessionError::Interrupted)));
+}
+
+/// No interval of one process's batches is as narrow as nothing, and any is narrower than all.
+#[test]
+fn a_session_goes_on_while_intervals_are_wide_and_no_longer() {
+    let conditions = [condition("default", None)];
+    let replicates = |width: f64| {
+        let wanted = wanted(&["syscall.getppid"], &conditions);
+        let times = measure(&Wanted { replicates: 8, most: 15, width, ..wanted }, &|_| ());
+        times.unwrap().paths[0].replicates.len()
+    };
+    assert_eq!((replicates(0.0), replicates(1e9)), (15, 8));
 }
 
 #[test]

@@ -36,6 +36,13 @@ impl PathTimes {
         float(self.calls * u64::from(self.repeats))
     }
 
+    /// The 25th percentile of each replicate's batches of one side, in ticks of a batch; the clock
+    /// advances in such steps.
+    pub fn statistics(&self, side: usize, step: u64) -> Vec<f64> {
+        let of_side = self.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
+        of_side.filter_map(|batches| level(&mut batches.clone(), step)).collect()
+    }
+
     fn stalls(&self, side: usize) -> (usize, usize) {
         let of_side = self.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
         of_side.fold((0, 0), |(stalls, all), batches| {
@@ -49,8 +56,7 @@ impl PathTimes {
 impl Times {
     /// The 25th percentile of each replicate's batches of one side, in ticks of a batch.
     pub fn statistics(&self, path: &PathTimes, side: usize) -> Vec<f64> {
-        let of_side = path.replicates.iter().filter_map(|replicate| replicate.sides.get(side));
-        of_side.filter_map(|batches| level(&mut batches.clone(), self.method.step)).collect()
+        path.statistics(side, self.method.step)
     }
 
     /// By how many percent base's copy differs from base (Hodges and Lehmann's estimate over the

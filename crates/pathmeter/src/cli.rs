@@ -31,7 +31,7 @@ pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     RemoveArgs, ShowArgs,
 };
-pub(crate) use self::host::HostArgs;
+pub(crate) use self::host::{HostArgs, MOST};
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;

@@ -31,7 +31,7 @@ pub use bootstrap::{RESAMPLES, bootstrap};
 pub use family::holm;
 pub use finite::Finite;
 pub use interval::Interval;
-pub use location::{Location, hodges_lehmann, median};
+pub use location::{Location, hodges_lehmann, is_narrower, median};
 pub use quantile::{Quantile, level, quantile};
 pub use random::Numbers;
 pub use ratio::{log_ratio, percent};

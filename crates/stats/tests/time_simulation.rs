@@ -15,8 +15,8 @@
 
 use pathmeter_stats::time::{
     Cause, Finite, Interval, Judgement, Location, Numbers, PathLevels, PathPairs, Quantile, Rules,
-    Verdict, bootstrap, hodges_lehmann, judge, judge_family, judge_unpaired_family, level,
-    log_ratio, median, quantile,
+    Verdict, bootstrap, hodges_lehmann, is_narrower, judge, judge_family, judge_unpaired_family,
+    level, log_ratio, median, quantile,
 };
 
 /// 1 % as a logarithm of a ratio, nearly.
@@ -29,6 +29,8 @@ enum Noise {
     Calm,
     /// Normal, five times as much: between processes.
     Between,
+    /// Fifty times as much: between processes whose memory lies elsewhere each time.
+    Rough,
     /// A host of two levels 25 % apart. A pair shares its level, but for one in 25.
     Levels,
     /// One replicate of ten is disturbed ten times as much.
@@ -41,7 +43,7 @@ enum Noise {
     Coarse,
 }
 
-use Noise::{Between, Calm, Coarse, Delays, Drift, Levels, Outliers};
+use Noise::{Between, Calm, Coarse, Delays, Drift, Levels, Outliers, Rough};
 
 const NOISES: [Noise; 7] = [Calm, Between, Levels, Outliers, Delays, Drift, Coarse];
 
@@ -78,6 +80,7 @@ impl Host {
         let disturbed = self.one_in(10);
         match self.noise {
             Between => 5.0 * calm * self.normal(),
+            Rough => 50.0 * calm * self.normal(),
             Outliers if disturbed => 10.0 * calm * self.normal(),
             Delays => -calm * self.share().ln(),
             _ => calm * self.normal(),
@@ -209,6 +212,45 @@ fn intervals_of_sides_contain_the_truth_as_often_as_they_say() {
             assert_covers(&what, 10_000, |seed| of(noise, count, seed), PERCENT);
         }
     }
+}
+
+/// As a session goes on: 30 pairs, and a quarter more while the interval is wider than 2 %.
+fn until_narrow(host: &mut Host, effect: f64) -> Vec<f64> {
+    let (mut pairs, mut look) = (Vec::new(), 30);
+    while pairs.len() < 300 {
+        let more = host.pairs(look - pairs.len(), effect);
+        pairs.extend(more);
+        if is_narrower(&pairs, 2.0 * PERCENT) {
+            break;
+        }
+        look = (look + look / 4).min(300);
+    }
+    pairs
+}
+
+#[test]
+fn intervals_that_grew_until_they_were_narrow_contain_the_truth_as_often() {
+    let of = |seed| {
+        let pairs = until_narrow(&mut Host::of(Rough, seed), PERCENT);
+        assert!(pairs.len() > 30, "{} pairs", pairs.len());
+        Location::of_pairs(&Finite::of(&pairs)).unwrap().interval(0.95).unwrap()
+    };
+    assert_covers("until narrow", tries(400, 10_000), of, PERCENT);
+}
+
+#[test]
+fn nothing_is_found_because_a_session_went_on_until_intervals_were_narrow() {
+    let (sessions, rules) = (tries(100, 10_000), Rules::default());
+    let mut found = 0;
+    for seed in 0..sessions as u64 {
+        let mut host = Host::of(Rough, seed + 1);
+        let (pairs, null) = (until_narrow(&mut host, 0.0), until_narrow(&mut host, 0.0));
+        // Each at the level of one path, ten times what the table of one has.
+        let judgement = judge(&pairs, &null, &Rules { alpha: 10.0 * rules.alpha, ..rules });
+        found += usize::from(matches!(judgement.verdict, Verdict::Slower | Verdict::Faster));
+    }
+    println!("until narrow: {found} of {sessions} sessions of no difference found one at 1 %");
+    assert!(found <= sessions / 50, "{found} of {sessions}");
 }
 
 type Statistic = fn(&Finite) -> Option<f64>;

@@ -1,7 +1,7 @@
 //! `pathmeter measure host`, `pathmeter compare host …`: times on the machine that it runs on.
 
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
 use pathmeter_measure::failure::{Exit, Failure};
@@ -13,7 +13,7 @@ use pathmeter_model::{Status, TimeComparison, Times};
 use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
-use crate::cli::{CompareArgs, HostArgs, MeasureArgs, RowArgs};
+use crate::cli::{CompareArgs, HostArgs, MOST, MeasureArgs, RowArgs};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 
@@ -30,7 +30,8 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let [file] = args.document.named(&[subject]).open(screen)?;
     let taken = if is_host(subject) {
         let [condition] = &conditions[..] else { return Err(one_condition()) };
-        session(&args.host, &|path| selection.holds(path), std::slice::from_ref(condition), screen)?
+        let one = std::slice::from_ref(condition);
+        session(&args.host, &|path| selection.holds(path), one, MARGIN, screen)?
     } else {
         times(subject)?
     };
@@ -47,7 +48,7 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
 
 /// Takes the times of these paths on this machine, under no condition.
 pub(crate) fn times_of(paths: &[&str], screen: &Screen) -> Result<Times, Failure> {
-    session(&HostArgs::default(), &|path| paths.contains(&path), &conditions(&[])?, screen)
+    session(&HostArgs::default(), &|path| paths.contains(&path), &conditions(&[])?, MARGIN, screen)
 }
 
 /// Compares this machine under two conditions, or the times of two sessions.
@@ -77,7 +78,7 @@ fn compared(
 ) -> Result<TimeComparison, Failure> {
     let shown = |path: &str| selection.holds(path);
     let both = |conditions: &[Condition]| {
-        let times = session(&args.host, &shown, conditions, screen)?;
+        let times = session(&args.host, &shown, conditions, margin, screen)?;
         TimeComparison::of_session(&times, shown, margin).ok_or_else(nothing_to_compare)
     };
     match (names, conditions) {
@@ -92,7 +93,7 @@ fn compared(
         ([base, new], [_]) => {
             let side = |name: &Path| {
                 if is_host(name) {
-                    session(&args.host, &shown, conditions, screen)
+                    session(&args.host, &shown, conditions, margin, screen)
                 } else {
                     times(name)
                 }
@@ -189,6 +190,7 @@ fn session(
     args: &HostArgs,
     shown: &dyn Fn(&str) -> bool,
     conditions: &[Condition],
+    margin: f64,
     screen: &Screen,
 ) -> Result<Times, Failure> {
     let cpus = allowed_cpus();
@@ -205,10 +207,12 @@ fn session(
         conditions,
         cpu,
         replicates: args.replicates,
+        most: MOST,
+        width: margin.ln_1p(),
         batches: BATCHES,
         seed: args.seed.unwrap_or_else(any_number),
         delays: [0; 3],
-        limit: Duration::from_secs(args.limit),
+        limit: args.limit(conditions.len()),
         interrupted: &|| interrupt.check().is_err(),
     };
     let board = Board::new(screen);

@@ -98,6 +98,14 @@ pub fn hodges_lehmann(values: &Finite) -> Option<f64> {
     (!candidates.is_empty()).then(|| middle(&candidates))
 }
 
+/// Whether the interval of the centre of these values, with [`super::CONFIDENCE`], is at most as
+/// wide. False of too few. Values that all lie farther off by the same give the same answer.
+pub fn is_narrower(values: &[f64], width: f64) -> bool {
+    let location = Location::of_pairs(&Finite::of(values));
+    let interval = location.and_then(|location| location.interval(super::CONFIDENCE));
+    interval.is_some_and(|interval| interval.width() <= width)
+}
+
 /// The value in the middle, or the mean of the two. None without values.
 pub fn median(values: &Finite) -> Option<f64> {
     let mut values = values.values().to_vec();

@@ -52,6 +52,8 @@ fn session(cpu: u32) -> Result<Times, Failure> {
             conditions: &conditions,
             cpu,
             replicates: REPLICATES,
+            most: REPLICATES,
+            width: 0.0,
             batches: BATCHES,
             seed: 1,
             delays: [0; 3],
