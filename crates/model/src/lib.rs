@@ -26,6 +26,7 @@ mod function;
 mod gate;
 mod guest;
 mod history;
+mod joined;
 mod level;
 mod limits;
 mod measurement;
@@ -34,6 +35,7 @@ mod parse;
 mod parse_error;
 mod parse_execution;
 mod parse_times;
+mod prices;
 mod program_identity;
 mod program_rows;
 mod row_costs;
@@ -67,6 +69,7 @@ pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
 };
+pub use joined::{Joined, JoinedRow, JoinedSchema, Meaning};
 pub use level::Level;
 pub use limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
@@ -82,12 +85,13 @@ pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
 pub use parse_times::parse_times;
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
+pub use prices::{Prediction, Price, Prices};
 pub use program_identity::{Program, command_line};
 pub use program_rows::{ProgramRow, ProgramRun, RowFunctions, program_rows};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{
-    blame_schema, comparison_schema, history_schema, result_schema, settings_schema,
+    blame_schema, comparison_schema, history_schema, joined_schema, result_schema, settings_schema,
     time_comparison_schema, times_schema,
 };
 pub use settings::{

@@ -5,7 +5,7 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Checked, Comparison, History, Measurement, SettingsResult, TimeComparison, Times,
+    Blame, Checked, Comparison, History, Joined, Measurement, SettingsResult, TimeComparison, Times,
 };
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
@@ -41,6 +41,12 @@ pub fn times_schema() -> Schema {
 /// The schema of two sides' times, published as `docs/schemas/pathmeter.time-comparison-1.json`.
 pub fn time_comparison_schema() -> Schema {
     schema_of::<TimeComparison>()
+}
+
+/// The schema of counts and times joined, published as
+/// `docs/schemas/pathmeter.joined-comparison-1.json`.
+pub fn joined_schema() -> Schema {
+    schema_of::<Joined>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

@@ -127,6 +127,8 @@ Examples:
                                                       and under two conditions
   pathmeter compare host --under default --under seccomp:docker
                                                       this machine, in nanoseconds
+  pathmeter compare old.deb new.deb --times old.times.json --times new.times.json
+                                                      counts and times, and what both mean
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
@@ -296,6 +298,13 @@ pub(crate) struct CompareArgs {
     /// Compare even if more than the kernel differs; the differences are listed
     #[arg(long)]
     pub(crate) across: bool,
+    /// Join the counts with times of the same two sides: documents of `measure host -o`, base's and
+    /// new's, or host for this machine under both conditions of --under (docs/guide/host.md)
+    #[arg(
+        long, value_name = "TIMES", num_args = 1, action = clap::ArgAction::Append,
+        value_hint = ValueHint::FilePath, conflicts_with = "explain"
+    )]
+    pub(crate) times: Vec<PathBuf>,
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,

@@ -69,7 +69,9 @@ impl<'a> Given<'a> {
         let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
         let count = subjects.len();
         let timed = subjects.iter().any(|path| subject::is_timed(path));
-        let host = subjects.iter().any(|path| subject::is_host(path));
+        let times = matches.try_get_many::<PathBuf>("times").ok().flatten().into_iter().flatten();
+        let host =
+            subjects.iter().copied().chain(times.map(PathBuf::as_path)).any(subject::is_host);
         let documents = subjects.into_iter().filter(|path| subject::is_document_file(path));
         let documents = documents.collect();
         Some(Self { command, matches, needs, documents, subjects: count, timed, host })

@@ -15,7 +15,9 @@ mod explain;
 mod fold;
 mod format;
 mod heat;
+
 mod history;
+mod joined;
 mod measured_with;
 mod measurement;
 mod number;
@@ -45,6 +47,7 @@ pub use explain::{
 pub use format::{Content, FORMATS, Format, Judged, Outcome, RowsOf};
 pub use heat::picture::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
+pub use joined::joined_table;
 pub use measured_with::USUAL_COMMAND_LINE;
 pub use number::{grouped, signed};
 pub use options::{ShownOptions, options_table};

@@ -115,14 +115,14 @@ pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String 
     noted(&times.notes, &facts, style)
 }
 
-fn noted(notes: &[String], facts: &[String], style: Style) -> String {
+pub(crate) fn noted(notes: &[String], facts: &[String], style: Style) -> String {
     let notes = notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
     let facts = facts.iter().map(|fact| style.paint(&style.fill(fact, 0), QUIET) + "\n");
     std::iter::once("\n".to_owned()).chain(notes).chain(facts).collect()
 }
 
 /// `Linux 6.18.44 on AMD EPYC, family 25, model 17, stepping 1, virtual, CPU 1 of 0-1`.
-fn machine(host: &Host) -> String {
+pub(crate) fn machine(host: &Host) -> String {
     let hypervisor = match host.hypervisor.as_deref() {
         None => String::new(),
         Some("unknown") => ", virtual".to_owned(),

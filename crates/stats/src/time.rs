@@ -18,6 +18,7 @@
 mod bootstrap;
 mod family;
 mod finite;
+mod fit;
 mod interval;
 mod location;
 mod normal;
@@ -30,6 +31,7 @@ mod verdict;
 pub use bootstrap::{RESAMPLES, bootstrap};
 pub use family::holm;
 pub use finite::Finite;
+pub use fit::nonnegative_fit;
 pub use interval::Interval;
 pub use location::{Location, hodges_lehmann, is_narrower, median};
 pub use quantile::{Quantile, level, quantile};

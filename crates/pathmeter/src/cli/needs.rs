@@ -162,6 +162,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("placement", Exact),
                 ("threshold", Nothing),
                 ("across", Exact),
+                ("times", Exact),
             ],
             ROWS,
             PROBES,

@@ -142,10 +142,20 @@ impl Formats<'_> {
         gate: &Gate,
         explanations: &[Explain],
     ) -> Vec<Failure> {
+        self.places.formats(|format| self.rendered(format, comparison, gate, explanations))
+    }
+
+    /// The comparison in one of the formats for other programs.
+    pub(crate) fn rendered(
+        &self,
+        format: Format,
+        comparison: &Comparison,
+        gate: &Gate,
+        explanations: &[Explain],
+    ) -> String {
         let (of, outcomes, gate) = (RowsOf::Two, &gate.outcomes[..], &gate.report());
         let sums = self.shown.sums;
-        let judged = Judged { of, comparison, outcomes, gate, explanations, sums };
-        self.places.formats(|format| format.render(judged))
+        format.render(Judged { of, comparison, outcomes, gate, explanations, sums })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::screen::formats::{Formats, Places};
 use crate::screen::output::{self, Screen};
 use crate::verbs::judge::{Judge, budget};
 use crate::verbs::sides::{Sides, subjects};
-use crate::verbs::{causes, explained, host};
+use crate::verbs::{causes, explained, host, joined};
 use pathmeter_gate::{BudgetFile, Gate};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::build_options::BuildOptions;
@@ -57,12 +57,16 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         budget: budget.as_ref(),
         threshold: args.threshold,
     };
+    let base = (!args.times.is_empty()).then(|| results[0].clone());
     let (comparison, gate) = judge.compare(results)?;
     if args.placement && comparison.paths.iter().all(|path| path.moved.is_none()) {
         screen.note("--placement: where functions stand was not recorded in these results");
     }
     let broken = comparison.summary.count(Verdict::Broken) > 0;
-    let delivered = deliver(args, &formats, comparison, &gate, &sides, screen);
+    let delivered = match &base {
+        Some(base) => joined::deliver(args, &formats, (comparison, base, &gate), screen),
+        None => deliver(args, &formats, comparison, &gate, &sides, screen),
+    };
     let exit = judge.exit(&gate, delivered, screen)?;
     Ok(if broken && args.check.is_none() { Exit::Unmeasured } else { exit })
 }

@@ -56,11 +56,11 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     let names: Vec<&Path> =
         [Some(&args.base), args.new.as_ref()].into_iter().flatten().map(|name| &**name).collect();
     refuse_exact(&names)?;
-    let conditions = conditions(&args.guest.under)?;
     let selection = selection(&args.rows, &names)?;
     let [file] = args.document.named(&names).open(screen)?;
-    let margin = if args.threshold > 0.0 { args.threshold / 100.0 } else { MARGIN };
-    let comparison = compared(&names, &conditions, args, (&selection, margin), screen)?;
+    let shown = |path: &str| selection.holds(path);
+    let taken = taken(&names, args, &shown, screen)?;
+    let comparison = taken.compare(shown, margin(args)).ok_or_else(nothing_to_compare)?;
     output::document(args.document.json(), file.as_ref(), &comparison)?;
     if !args.document.json() {
         let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
@@ -69,42 +69,70 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-fn compared(
+/// A difference below this share is none.
+pub(crate) fn margin(args: &CompareArgs) -> f64 {
+    if args.threshold > 0.0 { args.threshold / 100.0 } else { MARGIN }
+}
+
+/// The times of both sides.
+pub(crate) enum Taken {
+    /// In pairs, of two conditions.
+    Together(Times),
+    /// Apart.
+    Apart([Times; 2]),
+}
+
+impl Taken {
+    /// Those of base.
+    pub(crate) fn base(&self) -> &Times {
+        match self {
+            Self::Together(times) | Self::Apart([times, _]) => times,
+        }
+    }
+
+    /// The verdicts over these paths. None if there is one side only.
+    pub(crate) fn compare(
+        &self,
+        shown: impl Fn(&str) -> bool,
+        margin: f64,
+    ) -> Option<TimeComparison> {
+        match self {
+            Self::Together(times) => TimeComparison::of_session(times, shown, margin),
+            Self::Apart([base, new]) => Some(TimeComparison::of_two([base, new], shown, margin)),
+        }
+    }
+}
+
+/// Takes the times of this machine where it is named, and reads documents.
+pub(crate) fn taken(
     names: &[&Path],
-    conditions: &[Condition],
     args: &CompareArgs,
-    (selection, margin): (&Selection, f64),
+    shown: &dyn Fn(&str) -> bool,
     screen: &Screen,
-) -> Result<TimeComparison, Failure> {
-    let shown = |path: &str| selection.holds(path);
-    let both = |conditions: &[Condition]| {
-        let times = session(&args.host, &shown, conditions, margin, screen)?;
-        TimeComparison::of_session(&times, shown, margin).ok_or_else(nothing_to_compare)
+) -> Result<Taken, Failure> {
+    let conditions = if names.iter().any(|name| is_host(name)) {
+        conditions(&args.guest.under)?
+    } else {
+        Vec::new()
     };
-    match (names, conditions) {
-        ([one], [_, _]) if is_host(one) => both(conditions),
+    let session =
+        |conditions: &[Condition]| session(&args.host, shown, conditions, margin(args), screen);
+    match (names, &conditions[..]) {
+        ([one], [_, _]) if is_host(one) => Ok(Taken::Together(session(&conditions)?)),
         // The machine with itself: what the method says of no difference.
         ([one, other], [condition]) if is_host(one) && is_host(other) => {
-            both(&[condition.clone(), condition.clone()])
+            Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?))
         }
-        ([one], [_]) if !is_host(one) => {
-            TimeComparison::of_session(&times(one)?, shown, margin).ok_or_else(nothing_to_compare)
-        }
-        ([base, new], [_]) => {
-            let side = |name: &Path| {
-                if is_host(name) {
-                    session(&args.host, &shown, conditions, margin, screen)
-                } else {
-                    times(name)
-                }
-            };
-            Ok(TimeComparison::of_two([&side(base)?, &side(new)?], shown, margin))
+        ([one], []) => Ok(Taken::Together(times(one)?)),
+        ([base, new], [] | [_]) => {
+            let side = |name: &Path| if is_host(name) { session(&conditions) } else { times(name) };
+            Ok(Taken::Apart([side(base)?, side(new)?]))
         }
         _ => Err(nothing_to_compare()),
     }
 }
 
-fn nothing_to_compare() -> Failure {
+pub(crate) fn nothing_to_compare() -> Failure {
     Failure::Usage {
         message: "there is nothing to compare with".to_owned(),
         help: "name two conditions (compare host --under default --under seccomp:docker), two \

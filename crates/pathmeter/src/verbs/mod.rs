@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod explained;
 pub(crate) mod history;
 pub(crate) mod host;
+mod joined;
 pub(crate) mod judge;
 pub(crate) mod list;
 pub(crate) mod manual;

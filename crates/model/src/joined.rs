@@ -1,0 +1,226 @@
+//! `pathmeter.joined-comparison/1`: exact counts and times of the same two sides, path by path, and
+//! what both together mean.
+//!
+//! A count is exact and is no time; a time is of one machine and may differ for reasons that no
+//! count has. Together they confirm or contradict each other.
+
+use pathmeter_trace::Event;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    Comparison, EventComparison, Measurement, PathComparison, Prediction, Prices, TimeComparison,
+    TimeRow, TimeVerdict, Times, Verdict,
+};
+
+/// The name and version of the document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub enum JoinedSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.joined-comparison/1")]
+    V1,
+}
+
+/// Counts and times of two sides.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Joined {
+    /// Always `pathmeter.joined-comparison/1`.
+    pub schema: JoinedSchema,
+    /// The counts.
+    pub exact: Comparison,
+    /// The times.
+    pub times: TimeComparison,
+    /// One entry for each path that both have: contradictions first, then by meaning, the largest
+    /// difference in time first.
+    pub paths: Vec<JoinedRow>,
+    /// What things cost on this machine, by which differences are predicted; null if too few
+    /// paths of base were measured both ways.
+    pub prices: Option<Prices>,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+}
+
+/// What count and time mean together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// More is executed in less time, or less in more.
+    Contradiction,
+    /// As much is executed, in another time: placement or the cache.
+    Placement,
+    /// More takes longer, or less takes less long.
+    Confirmed,
+    /// More or less is executed in as much time: the processor's width hides it.
+    Hidden,
+    /// Neither count nor time shows anything.
+    Same,
+    /// One of the two has no verdict.
+    Open,
+}
+
+impl Meaning {
+    /// All, in the order in which they are shown.
+    pub const ALL: [Self; 6] = [
+        Self::Contradiction,
+        Self::Placement,
+        Self::Confirmed,
+        Self::Hidden,
+        Self::Same,
+        Self::Open,
+    ];
+
+    /// Its words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Contradiction => "contradiction",
+            Self::Placement => "placement or cache",
+            Self::Confirmed => "confirmed",
+            Self::Hidden => "hidden by width",
+            Self::Same => "same",
+            Self::Open => "open",
+        }
+    }
+
+    fn of(count: Option<Direction>, time: TimeVerdict) -> Self {
+        use Direction::{Less, More, None as Nothing};
+        match (count, time) {
+            (None, _) | (_, TimeVerdict::Undecidable | TimeVerdict::Unmeasured) => Self::Open,
+            (Some(Nothing), TimeVerdict::Equal) => Self::Same,
+            (Some(Nothing), _) => Self::Placement,
+            (Some(_), TimeVerdict::Equal) => Self::Hidden,
+            (Some(More), TimeVerdict::Slower) | (Some(Less), TimeVerdict::Faster) => {
+                Self::Confirmed
+            }
+            (Some(_), _) => Self::Contradiction,
+        }
+    }
+}
+
+/// A path that has both.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct JoinedRow {
+    /// Its name.
+    pub path: String,
+    /// What both mean together.
+    pub meaning: Meaning,
+    /// The verdict on the counts.
+    pub exact: Verdict,
+    /// New's instructions less base's.
+    pub instructions: Option<i64>,
+    /// The other events that differ and are worth showing: those that cost, and where only the
+    /// time differs those of placement too.
+    pub events: Vec<EventComparison>,
+    /// The verdict on the times.
+    pub time: TimeVerdict,
+    /// New's nanoseconds less base's; null without times.
+    pub nanoseconds: Option<f64>,
+    /// Where they are, with a confidence of 95 % for this path alone.
+    pub interval: Option<[f64; 2]>,
+    /// What the difference should take; null without prices, or beyond their range.
+    pub predicted: Option<Prediction>,
+    /// Why it is not predicted.
+    pub unpredicted: Option<String>,
+}
+
+/// Which side has more of what costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    More,
+    Less,
+    None,
+}
+
+impl Direction {
+    /// None if the counts have no verdict, or what differs does not point in one direction.
+    fn of(path: &PathComparison) -> Option<Self> {
+        match path.verdict {
+            Verdict::Higher | Verdict::ModeAppeared | Verdict::LongerTail => Some(Self::More),
+            Verdict::Lower | Verdict::ShorterTail => Some(Self::Less),
+            Verdict::Same => Some(Self::None),
+            Verdict::EventsDiffer => {
+                let counted = path.events.iter().filter(|event| event.counts());
+                let mut signs: Vec<bool> = counted.map(|event| event.difference > 0).collect();
+                signs.dedup();
+                match signs[..] {
+                    [more] => Some(if more { Self::More } else { Self::Less }),
+                    _ => None,
+                }
+            }
+            Verdict::Unsupported | Verdict::Broken => None,
+        }
+    }
+}
+
+impl Joined {
+    /// Joins the two; prices are fitted on base's count and times.
+    pub fn new(
+        exact: Comparison,
+        times: TimeComparison,
+        (result, of_base): (&Measurement, &Times),
+    ) -> Self {
+        let mut notes = Vec::new();
+        let prices = Prices::fit(result, of_base);
+        let prices = prices.map_err(|why| notes.push(format!("nothing is predicted: {why}"))).ok();
+        let row = |path: &PathComparison| {
+            let timed = times.paths.iter().find(|timed| timed.path == path.path)?;
+            Some(JoinedRow::new(path, timed, prices.as_ref()))
+        };
+        let mut paths: Vec<JoinedRow> = exact.paths.iter().filter_map(row).collect();
+        let size = |row: &JoinedRow| row.nanoseconds.map_or(0.0, f64::abs);
+        paths.sort_by(|a, b| a.meaning.cmp(&b.meaning).then_with(|| size(b).total_cmp(&size(a))));
+        notes.extend(other_kernel(&exact, &times));
+        Self { schema: JoinedSchema::V1, exact, times, paths, prices, notes }
+    }
+
+    /// How many paths have this meaning.
+    pub fn count(&self, meaning: Meaning) -> usize {
+        self.paths.iter().filter(|row| row.meaning == meaning).count()
+    }
+}
+
+/// That a side was counted with another kernel than it was timed with, by their releases.
+fn other_kernel(exact: &Comparison, times: &TimeComparison) -> Vec<String> {
+    let sides = [("base", &exact.base, &times.base), ("new", &exact.new, &times.new)];
+    let differing = sides.into_iter().filter_map(|(side, exact, times)| {
+        let (counted, timed) = (exact.release.as_ref()?, &times.host.release);
+        (counted != timed).then(|| {
+            format!("{side} was counted with Linux {counted} and timed with Linux {timed}")
+        })
+    });
+    differing.collect()
+}
+
+impl JoinedRow {
+    fn new(path: &PathComparison, timed: &TimeRow, prices: Option<&Prices>) -> Self {
+        let meaning = Meaning::of(Direction::of(path), timed.verdict);
+        let nanoseconds = |share: f64| Some(timed.base? * share / 100.0);
+        let told = |event: &&EventComparison| event.is_shown() || meaning == Meaning::Placement;
+        let differs = path.difference.is_some_and(|it| it != 0) || path.shown_events().count() > 0;
+        let waits = path.events.iter().any(|event| event.event == Event::Idle.word());
+        let predicted = match prices {
+            _ if waits => Some(Err("the CPU waits in it".to_owned())),
+            Some(prices) if differs => Some(prices.predict(path)),
+            _ => None,
+        };
+        let (predicted, unpredicted) = match predicted {
+            Some(Ok(predicted)) => (Some(predicted), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
+        };
+        Self {
+            path: path.path.clone(),
+            meaning,
+            exact: path.verdict,
+            instructions: path.difference,
+            events: path.events.iter().filter(told).cloned().collect(),
+            time: timed.verdict,
+            nanoseconds: timed.difference.and_then(nanoseconds),
+            interval: timed
+                .interval
+                .and_then(|[low, high]| Some([nanoseconds(low)?, nanoseconds(high)?])),
+            predicted,
+            unpredicted,
+        }
+    }
+}

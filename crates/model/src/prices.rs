@@ -1,0 +1,211 @@
+//! What instructions and events cost in time on one machine, by the paths measured both ways.
+//!
+//! The time of a path is fitted as the sum of its instructions, slow instructions, string bytes and
+//! lines of data, each by its price, which is 0 or more; every path weighs as much, whatever its
+//! length. How far that holds is measured with each path left out in turn. Only *differences* are
+//! predicted from prices, within the range that they were fitted on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use pathmeter_stats::time::nonnegative_fit;
+use pathmeter_trace::{Event, Role};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::times::float;
+use crate::{Measurement, PathComparison, PathResult, Status, Times, Unit};
+
+/// The name of the price of any instruction.
+const INSTRUCTIONS: &str = "instructions";
+/// The fewest paths that prices are fitted on.
+const FEWEST: usize = 12;
+/// The fewest paths that must have an event for it to have a price.
+const FEWEST_OF_EVENT: usize = 4;
+/// Of the paths left out in turn, so many in a hundred lie within the spread.
+const COVERED: usize = 90;
+
+/// What each thing costs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Prices {
+    /// By name: `instructions`, and events.
+    pub prices: BTreeMap<String, Price>,
+    /// How many paths they were fitted on.
+    pub paths: usize,
+    /// The median, over the paths left out in turn, of the error without its sign: 0.1 is 10 %.
+    pub error: f64,
+    /// 90 % of the paths left out in turn were within a factor of 1 + this.
+    pub spread: f64,
+    /// The fewest nanoseconds for an instruction in any of the paths.
+    pub fastest: f64,
+}
+
+/// What one thing costs.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Price {
+    /// Nanoseconds of one more.
+    pub nanoseconds: f64,
+    /// The most that any of the paths had.
+    pub most: u64,
+    /// How many of them had any.
+    pub paths: usize,
+    /// Nanoseconds of the instruction alone, one after the other, if `insn.*` has it.
+    pub alone: Option<f64>,
+}
+
+/// By how much a path's time should differ.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Prediction {
+    /// Nanoseconds more; negative if fewer.
+    pub nanoseconds: f64,
+    /// Where they are, if the path is as well described as 90 % of those fitted.
+    pub interval: [f64; 2],
+    /// Nanoseconds that the difference takes at the rate of the fastest of the paths, and its slow
+    /// instructions alone: the processor can hardly need less.
+    pub at_least: f64,
+}
+
+/// A path that was measured both ways.
+struct Point {
+    features: BTreeMap<String, u64>,
+    nanoseconds: f64,
+}
+
+impl Prices {
+    /// Fits the prices.
+    ///
+    /// # Errors
+    /// The reason, if too few paths were measured both ways.
+    pub fn fit(result: &Measurement, times: &Times) -> Result<Self, String> {
+        let points: Vec<Point> =
+            result.paths.iter().filter_map(|path| Point::of(path, times)).collect();
+        if points.len() < FEWEST {
+            let have = points.len();
+            return Err(format!("{have} paths were measured both ways, and {FEWEST} are needed"));
+        }
+        let names = names(&points);
+        let all = fit(&points, &names, None);
+        let mut errors = Vec::new();
+        for left_out in 0..points.len() {
+            let prices = fit(&points, &names, Some(left_out));
+            let predicted = total(&points[left_out].features, &names, &prices);
+            errors.push((predicted / points[left_out].nanoseconds).ln().abs());
+        }
+        let rate = |point: &Point| Some(point.nanoseconds / of(&point.features, INSTRUCTIONS)?);
+        let fastest = points.iter().filter_map(rate).fold(f64::INFINITY, f64::min);
+        errors.sort_unstable_by(f64::total_cmp);
+        let at = |percent: usize| (errors.len() * percent).div_ceil(100).saturating_sub(1);
+        Ok(Self {
+            paths: points.len(),
+            error: errors[at(50)].exp_m1(),
+            spread: errors[at(COVERED)].exp_m1(),
+            fastest,
+            prices: names
+                .iter()
+                .zip(all)
+                .map(|(name, nanoseconds)| (name.clone(), price(name, nanoseconds, &points, times)))
+                .collect(),
+        })
+    }
+
+    /// What a path's difference should take.
+    ///
+    /// # Errors
+    /// The reason, if the difference is beyond what the prices were fitted on.
+    pub fn predict(&self, path: &PathComparison) -> Result<Prediction, String> {
+        let differences = differences(path);
+        let (mut nanoseconds, mut at_least) = (0.0, 0.0);
+        for (name, difference) in &differences {
+            let Some(price) = self.prices.get(*name) else {
+                return Err(format!("no price of {name}: too few paths have any"));
+            };
+            if difference.unsigned_abs() > price.most {
+                return Err(format!("more {name} than any of the {} paths has", self.paths));
+            }
+            let count = signed(*difference);
+            nanoseconds += count * price.nanoseconds;
+            let bare = if *name == INSTRUCTIONS { Some(self.fastest) } else { price.alone };
+            at_least += count * bare.unwrap_or(0.0);
+        }
+        let factor = 1.0 + self.spread;
+        let mut interval = [nanoseconds / factor, nanoseconds * factor];
+        interval.sort_unstable_by(f64::total_cmp);
+        Ok(Prediction { nanoseconds, interval, at_least })
+    }
+}
+
+impl Point {
+    /// None if a side lacks the path, if the CPU waits in it, whose time is no work's, or if it
+    /// does not enter the kernel: a few instructions overlap with those around them.
+    fn of(path: &PathResult, times: &Times) -> Option<Self> {
+        let timed = times.path(&path.path).filter(|it| it.status == Status::Ok)?;
+        let measured = path.status == Status::Ok && path.unit == Unit::Instructions;
+        let events = path.events.as_ref().filter(|_| measured && timed.repeats == 1)?;
+        let enters = events.typical(Event::Kernel) > 0 && events.typical(Event::Idle) == 0;
+        let nanoseconds = times.nanoseconds(times.level(timed, 0)?.ticks);
+        let priced = Event::all().filter(|event| has_price(*event));
+        let mut features: BTreeMap<String, u64> =
+            priced.map(|event| (event.word().to_owned(), events.typical(event))).collect();
+        features.retain(|_, count| *count > 0);
+        features.insert(INSTRUCTIONS.to_owned(), path.estimate.as_ref()?.value);
+        (enters && nanoseconds > 0.0).then_some(Self { features, nanoseconds })
+    }
+}
+
+/// Whether an event costs something that the instructions don't tell.
+fn has_price(event: Event) -> bool {
+    let by_role = event.role() == Role::Cost || event == Event::DataLines;
+    by_role && !matches!(event, Event::Idle | Event::Halts | Event::SplitAccesses)
+}
+
+/// What enough of the paths have.
+fn names(points: &[Point]) -> Vec<String> {
+    let all: BTreeSet<&String> = points.iter().flat_map(|point| point.features.keys()).collect();
+    let have = |name: &String| points.iter().filter(|it| it.features.contains_key(name)).count();
+    all.into_iter().filter(|name| have(name) >= FEWEST_OF_EVENT).cloned().collect()
+}
+
+/// The prices by all points but one. Each point's features are shares of its time, which is 1.
+fn fit(points: &[Point], names: &[String], without: Option<usize>) -> Vec<f64> {
+    let used = points.iter().enumerate().filter(|(at, _)| Some(*at) != without);
+    let share =
+        |point: &Point, name: &String| of(&point.features, name).unwrap_or(0.0) / point.nanoseconds;
+    let row = |point: &Point| names.iter().map(|name| share(point, name)).collect();
+    let rows: Vec<Vec<f64>> = used.map(|(_, point)| row(point)).collect();
+    nonnegative_fit(&rows, &vec![1.0; rows.len()])
+}
+
+fn total(features: &BTreeMap<String, u64>, names: &[String], prices: &[f64]) -> f64 {
+    names.iter().zip(prices).filter_map(|(name, price)| Some(of(features, name)? * price)).sum()
+}
+
+fn of(features: &BTreeMap<String, u64>, name: &str) -> Option<f64> {
+    features.get(name).map(|count| float(*count))
+}
+
+fn price(name: &str, nanoseconds: f64, points: &[Point], times: &Times) -> Price {
+    let counts = || points.iter().filter_map(|point| point.features.get(name));
+    let alone = times.path(&format!("insn.{name}")).and_then(|path| times.level(path, 0));
+    Price {
+        nanoseconds,
+        most: counts().copied().max().unwrap_or(0),
+        paths: counts().count(),
+        alone: alone.map(|level| times.nanoseconds(level.ticks)),
+    }
+}
+
+/// The differences of a path that have prices.
+fn differences(path: &PathComparison) -> BTreeMap<&str, i64> {
+    let priced = |event: &str| Event::named(event).is_some_and(has_price);
+    let events = path.events.iter().filter(|event| priced(&event.event));
+    let mut all: BTreeMap<&str, i64> =
+        events.map(|event| (&*event.event, event.difference)).collect();
+    if let Some(difference) = path.difference.filter(|difference| *difference != 0) {
+        all.insert(INSTRUCTIONS, difference);
+    }
+    all
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a difference of a path's counts")]
+fn signed(count: i64) -> f64 {
+    count as f64
+}

@@ -1,0 +1,36 @@
+//! `pathmeter compare … --times …`: exact counts, joined with times of the same two sides.
+
+use std::path::Path;
+
+use pathmeter_gate::Gate;
+use pathmeter_measure::failure::Failure;
+use pathmeter_model::{Comparison, Joined, Measurement};
+use pathmeter_report::joined_table;
+
+use crate::cli::CompareArgs;
+use crate::screen::formats::Formats;
+use crate::screen::output::Screen;
+use crate::verbs::host;
+
+/// Takes or reads the times, and puts both out together. Formats for other programs have the
+/// counts, which gates judge.
+pub(crate) fn deliver(
+    args: &CompareArgs,
+    formats: &Formats<'_>,
+    (comparison, base, gate): (Comparison, &Measurement, &Gate),
+    screen: &Screen,
+) -> Result<(), Failure> {
+    let names: Vec<&Path> = args.times.iter().map(|name| &**name).collect();
+    let counted = |path: &str| comparison.paths.iter().any(|it| it.path == path);
+    let priced = |path: &str| counted(path) || path.starts_with("insn.");
+    let taken = host::taken(&names, args, &priced, screen)?;
+    let times = taken.compare(counted, host::margin(args)).ok_or_else(host::nothing_to_compare)?;
+    let joined = Joined::new(comparison, times, (base, taken.base()));
+    let shown = &joined.exact;
+    formats.places.deliver(
+        &joined,
+        |joined, style| joined_table(joined, args.rows.rows(), style),
+        |format| formats.rendered(format, shown, gate, &[]),
+        screen,
+    )
+}

@@ -1,0 +1,156 @@
+//! The table of counts and times of the same two sides.
+
+use anstyle::{AnsiColor, Style as Paint};
+use pathmeter_model::{EventComparison, Joined, JoinedRow, Meaning, Prediction, Prices};
+
+use crate::number::{plural, signed};
+use crate::rows::Rows;
+use crate::style::{PLAIN, QUIET, Style};
+use crate::table::{Align, Cell, Table};
+use crate::times::{machine, noted};
+
+/// The sentence, a row for each path, what things cost here, and how it was compared.
+pub fn joined_table(joined: &Joined, rows: Rows, style: Style) -> String {
+    let mut table = Table::new(&[
+        ("path", Align::Left),
+        ("instructions", Align::Right),
+        ("other events", Align::Left),
+        ("ns", Align::Right),
+        ("95 % interval", Align::Right),
+        ("predicted ns", Align::Right),
+        ("at least", Align::Right),
+        ("count", Align::Left),
+        ("time", Align::Left),
+        ("together", Align::Left),
+    ])
+    .sparing(&["at least", "95 % interval", "other events"]);
+    let folded = |row: &JoinedRow| {
+        rows == Rows::Folded && matches!(row.meaning, Meaning::Same | Meaning::Open)
+    };
+    for row in joined.paths.iter().filter(|row| !folded(row)) {
+        table.row(joined_row(row));
+    }
+    let left_out = joined.paths.iter().filter(|row| folded(row)).count();
+    let more = match left_out {
+        0 => String::new(),
+        _ => {
+            let more = format!("{} same or open: --all shows them", plural(left_out, "more path"));
+            style.paint(&more, QUIET) + "\n"
+        }
+    };
+    style.fill(&sentence(joined), 0)
+        + "\n\n"
+        + &table.render(style)
+        + &more
+        + &noted(&joined.notes, &facts(joined), style)
+}
+
+fn joined_row(row: &JoinedRow) -> [Cell; 10] {
+    let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
+    [
+        row.path.as_str().into(),
+        text(row.instructions.map(signed)),
+        row.events.iter().map(event).collect::<Vec<_>>().join(", ").into(),
+        text(row.nanoseconds.map(nanoseconds)),
+        text(row.interval.map(range)),
+        text(row.predicted.as_ref().map(predicted).or_else(|| row.unpredicted.clone())),
+        text(row.predicted.as_ref().map(|it| nanoseconds(it.at_least))),
+        row.exact.to_string().into(),
+        row.time.word().into(),
+        Cell::painted(row.meaning.words(), paint(row.meaning)),
+    ]
+}
+
+fn event(event: &EventComparison) -> String {
+    format!("{} {}", signed(event.difference), event.event)
+}
+
+fn predicted(prediction: &Prediction) -> String {
+    format!("{} ({})", nanoseconds(prediction.nanoseconds), range(prediction.interval))
+}
+
+fn range([low, high]: [f64; 2]) -> String {
+    format!("{} … {}", nanoseconds(low), nanoseconds(high))
+}
+
+/// With a sign, and as many digits as matter.
+fn nanoseconds(value: f64) -> String {
+    match value.abs() {
+        ..10.0 => format!("{value:+.2}"),
+        ..100.0 => format!("{value:+.1}"),
+        _ => format!("{value:+.0}"),
+    }
+}
+
+fn paint(meaning: Meaning) -> Paint {
+    match meaning {
+        Meaning::Contradiction => AnsiColor::Red.on_default(),
+        Meaning::Placement => AnsiColor::Yellow.on_default(),
+        Meaning::Confirmed => PLAIN,
+        Meaning::Hidden | Meaning::Same | Meaning::Open => QUIET,
+    }
+}
+
+/// `Of 40 paths, count and time agree on 35: 12 confirmed, 23 same; 3 hidden by width; …`.
+fn sentence(joined: &Joined) -> String {
+    let agree = joined.count(Meaning::Confirmed) + joined.count(Meaning::Same);
+    let part = |meaning: Meaning| {
+        let count = joined.count(meaning);
+        (count > 0).then(|| format!("{count} {}", meaning.words()))
+    };
+    let parts: Vec<String> = Meaning::ALL.into_iter().filter_map(part).collect();
+    format!(
+        "Of {}, count and time agree on {agree}: {}.",
+        plural(joined.paths.len(), "path"),
+        parts.join(", ")
+    )
+}
+
+fn facts(joined: &Joined) -> Vec<String> {
+    let (exact, times) = (&joined.exact, &joined.times);
+    let mut facts = vec![
+        format!("counted: {} and {}, exactly", exact.base.name, exact.new.name),
+        format!(
+            "timed: {} and {} on {}, and on {}",
+            times.base.condition,
+            times.new.condition,
+            machine(&times.base.host),
+            machine(&times.new.host)
+        ),
+        "confirmed: more takes longer, or less takes less long; hidden by width: more or less is \
+         executed in as much time; placement or cache: as much is executed, in another time; \
+         contradiction: more is executed in less time, or less in more; open: one of the two has \
+         no verdict"
+            .to_owned(),
+    ];
+    facts.extend(joined.prices.as_ref().map(prices));
+    facts
+}
+
+/// What a difference costs here, and how well that describes the paths.
+fn prices(prices: &Prices) -> String {
+    let priced = prices.prices.iter().filter(|(_, price)| price.nanoseconds > 0.0);
+    let each: Vec<String> =
+        priced.map(|(name, price)| format!("{name} {:.3} ns", price.nanoseconds)).collect();
+    format!(
+        "predicted by prices of this machine, fitted on base's {}: {}; each left out in turn, the \
+         median error is {:.0} %, and 90 % of the paths are within a factor of {:.2}; at least: at \
+         the rate of the fastest path, {:.3} ns an instruction, and slow instructions alone",
+        plural(prices.paths, "path"),
+        each.join(", "),
+        100.0 * prices.error,
+        1.0 + prices.spread,
+        prices.fastest,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_a_sign_and_the_digits_that_matter() {
+        let times = [0.5, -12.34, 1234.5].map(nanoseconds);
+        assert_eq!(times, ["+0.50", "-12.3", "+1234"]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Least squares whose coefficients are prices: none is below 0.
+
+/// Passes over all coefficients, at most.
+const PASSES: usize = 10_000;
+/// Coefficients that change by a smaller part stand still.
+const STILL: f64 = 1e-10;
+
+/// The coefficients, each 0 or more, whose products with each row's features come closest to the
+/// targets, by the sum of squares. By coordinate descent, which finds the least sum of this convex
+/// problem (Franc, Hlaváč & Navara, "Sequential coordinate-wise algorithm for the non-negative
+/// least squares problem", CAIP 2005).
+pub fn nonnegative_fit(rows: &[Vec<f64>], targets: &[f64]) -> Vec<f64> {
+    let features = rows.first().map_or(0, Vec::len);
+    let mut fit = vec![0.0; features];
+    let mut rest = targets.to_vec();
+    for _ in 0..PASSES {
+        let mut moved = 0.0_f64;
+        for at in 0..features {
+            let square: f64 = rows.iter().map(|row| row[at] * row[at]).sum();
+            if square == 0.0 {
+                continue;
+            }
+            let product: f64 = rows.iter().zip(&rest).map(|(row, rest)| row[at] * rest).sum();
+            let next = (fit[at] + product / square).max(0.0);
+            let step = next - fit[at];
+            for (row, rest) in rows.iter().zip(&mut rest) {
+                *rest -= row[at] * step;
+            }
+            moved = moved.max(step.abs() / next.max(f64::MIN_POSITIVE));
+            fit[at] = next;
+        }
+        if moved < STILL {
+            break;
+        }
+    }
+    fit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_that_made_the_targets_are_found() {
+        let rows: Vec<Vec<f64>> = (1..20_u32)
+            .map(|at| vec![f64::from(at * at % 17), f64::from(at * 7 % 11), f64::from(at % 3)])
+            .collect();
+        let targets: Vec<f64> =
+            rows.iter().map(|row| 0.25 * row[0] + 30.0 * row[1] + 4.0 * row[2]).collect();
+        let fit = nonnegative_fit(&rows, &targets);
+        for (found, true_price) in fit.iter().zip([0.25, 30.0, 4.0]) {
+            assert!((found - true_price).abs() < 1e-6, "{fit:?}");
+        }
+    }
+
+    #[test]
+    fn a_price_is_never_below_nothing() {
+        let rows = [vec![1.0, 1.0], vec![1.0, 2.0], vec![1.0, 3.0]];
+        let fit = nonnegative_fit(&rows, &[3.0, 2.0, 1.0]);
+        assert!(fit[1].abs() < 1e-9 && (fit[0] - 2.0).abs() < 1e-9, "{fit:?}");
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_fit() {
+        assert_eq!(nonnegative_fit(&[], &[]), Vec::<f64>::new());
+    }
+}
