@@ -9,7 +9,7 @@
 //! step of the clock is a thousandth of a batch or less. Rounds go on for the paths whose intervals
 //! are wider than what was asked for, until time is up.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pathmeter_catalogue::EMPTY;
 use pathmeter_model::{
@@ -173,6 +173,8 @@ impl Path {
 struct Session<'a> {
     wanted: &'a Wanted<'a>,
     begin: Moment,
+    /// Seconds since 1970.
+    began: u64,
     step: u64,
     stamps: u64,
     numbers: Numbers,
@@ -189,6 +191,7 @@ impl<'a> Session<'a> {
         let mut session = Self {
             wanted,
             begin,
+            began: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs()),
             step: 1,
             stamps: 0,
             numbers: Numbers::of(wanted.seed),
@@ -445,6 +448,7 @@ impl<'a> Session<'a> {
                 real_time: ground.real_time,
                 apart: ground.apart,
                 root_cgroup: ground.root_cgroup,
+                began: self.began,
                 milliseconds: self.begin.microseconds() / 1000,
             },
             conditions: self.wanted.conditions.iter().map(|it| it.name.clone()).collect(),

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    MAX_DOCUMENT_BYTES, Measurement, Times, command_line, is_document, parse_measurement,
-    parse_times,
+    Boots, MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_boots,
+    parse_measurement, parse_times,
 };
 
 use crate::failure::Failure;
@@ -97,17 +97,26 @@ pub fn refused_host() -> Failure {
 
 /// Whether it is this machine, or a document of times.
 pub fn is_timed(subject: &Path) -> bool {
-    is_host(subject) || begins(subject, |bytes| find(bytes, b"\"pathmeter.times/"))
+    is_host(subject) || is_boots(subject) || begins(subject, |it| find(it, b"\"pathmeter.times/"))
+}
+
+fn is_boots(subject: &Path) -> bool {
+    begins(subject, |bytes| find(bytes, b"\"pathmeter.boots/"))
 }
 
 fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)
 }
 
-/// Reads the times in the file at `path`.
-pub fn times(path: &Path) -> Result<Times, Failure> {
+/// Reads the times in the file at `path`: one session, or one of each of several boots.
+pub fn times(path: &Path) -> Result<Boots, Failure> {
     let bytes = document(path)?.unwrap_or_default();
-    parse_times(&bytes).map_err(|error| Failure::ResultFile { path: path.to_owned(), error })
+    let read = if is_boots(path) {
+        parse_boots(&bytes)
+    } else {
+        parse_times(&bytes).map(|times| Boots { boots: vec![times], ..Boots::default() })
+    };
+    read.map_err(|error| Failure::ResultFile { path: path.to_owned(), error })
 }
 
 /// Whether it begins like a document; a file that can't be read does not.

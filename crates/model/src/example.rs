@@ -203,6 +203,7 @@ pub fn times(paths: &[(&str, u64, &[u64])]) -> Times {
             real_time: true,
             apart: true,
             root_cgroup: true,
+            began: 1,
             milliseconds: 1,
         },
         conditions: vec!["default".into()],

@@ -224,3 +224,28 @@ impl JoinedRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn count_and_time_confirm_hide_or_contradict_each_other() {
+        use Direction::{Less, More, None as Nothing};
+        use TimeVerdict::{Equal, Faster, Slower, Undecidable};
+        let expected = [
+            (Some(More), Slower, Meaning::Confirmed),
+            (Some(Less), Faster, Meaning::Confirmed),
+            (Some(More), Equal, Meaning::Hidden),
+            (Some(Nothing), Equal, Meaning::Same),
+            (Some(Nothing), Slower, Meaning::Placement),
+            (Some(More), Faster, Meaning::Contradiction),
+            (Some(Less), Slower, Meaning::Contradiction),
+            (Some(More), Undecidable, Meaning::Open),
+            (None, Slower, Meaning::Open),
+        ];
+        for (count, time, meaning) in expected {
+            assert_eq!(Meaning::of(count, time), meaning, "{count:?} {time:?}");
+        }
+    }
+}

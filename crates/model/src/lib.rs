@@ -11,6 +11,7 @@
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
 //! published in `docs/schemas/`.
 
+mod boots;
 mod bounds;
 mod budget;
 mod causes;
@@ -51,6 +52,7 @@ mod verdict;
 mod work;
 mod work_comparison;
 
+pub use boots::{Boots, BootsSchema, parse_boots};
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use causes::{
     Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, MoveKind, PerCall, Typical,
@@ -91,8 +93,8 @@ pub use program_rows::{ProgramRow, ProgramRun, RowFunctions, program_rows};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{
-    blame_schema, comparison_schema, history_schema, joined_schema, result_schema, settings_schema,
-    time_comparison_schema, times_schema,
+    blame_schema, boots_schema, comparison_schema, history_schema, joined_schema, result_schema,
+    settings_schema, time_comparison_schema, times_schema,
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,

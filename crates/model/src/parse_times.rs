@@ -22,6 +22,12 @@ const SCHEMA: &str = "pathmeter.times/1";
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_times(bytes: &[u8]) -> Result<Times, ParseError> {
     let times: Times = read(bytes, SCHEMA)?;
+    check_times(&times)?;
+    Ok(times)
+}
+
+/// Checks everything that the rest relies on.
+pub(crate) fn check_times(times: &Times) -> Result<(), ParseError> {
     let field = |field: &str, what: &str| {
         Err(ParseError::Field { field: field.to_owned(), what: what.to_owned() })
     };
@@ -45,8 +51,7 @@ pub fn parse_times(bytes: &[u8]) -> Result<Times, ParseError> {
         let all = path.replicates.iter().flat_map(|replicate| &replicate.sides);
         batches += all.map(Vec::len).sum::<usize>();
     }
-    bounded("number of batches", batches, MAX_SAMPLES)?;
-    Ok(times)
+    bounded("number of batches", batches, MAX_SAMPLES)
 }
 
 /// What contradicts what, of a path under so many conditions.

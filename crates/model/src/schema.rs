@@ -5,7 +5,8 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Checked, Comparison, History, Joined, Measurement, SettingsResult, TimeComparison, Times,
+    Blame, Boots, Checked, Comparison, History, Joined, Measurement, SettingsResult,
+    TimeComparison, Times,
 };
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
@@ -47,6 +48,11 @@ pub fn time_comparison_schema() -> Schema {
 /// `docs/schemas/pathmeter.joined-comparison-1.json`.
 pub fn joined_schema() -> Schema {
     schema_of::<Joined>()
+}
+
+/// The schema of several boots, published as `docs/schemas/pathmeter.boots-1.json`.
+pub fn boots_schema() -> Schema {
+    schema_of::<Boots>()
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {

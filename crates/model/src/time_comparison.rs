@@ -1,12 +1,12 @@
 //! `pathmeter.time-comparison/1`: which paths take longer on one side than on the other.
 //!
 //! Two conditions of one session are compared in pairs: each replicate executed both within
-//! milliseconds. Two documents, such as those of two boots, are compared by the levels of their
-//! processes, or, if each has several boots, of their boots. `pathmeter_stats::time` has the rules.
+//! milliseconds. Two documents are compared by the levels of their processes or, if each has
+//! several boots, of their boots. `pathmeter_stats::time` has the rules.
 
 use pathmeter_stats::time::{
-    Cause, Judgement, PathLevels, PathPairs, Rules, Verdict, judge_family, judge_unpaired_family,
-    log_ratio, percent,
+    Cause, Finite, Judgement, PathLevels, PathPairs, Rules, Verdict, judge_family,
+    judge_unpaired_family, log_ratio, median, percent,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,8 @@ pub struct TimeSide {
     pub host: Host,
     /// What it was measured under.
     pub condition: String,
+    /// How many boots of it were measured.
+    pub boots: usize,
 }
 
 /// A path's verdict.
@@ -128,6 +130,7 @@ impl TimeComparison {
         let side = |condition: &String| TimeSide {
             host: times.host.clone(),
             condition: condition.clone(),
+            boots: 1,
         };
         Some(Self {
             schema: TimeComparisonSchema::V1,
@@ -141,35 +144,43 @@ impl TimeComparison {
         })
     }
 
-    /// Compares two documents over these paths of base.
-    pub fn of_two([base, new]: [&Times; 2], shown: impl Fn(&str) -> bool, margin: f64) -> Self {
-        let paths = base.paths.iter().filter(|path| shown(&path.path));
-        let paths: Vec<_> = paths.map(|path| (path, new.path(&path.path))).collect();
-        let levels: Vec<Option<[Vec<f64>; 3]>> = paths
-            .iter()
-            .map(|(of_base, of_new)| levels([base, new], of_base, (*of_new)?))
-            .collect();
+    /// Compares the sessions of two sides over these paths of base's first: by their processes if
+    /// each is one session, and by their boots if each is several. None of other numbers.
+    pub fn of_two(
+        [base, new]: [&[Times]; 2],
+        shown: impl Fn(&str) -> bool,
+        margin: f64,
+    ) -> Option<Self> {
+        let ([first, ..], [of_new, ..]) = (base, new) else { return None };
+        let replicates = match (base, new) {
+            ([_], [_]) => processes,
+            ([_, _, ..], [_, _, ..]) => boots,
+            _ => return None,
+        };
+        let paths: Vec<&PathTimes> = first.paths.iter().filter(|path| shown(&path.path)).collect();
+        let levels: Vec<Option<[Vec<f64>; 4]>> =
+            paths.iter().map(|path| levels([base, new], &path.path, replicates)).collect();
         let measured: Vec<PathLevels<'_>> = levels
             .iter()
             .flatten()
-            .map(|[base, copy, new]| PathLevels { base, new, copy })
+            .map(|[base, new, even, odd]| PathLevels { base, new, null: [even, odd] })
             .collect();
         let rules = Rules { margin, ..Rules::default() };
         let mut judgements = judge_unpaired_family(&measured, &rules).into_iter();
-        let rows = paths.iter().zip(&levels).map(|((of_base, of_new), levels)| {
+        let rows = paths.iter().zip(&levels).map(|(path, levels)| {
             let judgement = levels.as_ref().and_then(|_| judgements.next());
-            let ns = |times: &Times, path: &PathTimes| {
-                Some(times.nanoseconds(times.level(path, 0)?.ticks))
-            };
-            let both = [ns(base, of_base), of_new.and_then(|path| ns(new, path))];
-            let reason = of_base.reason.clone().or_else(|| of_new.and_then(|it| it.reason.clone()));
-            TimeRow::new(&of_base.path, judgement, both, reason)
+            let both = [base, new].map(|side| nanoseconds(side, &path.path));
+            let reason_of = |times: &Times| times.path(&path.path)?.reason.clone();
+            let reason = path.reason.clone().or_else(|| reason_of(of_new));
+            TimeRow::new(&path.path, judgement, both, reason)
         });
-        let side = |times: &Times| TimeSide {
-            host: times.host.clone(),
-            condition: times.conditions.first().cloned().unwrap_or_default(),
+        let side = |times: &[Times]| TimeSide {
+            host: times[0].host.clone(),
+            condition: times[0].conditions.first().cloned().unwrap_or_default(),
+            boots: times.len(),
         };
-        Self {
+        let notes = base.iter().chain(new).flat_map(|times| times.notes.clone());
+        Some(Self {
             schema: TimeComparisonSchema::V1,
             base: side(base),
             new: side(new),
@@ -177,8 +188,8 @@ impl TimeComparison {
             margin,
             alpha: rules.alpha,
             paths: rows.collect(),
-            notes: base.notes.iter().chain(&new.notes).cloned().collect(),
-        }
+            notes: notes.chain(in_blocks(base, new)).collect(),
+        })
     }
 
     /// How many paths have this verdict.
@@ -200,25 +211,60 @@ fn ratios(times: &Times, path: &PathTimes) -> [Vec<f64>; 2] {
     [ratio(&new), ratio(&copy)]
 }
 
-/// The logarithms of the levels of base, of its copy and of new, a process each; None where one has
-/// none.
+/// The logarithms of the levels of base, of new, and of two halves of base, a replicate each; None
+/// where one has none.
 fn levels(
-    [base, new]: [&Times; 2],
-    of_base: &PathTimes,
-    of_new: &PathTimes,
-) -> Option<[Vec<f64>; 3]> {
-    let logarithms = |times: &Times, path: &PathTimes, side: usize| -> Vec<f64> {
-        let executions = path.executions();
-        let of_process = times.statistics(path, side).into_iter();
-        of_process.map(|batch| (times.nanoseconds(batch) / executions).ln()).collect()
+    [base, new]: [&[Times]; 2],
+    path: &str,
+    replicates: fn(&[Times], &str) -> Vec<f64>,
+) -> Option<[Vec<f64>; 4]> {
+    // Base and copy alternate in one process, so the null is that of every second replicate from
+    // the others.
+    let [base, new] = [replicates(base, path), replicates(new, path)];
+    let even = base.iter().copied().step_by(2).collect();
+    let odd = base.iter().copied().skip(1).step_by(2).collect();
+    (!base.is_empty() && !new.is_empty()).then_some([base, new, even, odd])
+}
+
+/// The logarithms of a session's levels, a process each, of one side.
+fn processes(sessions: &[Times], path: &str) -> Vec<f64> {
+    let Some((times, path)) = sessions.first().and_then(|it| Some((it, it.path(path)?))) else {
+        return Vec::new();
     };
-    // Base and copy alternate in one process, so the copy's levels are those of other processes:
-    // of every second one.
-    let all = logarithms(base, of_base, 0);
-    let even = all.iter().copied().step_by(2).collect();
-    let odd = all.iter().copied().skip(1).step_by(2).collect();
-    let found = [even, odd, logarithms(new, of_new, 0)];
-    (is_measured(of_base) && is_measured(of_new)).then_some(found)
+    let executions = path.executions();
+    let of_process = times.statistics(path, 0).into_iter().filter(|_| is_measured(path));
+    of_process.map(|batch| (times.nanoseconds(batch) / executions).ln()).collect()
+}
+
+/// The same of sessions, a boot each.
+fn boots(sessions: &[Times], path: &str) -> Vec<f64> {
+    sessions.iter().filter_map(|times| Some(level_of(times, path)?.ln())).collect()
+}
+
+/// The median of a side's sessions.
+fn nanoseconds(sessions: &[Times], path: &str) -> Option<f64> {
+    let all: Vec<f64> = sessions.iter().filter_map(|times| level_of(times, path)).collect();
+    median(&Finite::of(&all))
+}
+
+fn level_of(times: &Times, path: &str) -> Option<f64> {
+    let path = times.path(path).filter(|path| is_measured(path))?;
+    Some(times.nanoseconds(times.level(path, 0)?.ticks))
+}
+
+/// That boots were measured in blocks, if they were: what drifts is then in the difference.
+fn in_blocks(base: &[Times], new: &[Times]) -> Option<String> {
+    let began = |times: &[Times]| {
+        let all = times.iter().map(|times| times.method.began);
+        all.clone().min().zip(all.max())
+    };
+    let ((base_first, base_last), (new_first, new_last)) = (began(base)?, began(new)?);
+    let apart = base_last < new_first || new_last < base_first;
+    (base.len() > 1 && apart).then(|| {
+        "all boots of one side came before all of the other's: boot them by turns, so that what \
+         drifts is not in the difference"
+            .to_owned()
+    })
 }
 
 impl TimeRow {
@@ -279,5 +325,47 @@ fn words(cause: Cause) -> &'static str {
         Cause::NullShifted => "base differs from its own copy",
         Cause::NullWide => "base may differ from its own copy by as much",
         Cause::IntervalWide => "the difference may be 0, or more than the margin",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    /// Sessions of boots whose levels lie around `ticks`; each began at one of these times.
+    fn boots(ticks: u64, began: impl IntoIterator<Item = u64>) -> Vec<Times> {
+        let boot = |began: u64| {
+            let mut times = example::times(&[("a.b", 1, &[ticks + began % 7; 3])]);
+            (times.method.began, times.host.boot_id) = (began, began.to_string());
+            times
+        };
+        began.into_iter().map(boot).collect()
+    }
+
+    fn compared(base: &[Times], new: &[Times]) -> TimeComparison {
+        TimeComparison::of_two([base, new], |_| true, 0.02).unwrap()
+    }
+
+    #[test]
+    fn boots_by_turns_show_what_takes_longer_and_the_boot_is_the_replicate() {
+        let base = boots(10_000, (0..24).step_by(2));
+        let comparison = compared(&base, &boots(10_500, (1..24).step_by(2)));
+        let [row] = &comparison.paths[..] else { panic!("{comparison:?}") };
+        assert_eq!((row.verdict, row.replicates), (TimeVerdict::Slower, 12));
+        assert_eq!((comparison.base.boots, comparison.notes.len()), (12, 0));
+    }
+
+    #[test]
+    fn boots_in_blocks_are_told_and_a_few_decide_nothing() {
+        let comparison = compared(&boots(10_000, 0..4), &boots(10_500, 4..8));
+        assert_eq!(comparison.paths[0].verdict, TimeVerdict::Undecidable);
+        assert!(comparison.notes[0].contains("by turns"), "{:?}", comparison.notes);
+    }
+
+    #[test]
+    fn one_boot_is_not_compared_with_several() {
+        let (one, several) = (boots(10_000, 0..1), boots(10_000, 1..5));
+        assert!(TimeComparison::of_two([&one, &several], |_| true, 0.02).is_none());
     }
 }

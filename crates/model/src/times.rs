@@ -96,6 +96,8 @@ pub struct TimeMethod {
     pub apart: bool,
     /// Whether they were in the root cgroup.
     pub root_cgroup: bool,
+    /// When it began, in seconds since 1970 by the machine's clock.
+    pub began: u64,
     /// How long it took, in milliseconds.
     pub milliseconds: u64,
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{
-    RowKind, Threshold, blame_schema, compare, comparison_schema, history_schema, joined_schema,
-    result_schema, settings_schema, time_comparison_schema, times_schema,
+    RowKind, Threshold, blame_schema, boots_schema, compare, comparison_schema, history_schema,
+    joined_schema, result_schema, settings_schema, time_comparison_schema, times_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -62,6 +62,7 @@ fn the_schema_of_settings_is_published() {
 fn the_schemas_of_times_are_published() {
     assert_published(&times_schema(), "pathmeter.times-1.json");
     assert_published(&time_comparison_schema(), "pathmeter.time-comparison-1.json");
+    assert_published(&boots_schema(), "pathmeter.boots-1.json");
     assert_published(&joined_schema(), "pathmeter.joined-comparison-1.json");
 }
 

@@ -245,6 +245,12 @@ pub(crate) struct MeasureArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Add this boot's session to a file of several boots, which compare takes
+    #[arg(
+        long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        help_heading = "Times on this machine (the subject host)"
+    )]
+    pub(crate) boots: Option<PathBuf>,
     /// How times are taken on this machine.
     #[command(flatten)]
     pub(crate) host: HostArgs,

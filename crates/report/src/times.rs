@@ -230,10 +230,20 @@ fn facts(comparison: &TimeComparison) -> Vec<String> {
         ),
     ];
     if !comparison.paired && base.host.boot_id != new.host.boot_id {
-        let boots = "each side is one boot, and boots of one kernel differ too";
-        facts.push(boots.to_owned());
+        facts.push(boots([base.boots, new.boots]));
     }
     facts
+}
+
+/// What boots of the two sides can show.
+fn boots([base, new]: [usize; 2]) -> String {
+    let layout = "no number of boots shows what another layout of the code would take";
+    if base == 1 && new == 1 {
+        return "each side is one boot, and boots of one kernel differ too: gather several of each \
+                (measure host --boots FILE)"
+            .to_owned();
+    }
+    format!("a replicate is a boot, {base} of base and {new} of new; {layout}")
 }
 
 #[cfg(test)]

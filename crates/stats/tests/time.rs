@@ -333,7 +333,7 @@ fn sides_without_pairs_are_judged_alike() {
     assert_eq!(of(&levels(5.0)), Equal);
     assert_eq!(of(&levels(5.02)[..6]), Undecidable(TooFew));
     let new = levels(5.02);
-    let path = PathLevels { base: &base, new: &new, copy: &copy };
+    let path = PathLevels { base: &base, new: &new, null: [&base, &copy] };
     let family = judge_unpaired_family(&[path, path], &RULES);
     assert_eq!(family[1].verdict, Slower);
     assert_close(family[1].p, 2.0 * judge_unpaired(&base, &new, &copy, &RULES).p, 1e-18);

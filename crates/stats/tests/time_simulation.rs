@@ -407,8 +407,10 @@ fn boots_that_do_not_differ_are_not_found_and_those_that_do_are() {
         let of = |effect| [levels(0.0), levels(effect), levels(0.0)];
         let paths: Vec<[Vec<f64>; 3]> =
             [0.5 * PERCENT].into_iter().chain([0.0; 9]).map(of).collect();
-        let paths: Vec<_> =
-            paths.iter().map(|[base, new, copy]| PathLevels { base, new, copy }).collect();
+        let paths: Vec<_> = paths
+            .iter()
+            .map(|[base, new, copy]| PathLevels { base, new, null: [base, copy] })
+            .collect();
         let judged = judge_unpaired_family(&paths, &rules);
         moved.add(&judged[0]);
         for judgement in &judged[1..] {

@@ -145,6 +145,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             GUEST,
             HOST,
+            &[("boots", Host)],
         ],
     },
     VerbNeeds {

@@ -9,11 +9,12 @@ use pathmeter_measure::interrupt;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
-use pathmeter_model::{Status, TimeComparison, Times};
+use pathmeter_model::{Boots, Status, TimeComparison, Times};
 use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
 use crate::cli::{CompareArgs, HostArgs, MOST, MeasureArgs, RowArgs};
+use crate::screen::destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 
@@ -28,14 +29,18 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let conditions = conditions(&args.guest.under)?;
     let selection = selection(&args.rows, &[subject])?;
     let [file] = args.document.named(&[subject]).open(screen)?;
+    let boots = args.boots.as_deref().map(|file| Gathered::open(file, &args.host)).transpose()?;
     let taken = if is_host(subject) {
         let [condition] = &conditions[..] else { return Err(one_condition()) };
         let one = std::slice::from_ref(condition);
         session(&args.host, &|path| selection.holds(path), one, MARGIN, screen)?
     } else {
-        times(subject)?
+        last(times(subject)?, screen)?
     };
     output::document(args.document.json(), file.as_ref(), &taken)?;
+    if let Some(boots) = boots {
+        boots.add(&taken, screen)?;
+    }
     if !args.document.json() {
         let shown = |path: &str| selection.holds(path);
         let table = times_table(&taken, shown, args.rows.rows(), screen.style());
@@ -44,6 +49,50 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let mut shown = taken.paths.iter().filter(|path| selection.holds(&path.path));
     let failed = shown.any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
+}
+
+/// The session of the last boot.
+fn last(mut boots: Boots, screen: &Screen) -> Result<Times, Failure> {
+    let count = boots.boots.len();
+    if count > 1 {
+        screen.note(&format!("shown is the last of {count} boots; compare takes all of them"));
+    }
+    boots.boots.pop().ok_or_else(nothing_to_compare)
+}
+
+/// Boots in a file, to which another one is added.
+struct Gathered<'a> {
+    file: &'a Path,
+    boots: Boots,
+}
+
+impl<'a> Gathered<'a> {
+    /// Finds out before a long session that this boot can be added.
+    fn open(file: &'a Path, host: &HostArgs) -> Result<Self, Failure> {
+        let boots = if file.exists() { times(file)? } else { Boots::default() };
+        let boot = pathmeter_host::machine(cpu(host)?).boot_id;
+        if boots.boots.iter().any(|times| times.host.boot_id == boot) {
+            return Err(Self::refused(file, "this boot is there already; boot again"));
+        }
+        Ok(Self { file, boots })
+    }
+
+    fn add(mut self, times: &Times, screen: &Screen) -> Result<(), Failure> {
+        self.boots.add(times.clone()).map_err(|why| Self::refused(self.file, &why))?;
+        let bytes = serde_json::to_vec(&self.boots)
+            .map_err(|error| Failure::System { doing: "writing boots", error: error.into() })?;
+        destination::save(self.file, &bytes)?;
+        let count = self.boots.boots.len();
+        screen.note(&format!("{} has {count} of this kernel's boots", self.file.display()));
+        Ok(())
+    }
+
+    fn refused(file: &Path, why: &str) -> Failure {
+        Failure::Usage {
+            message: format!("this session can't be added to {}: {why}", file.display()),
+            help: "name another file for another kernel, command line or condition".to_owned(),
+        }
+    }
 }
 
 /// Takes the times of these paths on this machine, under no condition.
@@ -78,15 +127,16 @@ pub(crate) fn margin(args: &CompareArgs) -> f64 {
 pub(crate) enum Taken {
     /// In pairs, of two conditions.
     Together(Times),
-    /// Apart.
-    Apart([Times; 2]),
+    /// Apart, in one boot of each side or in several.
+    Apart([Boots; 2]),
 }
 
 impl Taken {
     /// Those of base.
-    pub(crate) fn base(&self) -> &Times {
+    pub(crate) fn base(&self) -> Option<&Times> {
         match self {
-            Self::Together(times) | Self::Apart([times, _]) => times,
+            Self::Together(times) => Some(times),
+            Self::Apart([base, _]) => base.boots.first(),
         }
     }
 
@@ -98,7 +148,9 @@ impl Taken {
     ) -> Option<TimeComparison> {
         match self {
             Self::Together(times) => TimeComparison::of_session(times, shown, margin),
-            Self::Apart([base, new]) => Some(TimeComparison::of_two([base, new], shown, margin)),
+            Self::Apart([base, new]) => {
+                TimeComparison::of_two([&base.boots, &new.boots], shown, margin)
+            }
         }
     }
 }
@@ -123,9 +175,10 @@ pub(crate) fn taken(
         ([one, other], [condition]) if is_host(one) && is_host(other) => {
             Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?))
         }
-        ([one], []) => Ok(Taken::Together(times(one)?)),
+        ([one], []) => Ok(Taken::Together(last(times(one)?, screen)?)),
         ([base, new], [] | [_]) => {
-            let side = |name: &Path| if is_host(name) { session(&conditions) } else { times(name) };
+            let here = || Ok(Boots { boots: vec![session(&conditions)?], ..Boots::default() });
+            let side = |name: &Path| if is_host(name) { here() } else { times(name) };
             Ok(Taken::Apart([side(base)?, side(new)?]))
         }
         _ => Err(nothing_to_compare()),
@@ -136,7 +189,8 @@ pub(crate) fn nothing_to_compare() -> Failure {
     Failure::Usage {
         message: "there is nothing to compare with".to_owned(),
         help: "name two conditions (compare host --under default --under seccomp:docker), two \
-               documents of `measure host -o`, or a document and host"
+               documents of `measure host -o`, or a document and host; or two files of several \
+               boots each (measure host --boots FILE)"
             .to_owned(),
     }
 }
@@ -166,9 +220,10 @@ fn refuse_exact(names: &[&Path]) -> Result<(), Failure> {
 /// The paths that are shown, of those that a host has and of those in the documents.
 fn selection(rows: &RowArgs, names: &[&Path]) -> Result<Selection, Failure> {
     let documents = names.iter().filter(|name| !is_host(name)).map(|name| times(name));
-    let documents: Vec<Times> = documents.collect::<Result<_, _>>()?;
+    let documents: Vec<Boots> = documents.collect::<Result<_, _>>()?;
     let paths = host_paths();
-    let of_documents = documents.iter().flat_map(|times| &times.paths);
+    let sessions = documents.iter().flat_map(|boots| &boots.boots);
+    let of_documents = sessions.flat_map(|times| &times.paths);
     let known: Vec<&str> =
         paths.iter().map(|path| path.name).chain(of_documents.map(|path| &*path.path)).collect();
     Selection::new(&rows.only.only, &known)
@@ -221,19 +276,13 @@ fn session(
     margin: f64,
     screen: &Screen,
 ) -> Result<Times, Failure> {
-    let cpus = allowed_cpus();
-    let cpu = match args.pin {
-        Some(cpu) if !cpus.contains(&cpu) => return Err(other_cpu(cpu, &cpus)),
-        Some(cpu) => cpu,
-        None => cpus.last().copied().unwrap_or(0),
-    };
     let interrupt = interrupt::listen();
     let paths = host_paths();
     let chosen: Vec<&str> = paths.iter().map(|path| path.name).filter(|name| shown(name)).collect();
     let wanted = Wanted {
         paths: &chosen,
         conditions,
-        cpu,
+        cpu: cpu(args)?,
         replicates: args.replicates,
         most: MOST,
         width: margin.ln_1p(),
@@ -247,6 +296,16 @@ fn session(
     let line = board.line("host".to_owned());
     let show = |Progress { done, all }: Progress| line.show_share(done, all);
     Ok(pathmeter_host::measure(&wanted, &show)?)
+}
+
+/// The CPU to execute on.
+fn cpu(args: &HostArgs) -> Result<u32, Failure> {
+    let cpus = allowed_cpus();
+    match args.pin {
+        Some(cpu) if !cpus.contains(&cpu) => Err(other_cpu(cpu, &cpus)),
+        Some(cpu) => Ok(cpu),
+        None => Ok(cpus.last().copied().unwrap_or(0)),
+    }
 }
 
 fn other_cpu(cpu: u32, cpus: &[u32]) -> Failure {

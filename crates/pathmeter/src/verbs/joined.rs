@@ -25,7 +25,8 @@ pub(crate) fn deliver(
     let priced = |path: &str| counted(path) || path.starts_with("insn.");
     let taken = host::taken(&names, args, &priced, screen)?;
     let times = taken.compare(counted, host::margin(args)).ok_or_else(host::nothing_to_compare)?;
-    let joined = Joined::new(comparison, times, (base, taken.base()));
+    let of_base = taken.base().ok_or_else(host::nothing_to_compare)?;
+    let joined = Joined::new(comparison, times, (base, of_base));
     let shown = &joined.exact;
     formats.places.deliver(
         &joined,

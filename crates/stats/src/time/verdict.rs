@@ -177,8 +177,8 @@ pub struct PathLevels<'a> {
     pub base: &'a [f64],
     /// ln B of each.
     pub new: &'a [f64],
-    /// ln A′ of each, of the same session.
-    pub copy: &'a [f64],
+    /// ln A and ln A′ of each, of the same session; where A has no copy, two halves of it.
+    pub null: [&'a [f64]; 2],
 }
 
 /// Judges one path of a family of `rules.family`: its p-value is adjusted as the least of them.
@@ -196,7 +196,7 @@ pub fn judge_family(paths: &[PathPairs<'_>], rules: &Rules) -> Vec<Judgement> {
 
 /// As [`judge`], of two sides without pairs.
 pub fn judge_unpaired(base: &[f64], new: &[f64], copy: &[f64], rules: &Rules) -> Judgement {
-    let path = Evidence::of_levels(&PathLevels { base, new, copy }, rules);
+    let path = Evidence::of_levels(&PathLevels { base, new, null: [base, copy] }, rules);
     path.judgement(path.p() * count(rules.family.max(1)), rules)
 }
 
@@ -272,7 +272,7 @@ impl Evidence {
     fn of_levels(path: &PathLevels<'_>, rules: &Rules) -> Self {
         Self {
             difference: Compared::of_sides(path.base, path.new),
-            null: Compared::of_sides(path.base, path.copy),
+            null: Compared::of_sides(path.null[0], path.null[1]),
             fewest: rules.fewest_a_side(),
             fewest_of_null: fewest_a_side(1.0 - CONFIDENCE),
         }
