@@ -162,9 +162,11 @@ impl Joined {
         let mut notes = Vec::new();
         let prices = Prices::fit(result, of_base);
         let prices = prices.map_err(|why| notes.push(format!("nothing is predicted: {why}"))).ok();
+        notes.extend(prices.as_ref().and_then(Prices::badly));
+        let usable = prices.as_ref().filter(|prices| prices.badly().is_none());
         let row = |path: &PathComparison| {
             let timed = times.paths.iter().find(|timed| timed.path == path.path)?;
-            Some(JoinedRow::new(path, timed, prices.as_ref()))
+            Some(JoinedRow::new(path, timed, usable))
         };
         let mut paths: Vec<JoinedRow> = exact.paths.iter().filter_map(row).collect();
         let size = |row: &JoinedRow| row.nanoseconds.map_or(0.0, f64::abs);

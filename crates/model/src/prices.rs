@@ -21,6 +21,8 @@ const INSTRUCTIONS: &str = "instructions";
 const FEWEST: usize = 12;
 /// The fewest paths that must have an event for it to have a price.
 const FEWEST_OF_EVENT: usize = 4;
+/// A median error beyond which nothing is predicted.
+const WORST: f64 = 0.25;
 /// Of the paths left out in turn, so many in a hundred lie within the spread.
 const COVERED: usize = 90;
 
@@ -78,21 +80,21 @@ impl Prices {
     pub fn fit(result: &Measurement, times: &Times) -> Result<Self, String> {
         let points: Vec<Point> =
             result.paths.iter().filter_map(|path| Point::of(path, times)).collect();
+        Self::of(&points, times)
+    }
+
+    fn of(points: &[Point], times: &Times) -> Result<Self, String> {
         if points.len() < FEWEST {
             let have = points.len();
             return Err(format!("{have} paths were measured both ways, and {FEWEST} are needed"));
         }
-        let names = names(&points);
-        let all = fit(&points, &names, None);
-        let mut errors = Vec::new();
-        for left_out in 0..points.len() {
-            let prices = fit(&points, &names, Some(left_out));
-            let predicted = total(&points[left_out].features, &names, &prices);
-            errors.push((predicted / points[left_out].nanoseconds).ln().abs());
-        }
+        let sets = name_sets(points).into_iter().map(|names| (errors(points, &names), names));
+        let middle = |errors: &[f64]| errors[errors.len() / 2];
+        let best = sets.min_by(|(one, _), (other, _)| middle(one).total_cmp(&middle(other)));
+        let (errors, names) = best.unwrap_or_default();
+        let all = fit(points, &names, None);
         let rate = |point: &Point| Some(point.nanoseconds / of(&point.features, INSTRUCTIONS)?);
         let fastest = points.iter().filter_map(rate).fold(f64::INFINITY, f64::min);
-        errors.sort_unstable_by(f64::total_cmp);
         let at = |percent: usize| (errors.len() * percent).div_ceil(100).saturating_sub(1);
         Ok(Self {
             paths: points.len(),
@@ -102,19 +104,31 @@ impl Prices {
             prices: names
                 .iter()
                 .zip(all)
-                .map(|(name, nanoseconds)| (name.clone(), price(name, nanoseconds, &points, times)))
+                .map(|(name, nanoseconds)| (name.clone(), price(name, nanoseconds, points, times)))
                 .collect(),
+        })
+    }
+
+    /// Why nothing is predicted by them; None if they describe the paths well enough.
+    pub(crate) fn badly(&self) -> Option<String> {
+        let error = 100.0 * self.error;
+        let why = "nothing is predicted: no prices of instructions and events describe";
+        (self.error > WORST).then(|| {
+            format!("{why} the {} paths of base; the median error is {error:.0} %", self.paths)
         })
     }
 
     /// What a path's difference should take.
     ///
     /// # Errors
-    /// The reason, if the difference is beyond what the prices were fitted on.
+    /// The reason, if the difference is beyond what they were fitted on.
     pub fn predict(&self, path: &PathComparison) -> Result<Prediction, String> {
-        let differences = differences(path);
+        self.price(&differences(path))
+    }
+
+    fn price(&self, differences: &BTreeMap<&str, i64>) -> Result<Prediction, String> {
         let (mut nanoseconds, mut at_least) = (0.0, 0.0);
-        for (name, difference) in &differences {
+        for (name, difference) in differences {
             let Some(price) = self.prices.get(*name) else {
                 return Err(format!("no price of {name}: too few paths have any"));
             };
@@ -157,11 +171,34 @@ fn has_price(event: Event) -> bool {
     by_role && !matches!(event, Event::Idle | Event::Halts | Event::SplitAccesses)
 }
 
-/// What enough of the paths have.
-fn names(points: &[Point]) -> Vec<String> {
+/// What prices are tried of, each set with the one before it: instructions, memory, and slow
+/// instructions, as far as enough of the paths have any.
+fn name_sets(points: &[Point]) -> [Vec<String>; 3] {
     let all: BTreeSet<&String> = points.iter().flat_map(|point| point.features.keys()).collect();
-    let have = |name: &String| points.iter().filter(|it| it.features.contains_key(name)).count();
-    all.into_iter().filter(|name| have(name) >= FEWEST_OF_EVENT).cloned().collect()
+    let have = |name: &str| points.iter().filter(|it| it.features.contains_key(name)).count();
+    let enough: Vec<&String> =
+        all.into_iter().filter(|name| have(name) >= FEWEST_OF_EVENT).collect();
+    let memory = [Event::StringBytes.word(), Event::DataLines.word()];
+    let of = |holds: &dyn Fn(&str) -> bool| {
+        enough.iter().filter(|name| holds(name)).map(|name| (*name).clone()).collect()
+    };
+    [
+        of(&|name| name == INSTRUCTIONS),
+        of(&|name| name == INSTRUCTIONS || memory.contains(&name)),
+        of(&|_| true),
+    ]
+}
+
+/// By how much each point, left out, is missed: the logarithm of the factor, ascending.
+fn errors(points: &[Point], names: &[String]) -> Vec<f64> {
+    let error = |left_out: usize| {
+        let prices = fit(points, names, Some(left_out));
+        let predicted = total(&points[left_out].features, names, &prices);
+        (predicted / points[left_out].nanoseconds).ln().abs()
+    };
+    let mut errors: Vec<f64> = (0..points.len()).map(error).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    errors
 }
 
 /// The prices by all points but one. Each point's features are shares of its time, which is 1.
@@ -208,4 +245,54 @@ fn differences(path: &PathComparison) -> BTreeMap<&str, i64> {
 #[allow(clippy::cast_precision_loss, reason = "a difference of a path's counts")]
 fn signed(count: i64) -> f64 {
     count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example;
+
+    /// Paths of so many instructions and string bytes that take `nanoseconds`.
+    fn points(nanoseconds: impl Fn(u64, u64) -> f64) -> Vec<Point> {
+        (1..20)
+            .map(|at| {
+                let (instructions, bytes) = (at * at * 37 % 900 + 200, at * 53 % 400 + 1);
+                let of = |name: &str, count| (name.to_owned(), count);
+                let features = [of(INSTRUCTIONS, instructions), of("string-bytes", bytes)];
+                Point { features: features.into(), nanoseconds: nanoseconds(instructions, bytes) }
+            })
+            .collect()
+    }
+
+    fn prices(points: &[Point]) -> Prices {
+        Prices::of(points, &example::times(&[])).unwrap()
+    }
+
+    #[test]
+    fn prices_that_hold_predict_a_difference() {
+        let prices =
+            prices(&points(|instructions, bytes| 0.5 * float(instructions) + 2.0 * float(bytes)));
+        assert!(prices.error < 1e-6 && prices.spread < 1e-6, "{prices:?}");
+        let prediction = prices.price(&[(INSTRUCTIONS, -40), ("string-bytes", 3)].into()).unwrap();
+        assert!((prediction.nanoseconds + 14.0).abs() < 1e-3, "{prediction:?}");
+    }
+
+    #[test]
+    fn beyond_what_was_fitted_nothing_is_predicted() {
+        let prices = prices(&points(|instructions, _| float(instructions)));
+        let error = prices.price(&[(INSTRUCTIONS, 1_000_000)].into()).unwrap_err();
+        assert!(error.contains("more instructions than any"), "{error}");
+    }
+
+    #[test]
+    fn prices_that_describe_a_machine_badly_predict_nothing() {
+        let prices = prices(&points(|instructions, bytes| float(1 + instructions * bytes % 97)));
+        assert!(prices.badly().is_some(), "{prices:?}");
+    }
+
+    #[test]
+    fn few_paths_have_no_prices() {
+        let few = &points(|instructions, _| float(instructions))[..FEWEST - 1];
+        assert!(Prices::of(few, &example::times(&[])).is_err());
+    }
 }

@@ -9,6 +9,9 @@ use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
 use crate::times::{machine, noted};
 
+/// Most events in a row of the table; the document has all.
+const MOST_EVENTS: usize = 3;
+
 /// The sentence, a row for each path, what things cost here, and how it was compared.
 pub fn joined_table(joined: &Joined, rows: Rows, style: Style) -> String {
     let mut table = Table::new(&[
@@ -50,7 +53,7 @@ fn joined_row(row: &JoinedRow) -> [Cell; 10] {
     [
         row.path.as_str().into(),
         text(row.instructions.map(signed)),
-        row.events.iter().map(event).collect::<Vec<_>>().join(", ").into(),
+        events(&row.events).into(),
         text(row.nanoseconds.map(nanoseconds)),
         text(row.interval.map(range)),
         text(row.predicted.as_ref().map(predicted).or_else(|| row.unpredicted.clone())),
@@ -61,8 +64,15 @@ fn joined_row(row: &JoinedRow) -> [Cell; 10] {
     ]
 }
 
-fn event(event: &EventComparison) -> String {
-    format!("{} {}", signed(event.difference), event.event)
+/// The events that differ most, and how many others.
+fn events(events: &[EventComparison]) -> String {
+    let mut all: Vec<&EventComparison> = events.iter().collect();
+    all.sort_by_key(|event| std::cmp::Reverse(event.difference.unsigned_abs()));
+    let left_out = all.len().saturating_sub(MOST_EVENTS);
+    let one = |event: &&EventComparison| format!("{} {}", signed(event.difference), event.event);
+    let shown = all.iter().take(MOST_EVENTS).map(one);
+    let more = (left_out > 0).then(|| format!("{left_out} more"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 fn predicted(prediction: &Prediction) -> String {
@@ -91,25 +101,40 @@ fn paint(meaning: Meaning) -> Paint {
     }
 }
 
-/// `Of 40 paths, count and time agree on 35: 12 confirmed, 23 same; 3 hidden by width; …`.
+/// `Of 40 paths, count and time agree on 35 (12 confirmed, 23 same); 3 are hidden by width; …`.
 fn sentence(joined: &Joined) -> String {
-    let agree = joined.count(Meaning::Confirmed) + joined.count(Meaning::Same);
+    let count = |meaning: Meaning| joined.count(meaning);
+    let (confirmed, same) = (count(Meaning::Confirmed), count(Meaning::Same));
     let part = |meaning: Meaning| {
-        let count = joined.count(meaning);
-        (count > 0).then(|| format!("{count} {}", meaning.words()))
+        let (count, one) = (count(meaning), count(meaning) == 1);
+        let words = match meaning {
+            Meaning::Contradiction if one => "contradicts itself",
+            Meaning::Contradiction => "contradict themselves",
+            Meaning::Placement if one => "is a matter of placement or the cache",
+            Meaning::Placement => "are a matter of placement or the cache",
+            Meaning::Hidden if one => "is hidden by the processor's width",
+            Meaning::Hidden => "are hidden by the processor's width",
+            Meaning::Open if one => "is open",
+            Meaning::Open => "are open",
+            Meaning::Confirmed | Meaning::Same => return None,
+        };
+        (count > 0).then(|| format!("; {count} {words}"))
     };
-    let parts: Vec<String> = Meaning::ALL.into_iter().filter_map(part).collect();
+    let parts: String = Meaning::ALL.into_iter().filter_map(part).collect();
     format!(
-        "Of {}, count and time agree on {agree}: {}.",
+        "Of {}, count and time agree on {} ({confirmed} confirmed, {same} same){parts}.",
         plural(joined.paths.len(), "path"),
-        parts.join(", ")
+        confirmed + same,
     )
 }
 
 fn facts(joined: &Joined) -> Vec<String> {
     let (exact, times) = (&joined.exact, &joined.times);
     let mut facts = vec![
-        format!("counted: {} and {}, exactly", exact.base.name, exact.new.name),
+        format!(
+            "counted: {} and {}, exactly, on a CPU on which the kernel may take other mitigations",
+            exact.base.name, exact.new.name
+        ),
         format!(
             "timed: {} and {} on {}, and on {}",
             times.base.condition,
