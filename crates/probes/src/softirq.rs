@@ -1,7 +1,7 @@
 //! `softirq.*`: how long a raised softirq waits until its handler is entered (the question of the
 //! 2001 thread): in a program's time, in the idle task's, and after a system call that raised it.
 //!
-//! Both moments are points of the kernel's code, and a plugin in QEMU sees them (the catalogue's
+//! Both moments are points of the kernel's code, and a plugin in QEMU sees them (`points.rs` has
 //! `WAITS`): the probes only have softirqs raised, and mark when a raise counts ([`raises`]). The
 //! lab kernel stamps both as well, and reports them ([`ring`]).
 

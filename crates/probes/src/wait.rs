@@ -1,4 +1,4 @@
-//! Paths that are measured between two points of the kernel (the catalogue's `WAITS`), other than
+//! Paths that are measured between two points of the kernel (`WAITS` in `points.rs`), other than
 //! softirqs: the probes have the kernel come there, and prove that they did what they should.
 //!
 //! Proof: that of the path whose windows they execute; QEMU's counter sees the points.

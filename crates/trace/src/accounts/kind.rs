@@ -62,8 +62,8 @@ impl RowKind {
         }
     }
 
-    /// The kernel's functions whose executions are this work, from their entry to their return; none
-    /// if it is found in another way. The first that a kernel has counts.
+    /// The kernel's functions whose executions are this work, from their entry to their return;
+    /// none if it is found in another way. The first that a kernel has counts.
     pub(crate) const fn functions(self) -> &'static [&'static str] {
         match self {
             // Linux `kernel/softirq.c`: what it was in older kernels only jumps to it in newer.
