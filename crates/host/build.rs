@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use static_program::{LINK, compile};
 
 /// The libraries of which it is made, each after those that it uses.
-const LIBRARIES: [&str; 3] = ["catalogue", "probes", "live"];
+const LIBRARIES: [&str; 3] = ["probes", "catalogue", "live"];
 
 fn main() -> ExitCode {
     let feature = |name| format!("--cfg=feature=\"{name}\"");

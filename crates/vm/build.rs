@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use static_program::{LINK, compile};
 
 /// The libraries of which the agent is made, each after those that it uses.
-const LIBRARIES: [&str; 4] = ["catalogue", "wire", "probes", "agent"];
+const LIBRARIES: [&str; 4] = ["probes", "catalogue", "wire", "agent"];
 
 fn main() -> ExitCode {
     match build() {

@@ -84,8 +84,8 @@ void on_entry(unsigned int vcpu, void *data)
 	case INTERRUPT_ENTRY:
 		enter(INTERRUPT, place->id);
 		break;
-	case SOFTIRQS:
-		enter(SOFTIRQ, 0);
+	case ROW_FUNCTION:
+		enter(place->id & ROW_KIND, 0);
 		break;
 	default:
 		break;
@@ -123,13 +123,13 @@ void on_return(unsigned int vcpu, void *data)
 		return_from_kernel(&now, &repeat);
 }
 
-void on_softirqs_end(unsigned int vcpu, void *data)
+void on_row_function_end(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(1);
+	const struct place *place = data;
 
 	(void)vcpu;
-	(void)data;
-	if (account.open && top(SOFTIRQ))
+	if (account.open && top(place->id & ROW_KIND))
 		pop(&now, &repeat);
 }
 

@@ -40,7 +40,7 @@ void on_syscall_function(unsigned int vcpu, void *data);
 
 void on_return(unsigned int vcpu, void *data);
 
-void on_softirqs_end(unsigned int vcpu, void *data);
+void on_row_function_end(unsigned int vcpu, void *data);
 
 /* Of the instruction that loads a page fault's error code (Intel SDM volume 3, 4.7). */
 void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

@@ -21,7 +21,7 @@ enum place_kind {
 	TRAP_ENTRY = 't',	/* after it */
 	INTERRUPT_ENTRY = 'i',	/* id: the number of its name */
 	INTERRUPT_TABLE = 'v',	/* id: bytes of an entry, plus 256 times the first vector */
-	SOFTIRQS = 's',		/* what executes them; id: 0, or 1 for parts elsewhere */
+	ROW_FUNCTION = 's',	/* its executions are a row's; id: below */
 	SWITCH = 'w',		/* from task to task */
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
@@ -31,6 +31,8 @@ enum place_kind {
 
 /* In another form: `u`, where in a page a function of the program's begins, its bytes, its name;
  * `r`, the number of a window, the name of the region inside of which it must begin. */
+#define ROW_KIND 0xff		/* in the id of a row's function: the kind of row */
+#define ELSEWHERE 0x100		/* beside it: this is a part that is not where it begins */
 #define VECTOR 0x10000		/* in an interrupt's id: the rest is its vector */
 
 struct place {

@@ -12,7 +12,9 @@
 #include "common/linkage.h"
 #include "program/classes.h"
 
-enum row_kind {			/* crates/trace/src/accounts/kind.rs has the same */
+/* crates/trace/src/accounts/kind.rs has the same, and more: those of functions are only numbers
+ * here. */
+enum row_kind {
 	USER, SYSCALL, SYSCALL_32, PAGE_FAULT, EXCEPTION, INTERRUPT, SOFTIRQ, NEW_TASK,
 	KERNEL_THREAD, AGENT, OTHER_PROCESS,
 	REGION_OF_PROGRAM,	/* of cells only */

@@ -63,9 +63,10 @@ static void on_execution(struct qemu_plugin_insn *insn, exec_cb_t *cb, const voi
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, CB_NO_REGS, (void *)data);
 }
 
-/* Whether this instruction of a function in several places leaves it: it returns, or jumps to
- * where none of its places is, such as to a thunk that returns. */
-static bool leaves_function(const struct instruction *instruction, uint64_t end)
+/* Whether this instruction of a row's function leaves it: it returns, or jumps to where none of the
+ * row's places is, such as to a thunk that returns. */
+static bool leaves_function(const struct place *place, const struct instruction *instruction,
+			    uint64_t end)
 {
 	const struct place *to;
 
@@ -74,7 +75,7 @@ static bool leaves_function(const struct instruction *instruction, uint64_t end)
 	if (!is_jump(instruction))
 		return false;
 	to = place_at(target_of(instruction, end));
-	return !to || to->kind != SOFTIRQS;
+	return !to || to->kind != ROW_FUNCTION || (to->id & ROW_KIND) != (place->id & ROW_KIND);
 }
 
 /* The vector whose entry stands at `address`: places.h tells how a table's id is made. */
@@ -103,11 +104,11 @@ static void translate_place(struct qemu_plugin_insn *insn, const struct instruct
 			qemu_plugin_register_vcpu_mem_cb(insn, on_error_code, CB_NO_REGS, MEM_RW,
 							 NULL);
 		break;
-	case SOFTIRQS:
-		if (first && place->id == 0)
+	case ROW_FUNCTION:
+		if (first && !(place->id & ELSEWHERE))
 			on_execution(insn, on_entry, place);
-		if (leaves_function(instruction, address + instruction->length))
-			on_execution(insn, on_softirqs_end, NULL);
+		if (leaves_function(place, instruction, address + instruction->length))
+			on_execution(insn, on_row_function_end, place);
 		break;
 	case SWITCH:
 		if (loads_stack(instruction))

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
-    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, clock, probes,
+    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, clock,
     sys::{self, flag, nr},
     task::{self, Ended},
     text::Text,
@@ -103,7 +103,7 @@ pub(crate) fn execute_plan(
         Suite::Elapsed => ELAPSED_LIMIT,
     };
     // One a path, in the order of the suite.
-    let probes = probes(plan.suite());
+    let probes = plan.suite().probes();
     let first = start == 0;
     let mut spent = if first { Spent::default() } else { Spent::recall() };
     for (index, path) in plan.in_round(round) {

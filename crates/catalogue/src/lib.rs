@@ -1,32 +1,23 @@
 //! The catalogue of paths: what host and guest both know of each, as plain data.
 //!
-//! A [`Path`] is a name, a line of text and a [`Kind`]. How many samples a path gives, in which
-//! round it is executed, and whether it can be recorded all follow from its kind, in one place.
-//! The order of a [`Suite`]'s paths is the order in which they are shown; a path's place in it is
-//! its index, by which plan and protocol refer to it. The probes that execute the paths are
-//! linked to these tables when they are compiled (crate `probes`).
+//! A [`Path`] is a name, a line of text and a [`Kind`]; it stands beside its probe, in the table of
+//! its group (crate `probes`). How many samples a path gives, in which round it is executed, and
+//! whether it can be recorded all follow from its kind, in one place. The order of a [`Suite`]'s
+//! paths is the order in which they are shown; a path's place in it is its index, by which plan and
+//! protocol refer to it.
 //!
 //! All paths are those of x86-64. On a second architecture most would stay as they are; what is
 //! x86's own (`int 0x80` and the 32-bit entries, I/O ports, `flags.*`, `getcpu.lsl` and the
 //! instructions beside it) would not be there. That is a matter of availability, so it would
 //! become a field of [`Path`] that [`Suite::paths`] selects by: names, kinds and order would
-//! still stand here once.
+//! still stand in the tables once.
 #![cfg_attr(not(test), no_std)]
 
 mod host;
-mod path;
 mod suite;
-mod table;
-mod wait;
 
 pub use host::{CHAIN, CHAIN_LENGTH, EMPTY, HOST, HostPath, UNROLLED};
-pub use path::{Kind, Path, Round};
+pub use pathmeter_probes::{
+    CALLS_PER_BATCH, Kind, Origin, Path, Round, WAITS, WARMUP, Wait, WaitPoint,
+};
 pub use suite::Suite;
-pub use wait::{Origin, WAITS, Wait, WaitPoint};
-
-/// Windows executed and proved, but not recorded, before the first sample: first touches of
-/// memory, of lazily set-up kernel state and of the page tables are not the path.
-pub const WARMUP: u32 = 3;
-
-/// Calls that a CPU makes in a batch of [`Kind::Batches`].
-pub const CALLS_PER_BATCH: u32 = 1000;

@@ -1,11 +1,13 @@
 //! The suites, and the order in which their paths are executed.
 
-use crate::{
-    path::{Path, Round},
-    table,
+use pathmeter_probes::{
+    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round,
 };
 
-/// What a guest executes: every path of one of the two tables.
+static EXACT: &[Path] = &EXACT_PATHS;
+static ELAPSED: &[Path] = &ELAPSED_PATHS;
+
+/// What a guest executes: every path of one of the two tables of `probes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
     /// Every path, window by window, under the exact clock.
@@ -29,8 +31,16 @@ impl Suite {
     /// Its paths, in the order in which they are shown; a path's place here is its index.
     pub const fn paths(self) -> &'static [Path] {
         match self {
-            Self::Exact => table::EXACT,
-            Self::Elapsed => table::ELAPSED,
+            Self::Exact => EXACT,
+            Self::Elapsed => ELAPSED,
+        }
+    }
+
+    /// Their probes, in the same order.
+    pub const fn probes(self) -> &'static [Probe] {
+        match self {
+            Self::Exact => &EXACT_PROBES,
+            Self::Elapsed => &ELAPSED_PROBES,
         }
     }
 

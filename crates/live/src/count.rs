@@ -2,7 +2,7 @@
 
 use pathmeter_catalogue::{Path, Suite};
 use pathmeter_probes::{
-    Probe, clock, probes,
+    Probe, clock,
     sys::{self, flag},
     task::{self, Ended},
 };
@@ -41,7 +41,7 @@ pub(crate) fn pass(modes: &[u8], cpu: &[u8]) -> Result<(), Refused> {
     straight::<NOPS>(fitted);
     let mut shared = SharedReport::new(None, 0).map_err(|_| Refused { step: "mmap", error: 0 })?;
     let suite = Suite::Exact;
-    for (index, (path, probe)) in suite.paths().iter().zip(probes(suite)).enumerate() {
+    for (index, (path, probe)) in suite.paths().iter().zip(suite.probes()).enumerate() {
         match left_out::reason(path) {
             Some(reason) => Line::write(format_args!("path {index} left-out {reason}"), []),
             None => execute(&mut shared, event.as_ref(), index, path, *probe),

@@ -19,7 +19,7 @@ use core::ptr::null;
 
 use pathmeter_catalogue::{HOST, Suite};
 use pathmeter_probes::{
-    MAX_SAMPLES, Probe, batch, probes,
+    MAX_SAMPLES, Probe, batch,
     sys::{self, flag},
     task::{self, Ended},
 };
@@ -149,7 +149,7 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
 
 /// The probe of the path with this index: those of guests come first.
 fn probe(index: usize) -> Option<Probe> {
-    let of_guests = probes(Suite::Exact);
+    let of_guests = Suite::Exact.probes();
     of_guests.get(index).copied().or_else(|| {
         let path = HOST.get(index.checked_sub(of_guests.len())?)?;
         paths::probe(path.name)

@@ -19,20 +19,21 @@
 
 use core::sync::atomic::Ordering;
 
-use pathmeter_catalogue::CALLS_PER_BATCH;
-
 use crate::{
     failure::{Failure, Outcome, broken, prove},
     fast32::Fast32,
     ioctl::target::{self, Target},
-    probe::Probes,
+    path::{CALLS_PER_BATCH, Kind::Batches},
+    probe::{Probes, row},
     report::ProbeReport,
     sys,
     task::{self, Board, Partner},
 };
 
-pub(crate) const PROBES: Probes =
-    &[("ioctl.native+2cpu", native), ("ioctl.compat-entry+2cpu", entry)];
+pub(crate) const PROBES: Probes = &[
+    row("ioctl.native+2cpu", Batches(25), "batches of ioctl.native by one CPU, and by two", native),
+    row("ioctl.compat-entry+2cpu", Batches(25), "the same of ioctl.compat-entry", entry),
+];
 
 /// Seconds after which all pairs are given up, on a host that takes ever so long for them.
 const PATIENCE: u64 = 60;

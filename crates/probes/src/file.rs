@@ -7,16 +7,22 @@ use crate::{
     arch::stat,
     clock,
     failure::{Failure, Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, CStr, flag, nr},
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("file.open-close", open_close),
-    ("file.read-zero", read_zero),
-    ("file.write-null", write_null),
-    ("file.stat", stat),
+    row(
+        "file.open-close",
+        Windows(51),
+        "open(2) and close(2) of a file in the root file system",
+        open_close,
+    ),
+    row("file.read-zero", Windows(51), "read(2) of one byte of /dev/zero", read_zero),
+    row("file.write-null", Windows(51), "write(2) of one byte to /dev/null", write_null),
+    row("file.stat", Windows(51), "stat(2) of a file in the root file system", stat),
 ];
 
 const FILE: &[u8] = b"/pathmeter-file\0";

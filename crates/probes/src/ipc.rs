@@ -7,14 +7,18 @@ use crate::{
     clock, descriptor,
     echo::{echo, ping},
     failure::{Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     socket::{AF_UNIX, SOCK_STREAM},
     sys,
     task::{self, Partner},
 };
 
-pub(crate) const PROBES: Probes = &[("pipe.write-read", pipe), ("unix.round-trip", unix)];
+pub(crate) const PROBES: Probes = &[
+    row("pipe.write-read", Windows(31), "a byte into a pipe and out again, one process", pipe),
+    row("unix.round-trip", Windows(31), "a byte to a FIFO partner and back by a socketpair", unix),
+];
 
 fn pipe(report: &mut ProbeReport) -> Outcome {
     let [read, write] = descriptor::pipe()?;

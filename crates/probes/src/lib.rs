@@ -9,7 +9,8 @@
 //! to one CPU, in a fresh process group, under an alarm. It shares its memory with the process that
 //! waits for it, so all that it maps it gets from [`sys::map`], which knows what to unmap.
 //!
-//! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`;
+//! Three layers, each using only those below it: a file a group of paths, with its table `PROBES`
+//! of names, kinds, descriptions and probes;
 //! what several groups share (partners, sockets, what is echoed, the lab kernel's own);
 //! and system calls, the clock, the report. What knows the processor is in `arch`: instructions,
 //! numbers and layouts as its module, and the groups of paths that are an architecture's own as
@@ -47,6 +48,8 @@ mod ioctl;
 mod ipc;
 mod lab;
 mod memory;
+mod path;
+mod points;
 mod probe;
 mod process;
 mod report;
@@ -66,19 +69,22 @@ pub mod text;
 pub mod vdso;
 mod wait;
 
-use pathmeter_catalogue::Suite;
-use probe::{Probes, linked};
+use probe::{Probes, count, paths, probes};
 
 pub use failure::{Failure, Outcome, REASON};
+pub use path::{CALLS_PER_BATCH, Kind, Path, Round, WARMUP};
+pub use points::{Origin, WAITS, Wait, WaitPoint};
 pub use probe::Probe;
 pub use report::{MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus};
 
-/// The tables of all groups of [`Suite::Exact`], in no particular order: the catalogue has it.
+/// The tables of all groups of exact runs, in the order in which they are shown.
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
     switch::PROBES,
     switch::ports::PROBES,
+    switch::PROBES_AFTER_PORTS,
+    switch::ports::CALLS,
     ioctl::PROBES,
     flags::PROBES,
     getcpu::PROBES,
@@ -91,17 +97,17 @@ const GROUPS: &[Probes] = &[
     wait::PROBES,
 ];
 
-/// The probes of a suite: one for each of its paths, in their order. That it is so, and that no
-/// probe is left over, is checked when this is compiled.
-pub fn probes(suite: Suite) -> &'static [Probe] {
-    static EXACT: [Probe; Suite::Exact.paths().len()] = linked(Suite::Exact.paths(), GROUPS);
-    static ELAPSED: [Probe; Suite::Elapsed.paths().len()] =
-        linked(Suite::Elapsed.paths(), &[elapsed::PROBES]);
-    match suite {
-        Suite::Exact => &EXACT,
-        Suite::Elapsed => &ELAPSED,
-    }
-}
+/// Those of what is measured in elapsed time: two CPUs at once against one.
+const ELAPSED: &[Probes] = &[elapsed::PROBES];
+
+/// All paths of exact runs; a path's place here is its index.
+pub const EXACT_PATHS: [Path; count(GROUPS)] = paths(GROUPS);
+/// Their probes, in the same order.
+pub static EXACT_PROBES: [Probe; count(GROUPS)] = probes(GROUPS);
+/// The paths in elapsed time.
+pub const ELAPSED_PATHS: [Path; count(ELAPSED)] = paths(ELAPSED);
+/// Their probes.
+pub static ELAPSED_PROBES: [Probe; count(ELAPSED)] = probes(ELAPSED);
 
 #[cfg(test)]
 mod tests {
@@ -109,17 +115,17 @@ mod tests {
 
     #[test]
     fn every_path_fits_its_report() {
-        let mut paths = Suite::ALL.into_iter().flat_map(Suite::paths);
+        let mut paths = EXACT_PATHS.into_iter().chain(ELAPSED_PATHS);
         assert!(paths.all(|path| path.kind.samples() as usize <= MAX_SAMPLES));
     }
 
     #[test]
     fn every_path_has_a_probe_of_its_own() {
-        for suite in Suite::ALL {
-            let mut places: Vec<usize> = probes(suite).iter().map(|p| *p as usize).collect();
+        for probes in [&EXACT_PROBES[..], &ELAPSED_PROBES] {
+            let mut places: Vec<usize> = probes.iter().map(|probe| *probe as usize).collect();
             places.sort_unstable();
             places.dedup();
-            assert_eq!(places.len(), suite.paths().len(), "{suite:?}");
+            assert_eq!(places.len(), probes.len());
         }
     }
 }

@@ -5,15 +5,18 @@
 use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     rseq::{self, Length::Original},
     sys::{self, flag, nr},
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("memory.fault-anon", fault_anon),
-    ("memory.fault-anon+rseq", |report| rseq::registered(report, Original, fault_anon)),
+    row("memory.fault-anon", Windows(51), "first write to a page of anonymous memory", fault_anon),
+    row("memory.fault-anon+rseq", Windows(51), "the same, registered for rseq", |report| {
+        rseq::registered(report, Original, fault_anon)
+    }),
 ];
 
 const PAGE: usize = 4096;

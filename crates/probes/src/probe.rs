@@ -1,109 +1,75 @@
-//! Probes, and how each path of the catalogue gets its own when this crate is compiled.
-
-use pathmeter_catalogue::Path;
+//! Probes, and the tables in which each stands beside its path.
 
 use crate::{
-    failure::{Outcome, broken},
+    failure::Outcome,
+    path::{Kind, Path},
     report::ProbeReport,
 };
 
 /// A function that executes its path in every window of the report, and proves that it did.
 pub type Probe = fn(&mut ProbeReport) -> Outcome;
 
-/// The probes of a group: the path's name in the catalogue, and its probe.
-pub(crate) type Probes = &'static [(&'static str, Probe)];
+/// A path, and the probe that executes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    path: Path,
+    probe: Probe,
+}
 
-/// The probe of each of `paths`, in their order, from the tables of all groups.
-///
-/// # Panics
-/// When compiled: if a path has no probe or several, or a probe has no path. The compiler names
-/// which function below panicked, and the path's name.
-pub(crate) const fn linked<const N: usize>(paths: &[Path], groups: &[Probes]) -> [Probe; N] {
-    let mut found: [Option<Probe>; N] = [None; N];
-    let mut number = 0;
-    while let Some((name, probe)) = row(groups, number) {
-        let place = place(paths, name);
-        if found[place].is_some() {
-            this_path_has_two_probes(name);
-        }
-        found[place] = Some(probe);
-        number += 1;
+/// The paths of a group, in the order in which they are shown.
+pub(crate) type Probes = &'static [Row];
+
+/// A row of such a table: the path's name, its kind, what is measured in one line, its probe.
+pub(crate) const fn row(name: &'static str, kind: Kind, about: &'static str, probe: Probe) -> Row {
+    Row { path: Path { name, kind, about }, probe }
+}
+
+/// How many paths all groups have.
+pub(crate) const fn count(groups: &[Probes]) -> usize {
+    let (mut group, mut all) = (0, 0);
+    while group < groups.len() {
+        all += groups[group].len();
+        group += 1;
     }
-    let mut probes = [unlinked as Probe; N];
+    all
+}
+
+/// The paths of all groups.
+pub(crate) const fn paths<const N: usize>(groups: &[Probes]) -> [Path; N] {
+    let mut paths = [groups[0][0].path; N];
     let mut index = 0;
     while index < N {
-        match found[index] {
-            Some(probe) => probes[index] = probe,
-            None => this_path_has_no_probe(paths[index].name),
-        }
+        paths[index] = nth(groups, index).path;
+        index += 1;
+    }
+    paths
+}
+
+/// Their probes, in the same order.
+pub(crate) const fn probes<const N: usize>(groups: &[Probes]) -> [Probe; N] {
+    let mut probes = [groups[0][0].probe; N];
+    let mut index = 0;
+    while index < N {
+        probes[index] = nth(groups, index).probe;
         index += 1;
     }
     probes
 }
 
-/// The row with this number, counted over all tables.
-const fn row(groups: &[Probes], mut number: usize) -> Option<(&'static str, Probe)> {
+/// The row with this number, counted over all groups.
+const fn nth(groups: &[Probes], mut number: usize) -> Row {
     let mut group = 0;
-    while group < groups.len() {
-        if number < groups[group].len() {
-            return Some(groups[group][number]);
-        }
+    while number >= groups[group].len() {
         number -= groups[group].len();
         group += 1;
     }
-    None
-}
-
-/// The place of the path with this name.
-const fn place(paths: &[Path], name: &str) -> usize {
-    let mut index = 0;
-    while index < paths.len() {
-        if is(paths[index].name, name) {
-            return index;
-        }
-        index += 1;
-    }
-    this_probe_has_no_path(name)
-}
-
-const fn this_path_has_no_probe(name: &str) -> ! {
-    panic!("{}", name)
-}
-
-const fn this_path_has_two_probes(name: &str) -> ! {
-    panic!("{}", name)
-}
-
-const fn this_probe_has_no_path(name: &str) -> ! {
-    panic!("{}", name)
-}
-
-/// Whether two names are one: `==` is not yet for constants.
-const fn is(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    if one.len() != other.len() {
-        return false;
-    }
-    let mut byte = 0;
-    while byte < one.len() {
-        if one[byte] != other[byte] {
-            return false;
-        }
-        byte += 1;
-    }
-    true
-}
-
-/// Stands in a table until its path's own probe is found.
-fn unlinked(_: &mut ProbeReport) -> Outcome {
-    broken!("no probe is linked to this path")
+    groups[group][number]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::prove;
-    use pathmeter_catalogue::Kind;
+    use crate::failure::{broken, prove};
 
     fn one(report: &mut ProbeReport) -> Outcome {
         prove!(report.windows() == 0, "a fresh report asks for no window");
@@ -114,34 +80,17 @@ mod tests {
         broken!("the other one")
     }
 
-    const fn path(name: &'static str) -> Path {
-        Path { name, kind: Kind::Windows(1), about: "" }
-    }
-
     #[test]
-    fn a_probe_is_found_by_its_name_whatever_the_order() {
-        let paths = [path("a.one"), path("a.other")];
-        let groups: &[Probes] = &[&[("a.other", other)], &[("a.one", one)]];
-        let [first, second] = linked::<2>(&paths, groups);
+    fn a_probe_has_the_place_of_its_path() {
+        const GROUPS: &[Probes] = &[
+            &[row("a.one", Kind::Check, "", one)],
+            &[],
+            &[row("b.other", Kind::Check, "", other), row("b.one", Kind::Check, "", one)],
+        ];
+        let names = paths::<{ count(GROUPS) }>(GROUPS).map(|path| path.name);
+        assert_eq!(names, ["a.one", "b.other", "b.one"]);
         let mut report = ProbeReport::default();
-        assert!(first(&mut report).is_ok() && second(&mut report).is_err());
-    }
-
-    #[test]
-    #[should_panic(expected = "a.other")]
-    fn a_path_without_a_probe_is_refused() {
-        linked::<2>(&[path("a.one"), path("a.other")], &[&[("a.one", one)]]);
-    }
-
-    #[test]
-    #[should_panic(expected = "a.one")]
-    fn a_path_with_two_probes_is_refused() {
-        linked::<1>(&[path("a.one")], &[&[("a.one", one)], &[("a.one", other)]]);
-    }
-
-    #[test]
-    #[should_panic(expected = "a.third")]
-    fn a_probe_without_a_path_is_refused() {
-        linked::<1>(&[path("a.one")], &[&[("a.one", one), ("a.third", other)]]);
+        let passed = probes::<{ count(GROUPS) }>(GROUPS).map(|probe| probe(&mut report).is_ok());
+        assert_eq!(passed, [true, false, true]);
     }
 }

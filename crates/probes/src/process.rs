@@ -9,13 +9,22 @@ use core::sync::atomic::Ordering;
 use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, nr},
     task::{self, Board},
 };
 
-pub(crate) const PROBES: Probes = &[("process.fork-exit", fork_exit), ("process.thread", thread)];
+pub(crate) const PROBES: Probes = &[
+    row("process.fork-exit", Windows(11), "fork(2), the child exits, wait4(2)", fork_exit),
+    row(
+        "process.thread",
+        Windows(13),
+        "clone(2) of a thread, which exits, joined by futex",
+        thread,
+    ),
+];
 
 /// fork in the child's eyes.
 const CHILD: usize = 0;

@@ -3,11 +3,10 @@
 //! The waiting process reads it after the probe's process has ended, so neither needs a lock; it
 //! does not trust the counts, since a probe may have been killed at any instruction.
 
-use pathmeter_catalogue::WARMUP;
-
 use crate::{
     clock,
     failure::{Failure, Outcome, REASON},
+    path::WARMUP,
     text::Text,
 };
 

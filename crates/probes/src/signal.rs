@@ -9,7 +9,8 @@ use crate::{
     arch::call_code,
     clock,
     failure::{Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     rseq::{
         self,
@@ -19,9 +20,16 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("signal.deliver", deliver),
-    ("signal.deliver+rseq-offered", |report| rseq::registered(report, Offered, deliver)),
-    ("signal.deliver+rseq", |report| rseq::registered(report, Original, deliver)),
+    row("signal.deliver", Windows(51), "kill(2) of oneself, handler, return from it", deliver),
+    row("signal.deliver+rseq", Windows(51), "the same, registered for rseq", |report| {
+        rseq::registered(report, Original, deliver)
+    }),
+    row(
+        "signal.deliver+rseq-offered",
+        Windows(51),
+        "the same, as long as the kernel offers",
+        |report| rseq::registered(report, Offered, deliver),
+    ),
 ];
 
 const SIGUSR1: usize = 10;

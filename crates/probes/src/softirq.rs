@@ -1,7 +1,7 @@
 //! `softirq.*`: how long a raised softirq waits until its handler is entered (the question of the
 //! 2001 thread): in a program's time, in the idle task's, and after a system call that raised it.
 //!
-//! Both moments are points of the kernel's code, and a plugin in QEMU sees them (the catalogue's
+//! Both moments are points of the kernel's code, and a plugin in QEMU sees them (`points.rs` has
 //! `WAITS`): the probes only have softirqs raised, and mark when a raise counts ([`raises`]). The
 //! lab kernel stamps both as well, and reports them ([`ring`]).
 
@@ -13,22 +13,48 @@ mod window;
 use crate::{
     failure::{Outcome, unsupported},
     lab,
-    probe::Probes,
+    path::Kind::Wait,
+    probe::{Probes, row},
     report::ProbeReport,
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("softirq.timer+user", timer_user),
-    ("softirq.timer+idle", timer_idle),
-    ("softirq.net-rx", net_rx),
-    ("softirq.net-rx+user", net_rx_user),
-    ("softirq.net-rx+idle", net_rx_idle),
-    ("softirq.net-rx+hlt", net_rx_hlt),
-    ("softirq.net-rx+calls", net_rx_calls),
-    ("softirq.again+user", again_user),
-    ("softirq.again+idle", again_idle),
-    ("softirq.again+slice", again_slice),
-    ("softirq.round-trip", round_trip),
+    row(
+        "softirq.timer+user",
+        Wait(4),
+        "TIMER raised in user code: from raise to entry",
+        timer_user,
+    ),
+    row(
+        "softirq.timer+idle",
+        Wait(4),
+        "TIMER raised in the idle task: from raise to entry",
+        timer_idle,
+    ),
+    row("softirq.net-rx", Wait(11), "NET_RX raised in a system call: from raise to entry", net_rx),
+    row("softirq.net-rx+user", Wait(11), "the same, raised in user code", net_rx_user),
+    row("softirq.net-rx+idle", Wait(11), "the same, raised in the idle task", net_rx_idle),
+    row(
+        "softirq.net-rx+hlt",
+        Wait(6),
+        "the same, raised in the idle task, right before hlt",
+        net_rx_hlt,
+    ),
+    row(
+        "softirq.net-rx+calls",
+        Wait(5),
+        "the same, raised in a program of system calls",
+        net_rx_calls,
+    ),
+    row("softirq.again+user", Wait(2), "HI raised again as it runs, over user code", again_user),
+    row("softirq.again+idle", Wait(2), "the same, over the idle task", again_idle),
+    row(
+        "softirq.again+slice",
+        Wait(1),
+        "the same, over a program that computes for long",
+        again_slice,
+    ),
+    row("softirq.round-trip", Wait(2), "a request and its answer over a modelled link", round_trip),
 ];
 
 /// Has ticks come while a program computes, of which some raise TIMER.

@@ -13,7 +13,8 @@ use core::sync::atomic::Ordering;
 use crate::{
     clock, descriptor,
     failure::{Failure, Outcome, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     rseq::{
         self, Area,
@@ -25,15 +26,35 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("switch.yield", bare),
-    ("switch.yield+rseq-offered", |report| rseq::registered(report, Offered, bare)),
-    ("switch.yield+rseq", |report| rseq::registered(report, Original, bare)),
-    ("switch.thread-yield", threads),
-    ("switch.thread-yield+rseq", |report| rseq::registered(report, Original, threads)),
-    ("switch.pipe", pipes),
-    ("switch.pipe+rseq", |report| rseq::registered(report, Original, pipes)),
-    ("switch.futex", futex),
-    ("switch.futex+rseq", |report| rseq::registered(report, Original, futex)),
+    row("switch.yield", Windows(31), "two FIFO processes yield to each other", bare),
+    row(
+        "switch.yield+rseq",
+        Windows(31),
+        "the same, both registered for rseq as by glibc",
+        |report| rseq::registered(report, Original, bare),
+    ),
+    row(
+        "switch.yield+rseq-offered",
+        Windows(31),
+        "the same, areas as long as the kernel offers",
+        |report| rseq::registered(report, Offered, bare),
+    ),
+];
+
+/// Those that come after the ones with ports ([`ports`]).
+pub(crate) const PROBES_AFTER_PORTS: Probes = &[
+    row("switch.thread-yield", Windows(31), "two FIFO threads yield to each other", threads),
+    row("switch.thread-yield+rseq", Windows(31), "the same, both registered for rseq", |report| {
+        rseq::registered(report, Original, threads)
+    }),
+    row("switch.pipe", Windows(31), "two FIFO processes pass a byte to and fro by pipes", pipes),
+    row("switch.pipe+rseq", Windows(31), "the same, both registered for rseq", |report| {
+        rseq::registered(report, Original, pipes)
+    }),
+    row("switch.futex", Windows(31), "two FIFO processes wake each other by futex", futex),
+    row("switch.futex+rseq", Windows(31), "the same, both registered for rseq", |report| {
+        rseq::registered(report, Original, futex)
+    }),
 ];
 
 fn bare(report: &mut ProbeReport) -> Outcome {

@@ -7,16 +7,27 @@ use crate::{
     clock,
     failure::{Outcome, prove},
     int80::{int80, supported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     rseq::{self, Length::Original},
     sys::{self, nr},
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("syscall.getppid", getppid),
-    ("syscall.getppid+rseq", |report| rseq::registered(report, Original, getppid)),
-    ("syscall.getppid-int80", getppid_int80),
+    row("syscall.getppid", Windows(51), "getppid(2) by the syscall instruction", getppid),
+    row(
+        "syscall.getppid+rseq",
+        Windows(51),
+        "the same, registered for rseq as by glibc",
+        |report| rseq::registered(report, Original, getppid),
+    ),
+    row(
+        "syscall.getppid-int80",
+        Windows(51),
+        "getppid(2) by int 0x80 from 64-bit code",
+        getppid_int80,
+    ),
 ];
 
 fn getppid(report: &mut ProbeReport) -> Outcome {

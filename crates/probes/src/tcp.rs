@@ -5,14 +5,16 @@
 use crate::{
     echo::{echo, exchange, ping},
     failure::{Outcome, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     socket::{AF_INET, SOCK_STREAM, bind, connect, loopback_up, no_delay, socket},
     sys::{self, nr},
     task::{self, Partner},
 };
 
-pub(crate) const PROBES: Probes = &[("tcp.round-trip", tcp)];
+pub(crate) const PROBES: Probes =
+    &[row("tcp.round-trip", Windows(31), "a byte to a FIFO partner and back by loopback TCP", tcp)];
 
 /// Round trips after which a new connection no longer acknowledges at once (Linux sends 16,
 /// `TCP_MAX_QUICKACKS`) and its windows have settled.

@@ -1,4 +1,4 @@
-//! Paths that are measured between two points of the kernel (the catalogue's `WAITS`), other than
+//! Paths that are measured between two points of the kernel (`WAITS` in `points.rs`), other than
 //! softirqs: the probes have the kernel come there, and prove that they did what they should.
 //!
 //! Proof: that of the path whose windows they execute; QEMU's counter sees the points.
@@ -7,17 +7,33 @@ use crate::{
     clock,
     failure::{Outcome, prove},
     memory,
-    probe::Probes,
+    path::Kind::Wait,
+    probe::{Probes, row},
     report::ProbeReport,
     softirq, switch,
     task::sleep,
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("wake.switch", wake_switch),
-    ("irq.softirq", irq_softirq),
-    ("timer.expire", timer_expire),
-    ("fault.return", fault_return),
+    row(
+        "wake.switch",
+        Wait(31),
+        "a sleeping task is woken: until the CPU is switched to it",
+        wake_switch,
+    ),
+    row(
+        "irq.softirq",
+        Wait(4),
+        "the tick in user code: from the interrupt to its softirqs",
+        irq_softirq,
+    ),
+    row(
+        "timer.expire",
+        Wait(8),
+        "a sleep ends: from the interrupt to the timer's handler",
+        timer_expire,
+    ),
+    row("fault.return", Wait(51), "a page fault: from its entry back to the program", fault_return),
 ];
 
 /// Nanoseconds of a sleep: longer than any tick. Sleeps differ by so many eighths of `STEPS`, so

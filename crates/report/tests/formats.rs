@@ -149,11 +149,11 @@ fn render(
 }
 
 fn rendered(format: &str, judged: Judged<'_>) -> String {
-    FORMATS.into_iter().find(|one| one.word == format).unwrap().render(judged)
+    FORMATS.iter().find(|one| one.word == format).unwrap().render(judged)
 }
 
 fn words() -> impl Iterator<Item = &'static str> {
-    FORMATS.into_iter().map(|format| format.word)
+    FORMATS.iter().map(|format| format.word)
 }
 
 /// Formats that have no room for words.
@@ -193,6 +193,15 @@ fn what_fails_beside_all_paths_fails_in_every_format() {
 fn every_format_by_example() {
     for format in words() {
         insta::assert_snapshot!(format!("format_{format}"), render(format, &usual()));
+    }
+}
+
+#[test]
+fn no_format_has_control_characters_of_hostile_text() {
+    for format in words() {
+        let text = render(format, &hostile());
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n' && c != '\t'), "{format}");
+        assert!(!text.contains('\u{202e}'), "{format}");
     }
 }
 

@@ -24,9 +24,12 @@ const FLAGS: &[&str] = &[
 /// there: they must not move with the folder of an architecture.
 const NAMED: (&str, &str) = ("probes/src/arch/x86_64/compat32.rs", "probes/src/compat32.rs");
 
-/// For the linker: nothing but our own code, and no note that depends on where it was built.
+/// For the linker: nothing but our own code, no note that depends on where it was built, and code
+/// on pages of its own. Otherwise there is a page between data and code or none, as their sizes
+/// come out, and the kernel has another tree of mappings to search at a fault and copy at a fork.
 pub(crate) const LINK: &str = "-nostartfiles -nostdlib -static -no-pie -Wl,--gc-sections \
-                               -Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro";
+                               -Wl,--build-id=none -Wl,-z,noexecstack -Wl,-z,norelro \
+                               -Wl,-z,separate-code";
 
 /// Compiles one crate, which can use `libraries`; `extra` are its own flags.
 pub(crate) fn compile(

@@ -36,13 +36,42 @@ fn every_path_of_a_live_host_is_documented_in_the_catalogues_order() {
     assert_eq!(documented, HOST.iter().map(|path| path.name).collect::<Vec<_>>());
 }
 
+/// How many rows the first example of the README has.
+fn rows_of_the_first_example(text: &str) -> usize {
+    let (_, rest) = text.split_once("\npath ").unwrap();
+    rest.lines().skip(1).take_while(|line| !line.starts_with("```")).count()
+}
+
 #[test]
 fn readme_and_changelog_know_how_many_paths_there_are() {
-    let text = read("README.md");
     let count = Suite::Exact.paths().len();
-    assert!(text.contains(&format!("8 of {count} paths of two kernels")));
-    assert!(text.contains(&format!("compares all {count} paths")));
-    assert!(read("CHANGELOG.md").contains(&format!("- {count} paths, each with a probe")));
+    let shown = rows_of_the_first_example(&read("README.md"));
+    for (document, before, number, after) in [
+        ("README.md", "These are ", shown, " of "),
+        ("README.md", &format!("{shown} of ")[..], count, " paths of two kernels"),
+        ("README.md", "compares all ", count, " paths"),
+        ("CHANGELOG.md", "\n- ", count, " paths, each with a probe"),
+    ] {
+        golden_number(document, before, number, after);
+    }
+}
+
+/// The number between `before` and `after` in a document; `PATHMETER_BLESS=1` writes it.
+fn golden_number(document: &str, before: &str, number: usize, after: &str) {
+    let text = read(document);
+    let places = text.match_indices(after).filter_map(|(end, _)| {
+        let start = text[..end].trim_end_matches(|char: char| char.is_ascii_digit()).len();
+        (start < end && text[..start].ends_with(before)).then_some((start, end))
+    });
+    let [(start, end)] = places.collect::<Vec<_>>()[..] else {
+        panic!("{document}: not one {before:?}NUMBER{after:?}");
+    };
+    if std::env::var_os("PATHMETER_BLESS").is_some() {
+        let new = format!("{}{number}{}", &text[..start], &text[end..]);
+        std::fs::write(root().join(document), new).unwrap();
+    } else {
+        assert_eq!(text[start..end], number.to_string(), "{document}: {before}…{after}");
+    }
 }
 
 /// The names of the files with this ending in a folder.

@@ -29,7 +29,7 @@ const MOST_FUNCTIONS: usize = 5;
 
 /// All formats: their names, what they are for, and what can be put in them. The help, the
 /// completions and the verbs have them from here; `docs/guide/gates.md` is compared with it.
-pub const FORMATS: [Format; 8] = [
+pub const FORMATS: &[Format] = &[
     text::FORMAT,
     markdown::FORMAT,
     junit::FORMAT,
@@ -67,7 +67,7 @@ impl Format {
     /// All that can hold this.
     pub fn of(content: Content) -> impl Iterator<Item = Self> + Clone {
         let holds = move |format: &Self| content == Content::Rows || format.page.is_some();
-        FORMATS.into_iter().filter(holds)
+        FORMATS.iter().copied().filter(holds)
     }
 
     /// Rows in this format.

@@ -62,6 +62,21 @@ impl RowKind {
         }
     }
 
+    /// The kernel's functions whose executions are this work, from their entry to their return;
+    /// none if it is found in another way. The first that a kernel has counts.
+    pub(crate) const fn functions(self) -> &'static [&'static str] {
+        match self {
+            // Linux `kernel/softirq.c`: what it was in older kernels only jumps to it in newer.
+            Self::Softirq => &["handle_softirqs", "__do_softirq"],
+            _ => &[],
+        }
+    }
+
+    /// Whether this work is the execution of functions, in whatever task.
+    pub fn is_of_functions(self) -> bool {
+        !self.functions().is_empty()
+    }
+
     /// What all work of this kind is called.
     pub const fn plural(self) -> &'static str {
         self.about().0
@@ -92,8 +107,9 @@ impl RowKind {
     }
 }
 
-/// By the numbers that `plugin/program/task.h` has for them.
-pub(super) const KINDS: [RowKind; 12] = [
+/// By the numbers that `plugin/program/task.h` has for them; it needs to know none that is of
+/// functions.
+pub(crate) const KINDS: [RowKind; 12] = [
     RowKind::User,
     RowKind::Syscall,
     RowKind::Syscall32,

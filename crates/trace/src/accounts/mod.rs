@@ -8,7 +8,7 @@ use std::io::Read;
 use std::mem::take;
 use std::sync::Arc;
 
-use kind::KINDS;
+pub(crate) use kind::KINDS;
 pub use kind::RowKind;
 pub use point_window::{AccountWindow, KernelWindow};
 

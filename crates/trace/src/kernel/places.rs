@@ -2,14 +2,14 @@
 //! its system calls, task switches and softirqs are. Found in its symbol table, `/proc/kallsyms`.
 //!
 //! Names are those of Linux from 5.8 on; those that are the architecture's are in
-//! `arch/x86_64/entries.rs`, the others in Linux `kernel/softirq.c`.
+//! `arch/x86_64/entries.rs`, those of functions whose executions are rows in `accounts/kind.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::{
-    accounts::{RowKind, UNNAMED, VECTOR},
+    accounts::{KINDS, RowKind, UNNAMED, VECTOR},
     arch::entries,
     kernel::{functions::KernelCode, kallsyms::SymbolsError},
 };
@@ -87,11 +87,15 @@ mod letter {
     pub(super) const TRAP_ENTRY: char = 't';
     pub(super) const INTERRUPT_ENTRY: char = 'i';
     pub(super) const INTERRUPT_TABLE: char = 'v';
-    pub(super) const SOFTIRQS: char = 's';
+    pub(super) const ROW_FUNCTION: char = 's';
     pub(super) const SWITCH: char = 'w';
     pub(super) const NEW_TASK: char = 'n';
     pub(super) const ENTRY_TEXT: char = 'a';
 }
+
+/// In the id of a row's function: it is a part of it that is not where it begins; the rest is the
+/// kind of row.
+const ELSEWHERE: u64 = 0x100;
 
 /// Most places of a kernel; `plugin/program/places.c` takes as many.
 const MAX_PLACES: usize = 1 << 13;
@@ -110,7 +114,7 @@ impl KernelPlaces {
             Finder { code: &code, table: String::new(), lines: BTreeMap::new(), names: Vec::new() };
         finder.entries()?;
         finder.system_calls()?;
-        finder.softirqs()?;
+        finder.row_functions()?;
         if finder.lines.len() > MAX_PLACES {
             return Err(PlacesError::TooMany { places: finder.lines.len() });
         }
@@ -165,7 +169,10 @@ fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, L
         letter::PAGE_FAULT_ENTRY => entry(RowKind::PageFault, UNNAMED),
         letter::FAULT_ENTRY | letter::TRAP_ENTRY => entry(RowKind::Exception, number),
         letter::INTERRUPT_ENTRY => entry(RowKind::Interrupt, number),
-        letter::SOFTIRQS if id == 0 => entry(RowKind::Softirq, 0),
+        letter::ROW_FUNCTION => {
+            let kind = usize::try_from(id).ok().and_then(|kind| KINDS.get(kind));
+            kind.map_or_else(Vec::new, |kind| entry(*kind, 0))
+        }
         letter::SYSCALL_FUNCTION => vec![(range, Landmark::Function(number))],
         letter::NEW_TASK => vec![(range, Landmark::NewTask)],
         letter::SWITCH => vec![(range, Landmark::Switch)],
@@ -259,26 +266,32 @@ impl Finder<'_> {
         if found { Ok(()) } else { Err(PlacesError::Missing { what: "__x64_sys_…" }) }
     }
 
-    /// The function that executes softirqs, and its parts elsewhere. A compiler may have given it
-    /// a suffix, and what was it in older kernels only jumps to it in newer ones.
-    fn softirqs(&mut self) -> Result<(), PlacesError> {
-        for function in ["handle_softirqs", "__do_softirq"] {
-            let parts: Vec<_> = self.code.starting_with(function).collect();
-            let is_part = |name: &str| {
-                let suffix = &name[function.len()..];
-                (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
-            };
-            let parts = parts.into_iter().filter_map(|(name, at)| Some((is_part(name)?, at)));
-            let parts: Vec<_> = parts.collect();
-            if !parts.iter().any(|(cold, _)| !cold) {
-                continue;
+    /// The functions whose executions are rows. Every supported kernel has that of softirqs.
+    fn row_functions(&mut self) -> Result<(), PlacesError> {
+        for (number, kind) in (0..).zip(KINDS) {
+            let found = kind.functions().iter().any(|function| self.row_function(function, number));
+            if kind == RowKind::Softirq && !found {
+                return Err(PlacesError::Missing { what: "__do_softirq" });
             }
-            for (cold, address) in parts {
-                self.add(address, letter::SOFTIRQS, u64::from(cold));
-            }
-            return Ok(());
         }
-        Err(PlacesError::Missing { what: "__do_softirq" })
+        Ok(())
+    }
+
+    /// A function and its parts elsewhere, to whose names a compiler may have given a suffix;
+    /// whether the kernel has it.
+    fn row_function(&mut self, function: &'static str, kind: u64) -> bool {
+        let parts: Vec<_> = self.code.starting_with(function).collect();
+        let is_part = |name: &str| {
+            let suffix = &name[function.len()..];
+            (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
+        };
+        let parts = parts.into_iter().filter_map(|(name, at)| Some((is_part(name)?, at)));
+        let parts: Vec<_> = parts.collect();
+        let found = parts.iter().any(|(cold, _)| !cold);
+        for (cold, address) in parts.into_iter().filter(|_| found) {
+            self.add(address, letter::ROW_FUNCTION, kind | if cold { ELSEWHERE } else { 0 });
+        }
+        found
     }
 
     fn finish(self) -> KernelPlaces {

@@ -34,8 +34,8 @@ pub enum Crossed {
     },
     /// It returned to where it was entered, or began a program.
     Return,
-    /// Softirqs ended, if any were executed.
-    SoftirqsEnd,
+    /// A function whose executions are rows returned, if one was executed.
+    FunctionEnd,
     /// From one task to another.
     Switch {
         /// Each task has another number.
@@ -187,9 +187,9 @@ impl Run {
                 frames.push(Frame { kind, id, steps: 0 });
             }
             Crossed::Return => self.come_back()?,
-            Crossed::SoftirqsEnd => {
+            Crossed::FunctionEnd => {
                 let top = self.task().frames.last().map(|frame| frame.kind);
-                if top == Some(RowKind::Softirq) {
+                if top.is_some_and(RowKind::is_of_functions) {
                     self.close_frame();
                 }
             }
@@ -228,8 +228,8 @@ impl Run {
     fn close_frame(&mut self) -> bool {
         let task = self.task();
         let Some(Frame { kind, id, steps }) = task.frames.pop() else { return false };
-        // What an interrupt does is no task's own.
-        let own = !matches!(kind, RowKind::Interrupt | RowKind::Softirq);
+        // What an interrupt does is no task's own, and a function is a row in all tasks.
+        let own = kind != RowKind::Interrupt && !kind.is_of_functions();
         if task.origin == Origin::Other && own {
             task.user += steps;
         } else {

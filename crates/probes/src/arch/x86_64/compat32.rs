@@ -11,13 +11,12 @@
 
 use core::arch::global_asm;
 
-use pathmeter_catalogue::WARMUP;
-
 use crate::{
     arch::nr32,
     descriptor,
     failure::{Failure, Outcome, prove, unsupported},
     ioctl::target::Target,
+    path::WARMUP,
     report::ProbeReport,
     sys::{self, CStr, flag, nr},
     task::{self, Ended},

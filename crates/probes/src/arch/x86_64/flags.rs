@@ -12,18 +12,24 @@ use crate::{
     compat32::{self, Signalled},
     failure::{Failure, Outcome, broken, prove},
     lab,
-    probe::Probes,
+    path::Kind::{Check, Windows},
+    probe::{Probes, row},
     report::ProbeReport,
     sys,
     task::{self, Board, Ended, Partner},
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("flags.pushf", pushf),
-    ("flags.popf", popf),
-    ("flags.popf-ac", popf_ac),
-    ("flags.std-cld", std_cld),
-    ("flags.isolation", isolation),
+    row("flags.pushf", Windows(51), "pushf, and the value popped off", pushf),
+    row("flags.popf", Windows(51), "popf of the flags as they are", popf),
+    row("flags.popf-ac", Windows(51), "popf that toggles AC", popf_ac),
+    row("flags.std-cld", Windows(51), "std, then cld", std_cld),
+    row(
+        "flags.isolation",
+        Check,
+        "NT, AC, ID and DF set in one task never show in another",
+        isolation,
+    ),
 ];
 
 /// Direction flag.

@@ -10,7 +10,8 @@ use core::{arch::asm, fmt, ptr};
 use crate::{
     clock,
     failure::{Failure, Outcome, broken, prove, unsupported},
-    probe::Probes,
+    path::Kind::Windows,
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, nr},
     task::{self, Ended},
@@ -18,13 +19,18 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("getcpu.vdso", by_vdso),
-    ("getcpu.vdso+cache", by_vdso_cached),
-    ("getcpu.syscall", by_syscall),
-    ("getcpu.lsl", by_lsl),
-    ("getcpu.rdpid", by_rdpid),
-    ("getcpu.rdtscp", by_rdtscp),
-    ("getcpu.sidt", by_sidt),
+    row("getcpu.vdso", Windows(51), "getcpu(2) by the vDSO", by_vdso),
+    row(
+        "getcpu.vdso+cache",
+        Windows(51),
+        "the same with a cache, ignored by Linux since 2.6.24",
+        by_vdso_cached,
+    ),
+    row("getcpu.syscall", Windows(51), "getcpu(2) by system call", by_syscall),
+    row("getcpu.lsl", Windows(51), "lsl of the per-CPU segment's limit", by_lsl),
+    row("getcpu.rdpid", Windows(51), "rdpid", by_rdpid),
+    row("getcpu.rdtscp", Windows(51), "rdtscp", by_rdtscp),
+    row("getcpu.sidt", Windows(51), "sidt: the limit it gives, or what UMIP makes of it", by_sidt),
 ];
 
 /// A CPU, and the node that it belongs to.

@@ -12,28 +12,54 @@
 
 use core::{arch::asm, sync::atomic::Ordering};
 
-use pathmeter_catalogue::WARMUP;
-
 use super::{Counts, proved_round_trips, round_trips, yield_forever, yield_once};
 use crate::{
     clock,
     failure::{Failure, Outcome, prove, unsupported},
     lab,
-    probe::Probes,
+    path::{Kind::Windows, WARMUP},
+    probe::{Probes, row},
     report::ProbeReport,
     sys,
     task::{self, Board, Ended, Partner},
 };
 
 pub(crate) const PROBES: Probes = &[
-    ("switch.yield+ioport-0x80", low_port),
-    ("switch.yield+ioport-0xffff", high_port),
-    ("switch.yield+ioport-both", both_ports),
-    ("switch.iopl-yield", iopl),
-    ("switch.iopl-yield+ioport-0x80", iopl_low_port),
-    ("switch.iopl-yield+ioport-0xffff", iopl_high_port),
-    ("ports.ioperm", ioperm),
+    row(
+        "switch.yield+ioport-0x80",
+        Windows(31),
+        "switch.yield, the measuring one may use port 0x80",
+        low_port,
+    ),
+    row("switch.yield+ioport-0xffff", Windows(31), "the same with port 0xffff", high_port),
+    row(
+        "switch.yield+ioport-both",
+        Windows(31),
+        "both hold a full I/O bitmap, and different ones",
+        both_ports,
+    ),
+    row("switch.iopl-yield", Windows(89), "the same at IOPL 3, interrupts kept out", iopl),
+    row(
+        "switch.iopl-yield+ioport-0x80",
+        Windows(89),
+        "the same, both inherited port 0x80",
+        iopl_low_port,
+    ),
+    row(
+        "switch.iopl-yield+ioport-0xffff",
+        Windows(89),
+        "the same, ports 0x80 and 0xffff",
+        iopl_high_port,
+    ),
 ];
+
+/// The call that asks for a port.
+pub(crate) const CALLS: Probes = &[row(
+    "ports.ioperm",
+    Windows(51),
+    "ioperm(2) of port 0x80, which the caller may use already",
+    ioperm,
+)];
 
 const LOW: u16 = 0x80;
 const HIGH: u16 = 0xffff;

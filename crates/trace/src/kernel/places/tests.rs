@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::c_header::constants;
+use crate::c_header::{constants, header};
 
 /// What every kernel has, in the order of addresses; each function has 64 bytes, the tables more.
 const KERNEL: &str = "\
@@ -93,9 +93,9 @@ fn softirqs_are_all_parts_of_the_function_and_the_newer_name_wins() {
         let lines = lines(&find(text)).into_iter();
         lines.filter(|line| line.0 == 's').map(|line| (line.1 & 0xfff, line.3)).collect::<Vec<_>>()
     };
-    assert_eq!(softirqs(KERNEL), [(0xc0, 0), (0x100, 0), (0x140, 1)]);
+    assert_eq!(softirqs(KERNEL), [(0xc0, 6), (0x100, 6), (0x140, 0x106)]);
     let newer = KERNEL.replace(" t unrelated", " t handle_softirqs.isra.0");
-    assert_eq!(softirqs(&newer), [(0x180, 0)]);
+    assert_eq!(softirqs(&newer), [(0x180, 6)]);
     let gone = KERNEL.replace("__do_softirq", "do_nothing");
     let error = KernelPlaces::find(gone.as_bytes()).unwrap_err();
     assert_eq!(error, PlacesError::Missing { what: "__do_softirq" });
@@ -179,7 +179,7 @@ fn letters_are_the_plugins() {
         (letter::TRAP_ENTRY, "TRAP_ENTRY"),
         (letter::INTERRUPT_ENTRY, "INTERRUPT_ENTRY"),
         (letter::INTERRUPT_TABLE, "INTERRUPT_TABLE"),
-        (letter::SOFTIRQS, "SOFTIRQS"),
+        (letter::ROW_FUNCTION, "ROW_FUNCTION"),
         (letter::SWITCH, "SWITCH"),
         (letter::NEW_TASK, "NEW_TASK_ENTRY"),
         (letter::ENTRY_TEXT, "ENTRY_TEXT"),
@@ -187,6 +187,9 @@ fn letters_are_the_plugins() {
     ] {
         assert_eq!(u64::from(ours), plugin[name], "{name}");
     }
+    let header = header("program/places.h");
+    let defined = format!("#define ELSEWHERE {ELSEWHERE:#x}");
+    assert!(header.lines().any(|line| line.trim_end() == defined), "{header}");
     assert_eq!(MAX_PLACES as u64, constants("program/places.c")["MOST_PLACES"]);
 }
 

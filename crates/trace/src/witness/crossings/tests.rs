@@ -58,9 +58,9 @@ fn interrupts_and_softirqs_are_rows_of_their_own_in_each_task() {
         (19, Crossed::Switch { from: 1, to: 3 }),
         (25, TICK),
         (30, SOFTIRQ),
-        (42, Crossed::SoftirqsEnd),
+        (42, Crossed::FunctionEnd),
         // Passed again without softirqs.
-        (43, Crossed::SoftirqsEnd),
+        (43, Crossed::FunctionEnd),
         (49, Crossed::Return),
         (54, Crossed::Switch { from: 3, to: 1 }),
         (58, Crossed::Return),

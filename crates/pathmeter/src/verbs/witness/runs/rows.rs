@@ -105,7 +105,7 @@ impl Map {
             StopPlace::Begin => Crossed::Begin,
             StopPlace::End => Crossed::End,
             StopPlace::Return => Crossed::Return,
-            StopPlace::Back => Crossed::SoftirqsEnd,
+            StopPlace::Back => Crossed::FunctionEnd,
             StopPlace::Switch { from, to } => Crossed::Switch { from, to },
             StopPlace::Entry { address, seen } => match *self.entries.get(&address)? {
                 Crossed::Enter { kind: RowKind::PageFault, .. } => {
@@ -138,8 +138,8 @@ fn look(kind: RowKind) -> Look {
     match kind {
         RowKind::Syscall | RowKind::Syscall32 => Look::Function,
         RowKind::PageFault => Look::Top,
-        RowKind::Softirq => Look::ReturnAddress,
         RowKind::Interrupt => Look::Interrupt,
+        kind if kind.is_of_functions() => Look::ReturnAddress,
         _ => Look::Nothing,
     }
 }

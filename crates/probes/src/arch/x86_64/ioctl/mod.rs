@@ -13,20 +13,51 @@ use crate::{
     compat32,
     failure::Outcome,
     int80::{on_low_stack, supported},
-    probe::Probes,
+    path::Kind::{TwoCpus, Windows},
+    probe::{Probes, row},
     report::ProbeReport,
 };
 use target::Target;
 use windows::execute;
 
 pub(crate) const PROBES: Probes = &[
-    ("ioctl.native", native),
-    ("ioctl.compat-int80", int80),
-    ("ioctl.compat-entry", entry),
-    ("ioctl.native+2cpu", two_cpus::native),
-    ("ioctl.compat-int80+2cpu", two_cpus::int80),
-    ("ioctl.compat-entry+2cpu", two_cpus::entry),
-    ("lock.wait+2cpu", two_cpus::lock_wait),
+    row(
+        "ioctl.native",
+        Windows(51),
+        "SIOCGIFINDEX from 64-bit code; on the lab kernel PARAMS",
+        native,
+    ),
+    row("ioctl.compat-int80", Windows(51), "the same by int 0x80, pointers below 4 GiB", int80),
+    row(
+        "ioctl.compat-entry",
+        Windows(51),
+        "the same from 32-bit code, by sysenter or syscall",
+        entry,
+    ),
+    row(
+        "ioctl.native+2cpu",
+        TwoCpus(51),
+        "ioctl.native while CPU 1 makes longer ioctls",
+        two_cpus::native,
+    ),
+    row(
+        "ioctl.compat-int80+2cpu",
+        TwoCpus(51),
+        "ioctl.compat-int80 while CPU 1 makes longer ones",
+        two_cpus::int80,
+    ),
+    row(
+        "ioctl.compat-entry+2cpu",
+        TwoCpus(51),
+        "ioctl.compat-entry while CPU 1 makes longer ones",
+        two_cpus::entry,
+    ),
+    row(
+        "lock.wait+2cpu",
+        TwoCpus(51),
+        "the big kernel lock, from wanted to held, while CPU 1 uses it",
+        two_cpus::lock_wait,
+    ),
 ];
 
 fn native(report: &mut ProbeReport) -> Outcome {

@@ -1,7 +1,14 @@
 //! What a path is: its name, its kind, and what follows from the kind.
 
+/// Windows executed and proved, but not recorded, before the first sample: first touches of
+/// memory, of lazily set-up kernel state and of the page tables are not the path.
+pub const WARMUP: u32 = 3;
+
+/// Calls that a CPU makes in a batch of [`Kind::Batches`].
+pub const CALLS_PER_BATCH: u32 = 1000;
+
 /// One hot path.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// `group.what[+variant]`.
     pub name: &'static str,
@@ -18,7 +25,7 @@ pub enum Kind {
     Check,
     /// So many windows, each executed and proved on one CPU that does not idle.
     Windows(u32),
-    /// So many waits: windows between two points of the kernel, which [`crate::Wait`] names and
+    /// So many waits: windows between two points of the kernel, which [`crate::WAITS`] names and
     /// QEMU's counter sees; or, on the lab kernel, by its own records.
     Wait(u32),
     /// So many windows, while a second CPU executes a partner of the probe.
