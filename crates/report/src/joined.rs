@@ -34,12 +34,11 @@ pub fn joined_table(joined: &Joined, rows: Rows, style: Style) -> String {
         table.row(joined_row(row));
     }
     let left_out = joined.paths.iter().filter(|row| folded(row)).count();
-    let more = match left_out {
-        0 => String::new(),
-        _ => {
-            let more = format!("{} same or open: --all shows them", plural(left_out, "more path"));
-            style.paint(&more, QUIET) + "\n"
-        }
+    let more = if left_out > 0 {
+        let more = format!("{} same or open: --all shows them", plural(left_out, "more path"));
+        style.paint(&more, QUIET) + "\n"
+    } else {
+        String::new()
     };
     style.fill(&sentence(joined), 0)
         + "\n\n"

@@ -32,12 +32,12 @@ pub use bootstrap::{RESAMPLES, bootstrap};
 pub use family::holm;
 pub use finite::Finite;
 pub use fit::nonnegative_fit;
-pub use interval::Interval;
+pub use interval::{CONFIDENCE, Interval};
 pub use location::{Location, hodges_lehmann, is_narrower, median};
 pub use quantile::{Quantile, level, quantile};
 pub use random::Numbers;
 pub use ratio::{log_ratio, percent};
 pub use verdict::{
-    CONFIDENCE, Cause, FLAT_PART, Judgement, PathLevels, PathPairs, Rules, Verdict, judge,
-    judge_family, judge_unpaired, judge_unpaired_family,
+    Cause, FLAT_PART, Judgement, PathLevels, PathPairs, Rules, Verdict, judge, judge_family,
+    judge_unpaired, judge_unpaired_family,
 };

@@ -126,7 +126,7 @@ pub(crate) fn margin(args: &CompareArgs) -> f64 {
 /// The times of both sides.
 pub(crate) enum Taken {
     /// In pairs, of two conditions.
-    Together(Times),
+    Together(Box<Times>),
     /// Apart, in one boot of each side or in several.
     Apart([Boots; 2]),
 }
@@ -170,12 +170,12 @@ pub(crate) fn taken(
     let session =
         |conditions: &[Condition]| session(&args.host, shown, conditions, margin(args), screen);
     match (names, &conditions[..]) {
-        ([one], [_, _]) if is_host(one) => Ok(Taken::Together(session(&conditions)?)),
+        ([one], [_, _]) if is_host(one) => Ok(Taken::Together(session(&conditions)?.into())),
         // The machine with itself: what the method says of no difference.
         ([one, other], [condition]) if is_host(one) && is_host(other) => {
-            Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?))
+            Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?.into()))
         }
-        ([one], []) => Ok(Taken::Together(last(times(one)?, screen)?)),
+        ([one], []) => Ok(Taken::Together(last(times(one)?, screen)?.into())),
         ([base, new], [] | [_]) => {
             let here = || Ok(Boots { boots: vec![session(&conditions)?], ..Boots::default() });
             let side = |name: &Path| if is_host(name) { here() } else { times(name) };

@@ -1,5 +1,8 @@
 //! A range in which a value lies with a stated confidence.
 
+/// The confidence of all intervals, but where another one is said.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// A closed range, in the unit of what it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {

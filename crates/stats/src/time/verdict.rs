@@ -24,10 +24,7 @@
 //! replicate of twenty decide.
 
 use super::sums::{Sums, regular};
-use super::{Finite, Interval, Location, holm};
-
-/// The confidence of the intervals, the null's too.
-pub const CONFIDENCE: f64 = 0.95;
+use super::{CONFIDENCE, Finite, Interval, Location, holm};
 
 /// The null is flat if its interval contains 0, or misses it by less than one part in this many of
 /// the margin.
