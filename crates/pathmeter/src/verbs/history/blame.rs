@@ -7,7 +7,7 @@ use std::path::Path;
 use pathmeter_history::{Store, blame};
 use pathmeter_model::{Comparison, Measurement, Step, Threshold, compare, parse_measurement};
 use pathmeter_report::blame_table;
-use pathmeter_trace::Explain;
+use pathmeter_trace::MeasuredWith;
 
 use super::{file, matching};
 use crate::cli::BlameArgs;
@@ -39,7 +39,7 @@ pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
         let sides = [document(&store, step.against.number)?, document(&store, step.result.number)?];
         let mut whole = compare(&sides[0], &sides[1], Threshold::default());
         whole.causes = causes::of_rows(&whole);
-        if let Some(kernels) = &kernels {
+        if let Some(kernels) = kernels.as_ref().filter(|_| whole.causes.is_none()) {
             failures.extend(kernels.explain(&mut whole, &sides)?);
         }
         step.whole = Some(Box::new(whole));
@@ -95,31 +95,34 @@ impl<'a> Kernels<'a> {
         };
         let image = |result| self.images.iter().find(|image| is_its(image, result));
         let [Some(base), Some(new)] = results.each_ref().map(image) else { return Ok(vec![]) };
+        self.refuse_unlike(base, &results[0])?;
+        self.refuse_unlike(new, &results[1])?;
         let paths: Vec<_> = explained::changed(whole, &[]).collect();
-        let found = explained::explanations(&self.session, [base, new], &paths, self.screen)?;
-        let (mut explanations, failures) = found;
-        let recorded = explanations.len();
-        explanations.retain(|explain| is_sampled(explain, results));
-        if recorded > 0 && explanations.is_empty() {
-            self.screen.note(&format!(
-                "{} and {} execute other numbers of instructions than in the results: name the CPU \
-                 of these with --cpu",
-                base.subject().name,
-                new.subject().name
-            ));
-        } else {
-            explained::attribute(whole, &explanations, &self.session, [base, new]);
-        }
+        let (explanations, failures) =
+            explained::explanations(&self.session, [base, new], &paths, self.screen)?;
+        explained::attribute(whole, &explanations, &self.session, [base, new]);
         Ok(failures)
     }
-}
 
-/// Whether the recorded windows are among the samples of the results.
-fn is_sampled(explain: &Explain, [base, new]: &[Measurement; 2]) -> bool {
-    let sampled = |result: &Measurement, total: u64| {
-        let path = result.paths.iter().find(|path| path.path == explain.path);
-        path.is_some_and(|path| path.samples.contains(&total))
-    };
-    let of_new = explain.new.as_ref().is_some_and(|it| sampled(new, it.window.total));
-    of_new && sampled(base, explain.base.window.total)
+    /// Refuses to record a kernel on another machine than that of its result.
+    fn refuse_unlike(&self, image: &Image, result: &Measurement) -> Result<(), Failure> {
+        let here = self.session.measured_with(image);
+        let there = result.configuration.measured_with();
+        let machine = |it: &MeasuredWith| {
+            let texts = [&it.machine, &it.cpu, &it.command_line, &it.condition];
+            (texts.map(Clone::clone), it.cpus, it.memory_mib)
+        };
+        if machine(&here) == machine(&there) {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: format!(
+                "{} can't be recorded as it was measured: that was on cpu {}, {} MiB",
+                image.subject().name,
+                there.cpu,
+                there.memory_mib
+            ),
+            help: "give --cpu, --memory, --append and --under as for the measurement".to_owned(),
+        })
+    }
 }
