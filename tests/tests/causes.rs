@@ -29,14 +29,11 @@ fn blame_and_the_page_have_the_sentence_of_compare() {
     assert_eq!((elsewhere.code, &elsewhere.stdout[..]), (2, ""), "{}", elsewhere.stderr);
 
     let page = scene.path("page.html");
-    let [counts, causes] = [said.split_once(" Instructions: ").unwrap()]
-        .map(|(counts, causes)| [counts.to_owned(), format!("Instructions: {causes}")])
-        .concat()
-        .try_into()
-        .unwrap();
+    let (counts, causes) = said.split_once(" Instructions: ").unwrap();
     scene.run(&["report", &base, &nop, "-o", page.to_str().unwrap()]).succeeded();
     let page = std::fs::read_to_string(page).unwrap();
-    let [head, lead] = [format!("<h1>{counts}</h1>"), format!("<p class=\"lead\">{causes}</p>")];
+    let head = format!("<h1>{counts}</h1>");
+    let lead = format!("<p class=\"lead\">Instructions: {causes}</p>");
     assert!(page.contains(&head) && page.contains(&lead), "{head} {lead}");
     assert!(page.contains("href=\"#file.stat\""));
 }

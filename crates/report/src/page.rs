@@ -63,8 +63,8 @@ pub enum PageSection {
         results: Vec<Measurement>,
         /// For each result what was recorded of it; empty if nothing was.
         windows: Vec<Vec<SubjectWindow>>,
-        /// Pairs of results with their causes, by the places of both: of the first and the last, and
-        /// of neighbours, as far as the functions are known.
+        /// Pairs of results with their causes, by the places of both: the first and the last, and
+        /// neighbours, as far as the functions are known.
         explained: Vec<(usize, usize, Comparison)>,
         /// In what else than the kernel they differ, a line each.
         across: Vec<String>,
@@ -140,7 +140,7 @@ impl PageSection {
                 }
             }
             Self::History { results, windows, explained, across } => {
-                let compared = history::Results { results, windows, explained };
+                let compared = history::Given { results, windows, explained };
                 let compared = history::Compared::new(compared);
                 html.add(&compared.section(across.clone(), data));
                 let results: Vec<&Measurement> = results.iter().collect();

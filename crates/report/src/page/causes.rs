@@ -39,9 +39,9 @@ pub(super) fn table(comparison: &Comparison, data: &mut Data) -> Html {
         unit: None,
         verdict: "",
         cells: vec![
-            Cell::number("", cause.share, line.share),
-            Cell::number("", cause.rows.len(), line.rows),
-            Cell::number("", cause.difference, line.in_all),
+            Cell::number("", &cause.share, line.share),
+            Cell::number("", &cause.rows.len(), line.rows),
+            Cell::number("", &cause.difference, line.in_all),
             Cell::text("", line.each),
             Cell::text("where", line.functions),
         ],

@@ -152,7 +152,7 @@ fn row(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) -> Row
         Some(reason) => Cell::text("events", reason),
         None => Cell::list("events", shown_events(path)),
     });
-    cells.push(Cell::ranked("verdict", rank(path.verdict), word(path.verdict)));
+    cells.push(Cell::ranked("verdict", &rank(path.verdict), word(path.verdict)));
     Row {
         name: path.path.clone(),
         anchor: path.path.clone(),
@@ -168,7 +168,7 @@ fn values(path: &PathComparison) -> Vec<Cell> {
     let side = |value: Option<u64>, bound, values| {
         let sign = if values > 1 { MANY_VALUES.to_string() } else { String::new() };
         let text = value.map_or_else(String::new, |value| sign + &at_least(value, bound));
-        Cell::number("", value.unwrap_or(0), text)
+        Cell::number("", &value.unwrap_or(0), text)
     };
     let difference = path.difference.unwrap_or_default();
     let changed = path.difference.map_or_else(String::new, signed);
@@ -177,8 +177,8 @@ fn values(path: &PathComparison) -> Vec<Cell> {
     vec![
         side(path.base, path.base_at_least, path.base_values),
         side(path.new, path.new_at_least, path.new_values),
-        Cell::number(direction(difference), difference, change(path, &changed)),
-        Cell::number(&shade, path.percent.unwrap_or(0.0), change(path, &part)),
+        Cell::number(direction(difference), &difference, change(path, &changed)),
+        Cell::number(&shade, &path.percent.unwrap_or(0.0), change(path, &part)),
     ]
 }
 

@@ -87,8 +87,8 @@ impl Data {
         place
     }
 
-    /// A name for the element of a row, by which a link leads to it; of several rows of one name the
-    /// first has it, the others with a number.
+    /// A name for the element of a row, by which a link leads to it; of several rows of one name
+    /// the first has it, the others with a number.
     pub(super) fn anchor(&mut self, name: &str) -> String {
         let plain =
             |c: char| if c.is_ascii_alphanumeric() || "._-+:=".contains(c) { c } else { '_' };

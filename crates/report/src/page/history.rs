@@ -24,7 +24,7 @@ const HEIGHT: f64 = 56.0;
 const MARGIN: f64 = 6.0;
 
 /// Results in the order of the page, with what was recorded of each.
-pub(super) struct Results<'a> {
+pub(super) struct Given<'a> {
     pub(super) results: &'a [Measurement],
     /// For each result; empty if nothing was recorded.
     pub(super) windows: &'a [Vec<SubjectWindow>],
@@ -34,7 +34,7 @@ pub(super) struct Results<'a> {
 
 /// All results with their comparisons.
 pub(super) struct Compared<'a> {
-    given: Results<'a>,
+    given: Given<'a>,
     labels: Vec<String>,
     paths: Vec<&'a str>,
     /// Those that no kernel has numbers of.
@@ -45,7 +45,7 @@ pub(super) struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     /// Compares all with all.
-    pub(super) fn new(given: Results<'a>) -> Self {
+    pub(super) fn new(given: Given<'a>) -> Self {
         let results = given.results;
         let against = |base: &Measurement| {
             let pair = |new: &Measurement| compare(base, new, Threshold::default());

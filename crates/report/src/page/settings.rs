@@ -81,13 +81,13 @@ fn row_of(set: &str, row: &SettingRow) -> Row {
         cells: vec![
             Cell::number(
                 "",
-                row.changed.len(),
+                &row.changed.len(),
                 format!("{} of {}", row.changed.len(), row.compared),
             ),
             Cell::text("", largest.map_or("", |change| &change.path)),
             Cell::number(
                 direction(difference),
-                difference,
+                &difference,
                 largest.map(by_how_much).unwrap_or_default(),
             ),
             share(largest.map(|change| (shaded(change), change.percent))),
@@ -103,7 +103,7 @@ fn row_of(set: &str, row: &SettingRow) -> Row {
 /// A cell with a share in percent and the colour of it.
 fn share(shaded: Option<(&'static str, f64)>) -> Cell {
     let (colour, part) = shaded.unwrap_or_default();
-    Cell::number(&format!("shade {colour}"), part, percent(part))
+    Cell::number(&format!("shade {colour}"), &part, percent(part))
 }
 
 fn shaded(change: &SettingChange) -> &'static str {

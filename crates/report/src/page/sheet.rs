@@ -57,13 +57,13 @@ impl Cell {
     }
 
     /// A number of this class, sorted by its value.
-    pub(super) fn number(class: &str, value: impl ToString, text: impl Into<String>) -> Self {
+    pub(super) fn number(class: &str, value: &impl ToString, text: impl Into<String>) -> Self {
         let class = format!("n {class}").trim_end().to_owned();
         Self { value: Some(value.to_string()), ..Self::text(&class, text) }
     }
 
     /// Text that is sorted by a number.
-    pub(super) fn ranked(class: &str, rank: impl ToString, text: impl Into<String>) -> Self {
+    pub(super) fn ranked(class: &str, rank: &impl ToString, text: impl Into<String>) -> Self {
         Self { value: Some(rank.to_string()), ..Self::text(class, text) }
     }
 

@@ -62,7 +62,7 @@ fn row(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Row {
         unit: path.estimate.as_ref().and_then(|_| other_unit(path.unit)),
         verdict: "",
         cells: vec![
-            Cell::number("", value, shown_value(path)),
+            Cell::number("", &value, shown_value(path)),
             Cell::list("where", most_in),
             Cell::list("events", costs),
             Cell::text("", checks(path)),
