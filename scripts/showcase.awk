@@ -1,6 +1,6 @@
 # The text of showcase.sh: `what` names the table, and its function says what is read.
 #
-#   awk -f showcase.awk -v what=packages|ends|marked|values|summary|largest|functions|patch|put
+#   awk -f showcase.awk -v what=packages|ends|marked|values|sentence|summary|largest|functions|patch|put
 
 BEGIN {
 	# A change of fewer instructions is not among the largest ones.
@@ -88,6 +88,13 @@ what ~ /^(summary|largest|patch)$/ && FNR > 1 && $8 != "" && $7 !~ /^(unsupporte
 	}
 }
 
+# What `compare --explain` prints: the sentence that it begins with, names of functions as code.
+what == "sentence" && /^([0-9]+ of [0-9]+ rows? differs?: |Nothing differs )/ {
+	gsub(/[A-Za-z0-9_.]*_[A-Za-z0-9_.]*/, "`&`")
+	print
+	exit
+}
+
 # What `explain` prints: the first rows of its table of functions; nothing if their sum is not
 # alike to `difference`.
 what == "functions" && /^ *base +new +difference .*change +function$/ {
@@ -173,10 +180,14 @@ function values(  at, it, text, rule, names, names_count, first, now, cell) {
 }
 
 function summary() {
-	printf "From %s to %s %d of %d paths cost more and %d less", base, new,
-		more(), all, count["lower"] + count["shorter-tail"]
-	printf "; %d differ in other events alone, and %d are the same.\n\n",
-		count["events-differ"], count["same"]
+	if (sentence != "") {
+		printf "From %s to %s: %s\n\n", base, new, sentence
+	} else {
+		printf "From %s to %s %d of %d paths cost more and %d less", base, new,
+			more(), all, count["lower"] + count["shorter-tail"]
+		printf "; %d differ in other events alone, and %d are the same.\n\n",
+			count["events-differ"], count["same"]
+	}
 	print "| path | base | new | difference | | most in |"
 	print "|---|---|---|---|---|---|"
 }

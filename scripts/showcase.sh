@@ -137,9 +137,25 @@ pairs() {
 		{ name = $4; package = $1; before = now }' "$1"
 }
 
+# is_kept FILE: whether this build has written it already.
+is_kept() {
+	[ -e "$1" ] && [ -n "$(find "$1" -newer "$pathmeter")" ]
+}
+
+# sentence BASE_PACKAGE NEW_PACKAGE FILE: what a step comes to, with the causes; into FILE the page
+# that begins with it.
+sentence() {
+	if ! is_kept "$3"; then
+		compared "$(file "$1")" "$(file "$2")" --cpu "$cpu" --explain --quiet \
+			</dev/null >"$work/explained" || note "no causes: $1, $2"
+		mv "$work/explained" "$3"
+	fi
+	awk -f "$tables" -v what=sentence "$3"
+}
+
 # explain PATH BASE_PACKAGE NEW_PACKAGE FILE: what this build has explained already is kept.
 explain() {
-	[ ! -e "$4" ] || [ -z "$(find "$4" -newer "$pathmeter")" ] || return 0
+	! is_kept "$4" || return 0
 	if "$pathmeter" explain "$1" "$(file "$2")" "$(file "$3")" --cpu "$cpu" --quiet --min 1 \
 		</dev/null >"$work/explained"; then
 		mv "$work/explained" "$4"
@@ -149,12 +165,15 @@ explain() {
 	fi
 }
 
-# step BASE NEW BASE_PACKAGE NEW_PACKAGE: its largest changes, each with its functions. Of a path
+# step BASE NEW BASE_PACKAGE NEW_PACKAGE: what it comes to, and its largest changes, each with its
+# functions. Of a path
 # with several values `explain` shows a window of the most frequent one; if that differs in another
 # way than the path does, the next path is taken.
 step() {
 	compared "$results/$1.json" "$results/$2.json" --format csv >"$work/step.csv"
-	awk -f "$tables" -v what=summary -v base="$1" -v new="$2" "$work/step.csv"
+	said=$(sentence "$3" "$4" "$explained/$1..$2.txt")
+	awk -f "$tables" -v what=summary -v base="$1" -v new="$2" -v sentence="$said" \
+		"$work/step.csv"
 	awk -f "$tables" -v what=largest "$work/step.csv" >"$work/largest"
 	taken=0 passed=
 	while [ "$taken" -lt 3 ] && read -r path base new difference percent; do

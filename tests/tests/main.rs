@@ -7,6 +7,7 @@ mod against;
 mod agreement;
 mod bisect;
 mod cache;
+mod causes;
 mod chaos;
 mod conditions;
 mod counter;

@@ -46,6 +46,7 @@ pub fn blame(
             against: rows[candidate.base].kept.clone(),
             comparison,
             configuration_differences: candidate.differences.clone(),
+            whole: None,
         })
     });
     let steps = steps.collect();

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ConfigurationDifference, PathComparison, Status, SubjectKind, Unit};
+use crate::{Comparison, ConfigurationDifference, PathComparison, Status, SubjectKind, Unit};
 
 /// The name and version of the document about a history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -152,4 +152,7 @@ pub struct Step {
     pub comparison: Option<PathComparison>,
     /// In what else than the kernel the two were measured differently.
     pub configuration_differences: Vec<ConfigurationDifference>,
+    /// All rows of the two results; null of the smaller steps if there are many.
+    #[serde(default)]
+    pub whole: Option<Box<Comparison>>,
 }

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BudgetRow, Comparison, Configuration, EventComparison, GateReason, Measurement, PathComparison,
-    RowKind, SideInfo, Threshold, Verdict, compare,
+    BudgetRow, Causes, Comparison, Configuration, EventComparison, GateReason, Measurement,
+    PathComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
 /// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
@@ -129,6 +129,9 @@ pub struct SettingRow {
     pub events: Vec<EventSpread>,
     /// The function in which most of the largest change is, if that was asked for.
     pub function: Option<FunctionShare>,
+    /// Where the differences of all changed paths come from, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Causes>,
     /// What the setting costs the program, if one was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<SettingCost>,
@@ -383,6 +386,7 @@ impl SettingRow {
             median_percent: None,
             events: Vec::new(),
             function: None,
+            causes: None,
             program: None,
             gate: None,
         }

@@ -1,6 +1,7 @@
 //! The causes of a comparison: one sentence, and a table of those that matter.
 
 mod areas;
+mod evidence;
 mod sentence;
 mod wording;
 
@@ -8,8 +9,10 @@ use pathmeter_model::{Cause, Causes};
 
 pub use areas::AreaSums;
 pub(crate) use areas::{AreaLine, HEADS, area_lines, areas_table};
+pub(crate) use evidence::evidence;
 pub use sentence::sentence;
-pub(crate) use sentence::{counts, origin};
+pub(crate) use sentence::{counts, named, origin};
+pub(crate) use wording::name as function_name;
 
 use crate::number::{plural, signed};
 use crate::style::{QUIET, Style};
@@ -115,6 +118,6 @@ fn rest(rest: &[Cause]) -> Option<String> {
 }
 
 /// `37 %`, and `<1 %` rather than a zero.
-fn share(share: f64) -> String {
+pub(crate) fn share(share: f64) -> String {
     if share < 0.005 { "<1 %".to_owned() } else { format!("{:.0} %", 100.0 * share) }
 }

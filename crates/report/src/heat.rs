@@ -45,7 +45,11 @@ impl Cell {
     /// What a path costs more or less than on the kernel of the base.
     pub(crate) fn compared(path: Option<&PathComparison>) -> Self {
         match path {
-            Some(path) => Self { class: shade(path.verdict, path.percent), text: in_cell(path) },
+            Some(path) => {
+                // By the number as it is shown: of one number there is one shade.
+                let percent = path.percent.map(rounded);
+                Self { class: shade(path.verdict, percent), text: in_cell(path) }
+            }
             None => Self { class: "none", text: "–".to_owned() },
         }
     }
@@ -75,11 +79,21 @@ fn in_cell(path: &PathComparison) -> String {
 
 /// `+12`, `-0.4` or `+0.02`: two digits are enough for a cell.
 fn short_percent(percent: f64) -> String {
+    format!("{percent:+.*}", decimals(percent))
+}
+
+fn decimals(percent: f64) -> usize {
     match percent.abs() {
-        9.95.. => format!("{percent:+.0}"),
-        0.095.. => format!("{percent:+.1}"),
-        _ => format!("{percent:+.2}"),
+        9.95.. => 0,
+        0.095.. => 1,
+        _ => 2,
     }
+}
+
+/// The number that a cell shows.
+fn rounded(percent: f64) -> f64 {
+    let unit = [1.0, 10.0, 100.0][decimals(percent)];
+    (percent * unit).round() / unit
 }
 
 /// A result's path of this name.
@@ -134,5 +148,14 @@ mod tests {
     fn a_cell_has_two_digits() {
         let texts = [0.44, -9.96, 38.2, 0.021].map(short_percent);
         assert_eq!(texts, ["+0.4", "-10", "+38", "+0.02"]);
+    }
+
+    #[test]
+    fn numbers_that_are_shown_alike_have_one_shade() {
+        let shades = [19.6, 20.4, 0.96, 1.04].map(|percent| {
+            (short_percent(percent), shade(Verdict::Higher, Some(rounded(percent))))
+        });
+        assert_eq!(shades[0], ("+20".to_owned(), "up4"));
+        assert_eq!((&shades[0], &shades[2]), (&shades[1], &shades[3]));
     }
 }

@@ -4,11 +4,12 @@ mod plot;
 mod svg;
 
 use pathmeter_model::{
-    Blame, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
+    Blame, Comparison, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
 };
 
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
+use crate::causes::sentence;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
 use crate::number::{grouped, plural, unit_word};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
@@ -16,6 +17,8 @@ use crate::table::{Align, Cell, Table};
 
 /// Digits of a commit that are shown: as many as Linux's own changelogs have.
 const COMMIT_DIGITS: usize = 12;
+/// How the functions are had.
+const OFFER: &str = "which functions changed: name the kernels of two results after the path";
 /// Characters of a date that are its day.
 const DAY: usize = 10;
 
@@ -94,7 +97,21 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
     };
     let found = plural(blame.steps.len(), "step");
     let sum = format!("{found} in {}\n", plural(usize_of(blame.results), "result"));
-    [heading, "\n".to_owned(), steps, sum].concat()
+    [heading, "\n".to_owned(), steps, told(blame, style), sum].concat()
+}
+
+/// What each step that was looked at comes to in all rows, and how to have the causes if no one
+/// has any.
+fn told(blame: &Blame, style: Style) -> String {
+    let whole = || blame.steps.iter().filter_map(|step| Some((step, step.whole.as_deref()?)));
+    let line = |(step, whole): (&Step, &Comparison)| {
+        let [from, to] = [&step.against, &step.result].map(|it| format!("#{}", it.number));
+        style.fill(&format!("{from} to {to}: {}", sentence(whole)), 2) + "\n"
+    };
+    let lines: String = whole().map(line).collect();
+    let is_offered = !lines.is_empty() && whole().all(|(_, whole)| whole.causes.is_none());
+    let offer = if is_offered { style.quiet(OFFER) } else { String::new() };
+    if lines.is_empty() { lines } else { format!("\n{lines}{offer}\n") }
 }
 
 /// `in #1, 2026-01-31: 3,300 instructions`.

@@ -45,7 +45,8 @@ fn compiler(text: &str) -> String {
         return format!("clang {version}");
     }
     let is_gcc = words.next().is_some_and(|name| name.contains("gcc"));
-    match words.next_back().filter(is_version) {
+    // Debian's gcc has the day of its sources behind the version.
+    match words.rfind(|word| is_version(word) && word.contains('.')) {
         Some(version) if is_gcc => format!("gcc {version}"),
         _ => text.to_owned(),
     }
@@ -163,6 +164,8 @@ mod tests {
         );
         let of_two = told("Ubuntu clang version 14.0.0-1ubuntu1.1", "occ 3").unwrap();
         assert!(of_two.ends_with(": clang 14.0.0 and occ 3."), "{of_two}");
+        let ten = "gcc-10 (Debian 10.2.1-6) 10.2.1 20210110";
+        assert!(told(twelve, ten).unwrap().ends_with("gcc 12.2.0 and gcc 10.2.1."));
         assert_eq!(told(twelve, "gcc (Debian 12.2.0-14+deb12u1) 12.2.0"), None);
         assert_eq!(compilers(&[option("PREEMPT", &[])]), None);
     }

@@ -16,6 +16,7 @@ pub(crate) mod history;
 mod html;
 mod settings;
 pub(crate) mod severity;
+mod sheet;
 mod single;
 mod window;
 
@@ -62,6 +63,9 @@ pub enum PageSection {
         results: Vec<Measurement>,
         /// For each result what was recorded of it; empty if nothing was.
         windows: Vec<Vec<SubjectWindow>>,
+        /// Pairs of results with their causes, by the places of both: the first and the last, and
+        /// neighbours, as far as the functions are known.
+        explained: Vec<(usize, usize, Comparison)>,
         /// In what else than the kernel they differ, a line each.
         across: Vec<String>,
     },
@@ -86,7 +90,7 @@ pub fn report_page(
     let mut body = Html::default();
     let mut headlines = Vec::new();
     for (number, section) in sections.iter().enumerate() {
-        let (headline, part) = section.drawn(number, &mut data);
+        let (headline, part) = section.drawn(&mut data);
         body.raw("<section class=\"part\">");
         if number > 0 {
             body.raw("<h2>").text(&headline).raw("</h2>");
@@ -115,17 +119,17 @@ pub fn report_page(
 
 impl PageSection {
     /// Its headline and what stands below it.
-    fn drawn(&self, number: usize, data: &mut Data) -> (String, Html) {
+    fn drawn(&self, data: &mut Data) -> (String, Html) {
         let mut html = Html::default();
         let headline = match self {
             Self::Result { result, windows } => {
-                html.add(&of_results([&**result]));
-                html.add(&single::section(result, windows, number, data));
+                html.add(&changes::of_results([&**result]));
+                html.add(&single::section(result, windows, data));
                 html.add(&folded(&fingerprint::of_results(&[&**result])));
                 single::headline(result)
             }
             Self::Comparison { comparison, explanations, results } => {
-                html.add(&changes::section(comparison, explanations, number, data));
+                html.add(&changes::section(comparison, explanations, data));
                 html.add(&folded(&match &results[..] {
                     [] => fingerprint::of_comparison(comparison),
                     results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
@@ -135,9 +139,9 @@ impl PageSection {
                     None => headline::comparison(comparison, explanations),
                 }
             }
-            Self::History { results, windows, across } => {
-                html.add(&of_results(results));
-                let compared = history::Compared::new(history::Results { results, windows });
+            Self::History { results, windows, explained, across } => {
+                let compared = history::Given { results, windows, explained };
+                let compared = history::Compared::new(compared);
                 html.add(&compared.section(across.clone(), data));
                 let results: Vec<&Measurement> = results.iter().collect();
                 html.add(&folded(&fingerprint::of_results(&results)));
@@ -157,28 +161,13 @@ impl PageSection {
             Self::Settings(result) => {
                 let with = measured_with(&result.configuration.measured_with());
                 html.add(&changes::measured(vec![with]));
-                html.add(&settings::section(result, number));
+                html.add(&settings::section(result, data));
                 html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
                 settings::headline(result)
             }
         };
         (headline, html)
     }
-}
-
-/// What results were measured with: once if all are alike.
-fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>) -> Html {
-    let lines = results.into_iter().map(|result| {
-        let with = measured_with(&result.configuration.measured_with());
-        (with, result.subject.name.as_str())
-    });
-    let lines: Vec<(String, &str)> = lines.collect();
-    let alike = lines.iter().all(|(with, _)| *with == lines[0].0);
-    let text = |(with, name): &(String, &str)| {
-        if alike { with.clone() } else { format!("{with} ({name})") }
-    };
-    let shown = if alike { 1 } else { lines.len() };
-    changes::measured(lines.iter().take(shown).map(text).collect())
 }
 
 /// The fingerprint, to be opened.

@@ -6,6 +6,7 @@ use pathmeter_model::{
     SettingsResult, SettingsSet, Subject, Verdict, clean, command_line, gate_lines,
 };
 
+use crate::causes::named as named_causes;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
 use crate::rows::Rows;
@@ -50,10 +51,11 @@ fn settings_table(result: &SettingsResult, shown: Rows, style: Style) -> String 
 
 fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Style) -> String {
     format!(
-        "{}: {}\n{}{}{}{}{}",
+        "{}: {}\n{}{}{}{}{}{}",
         clean(&set.name),
         clean(&set.title),
         of_paths(set, style),
+        causes(set, style),
         program.map_or_else(String::new, |command| of_program(set, command, style)),
         folded(set, shown, style),
         gated(set, style),
@@ -93,6 +95,22 @@ fn of_paths(set: &SettingsSet, style: Style) -> String {
         ]);
     }
     format!("\n{}", table.render(style))
+}
+
+/// What the differences of each setting come from, if that is known.
+fn causes(set: &SettingsSet, style: Style) -> String {
+    let line =
+        |row: &SettingRow| Some(style.fill(&format!("{}: {}", row.setting, told(row)?), 2) + "\n");
+    let lines: String = changed_rows(set).filter_map(line).collect();
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
+/// `31 of 49 paths differ. Instructions: entry and exit, +162 in 31 rows (…).`
+pub(crate) fn told(row: &SettingRow) -> Option<String> {
+    let named = row.causes.as_ref().and_then(named_causes)?;
+    let changed = row.changed.len();
+    let verb = if changed == 1 { "differs" } else { "differ" };
+    Some(format!("{changed} of {} {verb}. {named}", plural(row.compared, "path")))
 }
 
 fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> {

@@ -30,12 +30,12 @@ pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
     }
 }
 
-/// Every shade with what it stands for, from the most that a path can cost less to the most that it
-/// can cost more.
+/// Every shade with the percent from which on it is, from the most that a path can cost less to the
+/// most that it can cost more.
 pub(crate) fn legend() -> Vec<(&'static str, String)> {
-    let limits = |sign: char| SHADES.map(|limit| format!("{sign}{limit} %"));
-    let less = LESS.into_iter().zip(["less".to_owned()].into_iter().chain(limits('−')));
-    let more = MORE.into_iter().zip(["more".to_owned()].into_iter().chain(limits('+')));
+    let limits = |sign: &str| SHADES.map(|limit| format!("{sign}{limit}"));
+    let less = LESS.into_iter().zip(["< 0".to_owned()].into_iter().chain(limits("≤ −")));
+    let more = MORE.into_iter().zip(["> 0".to_owned()].into_iter().chain(limits("≥ +")));
     let less: Vec<_> = less.collect();
     less.into_iter().rev().chain(more).chain([(EVENTS, "e".to_owned())]).collect()
 }
@@ -48,7 +48,7 @@ mod tests {
     fn the_legend_has_every_shade_with_its_limit() {
         let legend = legend();
         let words: Vec<&str> = legend.iter().map(|(_, text)| text.as_str()).collect();
-        let all = ["−20 %", "−5 %", "−1 %", "less", "more", "+1 %", "+5 %", "+20 %", "e"];
+        let all = ["≤ −20", "≤ −5", "≤ −1", "< 0", "> 0", "≥ +1", "≥ +5", "≥ +20", "e"];
         assert_eq!(words, all);
         let shades = [(Verdict::Lower, -20.0), (Verdict::Higher, 0.5), (Verdict::Higher, 5.0)];
         let classes = shades.map(|(verdict, percent)| shade(verdict, Some(percent)));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use pathmeter_history::Date;
 
-use super::DocumentArgs;
+use super::{DocumentArgs, GuestArgs};
 
 const HISTORY_EXAMPLES: &str = "\
 Results are in the order of their dates; those of one date in the order in which they were added.
@@ -17,6 +17,7 @@ Examples:
   pathmeter history show 'switch.*'                   a row a result, a column a path
   pathmeter history plot switch.yield --svg yield.svg
   pathmeter history blame switch.yield                which results changed it?
+  pathmeter history blame switch.yield old.deb new.deb    and in which functions?
   pathmeter history remove 3                          the result that `show` lists as 3
   pathmeter history prune --keep 1000 --dry-run
   pathmeter history export -o results/                each document as a file of this folder
@@ -124,6 +125,10 @@ pub(crate) struct PlotArgs {
 pub(crate) struct BlameArgs {
     /// The path
     pub(crate) path: String,
+    /// Kernels, to name the functions of each step whose two results are of them; the largest steps
+    /// are looked at
+    #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
+    pub(crate) kernels: Vec<PathBuf>,
     /// Also compare results that were measured differently
     #[arg(long)]
     pub(crate) across: bool,
@@ -133,6 +138,9 @@ pub(crate) struct BlameArgs {
     /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
+    /// How guests run.
+    #[command(flatten)]
+    pub(crate) guest: GuestArgs,
 }
 
 /// Arguments of `history remove`.

@@ -325,8 +325,14 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
     },
     VerbNeeds {
         verb: "history blame",
-        subjects: &[],
-        rows: &[LOOK, &[("path", Nothing), ("across", Nothing)], DOCUMENT, WHICH],
+        subjects: &["kernels"],
+        rows: &[
+            LOOK,
+            &[("path", Nothing), ("kernels", Nothing), ("across", Nothing)],
+            DOCUMENT,
+            WHICH,
+            GUEST,
+        ],
     },
     VerbNeeds {
         verb: "history remove",

@@ -18,7 +18,7 @@ Examples:
   pathmeter settings linux-image.deb --set hardening --set debug
   pathmeter settings bzImage --set mine.toml --json
   pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
-  pathmeter settings bzImage --cpu icelake --explain  the function that the largest change is in
+  pathmeter settings bzImage --cpu icelake --explain  the functions that the changes are in
   pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too
   pathmeter settings bzImage --set hardening --check --budget budget.toml";
 
@@ -36,7 +36,8 @@ pub(crate) struct SettingsArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) set: Vec<String>,
-    /// Name the function that the largest change of each setting is in; takes longer
+    /// Name the function that the largest change of each setting is in, and the causes of all its
+    /// changes; takes longer
     #[arg(long)]
     pub(crate) explain: bool,
     /// What is executed under each setting as well.

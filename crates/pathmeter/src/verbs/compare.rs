@@ -117,11 +117,11 @@ fn deliver(
     let (Some(session), [base, new]) = (&sides.session, &sides.images[..]) else {
         return formats.deliver(&comparison, gate, screen);
     };
-    let options = BuildOptions::of(session, [base, new]);
     if args.explain {
-        let kernels = (session, options.as_ref(), [base, new]);
+        let kernels = (session, [base, new]);
         return explained::deliver(args, formats, (comparison, gate), kernels, screen);
     }
+    let options = BuildOptions::of(session, [base, new]);
     comparison.options = options.map(|it| it.differences(&[]));
     // A document never depends on what the cache has.
     let windows = &args.probes.windows.window;

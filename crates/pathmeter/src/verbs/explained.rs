@@ -76,17 +76,15 @@ pub(crate) fn deliver(
     args: &CompareArgs,
     put: &Formats<'_>,
     (mut comparison, gate): (Comparison, &Gate),
-    (session, options, [base, new]): (&Session, Option<&BuildOptions>, [&Image; 2]),
+    (session, [base, new]): (&Session, [&Image; 2]),
     screen: &Screen,
 ) -> Result<(), Failure> {
     let windows = &args.probes.windows.window;
     let paths: Vec<_> = changed(&comparison, windows).collect();
     let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
     let (explanations, mut failures) = explanations(session, [base, new], &paths, screen)?;
-    let causes = causes::of_explanations(&explanations, session, [base, new]);
-    let no_causes = causes.as_ref().err().map(|why| format!("\nno causes: {why}\n"));
-    comparison.causes = causes.ok();
-    comparison.options = options.map(|it| it.differences(&explanations));
+    let no_causes = attribute(&mut comparison, &explanations, session, [base, new]);
+    let no_causes = no_causes.map(|why| format!("\nno causes: {why}\n"));
     put.table(&comparison, screen)?;
     if put.places.shows_tables() {
         if args.full {
@@ -103,6 +101,22 @@ pub(crate) fn deliver(
     let document = ExplainedComparison { schema, comparison, explanations, unexplained };
     failures.extend(put.places.document(&document).err());
     failed(failures)
+}
+
+/// Adds what the differences come from: the causes, and the options of the two builds. If there are
+/// no causes, says why.
+pub(crate) fn attribute(
+    comparison: &mut Comparison,
+    explanations: &[Explain],
+    session: &Session,
+    images: [&Image; 2],
+) -> Option<String> {
+    let options = BuildOptions::of(session, images);
+    comparison.options = options.map(|it| it.differences(explanations));
+    let causes = causes::of_explanations(explanations, session, images);
+    let why = causes.as_ref().err().cloned();
+    comparison.causes = causes.ok();
+    why
 }
 
 /// The explanations of all paths that changed, if the cache has the recordings; none if nothing
@@ -134,7 +148,7 @@ pub(crate) fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String 
 }
 
 /// An explanation of each path, or why there is none.
-fn explanations(
+pub(crate) fn explanations(
     session: &Session,
     [base, new]: [&Image; 2],
     paths: &[RecordablePath<'_>],

@@ -1,15 +1,17 @@
 //! `pathmeter history`: results are kept, looked at over time, and given back.
 
+mod blame;
+
 use std::path::{Path, PathBuf};
 
-use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store, blame};
+use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store};
 use pathmeter_model::{KeptResult, clean, parse_measurement};
-use pathmeter_report::{blame_table, history_plot, history_svg, history_table, kept_table};
+use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 use serde::de::IgnoredAny;
 
 use crate::cli::{
-    AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
-    RemoveArgs, ShowArgs,
+    AddArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, RemoveArgs,
+    ShowArgs,
 };
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> 
         HistoryVerb::Add(args) => add(args, screen),
         HistoryVerb::Show(args) => show(args, screen),
         HistoryVerb::Plot(args) => plot(args, screen),
-        HistoryVerb::Blame(args) => show_blame(args, screen),
+        HistoryVerb::Blame(args) => blame::show(args, screen),
         HistoryVerb::Remove(args) => remove(args, screen),
         HistoryVerb::Prune(args) => prune(args, screen),
         HistoryVerb::Export(args) => export(args, screen),
@@ -129,16 +131,6 @@ fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
         Some(svg) => svg.write(history_svg(&history).as_bytes()),
         None => output::print(history_plot(&history, screen.style()).as_bytes()),
     }
-}
-
-fn show_blame(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
-    let file = file(&args.which.database)?;
-    let store = Store::open(&file)?;
-    let names = store.path_names()?;
-    // A name that is close is proposed.
-    matching(std::slice::from_ref(&args.path), &names)?;
-    let blamed = blame(&store, &args.path, args.which.label.as_deref(), args.across)?;
-    formats::document(&args.document, &file, &blamed, blame_table, screen)
 }
 
 fn remove(args: &RemoveArgs, screen: &Screen) -> Result<(), Failure> {

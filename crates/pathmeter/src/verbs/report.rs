@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
+    Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
 };
 use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -17,7 +17,6 @@ use crate::cli::ReportArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::explained;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -276,9 +275,9 @@ impl<'a> Report<'a> {
                 let found = explain::differences(session, sides, &paths, &board);
                 self.keep(found, |explain| explanations.push(explain))?;
             }
-            let explained = self.session.as_ref();
-            comparison.causes = explained
-                .and_then(|it| causes::of_explanations(&explanations, it, [base, new]).ok());
+            if let Some(session) = &self.session {
+                explained::attribute(&mut comparison, &explanations, session, [base, new]);
+            }
         }
         let results = measured.into_iter().map(|it| it.result).collect();
         Ok(PageSection::Comparison { comparison: Box::new(comparison), explanations, results })
@@ -286,8 +285,32 @@ impl<'a> Report<'a> {
 
     fn history(&mut self, across: Vec<String>) -> Result<PageSection, Failure> {
         let windows = self.windows()?;
+        let last = self.measured.len() - 1;
+        let pairs = std::iter::once((0, last)).chain((0..last).map(|base| (base, base + 1)));
+        let explained = pairs.filter_map(|pair| self.explained(pair, &windows)).collect();
         let results = std::mem::take(&mut self.measured).into_iter().map(|it| it.result).collect();
-        Ok(PageSection::History { results, windows, across })
+        Ok(PageSection::History { results, windows, explained, across })
+    }
+
+    /// Two kernels with the causes of their differences; none of what was not recorded.
+    fn explained(
+        &self,
+        (base, new): (usize, usize),
+        windows: &[Vec<SubjectWindow>],
+    ) -> Option<(usize, usize, Comparison)> {
+        let session = self.session.as_ref().filter(|_| !self.args.no_explain)?;
+        let [one, other] = [&self.measured[base], &self.measured[new]];
+        let images = [one.image.as_ref()?, other.image.as_ref()?];
+        let mut comparison = compare(&one.result, &other.result, Threshold::default());
+        let window = |side: usize, path: &str| windows[side].iter().find(|it| it.path == path);
+        let explain = |path: RecordablePath<'_>| {
+            let (base, new) = (window(base, path.name())?, window(new, path.name())?);
+            Some(Explain::new(base.clone(), Some(new.clone())))
+        };
+        let explanations: Vec<Explain> =
+            explained::changed(&comparison, &[]).filter_map(explain).collect();
+        explained::attribute(&mut comparison, &explanations, session, images);
+        Some((base, new, comparison))
     }
 
     /// A window of each path that each kernel can execute; for a result those that the given

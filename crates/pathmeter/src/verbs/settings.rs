@@ -16,6 +16,7 @@ use pathmeter_model::{
     SettingsSchema, SettingsSet, SideInfo,
 };
 use pathmeter_report::{Format, Rows, SettingsRows};
+use pathmeter_trace::Explain;
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 
 use self::gate::SettingGates;
@@ -28,13 +29,14 @@ use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
+use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::run;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::packed_program::PackedProgram;
-use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
@@ -121,7 +123,7 @@ struct Under<'a> {
     common: &'a Condition,
     /// What is executed beside the paths.
     program: Option<&'a SettingProgram<'a>>,
-    /// Whether the function is found that a largest change is in.
+    /// Whether it is found out which functions the changes are in.
     explain: bool,
     /// What settings may cost, with `--check`.
     gates: Option<&'a SettingGates>,
@@ -216,8 +218,7 @@ impl Under<'_> {
         let row = row.only(&part, |path| self.selection.holds(path));
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
-        let function = if self.explain { self.function(&image, &row, board)? } else { None };
-        let row = SettingRow { function, ..row };
+        let row = if self.explain { self.explained(&image, row, board)? } else { row };
         match (&self.program, &against.program) {
             (Some(program), Some(base)) => program.beside(row, base, &image),
             _ => Ok(row),
@@ -239,33 +240,31 @@ impl Under<'_> {
         Ok(against.paths.confirmed(row, &again))
     }
 
-    /// The function in which most of a row's largest change is; none where that can't be recorded.
-    fn function(
+    /// The row with the function in which most of its largest change is, and the causes of all of
+    /// its changes, as far as they can be recorded.
+    fn explained(
         &self,
         image: &Image,
-        row: &SettingRow,
+        row: SettingRow,
         board: &Board,
-    ) -> Result<Option<FunctionShare>, Failure> {
-        let recordable = row.changed.iter().filter(|change| change.difference != 0);
-        let mut found = recordable.filter_map(|change| RecordablePath::find(&change.path).ok());
-        let Some(path) = found.next() else { return Ok(None) };
+    ) -> Result<SettingRow, Failure> {
+        let recordable = row.changed.iter().filter_map(|it| RecordablePath::find(&it.path).ok());
+        let paths: Vec<RecordablePath<'_>> = recordable.collect();
+        if paths.is_empty() {
+            return Ok(row);
+        }
         let sides = [(self.image, None), (image, None)];
-        let explained = explain::differences(self.session, sides, &[path], board);
-        let explained = match explained.and_then(only) {
+        let explained = match explain::differences(self.session, sides, &paths, board) {
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            explained => explained.ok(),
+            explained => explained.unwrap_or_default(),
         };
-        let difference = explained.and_then(|explained| explained.difference);
-        Ok(difference.and_then(|difference| {
-            let functions = difference.functions.iter();
-            let most = functions.max_by_key(|function| function.difference.unsigned_abs())?;
-            Some(FunctionShare {
-                name: most.name.clone(),
-                path: path.name().to_owned(),
-                difference: most.difference,
-                of: difference.total,
-            })
-        }))
+        let explanations: Vec<Explain> = explained.into_iter().filter_map(Result::ok).collect();
+        let causes = causes::of_explanations(&explanations, self.session, [self.image, image]);
+        let differs = |explain: &&Explain| {
+            row.changed.iter().any(|it| it.path == explain.path && it.difference != 0)
+        };
+        let function = explanations.iter().find(differs).and_then(most);
+        Ok(SettingRow { function, causes: causes.ok(), ..row })
     }
 
     fn image_with(&self, condition: &Condition) -> Result<Image, Failure> {
@@ -279,6 +278,19 @@ impl Under<'_> {
     fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
         board.during(told(&image.subject().name), |it| self.session.measure(image, it))
     }
+}
+
+/// The function in which most of a difference is.
+fn most(explain: &Explain) -> Option<FunctionShare> {
+    let difference = explain.difference.as_ref()?;
+    let functions = difference.functions.iter();
+    let most = functions.max_by_key(|function| function.difference.unsigned_abs())?;
+    Some(FunctionShare {
+        name: most.name.clone(),
+        path: explain.path.clone(),
+        difference: most.difference,
+        of: difference.total,
+    })
 }
 
 /// What a kernel is called on the screen: nobody has asked for words without meaning.

@@ -5,9 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use pathmeter_model::Measurement;
+use pathmeter_model::example::path;
+use pathmeter_model::example::runs::ProgramExample;
+use pathmeter_model::{FunctionCost, Measurement, RowFunctions};
+use pathmeter_trace::RowKind;
 
 use crate::results::{base, cheaper, leaking, measured_otherwise, more_expensive, unchanged};
+use crate::rows::program;
 use crate::scene::{Ran, Scene, soak};
 
 /// A scene with a history of these results, a day apart.
@@ -47,6 +51,41 @@ fn blame_names_the_first_result_of_each_step() {
     assert!(ran.stdout.contains("not compared") && ran.stdout.contains("qemu"), "{}", ran.stdout);
     let across = on(&scene, &["blame", "syscall.getppid", "--across"]);
     assert!(across.stdout.contains("higher"), "{}", across.stdout);
+}
+
+#[test]
+fn blame_tells_what_the_largest_steps_come_to_in_all_rows() {
+    let costs = [100, 101, 103, 106, 110, 115, 121].map(|cost| {
+        let mut result = base();
+        result.paths = vec![path("switch.yield", &[cost; 4]), path("file.stat", &[2 * cost; 4])];
+        result
+    });
+    let scene = history(&costs);
+    let text = on(&scene, &["blame", "switch.yield"]).stdout;
+    let told = |from: u64| {
+        text.contains(&format!("\n#{from} to #{}: 2 of 2 rows differ: 2 higher.\n", from + 1))
+    };
+    assert_eq!([1, 2, 3, 4, 5, 6].map(told), [false, true, true, true, true, true], "{text}");
+    assert!(text.contains("name the kernels of two results after the path"), "{text}");
+    let document = on(&scene, &["blame", "switch.yield", "--json"]).stdout;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert!(document["steps"][0]["whole"].is_null());
+    assert_eq!(document["steps"][5]["whole"]["summary"]["higher"], 2);
+}
+
+#[test]
+fn blame_of_a_program_names_the_causes_if_its_functions_were_counted() {
+    let counted = |openat: u64| {
+        let function = "do_filp_open".to_owned();
+        let functions = vec![FunctionCost { function, calls: 1, instructions: openat }];
+        let name = "openat".to_owned();
+        let functions = vec![RowFunctions { kind: RowKind::Syscall, name, functions }];
+        ProgramExample { functions, ..program(openat, 70) }.result()
+    };
+    let scene = history(&[counted(1000), counted(1039)]);
+    let text = on(&scene, &["blame", "openat"]).stdout;
+    assert!(text.contains("rows differ: ") && text.contains("do_filp_open"), "{text}");
+    assert!(!text.contains("name the kernels"), "{text}");
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn one_result_and_three_are_pages_too() {
         scene.read("report.html").contains("<h1>4 paths measured on 6.1.0-old, 1 unsupported.")
     );
     assert_eq!(reported(&scene, &["base.json", "new.json", "third.json"]).code, Some(0));
-    assert!(scene.read("report.html").contains("<h1>From 6.1.0-old to "));
+    assert!(scene.read("report.html").contains("<h1>6.1.0-old → "));
 }
 
 /// A window of `switch.yield` on the kernel of `result`, all of it in one function.
@@ -66,7 +66,7 @@ fn functions_of_results_are_those_of_documents_beside_them() {
     let ran = reported(&scene, &given);
     assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""));
     let page = scene.read("report.html");
-    let headline = "Largest step, from vmlinuz-old to 6.1.0-new: \
+    let headline = "Largest step, vmlinuz-old → 6.1.0-new: \
          switch.yield +33 instructions (+1.00 %), in finish_task_switch.";
     let (_, shown) = page.split_once("<h1>").unwrap();
     assert!(shown.contains(headline), "{}", shown.split_once("</h1>").unwrap().0);

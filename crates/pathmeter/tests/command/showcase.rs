@@ -81,6 +81,20 @@ file.stat 3,237 2,535 -702 -21.69
 }
 
 #[test]
+fn a_step_begins_with_the_sentence_of_its_comparison() {
+    let page = "base  a.deb, 6.19\nnew   b.deb, 7.0\n\n4 of 5 rows differ: 4 higher. Instructions: \
+                entry and exit, +39 a call in 4 rows (do_syscall_64; rdtsc -1).\n\nshare  rows\n";
+    let sentence = awk(&["what=sentence"], page);
+    let named = "4 of 5 rows differ: 4 higher. Instructions: entry and exit, +39 a call in 4 rows \
+                 (`do_syscall_64`; rdtsc -1).\n";
+    assert_eq!(sentence, named);
+    assert_eq!(awk(&["what=sentence"], "\nshare  rows\n"), "");
+    let given = format!("sentence={}", sentence.trim_end());
+    let summary = awk(&["what=summary", "base=6.19", "new=7.0", &given], COMPARED);
+    assert!(summary.starts_with(&format!("From 6.19 to 7.0: {named}\n| path |")), "{summary}");
+}
+
+#[test]
 fn functions_are_named_if_their_sum_is_what_was_measured() {
     let explained = "\
 path  file.stat

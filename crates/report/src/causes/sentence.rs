@@ -24,8 +24,8 @@ pub fn sentence(comparison: &Comparison) -> String {
 /// What the differences come from, as far as that is known: other compilers, the causes.
 pub(crate) fn origin(comparison: &Comparison) -> Option<String> {
     let compilers = compilers(comparison.options.as_deref().unwrap_or_default());
-    let causes = comparison.causes.as_ref().filter(|causes| !causes.causes.is_empty());
-    let both: Vec<String> = compilers.into_iter().chain(causes.map(named)).collect();
+    let causes = comparison.causes.as_ref().and_then(named);
+    let both: Vec<String> = compilers.into_iter().chain(causes).collect();
     (!both.is_empty()).then(|| both.join(" "))
 }
 
@@ -48,8 +48,11 @@ pub(crate) fn counts(summary: &Summary) -> String {
     format!("{differ} of {} {verb}: {}.", plural(executed, "row"), kinds.join(", "))
 }
 
-/// The first causes, and how much the others have.
-fn named(causes: &Causes) -> String {
+/// The first causes, and how much the others have; nothing if there is none.
+pub(crate) fn named(causes: &Causes) -> Option<String> {
+    if causes.causes.is_empty() {
+        return None;
+    }
     let named: Vec<&Cause> =
         causes.causes.iter().take(MOST).filter(|cause| cause.share >= LEAST).collect();
     let clauses: Vec<String> = named.iter().map(|cause| clause(cause)).collect();
@@ -63,7 +66,8 @@ fn named(causes: &Causes) -> String {
             100.0 * share
         )
     });
-    format!("Instructions: {}.", clauses.into_iter().chain(rest).collect::<Vec<_>>().join("; "))
+    let all: Vec<String> = clauses.into_iter().chain(rest).collect();
+    Some(format!("Instructions: {}.", all.join("; ")))
 }
 
 /// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`.

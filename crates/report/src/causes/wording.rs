@@ -45,7 +45,7 @@ pub(super) fn telling(cause: &Cause, most: usize) -> impl Iterator<Item = &Cause
 }
 
 /// `prandom_u32_state (new)`, `unmap_page_range renamed __zap_vma_range`.
-pub(super) fn name(part: &CausePart) -> String {
+pub(crate) fn name(part: &CausePart) -> String {
     let name = match (&part.functions[..], &part.moves[..]) {
         (_, [only]) => moved(only),
         ([one, more @ ..], [_, ..]) => format!("{one} and {} more, moved", more.len()),
@@ -60,7 +60,7 @@ pub(super) fn name(part: &CausePart) -> String {
     name + fate
 }
 
-fn moved(it: &CodeMove) -> String {
+pub(super) fn moved(it: &CodeMove) -> String {
     let CodeMove { from, to, .. } = it;
     match it.kind {
         MoveKind::Renamed => format!("{from} renamed {to}"),

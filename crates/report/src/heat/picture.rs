@@ -256,9 +256,10 @@ impl<'a> Map<'a> {
             let _ = writeln!(
                 svg,
                 "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"50\" height=\"18\" \
-                 rx=\"2\"/><text{on} x=\"{}\" y=\"{}\">{text}</text>",
+                 rx=\"2\"/><text{on} x=\"{}\" y=\"{}\">{}</text>",
                 x + 25,
-                y + 13
+                y + 13,
+                escaped(text)
             );
         }
         let _ = writeln!(

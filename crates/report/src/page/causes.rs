@@ -1,38 +1,124 @@
 //! The causes of a comparison on the page, and a picture of all rows: a bar each, by size.
 
-use pathmeter_model::{Comparison, PathComparison};
+use pathmeter_model::{Cause, CauseInRow, CausePart, CodeMove, Comparison, PathComparison};
+use pathmeter_trace::Role;
 
+use super::data::Data;
 use super::html::Html;
-use crate::causes::{lines, origin};
-use crate::number::percent;
+use super::sheet::{Cell, Heading, Row, Sheet};
+use crate::causes::{CauseLine, evidence, function_name, lines, share};
+use crate::number::{grouped, percent, plural, signed};
 
 /// The picture's size, in its own units.
 const WIDTH: usize = 960;
 const HEIGHT: usize = 72;
 /// A change of so many percent has the full height; larger ones are cut there.
 const FULL: f64 = 25.0;
+/// Most functions of a cause that its details have.
+const MOST_PARTS: usize = 25;
 
-/// The first causes in a sentence, and their table; nothing if functions are not known.
-pub(super) fn table(comparison: &Comparison) -> Html {
+const HEADINGS: [Heading; 6] = [
+    ("kind of work", "text"),
+    ("share", "number"),
+    ("rows", "number"),
+    ("instructions", "number"),
+    ("each", "text"),
+    ("functions, other events", "text"),
+];
+
+/// The table of the causes; nothing if functions are not known.
+pub(super) fn table(comparison: &Comparison, data: &mut Data) -> Html {
     let mut html = Html::default();
     let Some(causes) = comparison.causes.as_ref().filter(|it| !it.causes.is_empty()) else {
         return html;
     };
-    html.raw("<p class=\"lead\">").text(&origin(comparison).unwrap_or_default()).raw("</p>");
     let lines = lines(causes);
-    html.raw("<div class=\"scroll\"><table class=\"causes\"><caption>What the differences come ");
-    html.raw("from, over all rows</caption>");
-    let headings =
-        ["#share", "#rows", "#instructions", "each", "kind of work", "functions, other events"];
-    html.headings(&headings).raw("<tbody>");
-    for line in lines.shown {
-        html.raw("<tr>");
-        html.figure(&line.share).figure(&line.rows).figure(&line.in_all).cell(&line.each);
-        html.cell(&line.area).cell(&line.functions).raw("</tr>");
+    let row = |(line, cause): (CauseLine, &Cause)| Row {
+        name: line.area,
+        anchor: format!("cause.{}", cause.parts.first().map_or("", |it| &*it.functions[0])),
+        unit: None,
+        verdict: "",
+        cells: vec![
+            Cell::number("", &cause.share, line.share),
+            Cell::number("", &cause.rows.len(), line.rows),
+            Cell::number("", &cause.difference, line.in_all),
+            Cell::text("", line.each),
+            Cell::text("where", line.functions),
+        ],
+        details: Some(details(cause)),
+    };
+    let rows = lines.shown.into_iter().zip(&causes.causes).map(row).collect();
+    let caption = "What the differences come from, over all rows";
+    let sheet = Sheet { caption, sorts: false, headings: HEADINGS.to_vec(), rows };
+    html.add(&sheet.html(data));
+    html.raw("<p class=\"note\">").text(&lines.notes.join("; ")).raw(".</p>");
+    html.add(&moves(&causes.moves));
+    html
+}
+
+/// The functions of a cause, the rows that it is in, and why functions are taken together.
+fn details(cause: &Cause) -> Html {
+    let mut html = Html::default();
+    html.raw("<div class=\"tables\">").add(&parts(&cause.parts)).add(&rows(cause)).raw("</div>");
+    let moves: Vec<CodeMove> = cause.parts.iter().flat_map(|part| part.moves.clone()).collect();
+    html.add(&list(&moves));
+    html
+}
+
+fn parts(parts: &[CausePart]) -> Html {
+    let mut html = Html::default();
+    html.raw("<table class=\"small\"><caption>Functions</caption>");
+    html.headings(&["function", "#instructions", "#calls", "#share"]).raw("<tbody>");
+    for part in parts.iter().take(MOST_PARTS) {
+        html.raw("<tr><th scope=\"row\">").text(&function_name(part)).raw("</th>");
+        html.figure(&signed(part.difference)).figure(&grouped(part.calls));
+        html.figure(&share(part.share)).raw("</tr>");
     }
-    html.raw("</tbody></table></div>");
-    for note in lines.notes {
-        html.raw("<p class=\"note\">").text(&note).raw("</p>");
+    html.raw("</tbody></table>");
+    if let Some(more) = parts.len().checked_sub(MOST_PARTS).filter(|more| *more > 0) {
+        html.raw("<p class=\"note\">").text(&plural(more, "more function")).raw(".</p>");
+    }
+    html
+}
+
+fn rows(cause: &Cause) -> Html {
+    let mut html = Html::default();
+    html.raw("<table class=\"small\"><caption>Rows</caption>");
+    html.headings(&["row", "#instructions", "other events"]).raw("<tbody>");
+    for row in &cause.rows {
+        html.raw("<tr><th scope=\"row\">").text(&row.path).raw("</th>");
+        html.figure(&signed(row.difference)).cell(&events_of_row(row)).raw("</tr>");
+    }
+    html.raw("</tbody></table>");
+    html
+}
+
+/// `rdtsc -1, lfence +2`.
+fn events_of_row(row: &CauseInRow) -> String {
+    let costs = row.events.iter().filter(|(event, _)| event.role() == Role::Cost);
+    let texts = costs.map(|(event, more)| format!("{event} {}", signed(*more)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Code that moved and costs the same in every row.
+fn moves(moves: &[CodeMove]) -> Html {
+    let mut html = Html::default();
+    if !moves.is_empty() {
+        let all = plural(moves.len(), "function");
+        html.raw("<details><summary>Moved at no cost: ").text(&all).raw("</summary>");
+        html.add(&list(moves)).raw("</details>");
+    }
+    html
+}
+
+fn list(moves: &[CodeMove]) -> Html {
+    let mut html = Html::default();
+    if !moves.is_empty() {
+        html.raw("<ul class=\"moves\">");
+        for one in moves {
+            html.raw("<li>").text(&evidence(one)).raw("</li>");
+        }
+        html.raw("</ul>");
     }
     html
 }

@@ -1,7 +1,7 @@
 //! Two subjects: every path, the worst change first, with the functions that changed it.
 
 use pathmeter_model::{
-    Comparison, EventComparison, FunctionChange, PathComparison, SideInfo, Verdict,
+    Comparison, EventComparison, FunctionChange, Measurement, PathComparison, SideInfo, Verdict,
 };
 use pathmeter_trace::Explain;
 
@@ -9,50 +9,55 @@ use super::causes;
 use super::data::Data;
 use super::html::Html;
 use super::severity::{rank, word, worst_first};
-use super::window::{direction, explanation, places, places_of, places_of_row};
+use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
+use super::window::{direction, explanation, place, place_in_row, places_of};
+use crate::causes::origin;
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
-use crate::measured_with::{doubt, of_sides};
+use crate::measured_with::{doubt, measured_with, of_sides};
 use crate::number::{at_least, grouped, percent, signed};
 use crate::shades::shade;
 
 /// Functions of a row of a program that its details have.
 const MOST_FUNCTIONS: usize = 15;
 
-const HEADINGS: [(&str, &str); 8] = [
+const HEADINGS: [Heading; 8] = [
     ("path", "text"),
     ("base", "number"),
     ("new", "number"),
     ("difference", "number"),
     ("percent", "number"),
-    ("changed in", "text"),
+    ("most in", "text"),
     ("other events", "text"),
     ("verdict", "number"),
 ];
 
-/// The section's body. `number` is its place on the page, for the names of its elements.
-pub(super) fn section(
-    comparison: &Comparison,
-    explanations: &[Explain],
-    number: usize,
-    data: &mut Data,
-) -> Html {
+/// The section's body.
+pub(super) fn section(comparison: &Comparison, explanations: &[Explain], data: &mut Data) -> Html {
     let mut html = Html::default();
-    html.add(&sides(comparison));
-    html.add(&across(comparison));
-    html.add(&causes::table(comparison)).add(&causes::picture(comparison));
+    html.add(&lead(origin(comparison))).add(&sides(comparison));
     html.add(&measured(of_sides(&comparison.base, &comparison.new)));
+    html.add(&across(comparison));
+    html.add(&causes::picture(comparison)).add(&causes::table(comparison, data));
     html.add(&tally(comparison));
-    html.raw("<div class=\"tablebox\">").add(&filter());
-    html.raw("<table class=\"paths sortable\"><caption class=\"sr\">Paths, the worst change first");
-    html.raw("</caption>").add(&sortable(&HEADINGS));
-    for (place, path) in worst_first(&comparison.paths).into_iter().enumerate() {
+    let rows = worst_first(&comparison.paths).into_iter().map(|path| {
         let explain = explanations.iter().find(|explain| explain.path == path.path);
-        html.add(&rows(path, explain, (number, place), data));
-    }
-    html.raw("</table></div>");
+        row(path, explain, data)
+    });
+    let (rows, headings) = (rows.collect(), HEADINGS.to_vec());
+    let sheet = Sheet { caption: "Paths, the worst change first", sorts: true, headings, rows };
+    html.add(&sheet.html(data));
     if comparison.paths.iter().any(PathComparison::is_many_valued) {
         html.raw("<p class=\"note\">").text(SEVERAL_VALUES).raw("</p>");
+    }
+    html
+}
+
+/// A sentence that goes on where the headline ends.
+pub(super) fn lead(text: Option<String>) -> Html {
+    let mut html = Html::default();
+    if let Some(text) = text {
+        html.raw("<p class=\"lead\">").text(&text).raw("</p>");
     }
     html
 }
@@ -82,6 +87,21 @@ pub(super) fn measured(lines: Vec<String>) -> Html {
         html.raw("<p class=\"note\">Measured with ").text(&line).raw(".</p>");
     }
     html
+}
+
+/// What results were measured with: once if all are alike.
+pub(super) fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>) -> Html {
+    let lines = results.into_iter().map(|result| {
+        let with = measured_with(&result.configuration.measured_with());
+        (with, result.subject.name.as_str())
+    });
+    let lines: Vec<(String, &str)> = lines.collect();
+    let alike = lines.iter().all(|(with, _)| *with == lines[0].0);
+    let text = |(with, name): &(String, &str)| {
+        if alike { with.clone() } else { format!("{with} ({name})") }
+    };
+    let shown = if alike { 1 } else { lines.len() };
+    measured(lines.iter().take(shown).map(text).collect())
 }
 
 /// In what else the two were measured differently.
@@ -122,115 +142,51 @@ fn tally(comparison: &Comparison) -> Html {
     html
 }
 
-/// The field by which a table is filtered.
-pub(super) fn filter() -> Html {
-    let mut html = Html::default();
-    html.raw("<p class=\"filter\"><label>Filter <input type=\"search\" ");
-    html.raw("placeholder=\"path or function\"></label> ");
-    html.raw("<output aria-live=\"polite\"></output></p>");
-    html
-}
-
-/// Headings by which a table is sorted.
-pub(super) fn sortable(headings: &[(&'static str, &'static str)]) -> Html {
-    let mut html = Html::default();
-    html.raw("<thead><tr>");
-    for (heading, kind) in headings {
-        html.raw("<th scope=\"col\" data-kind=\"").raw(kind).raw("\"><button type=\"button\">");
-        html.raw(heading).raw("</button></th>");
-    }
-    html.raw("</tr></thead>");
-    html
-}
-
-/// A path's row, and below it what opens.
-fn rows(
-    path: &PathComparison,
-    explain: Option<&Explain>,
-    place: (usize, usize),
-    data: &mut Data,
-) -> Html {
-    let details = details(path, explain, data);
+/// A path's row, and what opens below it.
+fn row(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) -> Row {
     let difference = explain.and_then(|explain| explain.difference.as_ref());
-    let mut html = Html::default();
-    html.raw("<tbody class=\"").raw(word(path.verdict)).raw("\" data-verdict=\"");
-    html.raw(word(path.verdict)).raw("\"><tr>");
-    html.add(&opener(&path.path, details.is_some(), place));
-    value_cells(&mut html, path);
-    difference_cells(&mut html, path);
-    html.raw("<td class=\"where\" data-label=\"in\">");
-    let named = difference.map_or_else(|| places_of_row(&path.functions), places);
-    html.text(&named).raw("</td>");
-    html.raw("<td class=\"events\" data-label=\"events\">").add(&shown_events(path)).raw("</td>");
-    html.raw("<td class=\"verdict\" data-value=\"").number(rank(path.verdict)).raw("\">");
-    html.raw(word(path.verdict)).raw("</td></tr>");
-    if let Some(details) = details {
-        html.raw("<tr class=\"detail\" id=\"").add(&id(place)).raw("\"><td colspan=\"8\">");
-        html.add(&details).raw("</td></tr>");
+    let named = difference.map_or_else(|| place_in_row(&path.functions), place);
+    let mut cells = values(path);
+    cells.push(Cell::list("where", named));
+    cells.push(match &path.reason {
+        Some(reason) => Cell::text("events", reason),
+        None => Cell::list("events", shown_events(path)),
+    });
+    cells.push(Cell::ranked("verdict", &rank(path.verdict), word(path.verdict)));
+    Row {
+        name: path.path.clone(),
+        anchor: path.path.clone(),
+        unit: path.base.or(path.new).and_then(|_| other_unit(path.unit)),
+        verdict: word(path.verdict),
+        cells,
+        details: details(path, explain, data),
     }
-    html.raw("</tbody>");
-    html
 }
 
-fn value_cells(html: &mut Html, path: &PathComparison) {
-    let base = ("base", path.base, path.base_at_least, path.base_values);
-    let new = ("new", path.new, path.new_at_least, path.new_values);
-    for (label, value, bound, values) in [base, new] {
+/// Base, new, difference and percent.
+fn values(path: &PathComparison) -> Vec<Cell> {
+    let side = |value: Option<u64>, bound, values| {
         let sign = if values > 1 { MANY_VALUES.to_string() } else { String::new() };
         let text = value.map_or_else(String::new, |value| sign + &at_least(value, bound));
-        html.raw("<td class=\"n\" data-label=\"").raw(label).raw("\" data-value=\"");
-        html.number(value.unwrap_or(0)).raw("\">").text(&text).raw("</td>");
-    }
-}
-
-fn difference_cells(html: &mut Html, path: &PathComparison) {
+        Cell::number("", &value.unwrap_or(0), text)
+    };
+    let difference = path.difference.unwrap_or_default();
     let changed = path.difference.map_or_else(String::new, signed);
-    html.raw("<td class=\"n ").raw(direction(path.difference.unwrap_or_default()));
-    html.raw("\" data-label=\"difference\" data-value=\"").number(path.difference.unwrap_or(0));
-    html.raw("\">").text(&change(path, &changed)).raw("</td>");
     let part = path.percent.map_or_else(String::new, percent);
-    html.raw("<td class=\"n shade ").raw(shade(path.verdict, path.percent));
-    html.raw("\" data-label=\"percent\" data-value=\"");
-    html.text(&path.percent.unwrap_or(0.0).to_string());
-    html.raw("\">").text(&change(path, &part)).raw("</td>");
+    let shade = format!("shade {}", shade(path.verdict, path.percent));
+    vec![
+        side(path.base, path.base_at_least, path.base_values),
+        side(path.new, path.new_at_least, path.new_values),
+        Cell::number(direction(difference), &difference, change(path, &changed)),
+        Cell::number(&shade, &path.percent.unwrap_or(0.0), change(path, &part)),
+    ]
 }
 
-/// The name of a row's details: by the places of section and row.
-pub(super) fn id((section, row): (usize, usize)) -> Html {
-    let mut html = Html::default();
-    html.raw("s").number(section as u64).raw("r").number(row as u64);
-    html
-}
-
-/// The path's name, as a button if there is something to open.
-pub(super) fn opener(path: &str, opens: bool, place: (usize, usize)) -> Html {
-    let mut html = Html::default();
-    html.raw("<th scope=\"row\">");
-    if opens {
-        html.raw("<button type=\"button\" class=\"open\" aria-expanded=\"true\" aria-controls=\"");
-        html.add(&id(place)).raw("\">").text(path).raw("</button>");
-    } else {
-        html.raw("<span class=\"open\">").text(path).raw("</span>");
-    }
-    html.raw("</th>");
-    html
-}
-
-/// Why there is no verdict, or which other events differ. Of many, the style sheet shows as many as
-/// have room in a row, since all of them are in the table that the row opens.
-fn shown_events(path: &PathComparison) -> Html {
-    let mut html = Html::default();
-    if let Some(reason) = &path.reason {
-        html.text(reason);
-        return html;
-    }
+/// Which other events differ.
+fn shown_events(path: &PathComparison) -> String {
     let texts =
         path.shown_events().map(|event| format!("{} {}", event.event, signed(event.difference)));
-    let texts: Vec<String> = texts.collect();
-    if !texts.is_empty() {
-        html.raw("<span class=\"some\">").text(&texts.join(", ")).raw("</span>");
-    }
-    html
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// What opens below a row; nothing if there is nothing more to know.

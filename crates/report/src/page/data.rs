@@ -2,7 +2,7 @@
 //! once, and are referred to by their places.
 
 use pathmeter_model::clean;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pathmeter_trace::{Difference, WindowTree};
 use serde::Serialize;
@@ -12,12 +12,18 @@ const NARROWEST: u64 = 1000;
 /// The name of such a box.
 const NARROW: &str = "…";
 
+/// Names of elements of the page's own.
+const OWN: [&str; 4] = ["", "data", "difference", "difference-title"];
+
 /// All of a page's data.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Data {
     names: Vec<String>,
     #[serde(skip)]
     places: HashMap<String, usize>,
+    /// The names of elements that are given.
+    #[serde(skip)]
+    anchors: HashSet<String>,
     flames: Vec<Flame>,
     pub(super) histories: Vec<History>,
 }
@@ -79,6 +85,19 @@ impl Data {
         self.names.push(name.clone());
         self.places.insert(name, place);
         place
+    }
+
+    /// A name for the element of a row, by which a link leads to it; of several rows of one name
+    /// the first has it, the others with a number.
+    pub(super) fn anchor(&mut self, name: &str) -> String {
+        let plain =
+            |c: char| if c.is_ascii_alphanumeric() || "._-+:=".contains(c) { c } else { '_' };
+        let name: String = name.chars().map(plain).collect();
+        let is_free = |name: &String| !OWN.contains(&&**name) && !self.anchors.contains(name);
+        let numbered = (2..).map(|number| format!("{name}:{number}"));
+        let free = std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or_default();
+        self.anchors.insert(free.clone());
+        free
     }
 
     /// The place of a window's flame graph.
@@ -219,6 +238,13 @@ mod tests {
             .map(|row| (row[0], data.names[usize::try_from(row[1]).unwrap()].as_str(), row[2]))
             .collect();
         assert_eq!(rows, [(0, "root", 10_000), (1, "…", 9), (1, "wide", 500)]);
+    }
+
+    #[test]
+    fn a_row_has_a_name_that_is_no_other_elements() {
+        let mut data = Data::default();
+        let names = ["file.stat", "file.stat", "data", "timer (\"1\")"].map(|it| data.anchor(it));
+        assert_eq!(names, ["file.stat", "file.stat:2", "data:2", "timer___1__"]);
     }
 
     #[test]

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use pathmeter_model::{Comparison, Measurement, PathComparison, Threshold, Unit, Verdict, compare};
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 
-use super::changes::warning;
+use super::changes::{lead, of_results, warning};
 use super::data::{Data, History, Pair};
-use super::headline::{counted, step};
+use super::headline::step;
 use super::html::Html;
+use super::sheet::{beside, other_unit};
+use crate::causes::{counts, origin, sentence};
 use crate::heat::{Axes, Cell, found};
 use crate::number::{grouped, percent, unit_word};
 use crate::shades::{SIGNS, legend};
@@ -22,15 +24,17 @@ const HEIGHT: f64 = 56.0;
 const MARGIN: f64 = 6.0;
 
 /// Results in the order of the page, with what was recorded of each.
-pub(super) struct Results<'a> {
+pub(super) struct Given<'a> {
     pub(super) results: &'a [Measurement],
     /// For each result; empty if nothing was recorded.
     pub(super) windows: &'a [Vec<SubjectWindow>],
+    /// Pairs of which the causes are known, by the places of both.
+    pub(super) explained: &'a [(usize, usize, Comparison)],
 }
 
 /// All results with their comparisons.
 pub(super) struct Compared<'a> {
-    given: Results<'a>,
+    given: Given<'a>,
     labels: Vec<String>,
     paths: Vec<&'a str>,
     /// Those that no kernel has numbers of.
@@ -41,13 +45,16 @@ pub(super) struct Compared<'a> {
 
 impl<'a> Compared<'a> {
     /// Compares all with all.
-    pub(super) fn new(given: Results<'a>) -> Self {
+    pub(super) fn new(given: Given<'a>) -> Self {
         let results = given.results;
         let against = |base: &Measurement| {
             let pair = |new: &Measurement| compare(base, new, Threshold::default());
             results.iter().map(pair).collect()
         };
-        let pairs = results.iter().map(against).collect();
+        let mut pairs: Vec<Vec<Comparison>> = results.iter().map(against).collect();
+        for (base, new, comparison) in given.explained {
+            pairs[*base][*new] = comparison.clone();
+        }
         let Axes { labels, paths, left_out } = Axes::of(results);
         Self { given, labels, paths, left_out, pairs }
     }
@@ -56,20 +63,33 @@ impl<'a> Compared<'a> {
         self.pairs[base][new].paths.iter().find(|compared| compared.path == path)
     }
 
-    /// How the last kernel differs from the first, and the largest step between neighbours.
+    /// How the last kernel differs from the first.
     pub(super) fn headline(&self) -> String {
         let last = self.labels.len() - 1;
-        let summary = self.pairs[0][last].summary;
-        let of = |verdicts: &[Verdict]| verdicts.iter().map(|it| summary.count(*it)).sum::<usize>();
-        let more = of(&[Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail]);
-        let less = of(&[Verdict::Lower, Verdict::ShorterTail]);
-        let [from, to] = [&self.labels[0], &self.labels[last]];
-        let all = counted(self.paths.len());
-        let whole = format!("From {from} to {to}, {more} of {all} cost more and {less} less.");
-        let Some((new, path)) = self.largest_step() else { return whole };
-        let text = step(path, self.explained(new - 1, new, &path.path).as_ref());
-        let [from, to] = [&self.labels[new - 1], &self.labels[new]];
-        format!("{whole} Largest step, from {from} to {to}: {text}.")
+        let counts = counts(&self.pairs[0][last].summary);
+        format!("{} → {}: {counts}", self.labels[0], self.labels[last])
+    }
+
+    /// The causes of that; if they are not known, the largest step between neighbours.
+    fn lead(&self) -> Option<String> {
+        origin(&self.pairs[0][self.labels.len() - 1]).or_else(|| {
+            let (new, path) = self.largest_step()?;
+            let text = step(path, self.explained(new - 1, new, &path.path).as_ref());
+            let [from, to] = [&self.labels[new - 1], &self.labels[new]];
+            Some(format!("Largest step, {from} → {to}: {text}."))
+        })
+    }
+
+    /// What each kernel comes to against the one before.
+    fn steps(&self) -> Html {
+        let mut html = Html::default();
+        html.raw("<h3>Each step</h3><dl class=\"steps\">");
+        for new in 1..self.labels.len() {
+            html.raw("<dt>").text(&self.labels[new - 1]).raw(" → ").text(&self.labels[new]);
+            html.raw("</dt><dd>").text(&sentence(&self.pairs[new - 1][new])).raw("</dd>");
+        }
+        html.raw("</dl>");
+        html
     }
 
     /// The kernel, and its path, that costs most more than the one before, in percent.
@@ -98,16 +118,19 @@ impl<'a> Compared<'a> {
     /// The section's body. `number` is its place among the page's histories.
     pub(super) fn section(&self, across: Vec<String>, data: &mut Data) -> Html {
         let mut html = Html::default();
-        html.add(&warning(across));
+        html.add(&lead(self.lead())).add(&of_results(self.given.results)).add(&warning(across));
         html.raw("<div class=\"history\" data-history=\"").number(data.histories.len() as u64);
-        html.raw("\">").add(&self.controls()).add(&self.map()).add(&explained_shades());
+        html.raw("\">").add(&self.controls()).add(&explained_shades()).add(&self.map(data));
         if !self.left_out.is_empty() {
             html.raw(
                 "<p class=\"note\">Without a cost in any of these kernels, or not executable: ",
             );
             html.text(&self.left_out.join(", ")).raw(".</p>");
         }
-        html.raw("</div><h3>Each path over the kernels</h3>").add(&self.lines());
+        html.raw("</div>")
+            .add(&self.steps())
+            .raw("<h3>Each path over the kernels</h3>")
+            .add(&self.lines());
         let history = self.history(data);
         data.histories.push(history);
         html
@@ -126,7 +149,7 @@ impl<'a> Compared<'a> {
         html
     }
 
-    fn map(&self) -> Html {
+    fn map(&self, data: &mut Data) -> Html {
         let mut html = Html::default();
         html.raw(
             "<div class=\"scroll map\" tabindex=\"0\" role=\"group\" aria-label=\"heat map\">",
@@ -145,7 +168,10 @@ impl<'a> Compared<'a> {
         }
         html.raw("</tr></thead><tbody>");
         for path in &self.paths {
-            html.raw("<tr><th scope=\"row\">").text(path).raw("</th>");
+            let anchor = data.anchor(path);
+            let unit = units(self.given.results, path).first().copied().and_then(other_unit);
+            html.raw("<tr id=\"").text(&anchor).raw("\"><th scope=\"row\">").text(path);
+            html.add(&beside(unit, &anchor)).raw("</th>");
             for kernel in 0..self.labels.len() {
                 self.cell(&mut html, kernel, path);
             }
@@ -243,7 +269,7 @@ impl<'a> Compared<'a> {
 
 fn explained_shades() -> Html {
     let mut html = Html::default();
-    html.raw("<p class=\"legend\">In percent of the chosen kernel. ");
+    html.raw("<p class=\"legend\">Percent of the chosen kernel: ");
     for (class, text) in legend() {
         html.raw("<span class=\"shade ").raw(class).raw("\">").text(&text).raw("</span> ");
     }

@@ -77,7 +77,7 @@ document.addEventListener("DOMContentLoaded", () => {
 			const verdicts = pressed.map((chip) => chip.dataset.verdict);
 			let shown = 0;
 			for (const body of bodies) {
-				const text = body.rows[0].textContent.toLowerCase();
+				const text = body.textContent.toLowerCase();
 				const fits =
 					words.every((word) => text.includes(word)) &&
 					(verdicts.length === 0 || verdicts.includes(body.dataset.verdict));
@@ -354,5 +354,16 @@ document.addEventListener("DOMContentLoaded", () => {
 			dialog.showModal();
 		};
 	}
+	// A link to a row opens it. The names of rows have nothing that an address would escape.
+	const reach = () => {
+		const row = document.getElementById(location.hash.slice(1));
+		if (!row) return;
+		row.hidden = false;
+		const closed = row.querySelector("button.open[aria-expanded='false']");
+		if (closed) closed.click();
+		row.scrollIntoView();
+	};
+	addEventListener("hashchange", reach);
+	reach();
 	document.documentElement.dataset.ready = "yes";
 });

@@ -1,16 +1,20 @@
 //! What the settings of one kernel cost: a row for each that changes something, the others by what
 //! became of them.
 
-use pathmeter_model::{PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult};
+use pathmeter_model::{
+    PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult, SettingsSet,
+};
 
-use super::changes::{filter, id, opener, sortable};
+use super::changes::lead;
+use super::data::Data;
 use super::html::Html;
+use super::sheet::{Cell, Heading, Row, Sheet};
 use super::window::direction;
 use crate::number::{grouped, percent, plural, signed};
-use crate::settings::{FOLDED, by_how_much, changes, events, function, named, share_of_row};
+use crate::settings::{FOLDED, by_how_much, changes, events, function, named, share_of_row, told};
 use crate::shades::shade;
 
-const HEADINGS: [(&str, &str); 8] = [
+const HEADINGS: [Heading; 9] = [
     ("setting", "text"),
     ("paths", "number"),
     ("largest change in", "text"),
@@ -18,9 +22,9 @@ const HEADINGS: [(&str, &str); 8] = [
     ("percent", "number"),
     ("function", "text"),
     ("events", "text"),
+    ("program", "number"),
     ("set", "text"),
 ];
-const PROGRAM_HEADING: (&str, &str) = ("program", "number");
 
 /// `9 of 15 settings change what 6.1.0 executes on skylake: boot:nopti most, getcpu.syscall -8
 /// instructions (-2.80 %)`.
@@ -46,24 +50,18 @@ fn cpu(result: &SettingsResult) -> &str {
     cpu.split_once(": ").map_or(cpu, |(profile, _)| profile)
 }
 
-/// The section's body. `number` is its place on the page, for the names of its elements.
-pub(super) fn section(result: &SettingsResult, number: usize) -> Html {
+/// The section's body.
+pub(super) fn section(result: &SettingsResult, data: &mut Data) -> Html {
     let mut html = Html::default();
     html.raw("<p class=\"note\">Each setting is measured alone, against the default.</p>");
-    let mut headings = HEADINGS.to_vec();
-    headings.extend(result.program.as_ref().map(|_| PROGRAM_HEADING));
-    html.raw("<div class=\"tablebox\">").add(&filter());
-    html.raw(
-        "<table class=\"paths sortable\"><caption class=\"sr\">Settings that change something",
-    );
-    html.raw("</caption>").add(&sortable(&headings));
-    let rows =
-        result.sets.iter().flat_map(|set| set.rows.iter().map(|row| (set.name.as_str(), row)));
-    let changed = rows.filter(|(_, row)| row.outcome == SettingOutcome::Changed);
-    for (place, (set, row)) in changed.enumerate() {
-        html.add(&rows_of(set, row, headings.len(), (number, place)));
-    }
-    html.raw("</table></div>");
+    let of_set = |set: &'_ SettingsSet| -> Vec<Row> {
+        let changed = set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed);
+        changed.map(|row| row_of(&set.name, row)).collect()
+    };
+    let rows = result.sets.iter().flat_map(of_set).collect();
+    let caption = "Settings that change something";
+    let sheet = Sheet { caption, sorts: true, headings: HEADINGS.to_vec(), rows };
+    html.add(&sheet.html(data));
     for set in &result.sets {
         html.add(&without_numbers(&set.rows)).add(&sums(&set.sums));
     }
@@ -71,41 +69,41 @@ pub(super) fn section(result: &SettingsResult, number: usize) -> Html {
 }
 
 /// A setting's row, and below it what opens.
-fn rows_of(set: &str, row: &SettingRow, columns: usize, place: (usize, usize)) -> Html {
+fn row_of(set: &str, row: &SettingRow) -> Row {
     let largest = row.changed.first();
     let difference = largest.map_or(0, |change| change.difference);
-    let mut html = Html::default();
-    html.raw("<tbody><tr>").add(&opener(&row.setting, true, place));
-    html.raw("<td class=\"n\" data-label=\"paths\" data-value=\"").number(row.changed.len() as u64);
-    html.raw("\">").number(row.changed.len() as u64).raw(" of ").number(row.compared as u64);
-    html.raw("</td><td data-label=\"in\">").text(largest.map_or("", |change| &change.path));
-    html.raw("</td><td class=\"n ").raw(direction(difference));
-    html.raw("\" data-label=\"difference\" data-value=\"").number(difference).raw("\">");
-    html.text(&largest.map(by_how_much).unwrap_or_default()).raw("</td>");
-    html.add(&share(largest.map(|change| (shaded(change), change.percent)), "percent"));
-    html.raw("<td class=\"where\" data-label=\"function\">").text(&function(row));
-    html.raw("</td><td class=\"events\" data-label=\"slow\">").text(&events(row));
-    html.raw("</td><td data-label=\"set\">").text(set).raw("</td>");
-    if columns > HEADINGS.len() {
-        let cost = row.program.as_ref();
-        html.add(&share(
-            cost.map(|cost| (shade(cost.verdict, Some(cost.percent)), cost.percent)),
-            "program",
-        ));
+    let program = row.program.as_ref();
+    Row {
+        name: row.setting.clone(),
+        anchor: row.setting.clone(),
+        unit: None,
+        verdict: "",
+        cells: vec![
+            Cell::number(
+                "",
+                &row.changed.len(),
+                format!("{} of {}", row.changed.len(), row.compared),
+            ),
+            Cell::text("", largest.map_or("", |change| &change.path)),
+            Cell::number(
+                direction(difference),
+                &difference,
+                largest.map(by_how_much).unwrap_or_default(),
+            ),
+            share(largest.map(|change| (shaded(change), change.percent))),
+            Cell::text("where", function(row)),
+            Cell::list("events", events(row)),
+            share(program.map(|cost| (shade(cost.verdict, Some(cost.percent)), cost.percent))),
+            Cell::text("", set),
+        ],
+        details: Some(details(row)),
     }
-    html.raw("</tr><tr class=\"detail\" id=\"").add(&id(place)).raw("\"><td colspan=\"");
-    html.number(columns as u64).raw("\">").add(&details(row)).raw("</td></tr></tbody>");
-    html
 }
 
 /// A cell with a share in percent and the colour of it.
-fn share(shaded: Option<(&'static str, f64)>, label: &'static str) -> Html {
+fn share(shaded: Option<(&'static str, f64)>) -> Cell {
     let (colour, part) = shaded.unwrap_or_default();
-    let mut html = Html::default();
-    html.raw("<td class=\"n shade ").raw(colour).raw("\" data-label=\"").raw(label);
-    html.raw("\" data-value=\"").text(&part.to_string()).raw("\">");
-    html.text(&percent(part)).raw("</td>");
-    html
+    Cell::number(&format!("shade {colour}"), &part, percent(part))
 }
 
 fn shaded(change: &SettingChange) -> &'static str {
@@ -114,7 +112,7 @@ fn shaded(change: &SettingChange) -> &'static str {
 
 /// What opens: every path that the setting changes, what it does to the program, its source.
 fn details(row: &SettingRow) -> Html {
-    let mut html = Html::default();
+    let mut html = lead(told(row));
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Paths that change</caption>");
     let headings = ["path", "#difference", "#percent", "#default", "#with it", "other events"];
     html.headings(&headings).raw("<tbody>");

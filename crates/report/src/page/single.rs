@@ -5,18 +5,18 @@ use std::cmp::Reverse;
 use pathmeter_model::{Measurement, PathEvents, PathResult, Status, ValueCount};
 use pathmeter_trace::{Event, Explain, Role};
 
-use super::changes::{filter, id, opener, sortable};
 use super::data::Data;
 use super::headline::counted;
 use super::html::Html;
-use super::window::{explanation, places_of_window};
+use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
+use super::window::{explanation, place_in_window};
 use crate::comparison::MANY_VALUES;
 use crate::number::{at_least, grouped, share};
 
 /// Most values that a table has.
 const MOST_VALUES: usize = 20;
 
-const HEADINGS: [(&str, &str); 5] = [
+const HEADINGS: [Heading; 5] = [
     ("path", "text"),
     ("value", "number"),
     ("most in", "text"),
@@ -37,50 +37,38 @@ pub(super) fn headline(result: &Measurement) -> String {
     text + "."
 }
 
-/// The section's body. `number` is its place on the page.
-pub(super) fn section(
-    result: &Measurement,
-    windows: &[Explain],
-    number: usize,
-    data: &mut Data,
-) -> Html {
+/// The section's body.
+pub(super) fn section(result: &Measurement, windows: &[Explain], data: &mut Data) -> Html {
     let mut html = Html::default();
     for note in &result.notes {
         html.raw("<p class=\"warning\">").text(note).raw("</p>");
     }
-    html.raw("<div class=\"tablebox\">").add(&filter());
-    html.raw("<table class=\"paths one sortable\"><caption class=\"sr\">All paths</caption>");
-    html.add(&sortable(&HEADINGS));
-    for (row, path) in result.paths.iter().enumerate() {
+    let rows = result.paths.iter().map(|path| {
         let explain = windows.iter().find(|explain| explain.path == path.path);
-        html.add(&rows(path, explain, (number, row), data));
-    }
-    html.raw("</table></div>");
+        row(path, explain, data)
+    });
+    let (rows, headings) = (rows.collect(), HEADINGS.to_vec());
+    html.add(&Sheet { caption: "All paths", sorts: true, headings, rows }.html(data));
     html
 }
 
-fn rows(
-    path: &PathResult,
-    explain: Option<&Explain>,
-    place: (usize, usize),
-    data: &mut Data,
-) -> Html {
-    let details = details(path, explain, data);
-    let mut html = Html::default();
-    html.raw("<tbody><tr>").add(&opener(&path.path, details.is_some(), place));
+fn row(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Row {
     let value = path.estimate.as_ref().map_or(0, |estimate| estimate.value);
-    html.raw("<td class=\"n\" data-label=\"value\" data-value=\"").number(value).raw("\">");
-    html.text(&shown_value(path)).raw("</td><td class=\"where\" data-label=\"most in\">");
-    html.text(&explain.map(|it| places_of_window(&it.base.window)).unwrap_or_default());
-    html.raw("</td><td class=\"events\" data-label=\"events\">");
-    html.text(&path.events.as_ref().map(costs).unwrap_or_default());
-    html.raw("</td><td data-label=\"checks\">").text(&checks(path)).raw("</td></tr>");
-    if let Some(details) = details {
-        html.raw("<tr class=\"detail\" id=\"").add(&id(place)).raw("\"><td colspan=\"5\">");
-        html.add(&details).raw("</td></tr>");
+    let most_in = explain.map(|it| place_in_window(&it.base.window)).unwrap_or_default();
+    let costs = path.events.as_ref().map(costs).unwrap_or_default();
+    Row {
+        name: path.path.clone(),
+        anchor: path.path.clone(),
+        unit: path.estimate.as_ref().and_then(|_| other_unit(path.unit)),
+        verdict: "",
+        cells: vec![
+            Cell::number("", &value, shown_value(path)),
+            Cell::list("where", most_in),
+            Cell::list("events", costs),
+            Cell::text("", checks(path)),
+        ],
+        details: details(path, explain, data),
     }
-    html.raw("</tbody>");
-    html
 }
 
 /// The value that most samples have; or why there is none.

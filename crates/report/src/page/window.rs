@@ -15,7 +15,7 @@ use crate::number::{grouped, share, signed};
 
 /// Most functions that a table has; the others are summed.
 const MOST_FUNCTIONS: usize = 15;
-/// Most functions that are named in a line.
+/// Most functions that are named in a line of a table of events.
 const MOST_NAMED: usize = 3;
 
 /// The table of functions and the flame graph.
@@ -177,16 +177,16 @@ fn profile(subject: &SubjectWindow) -> Html {
     html
 }
 
-/// Where a difference is: `finish_task_switch +34, __schedule -2 and 3 more`.
-pub(super) fn places(difference: &Difference) -> String {
-    let changed = difference.functions.iter().filter(|function| function.difference != 0);
-    listed(changed.map(|function| (function.name.as_str(), function.difference)))
+/// Where most of a difference is: `finish_task_switch +34`.
+pub(super) fn place(difference: &Difference) -> String {
+    let first = difference.functions.first().filter(|function| function.difference != 0);
+    first.map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
 }
 
 /// The same of a row of a program.
-pub(super) fn places_of_row(functions: &[FunctionChange]) -> String {
-    let changed = functions.iter().filter(|function| function.difference != 0);
-    listed(changed.map(|function| (function.function.as_str(), function.difference)))
+pub(super) fn place_in_row(functions: &[FunctionChange]) -> String {
+    let first = functions.first().filter(|function| function.difference != 0);
+    first.map_or_else(String::new, |it| format!("{} {}", it.function, signed(it.difference)))
 }
 
 /// The functions that have more or less of an event, those first that differ most.
@@ -225,13 +225,10 @@ pub(super) fn culprit(difference: &Difference) -> Option<String> {
     })
 }
 
-/// Where most of a window is: `do_syscall_64 120, sock_write_iter 40 and 12 more`.
-pub(super) fn places_of_window(window: &WindowTree) -> String {
-    let mut functions: Vec<&Function> =
-        window.functions.iter().filter(|function| function.counts.instructions > 0).collect();
-    functions.sort_by_key(|function| Reverse(function.counts.instructions));
-    let texts = functions.iter().take(MOST_NAMED).map(|function| {
-        format!("{} {}", function.name, share(function.counts.instructions, window.total))
-    });
-    texts.collect::<Vec<_>>().join(", ")
+/// Where most of a window is: `do_syscall_64 12.0 %`.
+pub(super) fn place_in_window(window: &WindowTree) -> String {
+    let most = window.functions.iter().max_by_key(|function| function.counts.instructions);
+    let text =
+        |it: &Function| format!("{} {}", it.name, share(it.counts.instructions, window.total));
+    most.map_or_else(String::new, text)
 }

@@ -139,6 +139,19 @@ fn a_row_opens_and_its_call_tree_is_drawn_and_zoomed() {
 }
 
 #[test]
+fn a_link_leads_to_a_row_and_opens_it() {
+    let script = "one('.filter input').value = 'pipe';
+        one('.filter input').dispatchEvent(new Event('input'));
+        const row = document.getElementById('file.stat');
+        see(shown([row]).length);
+        location.hash = '#file.stat'; dispatchEvent(new Event('hashchange'));
+        see(shown([row, one('.detail', row)]).length);
+        see(all('a').map((it) => it.getAttribute('href')).includes('#file.stat'));";
+    let Some(seen) = using(&page(&[comparison()]), script) else { return };
+    assert_eq!(seen, ["0", "2", "true"]);
+}
+
+#[test]
 fn a_table_sorts_and_filters() {
     let script = "const names = () => shown(all('tbody > tr:first-child .open', one('.paths')))
             .map((it) => it.textContent).join(' ');

@@ -5,11 +5,11 @@ use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use pathmeter_model::{PathResult, Unit};
+use pathmeter_model::{Comparison, OptionDifference, PathResult, Threshold, Unit, compare};
 use pathmeter_report::PageSection;
 
 use crate::scene::{
-    HOSTILE, comparison, everything, experiment, history, page, result, settings, single,
+    HOSTILE, comparison, everything, experiment, explained, history, page, result, settings, single,
 };
 
 /// An element: its name, its attributes and its text.
@@ -58,6 +58,11 @@ fn texts(page: &str, name: &str) -> Vec<String> {
     elements(page).into_iter().filter(|it| it.name == name).map(|it| it.text).collect()
 }
 
+/// Whether a name of a row, and a link to it, can have this.
+fn is_of_a_link(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"#._-+:=".contains(&byte)
+}
+
 #[test]
 fn the_page_is_well_formed() {
     let sections = everything();
@@ -79,12 +84,14 @@ fn nothing_that_came_from_outside_is_markup() {
     for element in &elements {
         assert!(!["img", "link", "iframe", "object", "embed", "base"].contains(&&*element.name));
         for (name, value) in &element.attributes {
-            assert!(!name.starts_with("on") && name != "style" && name != "src" && name != "href");
+            assert!(!name.starts_with("on") && name != "style" && name != "src");
+            assert!(name != "href" || value.starts_with('#'), "{value}");
             assert!(
                 !value.contains("window.hit")
                     || value == HOSTILE
                     || name == "aria-label"
-                    || name == "title",
+                    || name == "title"
+                    || value.bytes().all(is_of_a_link),
                 "{name}={value}"
             );
         }
@@ -112,9 +119,12 @@ fn names_of_elements_are_unique_and_those_that_are_referred_to_exist() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all);
-    let referred = elements.iter().filter_map(|it| it.attribute("aria-controls"));
-    let referred: Vec<&str> = referred.collect();
-    assert!(referred.len() == 5 && referred.iter().all(|id| ids.contains(id)));
+    let of = |name: &'static str| elements.iter().filter_map(move |it| it.attribute(name));
+    let linked: Vec<&str> = of("href").filter_map(|it| it.strip_prefix('#')).collect();
+    assert!(linked.contains(&"file.stat") && linked.contains(&"cause.prandom_u32_state"));
+    let referred: Vec<&str> = of("aria-controls").chain(linked).collect();
+    assert!(referred.iter().all(|id| ids.contains(id)), "{referred:?}");
+    assert!(ids.iter().all(|id| id.bytes().all(is_of_a_link)));
 }
 
 #[test]
@@ -124,11 +134,10 @@ fn the_headline_names_what_changed_most_and_in_which_function() {
         headline(comparison()),
         "1 of 4 paths cost more: switch.yield +34 instructions (+1.13 %), in finish_task_switch."
     );
-    assert_eq!(
-        headline(history()),
-        "From 5.10 to 6.12, 1 of 3 paths cost more and 0 less. Largest step, from 5.10 to 6.1: \
-         switch.yield +500 instructions (+20.00 %), in finish_task_switch."
-    );
+    assert_eq!(headline(history()), "5.10 → 6.12: 1 of 4 rows differs: 1 higher.");
+    let step = "Largest step, 5.10 → 6.1: switch.yield +500 instructions (+20.00 %), in \
+                finish_task_switch.";
+    assert!(texts(&page(&[history()]), "p").contains(&step.to_owned()));
     assert_eq!(headline(single()), "4 paths measured on 6.1.0, 1 unsupported.");
     assert!(headline(experiment()).starts_with("ioperm-2004: "));
 }
@@ -206,7 +215,12 @@ fn no_line_goes_from_one_unit_to_another() {
         of("6.1", instructions, 51_000),
         of("6.12", Unit::Clock, 4_000),
     ];
-    let page = page(&[PageSection::History { results, windows: vec![], across: vec![] }]);
+    let page = page(&[PageSection::History {
+        results,
+        windows: vec![],
+        explained: vec![],
+        across: vec![],
+    }]);
     assert!(!page.contains("-92") && !page.contains("50,000 → 4,000"), "{page}");
     assert!(page.contains("<b>b.wait, instructions</b> <span>50,000 → 51,000 (+2.00 %)</span>"));
     assert!(page.contains("<b>b.wait, steps of the clock</b> <span>4,000</span>"));
@@ -220,4 +234,78 @@ fn every_section_of_numbers_says_what_they_were_measured_with() {
         let page = page(&[section]);
         assert!(page.contains("Measured with QEMU 7.2.22, "), "{page}");
     }
+}
+
+#[test]
+fn the_head_is_the_sentence_with_the_compilers_and_the_machine() {
+    let PageSection::Comparison { mut comparison, .. } = explained() else { return };
+    let compiler = |text: &str| Some(format!("\"gcc (Debian {text}-1) {text}\""));
+    comparison.options = Some(vec![OptionDifference {
+        name: "CC_VERSION_TEXT".to_owned(),
+        base: compiler("12.2.0"),
+        new: compiler("14.2.0"),
+        everywhere: true,
+        likely: vec![],
+    }]);
+    let (explanations, results) = (vec![], vec![]);
+    let page = page(&[PageSection::Comparison { comparison, explanations, results }]);
+    assert_eq!(texts(&page, "h1"), ["3 of 5 rows differ: 2 higher, 1 lower."]);
+    let head: String = texts(&page, "p").concat();
+    let sentence = "The kernels were built by different compilers: gcc 12.2.0 and gcc 14.2.0. \
+                    Instructions: entry and exit, +39 a call in 2 rows (prandom_u32_state (new), ";
+    assert!(head.contains(sentence) && head.contains("Measured with QEMU"), "{head}");
+}
+
+#[test]
+fn a_cause_opens_to_its_functions_and_rows_and_a_move_says_how_sure_it_is() {
+    let page = page(&[explained()]);
+    let rows = texts(&page, "tr");
+    let has = |row: &str| rows.iter().any(|it| it == row);
+    assert!(has("prandom_u32_state (new)+80270 %") && has("a.read+39rdtsc -1"), "{rows:?}");
+    let moves: Vec<String> =
+        texts(&page, "li").into_iter().filter(|it| it.contains("comes back")).collect();
+    assert_eq!(moves.len(), 2, "of the cause, and without a cost");
+    assert!(moves[0].ends_with(": 99 % of the difference comes back, no callees, in 1 row"));
+}
+
+#[test]
+fn a_column_without_content_is_left_out() {
+    let headings = |section| texts(&page(&[section]), "th").concat();
+    assert!(headings(comparison()).contains("most in"));
+    let without = headings(explained());
+    assert!(!without.contains("most in") && without.contains("verdict"), "{without}");
+}
+
+#[test]
+fn rows_of_another_unit_say_so() {
+    let side = |cost: u64| {
+        let mut result = result("6.1", [3000, 900, 5000]);
+        result.paths.push(PathResult::ok("b.wait", Unit::Clock, &[vec![cost; 4]], vec![]));
+        result
+    };
+    let results = vec![side(4000), side(5000), side(5000)];
+    let two = compare(&results[0], &results[1], Threshold::default());
+    let (explanations, none) = (vec![], vec![]);
+    let comparison = Box::new(two);
+    let two = PageSection::Comparison { comparison, explanations, results: none };
+    let (windows, explained, across) = (vec![], vec![], vec![]);
+    let many = PageSection::History { results, windows, explained, across };
+    for section in [two, many] {
+        let page = page(&[section]);
+        let told = texts(&page, "th").into_iter().filter(|it| it.contains("steps of the clock"));
+        assert_eq!(told.collect::<Vec<_>>(), ["b.wait steps of the clock"]);
+    }
+}
+
+#[test]
+fn each_step_of_many_kernels_has_its_sentence_and_the_legend_stands_above_the_map() {
+    let PageSection::History { results, windows, .. } = history() else { return };
+    let step = compare(&results[0], &results[1], Threshold::default());
+    let causes = Some(crate::causes::causes());
+    let explained = vec![(0, 1, Comparison { causes, ..step })];
+    let page = page(&[PageSection::History { results, windows, explained, across: vec![] }]);
+    let steps = texts(&page, "dd");
+    assert!(steps[0].starts_with("1 of 4 rows differs: 1 higher. Instructions: "), "{steps:?}");
+    assert_eq!(steps[1], "1 of 4 rows differs: 1 higher.");
+    assert!(page.find("class=\"legend\"") < page.find("class=\"heat\""));
 }

@@ -59,6 +59,19 @@ pub(crate) fn comparison() -> PageSection {
     PageSection::Comparison { comparison: Box::new(comparison), explanations, results }
 }
 
+/// Two kernels whose causes are known, and the move of one of them is hostile.
+pub(crate) fn explained() -> PageSection {
+    let mut comparison = crate::causes::comparison(2);
+    let causes = comparison.causes.as_mut().unwrap();
+    causes.moves = causes.causes[1].parts[0].moves.clone();
+    HOSTILE.clone_into(&mut causes.moves[0].from);
+    PageSection::Comparison {
+        comparison: Box::new(comparison),
+        explanations: vec![],
+        results: vec![],
+    }
+}
+
 /// Three kernels, measured differently.
 pub(crate) fn history() -> PageSection {
     let kernels = [("5.10-x", 2500), ("6.1-x", 3000), ("6.12-x", 3034)];
@@ -66,7 +79,7 @@ pub(crate) fn history() -> PageSection {
         kernels.iter().map(|(release, cost)| result(release, [*cost, 900, 5000])).collect();
     let windows =
         kernels.iter().map(|(name, cost)| vec![window("switch.yield", name, *cost)]).collect();
-    PageSection::History { results, windows, across: vec![HOSTILE.to_owned()] }
+    PageSection::History { results, windows, explained: vec![], across: vec![HOSTILE.to_owned()] }
 }
 
 /// An experiment of which nothing was measured.
@@ -96,7 +109,7 @@ pub(crate) fn settings() -> PageSection {
 pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
-    vec![comparison(), single(), history(), alone, experiment(), settings()]
+    vec![comparison(), single(), history(), alone, experiment(), settings(), explained()]
 }
 
 /// The page of these sections, with a hostile note.

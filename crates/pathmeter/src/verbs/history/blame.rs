@@ -1,0 +1,128 @@
+//! `pathmeter history blame`: the steps of a path; of the largest also what all rows come to, with
+//! the causes if the functions are in the results, or the kernels at hand.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use pathmeter_history::{Store, blame};
+use pathmeter_model::{Comparison, Measurement, Step, Threshold, compare, parse_measurement};
+use pathmeter_report::blame_table;
+use pathmeter_trace::MeasuredWith;
+
+use super::{file, matching};
+use crate::cli::BlameArgs;
+use crate::screen::formats;
+use crate::screen::output::Screen;
+use crate::setup;
+use crate::verbs::{causes, explained};
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
+use pathmeter_measure::session::Session;
+use pathmeter_measure::subject;
+
+/// Most steps of which all rows are looked at.
+const MOST_TOLD: usize = 5;
+
+/// Shows the steps.
+pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
+    args.guest.refuse_pairs()?;
+    let file = file(&args.which.database)?;
+    let store = Store::open(&file)?;
+    let names = store.path_names()?;
+    // A name that is close is proposed.
+    matching(std::slice::from_ref(&args.path), &names)?;
+    let mut blamed = blame(&store, &args.path, args.which.label.as_deref(), args.across)?;
+    let kernels = Kernels::of(args, screen)?;
+    let mut failures = Vec::new();
+    for step in largest(&mut blamed.steps) {
+        let sides = [document(&store, step.against.number)?, document(&store, step.result.number)?];
+        let mut whole = compare(&sides[0], &sides[1], Threshold::default());
+        whole.causes = causes::of_rows(&whole);
+        if let Some(kernels) = kernels.as_ref().filter(|_| whole.causes.is_none()) {
+            failures.extend(kernels.explain(&mut whole, &sides)?);
+        }
+        step.whole = Some(Box::new(whole));
+    }
+    formats::document(&args.document, &file, &blamed, blame_table, screen)?;
+    formats::failed(failures)
+}
+
+/// The steps with the largest differences.
+fn largest(steps: &mut [Step]) -> Vec<&mut Step> {
+    let size =
+        |step: &Step| step.comparison.as_ref().map(|it| it.difference.map(i64::unsigned_abs));
+    let mut steps: Vec<&mut Step> =
+        steps.iter_mut().filter(|step| step.comparison.is_some()).collect();
+    steps.sort_by_key(|step| Reverse(size(step)));
+    steps.truncate(MOST_TOLD);
+    steps
+}
+
+fn document(store: &Store, number: u64) -> Result<Measurement, Failure> {
+    let bytes = store.document(number)?;
+    let file = Path::new("a document of the history").to_owned();
+    parse_measurement(&bytes).map_err(|error| Failure::ResultFile { path: file, error })
+}
+
+/// Kernels of which results may be.
+struct Kernels<'a> {
+    session: Session,
+    images: Vec<Image>,
+    screen: &'a Screen,
+}
+
+impl<'a> Kernels<'a> {
+    /// None if none is named.
+    fn of(args: &BlameArgs, screen: &'a Screen) -> Result<Option<Self>, Failure> {
+        if args.kernels.is_empty() {
+            return Ok(None);
+        }
+        subject::refuse_results(&args.kernels)?;
+        let names: Vec<&Path> = args.kernels.iter().map(|kernel| &**kernel).collect();
+        let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
+        Ok(Some(Self { session, images, screen }))
+    }
+
+    /// Adds the causes if both kernels are here; gives back what could not be explained.
+    fn explain(
+        &self,
+        whole: &mut Comparison,
+        results: &[Measurement; 2],
+    ) -> Result<Vec<Failure>, Failure> {
+        let is_its = |image: &&Image, result: &Measurement| {
+            image.sha256() == result.configuration.image_sha256
+        };
+        let image = |result| self.images.iter().find(|image| is_its(image, result));
+        let [Some(base), Some(new)] = results.each_ref().map(image) else { return Ok(vec![]) };
+        self.refuse_unlike(base, &results[0])?;
+        self.refuse_unlike(new, &results[1])?;
+        let paths: Vec<_> = explained::changed(whole, &[]).collect();
+        let (explanations, failures) =
+            explained::explanations(&self.session, [base, new], &paths, self.screen)?;
+        explained::attribute(whole, &explanations, &self.session, [base, new]);
+        Ok(failures)
+    }
+
+    /// Refuses to record a kernel on another machine than that of its result.
+    fn refuse_unlike(&self, image: &Image, result: &Measurement) -> Result<(), Failure> {
+        let here = self.session.measured_with(image);
+        let there = result.configuration.measured_with();
+        let machine = |it: &MeasuredWith| {
+            let texts = [&it.machine, &it.cpu, &it.command_line, &it.condition];
+            (texts.map(Clone::clone), it.cpus, it.memory_mib)
+        };
+        if machine(&here) == machine(&there) {
+            return Ok(());
+        }
+        Err(Failure::Usage {
+            message: format!(
+                "{} can't be recorded as it was measured: that was on cpu {}, {} MiB",
+                image.subject().name,
+                there.cpu,
+                there.memory_mib
+            ),
+            help: "give --cpu, --memory, --append and --under as for the measurement".to_owned(),
+        })
+    }
+}
