@@ -2,8 +2,8 @@
 
 use pathmeter_model::example::{self, in_runs, unsupported};
 use pathmeter_model::{
-    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, Comparison, GateReport,
-    MoveKind, OptionDifference, PathResult, PerCall, Threshold, Typical, compare,
+    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, Comparison, Compilers,
+    GateReport, MoveKind, PathResult, PerCall, Threshold, Typical, compare,
 };
 use pathmeter_report::{
     AreaSums, FORMATS, Judged, Outcome, Placement, Rows, RowsOf, Shown, Style, comparison_sentence,
@@ -58,6 +58,7 @@ fn causes() -> Causes {
         callees: None,
         rows: 1,
         absent: None,
+        in_debug_info: false,
     };
     let stack = CausePart {
         functions: vec!["memset_orig".to_owned(), "copy_process".to_owned()],
@@ -125,22 +126,15 @@ fn table(comparison: &Comparison, rows: Rows) -> String {
 
 #[test]
 fn compilers_that_differ_are_told_before_the_causes() {
-    let option = |base: &str, new: &str| OptionDifference {
-        name: "CC_VERSION_TEXT".to_owned(),
-        base: Some(base.to_owned()),
-        new: Some(new.to_owned()),
-        everywhere: true,
-        likely: Vec::new(),
+    let of = |base: &str, new: &str| {
+        let compilers = Some(Compilers { base: base.to_owned(), new: new.to_owned() });
+        comparison_sentence(&Comparison { compilers, ..comparison(0) })
     };
-    let of = |base, new| {
-        let options = Some(vec![option(base, new)]);
-        comparison_sentence(&Comparison { options, ..comparison(0) })
-    };
-    let two = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"Debian clang version 19.1.7 (3)\"");
+    let two = of("gcc (Debian 12.2.0-14) 12.2.0", "Debian clang version 19.1.7 (3)");
     let told = "1 lower. The kernels were built by different compilers: gcc 12.2.0 and clang \
                 19.1.7. Instructions: entry";
     assert!(two.contains(told), "{two}");
-    let one = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"gcc-12 (Debian 12.2.0-15) 12.2.0\"");
+    let one = of("gcc (Debian 12.2.0-14) 12.2.0", "gcc-12 (Debian 12.2.0-15) 12.2.0");
     assert!(!one.contains("compilers"), "{one}");
 }
 

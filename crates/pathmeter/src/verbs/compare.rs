@@ -12,7 +12,7 @@ use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::{causes, explained, host, joined};
 use pathmeter_gate::{BudgetFile, Gate};
 use pathmeter_measure::beside::Probes;
-use pathmeter_measure::build_options::BuildOptions;
+use pathmeter_measure::builds::Builds;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::selection::Selection;
@@ -40,10 +40,16 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     refuse_program(&subjects, &paths)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
     let selection = selection(args, &subjects, budget.as_ref(), &probes)?;
-    let inputs: Vec<&Path> = paths.iter().copied().chain(args.gate.budget.as_deref()).collect();
+    let more = args.gate.budget.as_deref().into_iter().chain(args.debug.files());
+    let inputs: Vec<&Path> = paths.iter().copied().chain(more).collect();
     let formats = formats(args, &inputs, screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };
     let mut sides = Sides::prepare(subjects, &args.guest)?;
+    sides.images = args.debug.of(sides.images, pair.is_some());
+    // Before anything is measured: the user may have to name another file.
+    if args.debug.files().next().is_some() {
+        sides.images.iter().try_for_each(|image| image.debug_info(&|_| {}).map(drop))?;
+    }
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
         probes.measure(session, image, progress)
     };
@@ -117,12 +123,13 @@ fn deliver(
     let (Some(session), [base, new]) = (&sides.session, &sides.images[..]) else {
         return formats.deliver(&comparison, gate, screen);
     };
-    let options = BuildOptions::of(session, [base, new]);
+    let builds = Builds::of(session, [base, new]);
+    comparison.compilers = builds.as_ref().and_then(Builds::compilers);
     if args.explain {
-        let kernels = (session, options.as_ref(), [base, new]);
+        let kernels = (session, builds.as_ref(), [base, new]);
         return explained::deliver(args, formats, (comparison, gate), kernels, screen);
     }
-    comparison.options = options.map(|it| it.differences(&[]));
+    comparison.options = builds.and_then(|it| it.options(&[]));
     // A document never depends on what the cache has.
     let windows = &args.probes.windows.window;
     let kept = explained::kept(&comparison, windows, (session, [base, new]));

@@ -14,7 +14,7 @@ use crate::screen::progress::Board;
 use crate::verbs::{causes, explain};
 use pathmeter_gate::Gate;
 use pathmeter_measure::beside::REGIONS;
-use pathmeter_measure::build_options::BuildOptions;
+use pathmeter_measure::builds::Builds;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::recording::RecordablePath;
@@ -76,7 +76,7 @@ pub(crate) fn deliver(
     args: &CompareArgs,
     put: &Formats<'_>,
     (mut comparison, gate): (Comparison, &Gate),
-    (session, options, [base, new]): (&Session, Option<&BuildOptions>, [&Image; 2]),
+    (session, builds, [base, new]): (&Session, Option<&Builds>, [&Image; 2]),
     screen: &Screen,
 ) -> Result<(), Failure> {
     let windows = &args.probes.windows.window;
@@ -86,7 +86,7 @@ pub(crate) fn deliver(
     let causes = causes::of_explanations(&explanations, session, [base, new]);
     let no_causes = causes.as_ref().err().map(|why| format!("\nno causes: {why}\n"));
     comparison.causes = causes.ok();
-    comparison.options = options.map(|it| it.differences(&explanations));
+    comparison.options = builds.and_then(|it| it.options(&explanations));
     put.table(&comparison, screen)?;
     if put.places.shows_tables() {
         if args.full {
@@ -144,8 +144,7 @@ fn explanations(
         return Ok((vec![], vec![]));
     }
     let board = Board::new(screen);
-    let explained = match explain::differences(session, [(base, None), (new, None)], paths, &board)
-    {
+    let explained = match explain::differences(session, [base, new], paths, &board) {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
     };

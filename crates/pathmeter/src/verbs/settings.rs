@@ -249,7 +249,7 @@ impl Under<'_> {
         let recordable = row.changed.iter().filter(|change| change.difference != 0);
         let mut found = recordable.filter_map(|change| RecordablePath::find(&change.path).ok());
         let Some(path) = found.next() else { return Ok(None) };
-        let sides = [(self.image, None), (image, None)];
+        let sides = [self.image, image];
         let explained = explain::differences(self.session, sides, &[path], board);
         let explained = match explained.and_then(only) {
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
