@@ -52,8 +52,8 @@ bool is_chosen(const struct point *point);
  * which end. */
 struct passes pass(const struct spot *next);
 
-/* Control comes to `next` while no window is chosen, after a block that is no halt. Why the kernel
- * executes need not be found out: a path is announced by a program. */
+/* Control comes to `next` while no window is chosen, after a block that is no halt, or where halts
+ * are not counted. Why the kernel executes need not be found out: a program announces a path. */
 static inline void pass_unseen(const struct spot *next)
 {
 	before_this = next;

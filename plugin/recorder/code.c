@@ -38,6 +38,24 @@ struct code *intern(const struct qemu_plugin_insn *insn,
 	return code;
 }
 
+struct stretch *intern_stretch(struct code *const *codes, size_t count)
+{
+	struct stretch *stretch;
+
+	for (stretch = codes[0]->stretches; stretch; stretch = stretch->next)
+		if (stretch->count == count &&
+		    !memcmp(stretch->codes, codes, count * sizeof(*codes)))
+			return stretch;
+	stretch = malloc(sizeof(*stretch) + count * sizeof(*codes));
+	if (!stretch)
+		abort();
+	stretch->count = count;
+	memcpy(stretch->codes, codes, count * sizeof(*codes));
+	stretch->next = codes[0]->stretches;
+	codes[0]->stretches = stretch;
+	return stretch;
+}
+
 HOT int64_t number_of(struct code *code)
 {
 	if (code->job == current + 1)

@@ -14,14 +14,10 @@ static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
 static bool passed_over;	/* a window is open that began after one of the first markers */
 
-void on_instruction(unsigned int vcpu, void *data)
+static inline void put_instruction(struct code *code)
 {
-	int64_t number;
+	int64_t number = number_of(code);
 
-	(void)vcpu;
-	if (!inside)
-		return;
-	number = number_of(data);
 	if (run_count && number == run_first + (int64_t)run_count) {
 		run_count++;
 	} else {
@@ -33,6 +29,16 @@ void on_instruction(unsigned int vcpu, void *data)
 		stop(WINDOW_LIMIT);
 	else if (out.written > limits.bytes_limit)
 		stop(BYTE_LIMIT);
+}
+
+void on_stretch(unsigned int vcpu, void *data)
+{
+	const struct stretch *stretch = data;
+
+	(void)vcpu;
+	/* A limit ends the recording within a stretch, too. */
+	for (size_t i = 0; inside && i < stretch->count; i++)
+		put_instruction(stretch->codes[i]);
 }
 
 void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
@@ -123,9 +129,14 @@ void on_end(unsigned int vcpu, void *data)
 
 void on_spot(unsigned int vcpu, void *data)
 {
-	struct passes passes = pass(data);
+	struct passes passes;
 
 	(void)vcpu;
+	if (!chosen) {
+		pass_unseen(data);
+		return;
+	}
+	passes = pass(data);
 	if (!armed)
 		return;
 	if (passes.ends) {

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-void on_instruction(unsigned int vcpu, void *data);
+/* The instructions of a struct stretch are next. */
+void on_stretch(unsigned int vcpu, void *data);
 
 void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 

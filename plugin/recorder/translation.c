@@ -21,6 +21,7 @@
 
 static void translate_all(struct qemu_plugin_tb *tb);
 static bool instrumented;	/* all code, not only markers */
+enum { LARGEST_STRETCH = 64 };
 
 static void on_path(unsigned int vcpu, void *data)
 {
@@ -65,47 +66,63 @@ void translate_markers(struct qemu_plugin_tb *tb)
 	}
 }
 
-/* Has the instructions before which a window may begin or end announced. */
-static void translate_spots(struct qemu_plugin_tb *tb)
+/* Whether an instruction is announced with the one after it, which begins at `next`. */
+static bool goes_on(const struct instruction *instruction, uint64_t next)
 {
-	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, next;
-
-	for (; point_count && first < count; first = next) {
-		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, first);
-
-		next = up_to_point(tb, first);
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_spot, CB_NO_REGS,
-						       spot_between(tb, first, next));
-	}
+	return is_safe(instruction) && !may_be_taken_back(next);
 }
 
-static void translate_all(struct qemu_plugin_tb *tb)
+/* Instructions between two points: no window begins or ends among them but at a marker. */
+static void translate_part(struct qemu_plugin_tb *tb, size_t first, size_t end)
 {
+	struct code *codes[LARGEST_STRETCH];
 	bool after_path = false;
+	size_t count = 0;
 
-	if (current == job_count)
-		return;
-	translate_spots(tb);
-	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+	for (size_t i = first; i < end; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const struct instruction instruction = instruction_of(insn);
+		uint64_t address = qemu_plugin_insn_vaddr(insn);
 		enum marker mark = marker_of(&instruction);
-		struct code *code;
+		bool last;
 
 		if (after_path)
 			qemu_plugin_register_vcpu_mem_cb(insn, on_path_number, CB_NO_REGS, MEM_RW,
 							 NULL);
 		after_path = mark == PATH_MARKER;
+		if (!on_marker[mark])
+			codes[count++] = intern(insn, &instruction);
+		last = on_marker[mark] || i + 1 == end || count == LARGEST_STRETCH ||
+		       !goes_on(&instruction, address + instruction.length);
+		if (last && count) {
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_stretch, CB_NO_REGS,
+							       intern_stretch(codes, count));
+			count = 0;
+		}
 		if (on_marker[mark]) {
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_marker[mark], CB_NO_REGS,
 							       NULL);
 			continue;
 		}
-		if (switches_task(&instruction, qemu_plugin_insn_vaddr(insn)))
+		if (switches_task(&instruction, address))
 			qemu_plugin_register_vcpu_mem_cb(insn, on_task_switch, CB_NO_REGS, MEM_RW,
 							 NULL);
-		code = intern(insn, &instruction);
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_instruction, CB_NO_REGS, code);
-		qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, code);
+		if (!is_safe(&instruction))
+			qemu_plugin_register_vcpu_mem_cb(insn, on_access, CB_NO_REGS, MEM_RW, NULL);
+	}
+}
+
+static void translate_all(struct qemu_plugin_tb *tb)
+{
+	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, next;
+
+	for (; current < job_count && first < count; first = next) {
+		next = point_count ? up_to_point(tb, first) : count;
+		/* Before the first of its instructions a window may begin or end. */
+		if (point_count)
+			qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, first),
+							       on_spot, CB_NO_REGS,
+							       spot_between(tb, first, next));
+		translate_part(tb, first, next);
 	}
 }

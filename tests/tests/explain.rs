@@ -1,6 +1,7 @@
 //! `explain`: the functions that a path's instructions are in, on real kernels.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use pathmeter_e2e::{Scene, built, debian};
 use serde_json::{Value, json};
@@ -199,6 +200,12 @@ const char linux_banner[] = BANNER;
 #endif
 "#;
 
+/// The compiler's option that gives [`GETPPID`] the banner of this kernel.
+fn banner_of(kernel: &str) -> String {
+    let banner = pathmeter_image::load(Path::new(kernel)).unwrap().banner.unwrap();
+    format!("-DBANNER=\"{banner}\"")
+}
+
 /// Compiles [`GETPPID`] to where the measured kernel has its own.
 fn vmlinux(scene: &Scene, address: &str, options: &[&str]) -> String {
     scene.write("getppid.c", GETPPID);
@@ -224,8 +231,9 @@ fn a_vmlinux_gives_inlined_functions_and_lines() {
     let plain = explained(&scene, "syscall.getppid");
     let getppid = function(&plain, "__x64_sys_getppid");
     assert_eq!((&getppid["source"], &getppid["lines"]), (&Value::Null, &json!([])));
-    let vmlinux = vmlinux(&scene, getppid["address"].as_str().unwrap(), &[]);
     let cloud = debian("cloud");
+    let banner = banner_of(&cloud);
+    let vmlinux = vmlinux(&scene, getppid["address"].as_str().unwrap(), &[&banner]);
     let arguments = ["explain", "syscall.getppid", &cloud, "--vmlinux", &vmlinux, "--perturb", "2"];
     let run = |more: &[&str]| scene.run(&[&arguments, more].concat());
 
@@ -255,6 +263,20 @@ fn a_vmlinux_of_another_kernel_is_refused() {
     let vmlinux = vmlinux(&scene, "0xffffffff81000000", &[banner]);
     let run = scene.run(&["explain", "syscall.getppid", &debian("cloud"), "--vmlinux", &vmlinux]);
     run.assert_unmeasured(&["made for another kernel", "5.0.0-other"]);
+}
+
+#[test]
+fn what_nothing_identifies_and_a_system_map_are_refused_before_anything_is_measured() {
+    let scene = Scene::cold();
+    let stripped = vmlinux(&scene, "0xffffffff81000000", &[]);
+    scene.write("System.map", "ffffffff81000000 T _text\n");
+    let map = scene.path("System.map").into_os_string().into_string().unwrap();
+    for (file, what) in [(stripped, "nothing in it tells"), (map, "not an ELF file")] {
+        let compare = ["compare", &debian("cloud"), &debian("rt"), "--explain", "--vmlinux", &file];
+        let run = scene.run(&compare);
+        run.assert_unmeasured(&[&file, what]);
+        assert!(!run.stderr.contains("booting"), "{}", run.stderr);
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The kind of work that a function does. What many parts of the kernel call, such as a lock, goes
 //! by its own name; other functions by the nearest above them, in the call tree, that goes by a
-//! name.
+//! name. Where debug information has a function's source file, that goes before the name.
 
 use pathmeter_model::Area;
 
-use crate::places::{ENTRIES, HANDLERS, OWN, Table};
+use crate::places::{ENTRIES, FILES, HANDLERS, OWN, Table};
 
 /// The kind of work that a function of this name begins; none if it is no entry point.
 pub(crate) fn entry(name: &str) -> Option<Area> {
@@ -14,6 +14,11 @@ pub(crate) fn entry(name: &str) -> Option<Area> {
 /// The kind of work that a function of this name does wherever it is called from, or begins.
 pub(crate) fn own(name: &str) -> Option<Area> {
     longest(OWN, name.trim_start_matches('_')).or_else(|| entry(name))
+}
+
+/// The kind of work that the functions of a source file do.
+pub(crate) fn of_file(file: &str) -> Option<Area> {
+    longest(FILES, file)
 }
 
 /// Whether an interrupt's handler begins with a function of this name.
@@ -51,8 +56,26 @@ mod tests {
     }
 
     #[test]
+    fn the_most_exact_name_of_a_file_or_its_folder_counts() {
+        for (file, area) in [
+            ("mm/memory.c", Some(Area::PageTables)),
+            ("mm/slub.c", Some(Area::Allocator)),
+            ("fs/pipe.c", Some(Area::Pipes)),
+            ("fs/read_write.c", Some(Area::Files)),
+            ("arch/x86/entry/entry_64.S", Some(Area::Entry)),
+            ("arch/x86/kernel/process_64.c", Some(Area::Scheduler)),
+            ("arch/x86/kernel/process.c", Some(Area::Processes)),
+            ("kernel/signal.c", Some(Area::Signals)),
+            ("lib/string.c", None),
+            ("/usr/src/linux/mm/slub.c", None),
+        ] {
+            assert_eq!(of_file(file), area, "{file}");
+        }
+    }
+
+    #[test]
     fn no_table_has_a_name_twice() {
-        for table in [ENTRIES, OWN] {
+        for table in [ENTRIES, FILES, OWN] {
             let names = table.iter().flat_map(|(_, names)| names.split(' '));
             let mut names: Vec<&str> = names.collect();
             names.sort_unstable();

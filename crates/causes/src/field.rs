@@ -6,7 +6,7 @@ use pathmeter_model::Area;
 use pathmeter_trace::{Event, EventDifferences, NodeDifference, Role};
 
 use crate::{
-    area::{entry, is_interrupt, own},
+    area::{entry, is_interrupt, of_file, own},
     row::{Changed, Row},
     vector::Vector,
 };
@@ -41,7 +41,7 @@ pub(crate) struct Function<'a> {
     pub(crate) above: BTreeSet<usize>,
     /// Those that all of its difference is below, the nearest first; none until it differs.
     pub(crate) below: Option<Vec<usize>>,
-    /// The kind of work that its name stands for, if it stands for one.
+    /// The kind of work that its source file or its name stands for, if it stands for one.
     own: Option<Area>,
     /// The kind of work that it begins, if it is an entry point.
     entry: Option<Area>,
@@ -217,6 +217,7 @@ impl<'a> Numbers<'a> {
 
 impl<'a> Function<'a> {
     fn note(&mut self, row: usize, changed: &Changed<'a>) {
+        self.own = changed.file.and_then(of_file).or(self.own);
         self.there[0] |= changed.there[0];
         self.there[1] |= changed.there[1];
         self.change[row] += changed.difference;

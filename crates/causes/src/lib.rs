@@ -7,7 +7,8 @@
 //! 1. `field`: each function's difference in each row, and who calls whom on either side.
 //! 2. `moves`: code that another function executes now, because a function was renamed, put into
 //!    its caller, taken out of it, or replaced by string instructions, is no difference. What moved
-//!    is one *part*, of which the net difference counts.
+//!    is one *part*, of which the net difference counts. Debug information shows it, or else the
+//!    call trees and the symbol tables.
 //! 3. `groups`: parts that are neighbours in the call trees and differ in the same rows in the same
 //!    proportion are one *cause*.
 //!
@@ -27,7 +28,7 @@ mod row;
 mod typical;
 mod vector;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pathmeter_model::{CauseRow, Causes};
 
@@ -35,14 +36,25 @@ use crate::{field::Field, parts::Parts};
 
 pub use row::Row;
 
-/// The names in the symbol tables of base and new, without compilers' suffixes.
-pub type SymbolNames<'a> = [HashSet<&'a str>; 2];
+/// What is known of a kernel but what it executed.
+#[derive(Clone, Debug, Default)]
+pub struct Kernel<'a> {
+    /// The names in its symbol table, without compilers' suffixes.
+    pub names: HashSet<&'a str>,
+    /// Where, by its debug information, functions are that its symbol table does not have. Empty
+    /// if it has none.
+    pub holders: Holders,
+}
 
-/// What the differences of `rows` come from.
-pub fn causes(rows: &[Row<'_>], symbols: Option<&SymbolNames<'_>>) -> Causes {
+/// The functions into which the compiler put others, by the others' names.
+pub type Holders = HashMap<String, BTreeSet<String>>;
+
+/// What the differences of `rows` come from, if more is known of `kernels`, base and new, with that
+/// as evidence.
+pub fn causes(rows: &[Row<'_>], kernels: Option<&[Kernel<'_>; 2]>) -> Causes {
     let field = Field::of(rows);
     let mut parts = Parts::of(&field);
-    moves::join(&field, &mut parts, symbols);
+    moves::join(&field, &mut parts, kernels);
     let groups = groups::groups(&field, &parts);
     let recorded = |row: &Row<'_>| CauseRow {
         path: row.name.to_owned(),

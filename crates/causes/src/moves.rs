@@ -1,6 +1,7 @@
 //! Code that moved: which functions are one part. A wrong join is worse than none, so what is below
 //! the thresholds here stays apart.
 
+mod holders;
 mod inline;
 mod rename;
 mod strings;
@@ -9,7 +10,7 @@ use std::collections::HashSet;
 
 use pathmeter_model::CodeMove;
 
-use crate::{SymbolNames, field::Field, parts::Parts};
+use crate::{Kernel, field::Field, parts::Parts};
 
 /// Two functions that may be one part.
 struct Candidate {
@@ -24,7 +25,7 @@ struct Candidate {
 #[derive(Clone, Copy)]
 struct Known<'a> {
     field: &'a Field<'a>,
-    symbols: Option<&'a SymbolNames<'a>>,
+    kernels: Option<&'a [Kernel<'a>; 2]>,
 }
 
 impl Known<'_> {
@@ -32,7 +33,18 @@ impl Known<'_> {
     fn absent(self, function: usize) -> Option<bool> {
         let function = &self.field.functions[function];
         let other = usize::from(function.vanished());
-        self.symbols.map(|tables| !tables[other].contains(function.name))
+        self.kernels.map(|kernels| !kernels[other].names.contains(function.name))
+    }
+
+    /// Whether debug information of the other kernel shows the code of `inlined` in this function,
+    /// or in one that has both; none if it does not say where the code is.
+    fn holds(self, side: usize, function: usize, inlined: usize) -> Option<bool> {
+        let kernel = &self.kernels?[1 - side];
+        let [name, inlined] = [function, inlined].map(|it| self.field.functions[it].name);
+        let holders = kernel.holders.get(inlined)?;
+        let with_it = kernel.holders.get(name).filter(|_| !kernel.names.contains(name));
+        let both = with_it.is_some_and(|it| !it.is_disjoint(holders));
+        Some(both || holders.contains(name))
     }
 
     fn name(self, function: usize) -> String {
@@ -41,8 +53,9 @@ impl Known<'_> {
 }
 
 /// Makes one part of functions between which code moved: by the surest kind of evidence first.
-pub(crate) fn join(field: &Field<'_>, parts: &mut Parts, symbols: Option<&SymbolNames<'_>>) {
-    let known = Known { field, symbols };
+pub(crate) fn join(field: &Field<'_>, parts: &mut Parts, kernels: Option<&[Kernel<'_>; 2]>) {
+    let known = Known { field, kernels };
+    in_rounds(parts, &|parts| holders::candidates(known, parts));
     in_rounds(parts, &|parts| rename::candidates(known, parts));
     in_rounds(parts, &|parts| strings::candidates(known, parts));
     in_rounds(parts, &|parts| inline::candidates(known, parts));

@@ -1,6 +1,8 @@
-//! Words for places, as data: which kind of work a function of a name does, or begins.
+//! Words for places, as data: which kind of work a function of a name does, or begins; and which
+//! one the functions of a source file do.
 //!
-//! Source: the call trees of the paths on Linux 5.10 to 7.3; the names are those of kallsyms.
+//! Source: the call trees of the paths on Linux 5.10 to 7.3; the names are those of kallsyms. The
+//! files are those of these releases' source.
 
 use pathmeter_model::Area;
 
@@ -182,3 +184,44 @@ pub(crate) const OWN: Table = &[
 /// The functions that an interrupt's handler begins with.
 pub(crate) const HANDLERS: &str = "asm_common_interrupt asm_sysvec_ common_interrupt \
     __common_interrupt sysvec_ __sysvec_ timer_interrupt";
+
+/// What the files' names begin with, of each kind of work, from the root of the kernel's source.
+/// What many parts of the kernel use for their own work, such as `lib/`, is in none.
+pub(crate) const FILES: Table = &[
+    (
+        Area::Allocator,
+        "mm/memcontrol mm/mempool. mm/mm_init. mm/page_alloc. mm/percpu mm/slab mm/slub. mm/util. \
+         mm/vmalloc. mm/vmstat.",
+    ),
+    (Area::Entry, "arch/x86/entry/ kernel/context_tracking. kernel/entry/ kernel/rseq."),
+    (Area::Files, "fs/ mm/filemap. mm/shmem."),
+    (Area::Futex, "kernel/futex"),
+    (
+        Area::Interrupts,
+        "arch/x86/kernel/apic/ arch/x86/kernel/i8259. arch/x86/kernel/irq kernel/irq \
+         kernel/softirq.",
+    ),
+    (Area::Ipc, "ipc/"),
+    (Area::Locking, "include/linux/spinlock kernel/locking/ lib/lockref."),
+    (Area::PageTables, "arch/x86/mm/ mm/"),
+    (Area::Pipes, "fs/pipe."),
+    (
+        Area::Processes,
+        "arch/x86/kernel/ioport. arch/x86/kernel/process. fs/binfmt_ fs/exec. kernel/cgroup/ \
+         kernel/exit. kernel/fork. kernel/pid",
+    ),
+    (Area::Rcu, "include/linux/rcu kernel/rcu/"),
+    (
+        Area::Scheduler,
+        "arch/x86/kernel/process_ arch/x86/mm/tlb. include/linux/sched. kernel/sched/",
+    ),
+    (
+        Area::Security,
+        "kernel/audit kernel/capability. kernel/cred. kernel/seccomp. kernel/user_namespace. \
+         security/",
+    ),
+    (Area::Signals, "arch/x86/kernel/fpu/signal. arch/x86/kernel/signal kernel/signal."),
+    (Area::Sockets, "net/"),
+    (Area::Timers, "arch/x86/kernel/tsc. drivers/clocksource/ kernel/time/"),
+    (Area::Tracing, "kernel/bpf/ kernel/events/ kernel/kprobes. kernel/trace/ kernel/tracepoint."),
+];

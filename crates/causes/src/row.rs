@@ -1,10 +1,10 @@
 //! The rows that are attributed: those with an explanation, or with functions alone.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 use pathmeter_model::FunctionChange;
 use pathmeter_trace::{
-    EventDifferences, Explain, FunctionDifference, NodeDifference, Side, folded,
+    EventDifferences, Explain, FunctionDifference, NodeDifference, Side, SubjectWindow, folded,
 };
 
 /// One row and what differs in it.
@@ -22,6 +22,8 @@ pub struct Row<'a> {
 #[derive(Debug)]
 pub(crate) struct Changed<'a> {
     pub(crate) name: &'a str,
+    /// The source file that it is in, if debug information says so.
+    pub(crate) file: Option<&'a str>,
     /// Whether base and new execute it.
     pub(crate) there: [bool; 2],
     /// Instructions, new − base.
@@ -41,10 +43,12 @@ impl<'a> Row<'a> {
     /// A row that is explained; none if the explanation has no two sides.
     pub fn explained(explain: &'a Explain) -> Option<Self> {
         let difference = explain.difference.as_ref()?;
+        let files: Files<'a> = explain.new.iter().chain([&explain.base]).flat_map(files).collect();
+        let function = |function| Changed::of_window(function, &files);
         Some(Self {
             name: &explain.path,
             base: explain.base.window.total,
-            functions: difference.functions.iter().map(Changed::of_window).collect(),
+            functions: difference.functions.iter().map(function).collect(),
             tree: &difference.tree,
         })
     }
@@ -56,14 +60,23 @@ impl<'a> Row<'a> {
     }
 }
 
+/// The source files of functions, by their names without suffixes.
+type Files<'a> = HashMap<&'a str, &'a str>;
+
+fn files(side: &SubjectWindow) -> impl Iterator<Item = (&str, &str)> {
+    let functions = side.window.functions.iter();
+    functions.filter_map(|it| Some((folded(&it.name), &*it.source.as_ref()?.file)))
+}
+
 impl<'a> Changed<'a> {
-    fn of_window(function: &'a FunctionDifference) -> Self {
+    fn of_window(function: &'a FunctionDifference, files: &Files<'a>) -> Self {
         let minus = |count: fn(&Side) -> u64| {
             let of = |side: &Option<Side>| side.as_ref().map_or(0, count);
             of(&function.new).wrapping_sub(of(&function.base)).cast_signed()
         };
         Self {
             name: &function.name,
+            file: files.get(&*function.name).copied(),
             there: [function.base.is_some(), function.new.is_some()],
             difference: function.difference,
             // A function that ends in a jump to another one has no returns of its own.
@@ -81,6 +94,7 @@ impl<'a> Changed<'a> {
     fn of_run(function: &'a FunctionChange) -> Self {
         Self {
             name: folded(&function.function),
+            file: None,
             there: [
                 function.base > 0 || function.base_calls > 0,
                 function.new > 0 || function.new_calls > 0,

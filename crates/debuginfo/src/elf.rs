@@ -33,7 +33,12 @@ pub(crate) struct Vmlinux {
     bytes: u64,
     /// Where each section lies, in the order of the file.
     sections: Vec<(String, CompressedFileRange)>,
+    /// Its GNU build ID, if it has one.
+    pub(crate) build_id: Option<Vec<u8>>,
 }
+
+/// The longest build ID that a linker makes by itself has 20.
+const MOST_BUILD_ID_BYTES: usize = 64;
 
 impl Vmlinux {
     /// Opens the file and reads its section headers.
@@ -55,7 +60,9 @@ impl Vmlinux {
             section.compressed_file_range().ok().map(|range| (name, range))
         });
         let sections = sections.collect();
-        Ok(Self { file, bytes, sections })
+        let build_id = elf.build_id().ok().flatten();
+        let build_id = build_id.map(|id| id.iter().take(MOST_BUILD_ID_BYTES).copied().collect());
+        Ok(Self { file, bytes, sections, build_id })
     }
 
     /// Whether there is a section of this name with anything in the file.

@@ -1,7 +1,7 @@
 //! What can be wrong with a file of debug information, and what the user should do about it.
 //!
-//! Contract: every message names the file and ends with the next step. The only text of the file
-//! that goes into a message is its banner, which is printable ASCII of bounded length.
+//! Contract: every message names the file and ends with the next step. The only texts of the file
+//! that go into a message are its banner and build ID, which are printable ASCII of bounded length.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub enum DebugInfoFault {
     /// Not ELF at all: a bzImage, a package, something else.
     #[error(
         "not an ELF file; give the vmlinux of the build directory \
-         (not the bzImage), or that of the kernel's -dbg package"
+         (not the bzImage or System.map), or that of the kernel's -dbg package"
     )]
     NotElf,
     /// ELF, but for another processor, or neither a program nor a kernel.
@@ -66,6 +66,23 @@ pub enum DebugInfoFault {
         /// The bound in MiB.
         limit_mib: u64,
     },
+    /// The same, of two builds with one banner, or of a file without a banner.
+    #[error(
+        "made for another build of the kernel: its build ID is {has}, that of the measured kernel \
+         {measured}; give the vmlinux of the very same build"
+    )]
+    OtherBuild {
+        /// The build ID in the file.
+        has: String,
+        /// The measured kernel's.
+        measured: String,
+    },
+    /// Neither banner nor build ID, such as a copy without data and notes.
+    #[error(
+        "nothing in it tells which kernel it is of: neither the kernel's banner nor a build ID; \
+         give the vmlinux as it was built, or that of the -dbg package"
+    )]
+    Unidentified,
     /// Lines of one kernel would be shown for the addresses of another.
     #[error(
         "made for another kernel: its banner is `{has}`, measured was `{measured}`; \

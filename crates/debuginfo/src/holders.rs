@@ -2,7 +2,7 @@
 //!
 //! Source: DWARF 5, section 3.3.8 (`DW_TAG_inlined_subroutine`, `DW_AT_abstract_origin`).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use gimli::{
     AttributeValue, DW_AT_abstract_origin, DW_AT_name, DW_AT_specification,
@@ -12,39 +12,39 @@ use gimli::{
 
 use crate::{Bytes, bounded};
 
-/// The most functions named.
+/// The most functions named of each.
 pub const MAX_HOLDERS: usize = 1024;
 /// A name is at most so many references away: a copy's, the abstract function's, its declaration's.
 const MAX_REFERENCES: usize = 4;
 
 type Entry = DebuggingInformationEntry<Bytes>;
 
-/// The names of the functions into which `name` was inlined, ascending. What can't be read, or is
-/// in another unit, is passed over.
-pub(crate) fn holders(dwarf: &Dwarf<Bytes>, name: &str) -> Vec<String> {
-    let mut found = BTreeSet::new();
+/// Of each of these functions the names of those into which it was inlined; absent if there are
+/// none. What can't be read, or is in another unit, is passed over.
+pub(crate) fn holders<'a>(dwarf: &Dwarf<Bytes>, names: impl IntoIterator<Item = &'a str>) -> Held {
+    let mut held: Held = names.into_iter().map(|name| (name.to_owned(), BTreeSet::new())).collect();
     let mut headers = dwarf.units();
-    while let (Ok(Some(header)), true) = (headers.next(), found.len() < MAX_HOLDERS) {
+    while let Ok(Some(header)) = headers.next() {
         if let Ok(unit) = dwarf.unit(header) {
             // A damaged unit gives what came before the damage.
-            let _ = of_unit(dwarf, &unit, name, &mut found);
+            let _ = of_unit(dwarf, &unit, &mut held);
         }
     }
-    found.into_iter().take(MAX_HOLDERS).collect()
+    held.retain(|_, holders| !holders.is_empty());
+    held
 }
 
-fn of_unit(
-    dwarf: &Dwarf<Bytes>,
-    unit: &Unit<Bytes>,
-    name: &str,
-    found: &mut BTreeSet<String>,
-) -> gimli::Result<()> {
-    let mut wanted = HashSet::new();
+/// The holders of functions, by name.
+pub(crate) type Held = HashMap<String, BTreeSet<String>>;
+
+fn of_unit(dwarf: &Dwarf<Bytes>, unit: &Unit<Bytes>, held: &mut Held) -> gimli::Result<()> {
+    let mut wanted = HashMap::new();
     let mut entries = unit.entries();
     while let Some(entry) = entries.next_dfs()? {
-        if entry.tag() == DW_TAG_subprogram && own_name(dwarf, unit, entry).as_deref() == Some(name)
+        if entry.tag() == DW_TAG_subprogram
+            && let Some(name) = own_name(dwarf, unit, entry).filter(|name| held.contains_key(name))
         {
-            wanted.insert(entry.offset());
+            wanted.insert(entry.offset(), name);
         }
     }
     if wanted.is_empty() {
@@ -58,10 +58,11 @@ fn of_unit(
         if entry.tag() == DW_TAG_subprogram {
             holder = Some((entry.depth(), entry.offset()));
         } else if entry.tag() == DW_TAG_inlined_subroutine
-            && reference(entry).is_some_and(|origin| wanted.contains(&origin))
             && let Some((_, function)) = holder
+            && let Some(name) = reference(entry).and_then(|origin| wanted.get(&origin))
+            && let Some(holders) = held.get_mut(name).filter(|it| it.len() < MAX_HOLDERS)
         {
-            found.extend(name_of(dwarf, unit, function));
+            holders.extend(name_of(dwarf, unit, function));
         }
     }
     Ok(())

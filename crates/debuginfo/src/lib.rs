@@ -17,6 +17,7 @@ mod error;
 mod holders;
 mod roots;
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::iter;
 use std::path::Path;
@@ -75,6 +76,16 @@ pub struct DebugInfo {
     dwarf: Arc<Dwarf<Bytes>>,
     roots: Roots,
     banner: Option<String>,
+    build_id: Option<Vec<u8>>,
+}
+
+/// What a measured kernel is known by.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// The line it prints first, or else its release.
+    pub banner: Option<String>,
+    /// Its GNU build ID.
+    pub build_id: Option<Vec<u8>>,
 }
 
 impl fmt::Debug for DebugInfo {
@@ -98,19 +109,28 @@ impl DebugInfo {
         self.banner.as_deref()
     }
 
-    /// Checks that the file at `path`, as given to [`DebugInfo::open`], belongs to the measured
-    /// kernel, known by its banner or else its release. A file without banner is believed.
+    /// Checks that the file at `path`, as given to [`DebugInfo::open`], belongs to the `measured`
+    /// kernel: by its banner, which a copy may lack that has nothing but debug information, and by
+    /// its build ID. Of a kernel of which neither is known it is believed.
     ///
     /// # Errors
-    /// [`DebugInfoFault::OtherKernel`] if the two differ.
-    pub fn check_kernel(&self, path: &Path, measured: &str) -> Result<(), DebugInfoError> {
-        match &self.banner {
-            Some(has) if !banner::agrees(has, measured) => {
-                let measured = measured.to_owned();
-                Err(DebugInfoFault::OtherKernel { has: has.clone(), measured }.at(path))
+    /// [`DebugInfoFault::OtherKernel`] or [`DebugInfoFault::OtherBuild`] if the two differ,
+    /// [`DebugInfoFault::Unidentified`] if nothing tells.
+    pub fn check_kernel(&self, path: &Path, measured: &Measured) -> Result<(), DebugInfoError> {
+        let banners = self.banner.clone().zip(measured.banner.clone());
+        let build_ids = self.build_id.clone().zip(measured.build_id.clone());
+        let is_known = measured.banner.is_some() || measured.build_id.is_some();
+        let fault = match (banners, build_ids) {
+            (Some((has, measured)), _) if !banner::agrees(&has, &measured) => {
+                DebugInfoFault::OtherKernel { has, measured }
             }
-            _ => Ok(()),
-        }
+            (_, Some((has, measured))) if has != measured => {
+                DebugInfoFault::OtherBuild { has: hex(&has), measured: hex(&measured) }
+            }
+            (None, None) if is_known => DebugInfoFault::Unidentified,
+            _ => return Ok(()),
+        };
+        Err(fault.at(path))
     }
 
     /// The functions at `address`, innermost first: those inlined there, then the one that was
@@ -132,10 +152,14 @@ impl DebugInfo {
         frames
     }
 
-    /// The functions into which the compiler put the code of the one with this name, ascending; at
-    /// most [`MAX_HOLDERS`]. Takes some seconds for a distribution's kernel: all units are read.
-    pub fn holders(&self, name: &str) -> Vec<String> {
-        holders::holders(&self.dwarf, name)
+    /// Of each function with one of these names those into which the compiler put its code, by
+    /// name, at most [`MAX_HOLDERS`]; absent if there are none. Takes some seconds for a
+    /// distribution's kernel: all units are read.
+    pub fn holders<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a str>,
+    ) -> HashMap<String, BTreeSet<String>> {
+        holders::holders(&self.dwarf, names)
     }
 
     fn frame(&self, found: &addr2line::Frame<'_, Bytes>) -> SourceFrame {
@@ -163,7 +187,7 @@ fn read(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
     let dwarf = Arc::new(dwarf);
     let context = Context::from_arc_dwarf(Arc::clone(&dwarf));
     let context = context.map_err(|error| DebugInfoFault::malformed(&error))?;
-    Ok(DebugInfo { context, dwarf, roots, banner })
+    Ok(DebugInfo { context, dwarf, roots, banner, build_id: vmlinux.build_id })
 }
 
 fn check_sections(vmlinux: &Vmlinux) -> Result<(), DebugInfoFault> {
@@ -192,6 +216,11 @@ fn load(vmlinux: &Vmlinux, id: SectionId) -> Result<Bytes, DebugInfoFault> {
     let wanted = WANTED.contains(&id);
     let bytes = if wanted { vmlinux.section(id.name())? } else { [].into() };
     Ok(Bytes::new(bytes, LittleEndian))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |four_bits| char::from_digit(u32::from(four_bits), 16).unwrap_or_default();
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn bounded(text: &str) -> String {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
+use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, Measured, SourceFrame};
 use proptest::prelude::*;
 
 const CLI: u64 = 0xffff_ffff_8100_0000;
@@ -57,12 +57,12 @@ fn an_inlined_instruction_has_a_frame_for_each_function_it_is_in() {
 fn an_inlined_function_is_in_all_that_hold_it() {
     for name in ["vmlinux.elf", "vmlinux.zlib"] {
         let kernel = DebugInfo::open(&fixture(name)).unwrap();
-        // One directly, one by way of the other.
-        for inlined in ["pick_next_task", "pick_task_fair"] {
-            assert_eq!(kernel.holders(inlined), ["schedule"], "{name}, {inlined}");
-        }
-        for called in ["schedule", "pick", ""] {
-            assert!(kernel.holders(called).is_empty(), "{name}, {called}");
+        // One directly, one by way of the other; the rest is called, or nowhere.
+        let inlined = ["pick_next_task", "pick_task_fair"];
+        let held = kernel.holders(inlined.into_iter().chain(["schedule", "pick", ""]));
+        assert_eq!(held.len(), inlined.len(), "{name}");
+        for inlined in inlined {
+            assert_eq!(held[inlined], ["schedule".to_owned()].into(), "{name}, {inlined}");
         }
     }
 }
@@ -80,12 +80,52 @@ fn lines_of_another_build_are_refused() {
     let path = fixture("vmlinux.elf");
     let kernel = DebugInfo::open(&path).unwrap();
     assert_eq!(kernel.banner(), Some(BANNER));
-    assert!(kernel.check_kernel(&path, &format!("{BANNER}\n")).is_ok());
-    assert!(kernel.check_kernel(&path, "6.1.0-fixture (builder@host) #1 SMP").is_ok());
+    let check = |banner: &str| {
+        let measured = Measured { banner: Some(banner.to_owned()), build_id: None };
+        kernel.check_kernel(&path, &measured)
+    };
+    assert!(check(&format!("{BANNER}\n")).is_ok());
+    assert!(check("6.1.0-fixture (builder@host) #1 SMP").is_ok());
     for other in [&BANNER.replace("#1", "#2"), "6.1.0-other"] {
-        let error = kernel.check_kernel(&path, other).unwrap_err();
+        let error = check(other).unwrap_err();
         assert!(matches!(error.fault, DebugInfoFault::OtherKernel { .. }), "{error}");
     }
+}
+
+/// The fixture, as a copy that nothing but debug information was kept of: without data.
+fn without_banner() -> Vec<u8> {
+    let mut bytes = std::fs::read(fixture("vmlinux.elf")).unwrap();
+    let at = bytes.windows(BANNER.len()).position(|it| it == BANNER.as_bytes()).unwrap();
+    bytes[at..at + BANNER.len()].fill(0);
+    bytes
+}
+
+#[test]
+fn a_file_that_nothing_identifies_is_refused() {
+    let kernel = open_bytes(&without_banner()).unwrap();
+    let measured = Measured { banner: Some(BANNER.to_owned()), build_id: Some(vec![0xab]) };
+    let error = kernel.check_kernel(Path::new("copy"), &measured).unwrap_err();
+    assert!(matches!(error.fault, DebugInfoFault::Unidentified), "{error}");
+    assert!(error.to_string().starts_with("copy: nothing in it tells"), "{error}");
+    // Of the lab kernel, say, nothing is known either.
+    assert!(kernel.check_kernel(Path::new("copy"), &Measured::default()).is_ok());
+}
+
+#[test]
+fn a_build_id_decides_between_builds_of_one_banner() {
+    let path = fixture("vmlinux.build-id");
+    let kernel = DebugInfo::open(&path).unwrap();
+    let check = |build_id: u64| {
+        let build_id = Some(build_id.to_be_bytes().to_vec());
+        let measured = Measured { banner: Some(BANNER.to_owned()), build_id };
+        kernel.check_kernel(&path, &measured)
+    };
+    assert!(check(0x0123_4567_89ab_cdef).is_ok());
+    let error = check(0x0123_4567_89ab_cdee).unwrap_err();
+    assert!(matches!(error.fault, DebugInfoFault::OtherBuild { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("vmlinux.build-id: made for another build"), "{text}");
+    assert!(text.contains("0123456789abcdef, that of"), "{text}");
 }
 
 #[test]

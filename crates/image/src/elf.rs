@@ -31,6 +31,12 @@ const PVH_NOTE_NAME: &[u8] = b"Xen";
 /// The least the note can hold: a 32-bit address. Linux writes 64 bits.
 const PVH_ENTRY_BYTES: usize = 4;
 
+/// `NT_GNU_BUILD_ID`: the hash that the linker made of all that it linked.
+const BUILD_ID_NOTE_TYPE: u32 = 3;
+const BUILD_ID_NOTE_NAME: &[u8] = b"GNU";
+/// The longest one that a linker makes by itself has 20.
+const MOST_BUILD_ID_BYTES: usize = 64;
+
 /// Processors Linux runs on, by `e_machine`, named as people name them.
 const MACHINES: [(u16, &str); 12] = [
     (2, "sparc"),
@@ -165,14 +171,24 @@ fn check_segment(segment: &Segment, bytes: &[u8]) -> Result<(), ImageFault> {
     ImageFault::unless_fits("an ELF segment", offset.saturating_add(size), bytes.len() as u64)
 }
 
+/// The build ID, if there is one.
+pub(crate) fn build_id(bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut segments = segments(bytes).unwrap_or_default().iter();
+    let id = segments.find_map(|it| noted(it, bytes, BUILD_ID_NOTE_NAME, BUILD_ID_NOTE_TYPE))?;
+    Some(id.iter().take(MOST_BUILD_ID_BYTES).copied().collect())
+}
+
 /// The entry that the segment notes, if it does.
 fn pvh_entry(segment: &Segment, bytes: &[u8]) -> Option<u32> {
+    let note = noted(segment, bytes, PVH_NOTE_NAME, PVH_NOTE_TYPE)?;
+    Some(u32::from_le_bytes(*note.first_chunk::<PVH_ENTRY_BYTES>()?))
+}
+
+/// What the segment's first note of this name and type says.
+fn noted<'a>(segment: &Segment, bytes: &'a [u8], name: &[u8], kind: u32) -> Option<&'a [u8]> {
     let mut notes = segment.notes(LittleEndian, bytes).ok()??.map_while(Result::ok);
-    notes.find_map(|note| {
-        let is_pvh = note.name() == PVH_NOTE_NAME && note.n_type(LittleEndian).0 == PVH_NOTE_TYPE;
-        let address = note.desc().first_chunk::<PVH_ENTRY_BYTES>()?;
-        is_pvh.then_some(u32::from_le_bytes(*address))
-    })
+    let note = notes.find(|it| it.name() == name && it.n_type(LittleEndian).0 == kind)?;
+    Some(note.desc())
 }
 
 fn kind(segment: &Segment) -> u32 {

@@ -53,6 +53,8 @@ pub struct KernelImage {
     /// The line the kernel prints first (`Linux version …`), or, where its unpacked form does not
     /// hold that, the version string of the setup header.
     pub banner: Option<String>,
+    /// What the linker identifies it by: its GNU build ID.
+    pub build_id: Option<Vec<u8>>,
     /// What to hand to QEMU's `-kernel`.
     pub boot: Boot,
     /// The kernel's configuration: built in by `CONFIG_IKCONFIG`, or else the file beside it
@@ -73,6 +75,14 @@ pub enum Boot {
         /// its own choice, and at the virtual addresses of this file.
         vmlinux: Vec<u8>,
     },
+}
+
+impl KernelImage {
+    /// What compiled it, in the compiler's own words: `gcc-12 (Debian 12.2.0-14) 12.2.0`. None if
+    /// its banner is not known.
+    pub fn compiler(&self) -> Option<String> {
+        text::compiler_of_banner(self.banner.as_deref()?)
+    }
 }
 
 impl fmt::Debug for Boot {
@@ -131,7 +141,8 @@ fn from_vmlinux(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
     }
     let release = banner.as_deref().and_then(text::release_of_banner);
     let config = text::built_in_config(&bytes);
-    Ok(KernelImage { release, banner, boot: Boot::Pvh(bytes), config })
+    let build_id = elf::build_id(&bytes);
+    Ok(KernelImage { release, banner, build_id, boot: Boot::Pvh(bytes), config })
 }
 
 fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
@@ -144,11 +155,11 @@ fn from_bzimage(bytes: Vec<u8>) -> Result<KernelImage, ImageFault> {
         .as_deref()
         .and_then(text::first_word)
         .or_else(|| banner.as_deref().and_then(text::release_of_banner));
-    let config = text::built_in_config(&vmlinux);
+    let (build_id, config) = (elf::build_id(&vmlinux), text::built_in_config(&vmlinux));
     let boot = if elf::has_pvh_note(&vmlinux) {
         Boot::Pvh(vmlinux)
     } else {
         Boot::BzImage { image: bytes, vmlinux }
     };
-    Ok(KernelImage { release, banner, boot, config })
+    Ok(KernelImage { release, banner, build_id, boot, config })
 }

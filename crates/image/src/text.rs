@@ -1,4 +1,4 @@
-//! What an unpacked kernel states about itself: banner, release, built-in configuration.
+//! What an unpacked kernel states about itself: banner, release, compiler, built-in configuration.
 //!
 //! Contract: only printable ASCII of bounded length leaves this file as a line, so that a kernel
 //! file can't send escapes to a terminal.
@@ -40,6 +40,22 @@ pub(crate) fn release_of_banner(banner: &str) -> Option<String> {
     banner.split_ascii_whitespace().nth(2).map(str::to_owned)
 }
 
+/// The compiler in a banner, in its own words: the kernel's build puts it before the linker's,
+/// after who built the kernel where.
+pub(crate) fn compiler_of_banner(banner: &str) -> Option<String> {
+    let (_, rest) = banner.split_once(") (")?;
+    let mut depth = 0;
+    let end = rest.find(|letter| {
+        depth += match letter {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth < 0 || depth == 0 && letter == ','
+    });
+    Some(rest[..end?].to_owned()).filter(|compiler| !compiler.is_empty())
+}
+
 /// The first word of a line: the release in the setup header's version string.
 pub(crate) fn first_word(line: &str) -> Option<String> {
     line.split_ascii_whitespace().next().map(str::to_owned)
@@ -65,4 +81,31 @@ pub(crate) fn config_text(input: impl Read) -> Option<String> {
     let mut config = String::new();
     let length = input.take(MAX_CONFIG_BYTES + 1).read_to_string(&mut config).ok()?;
     (length as u64 <= MAX_CONFIG_BYTES).then_some(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_banner_names_the_compiler_before_the_linker() {
+        let banner =
+            |built: &str| format!("Linux version 6.1.0-x (u@h) ({built}) #1 SMP 2026-01-01");
+        for (built, compiler) in [
+            (
+                "gcc-12 (Debian 12.2.0-14) 12.2.0, GNU ld (GNU Binutils for Debian) 2.40",
+                Some("gcc-12 (Debian 12.2.0-14) 12.2.0"),
+            ),
+            (
+                "Debian clang version 19.1.7 (3, b), Debian LLD 19.1.7",
+                Some("Debian clang version 19.1.7 (3, b)"),
+            ),
+            ("gcc version 8.3.0 (Debian 8.3.0-6)", Some("gcc version 8.3.0 (Debian 8.3.0-6)")),
+            ("", None),
+        ] {
+            assert_eq!(compiler_of_banner(&banner(built)).as_deref(), compiler, "{built}");
+        }
+        assert_eq!(compiler_of_banner("6.1.0-x (u@h) #1 SMP 2026-01-01"), None);
+        assert_eq!(compiler_of_banner("Linux version 6.1 (u@h) (gcc (cut"), None);
+    }
 }

@@ -6,10 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use pathmeter_debuginfo::Measured;
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
-use pathmeter_vm::{Condition, Cpu, Settings, VmError};
+use pathmeter_vm::{Condition, Cpu, Progress, Settings, VmError};
+use serde::{Deserialize, Serialize};
 
+use crate::debug::{Debug, SharedDebugInfo};
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::results::sha256;
@@ -25,6 +28,17 @@ pub struct Image {
     condition: Option<Condition>,
     /// Where it is kept once it was unpacked, if it is to be booted more than once.
     unpacked: Option<Unpacked>,
+    /// Its debug information, shared by all that it is measured as.
+    debug: Arc<Debug>,
+}
+
+/// How a kernel was built, as far as its file says so.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Build {
+    /// The build configuration, if the file or its package has it.
+    pub config: Option<String>,
+    /// The compiler, in its own words.
+    pub compiler: Option<String>,
 }
 
 /// A kernel that was unpacked, shared by all that it is measured as.
@@ -77,7 +91,15 @@ enum Source {
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub fn open(name: &Path) -> Result<Self, Failure> {
-        Ok(Self { source: Source::open(name)?, cpu: None, condition: None, unpacked: None })
+        let (source, debug) = (Source::open(name)?, Arc::default());
+        Ok(Self { source, cpu: None, condition: None, unpacked: None, debug })
+    }
+
+    /// The same, with the debug information of the vmlinux that the user named, if any.
+    #[must_use]
+    pub fn with_vmlinux(self, vmlinux: Option<&Path>) -> Self {
+        let debug = vmlinux.map(|vmlinux| Arc::new(Debug::of(vmlinux)));
+        Self { debug: debug.unwrap_or(self.debug), ..self }
     }
 
     /// The same on this CPU.
@@ -205,7 +227,8 @@ impl Image {
     fn unpack(&self) -> Result<KernelImage, ImageError> {
         let Source::File { path, sha256 } = &self.source else {
             let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
-            return Ok(KernelImage { boot, release: None, banner: None, config: None });
+            let (release, banner, build_id, config) = (None, None, None, None);
+            return Ok(KernelImage { release, banner, build_id, boot, config });
         };
         let kernel = pathmeter_image::load(path)?;
         if pathmeter_image::hash_file(path)? == *sha256 {
@@ -215,12 +238,37 @@ impl Image {
         Err(ImageError { path: path.clone(), fault })
     }
 
+    /// How it was built.
+    pub fn build(&self) -> Result<Build, ImageError> {
+        let kernel = self.load()?;
+        Ok(Build { config: kernel.config.clone(), compiler: kernel.compiler() })
+    }
+
     /// The vmlinux that lies beside it: that of a build folder.
     pub fn vmlinux(&self) -> Option<PathBuf> {
         match &self.source {
             Source::File { path, .. } => pathmeter_image::vmlinux_of(path),
             Source::Lab { .. } => None,
         }
+    }
+
+    /// Its debug information, if there is any: of the vmlinux that the user named, or of the one in
+    /// a build folder.
+    ///
+    /// # Errors
+    /// The vmlinux that the user named can't be used.
+    pub fn debug_info(
+        &self,
+        progress: &dyn Fn(Progress<'_>),
+    ) -> Result<Option<SharedDebugInfo>, Failure> {
+        let measured = || {
+            let kernel = self.load().ok();
+            kernel.map_or_else(Measured::default, |kernel| Measured {
+                banner: kernel.banner.clone(),
+                build_id: kernel.build_id.clone(),
+            })
+        };
+        self.debug.read(|| self.vmlinux(), measured, progress).map_err(Failure::DebugInfo)
     }
 
     /// Why it could not be measured. The lab kernel checks its command line itself: what it prints

@@ -6,7 +6,8 @@
 //! names the subject and the next step.
 
 pub mod beside;
-pub mod build_options;
+pub mod builds;
+mod debug;
 pub mod elapsed;
 pub mod executions;
 pub mod failure;

@@ -98,7 +98,7 @@ pub fn close_functions(missing: &[&str], finder: &PointFinder<'_>, looked_up: bo
 
 /// Which functions hold the one with this name, if it was inlined and `debug` knows.
 pub fn holders(name: &str, debug: Option<&DebugInfo>) -> Option<String> {
-    let holders = debug?.holders(name);
+    let holders = debug?.holders([name]).remove(name).unwrap_or_default();
     let shown = holders.iter().take(MOST_HOLDERS).map(String::as_str).collect::<Vec<_>>();
     let more = holders.len() - shown.len();
     match more {

@@ -2,17 +2,17 @@
 //! the paths' windows, and the decoder makes the call tree of the most frequent one of each. Its
 //! steps of the clock are checked against what the guest's own clock counted in the same windows.
 
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use pathmeter_catalogue::{Suite, WARMUP, Wait};
-use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, SourceFrame};
+use pathmeter_debuginfo::SourceFrame;
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols,
     decode_wanting,
 };
 use pathmeter_vm::{PathStatus, Progress, Recorded};
 
+use crate::debug::SharedDebugInfo;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::points;
@@ -210,64 +210,51 @@ fn why_none(recording: &Recording) -> String {
     }
 }
 
+/// Whether a function that the compiler put into another one has a place of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inlined {
+    /// It has, as far as debug information tells them apart.
+    Apart,
+    /// What it executes is its caller's, as where there is no debug information.
+    InCallers,
+}
+
 /// Names of addresses: the kernel's symbols, with inlined functions and lines where there is DWARF.
 pub struct Names {
     symbols: Option<Symbols>,
-    /// Looked at by one thread at a time.
-    debug: Option<Mutex<DebugInfo>>,
+    debug: Option<SharedDebugInfo>,
+    inlined: Inlined,
 }
 
 impl Names {
-    /// Those of `image`, with the debug information of `vmlinux` or of a build folder.
+    /// Those of `image`, with its debug information, if there is any.
     ///
     /// # Errors
     /// The vmlinux can't be used, or the kernel's symbols not be had.
     pub fn new(
         session: &Session,
         image: &Image,
-        vmlinux: Option<&Path>,
+        inlined: Inlined,
         progress: Report<'_>,
     ) -> Result<Self, Failure> {
-        let debug = match vmlinux {
-            Some(path) => Some(debug_info(path, image).map_err(Failure::DebugInfo)?),
-            None => debug_info_beside(image, progress),
-        };
+        let debug = image.debug_info(progress)?;
         let text = session.symbols(image, progress)?;
         let symbols = Symbols::parse(&text).map_err(|error| {
             let note = format!("no symbols: {error}; addresses are shown instead");
             progress(Progress::Note(&note));
         });
-        Ok(Self { symbols: symbols.ok(), debug: debug.map(Mutex::new) })
+        Ok(Self { symbols: symbols.ok(), debug, inlined })
     }
 
-    /// The DWARF's frames of `address`, the called function first.
+    /// The DWARF's frames of `address` that have a place of their own, the called function first.
     fn frames(&self, address: u64) -> impl Iterator<Item = SourceFrame> {
         let frames = self
             .debug
             .as_ref()
             .map(|debug| debug.lock().unwrap_or_else(PoisonError::into_inner).frames(address));
-        let frames = frames.unwrap_or_default();
-        frames.into_iter().rev()
+        let places = if self.inlined == Inlined::Apart { usize::MAX } else { 1 };
+        frames.unwrap_or_default().into_iter().rev().take(places)
     }
-}
-
-/// Reads a vmlinux, which must be of the kernel in `image`.
-pub fn debug_info(vmlinux: &Path, image: &Image) -> Result<DebugInfo, DebugInfoError> {
-    let debug = DebugInfo::open(vmlinux)?;
-    let release = image.load().ok().and_then(|kernel| kernel.release.clone());
-    release.map_or(Ok(()), |release| debug.check_kernel(vmlinux, &release))?;
-    Ok(debug)
-}
-
-/// The same of the vmlinux in a build folder, if that is what the user named. Nobody asked for it,
-/// so there is no note if it has no debug information, and only a note if it can't be used.
-fn debug_info_beside(image: &Image, progress: Report<'_>) -> Option<DebugInfo> {
-    match debug_info(&image.vmlinux()?, image) {
-        Ok(debug) => return Some(debug),
-        Err(DebugInfoError { fault: DebugInfoFault::NoDwarf, .. }) => {}
-        Err(error) => progress(Progress::Note(&format!("no source lines: {error}"))),
-    }
-    None
 }
 
 impl Resolve for Names {

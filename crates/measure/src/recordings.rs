@@ -4,14 +4,13 @@
 //! from a vmlinux with debug information are not part of the key, so such windows are made anew.
 
 use std::cell::RefCell;
-use std::path::Path;
 
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::{EntryKind, Key};
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::recording::{Names, RecordablePath, recorded};
+use crate::recording::{Inlined, Names, RecordablePath, recorded};
 use crate::session::{Report, Session};
 
 /// Changes whenever a change that the key can't see makes old recordings wrong.
@@ -24,15 +23,15 @@ const FORMAT: &str = "1";
 pub fn recordings(
     session: &Session,
     image: &Image,
-    vmlinux: Option<&Path>,
+    inlined: Inlined,
     paths: &[RecordablePath<'_>],
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let record = || {
-        let names = Names::new(session, image, vmlinux, progress)?;
+        let names = Names::new(session, image, inlined, progress)?;
         recorded(session, image, paths, &names, progress)
     };
-    if vmlinux.is_some() || image.vmlinux().is_some() {
+    if image.debug_info(progress)?.is_some() {
         return record();
     }
     // What is not whole is worth another try, and so is not kept.
@@ -60,7 +59,7 @@ pub fn kept_recordings(
     image: &Image,
     paths: &[RecordablePath<'_>],
 ) -> Option<Vec<SubjectWindow>> {
-    if image.vmlinux().is_some() {
+    if image.debug_info(&|_| {}).ok()?.is_some() {
         return None;
     }
     session.kept(&key(session, image, paths), |bytes| checked(bytes, image, paths.len()))

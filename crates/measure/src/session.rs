@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::guest_files::{guest_report, note_of};
-use crate::image::Image;
+use crate::image::{Build, Image};
 use crate::path_rows::{Counted, PathCounts};
 use crate::repeat;
 use crate::results::{self, Dependencies, sha256};
@@ -258,18 +258,13 @@ impl Session {
         Caller { limit, interrupt, progress, again: "measuring again" }
     }
 
-    /// The build configuration of a kernel, if its file has it, or its package.
-    pub fn build_options(&self, image: &Image) -> Option<String> {
-        let parts = [("document", "build options 1"), ("image_sha256", image.sha256())];
+    /// How a kernel was built.
+    pub fn build(&self, image: &Image) -> Build {
+        let parts = [("document", "build 1"), ("image_sha256", image.sha256())];
         let key = Key::new(EntryKind::Result, &parts);
-        let parse = |bytes: &[u8]| serde_json::from_slice::<Option<String>>(bytes).ok();
-        let load = || {
-            image
-                .load()
-                .map(|kernel| kernel.config.clone())
-                .map_err(|error| image.failure(error.into()))
-        };
-        self.cached(image, key, &|_| {}, parse, load).ok().flatten()
+        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).ok();
+        let read = || image.build().map_err(|error| image.failure(error.into()));
+        self.cached(image, key, &|_| {}, parse, read).unwrap_or_default()
     }
 
     /// The key of a program's result: of this initramfs, and what the plugin was `asked`.

@@ -172,6 +172,9 @@ pub struct CodeMove {
     /// Whether the symbol table of the other kernel lacks the function that vanished or appeared;
     /// null if the tables are not known.
     pub absent: Option<bool>,
+    /// Whether the debug information of that kernel shows the function within the other one.
+    #[serde(default)]
+    pub in_debug_info: bool,
 }
 
 /// How code moved.

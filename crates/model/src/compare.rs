@@ -49,6 +49,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         gate: None,
         causes: None,
         options: None,
+        compilers: None,
     }
 }
 

@@ -54,6 +54,18 @@ pub struct Comparison {
     /// word with a function or path that changed; absent unless both configurations are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub options: Option<Vec<OptionDifference>>,
+    /// What compiled the kernels; absent unless it is known of both, or if they are one kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compilers: Option<Compilers>,
+}
+
+/// What compiled two kernels, in the compilers' own words: `gcc-12 (Debian 12.2.0-14) 12.2.0`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compilers {
+    /// Base's.
+    pub base: String,
+    /// New's.
+    pub new: String,
 }
 
 /// One of the two kernels.

@@ -59,7 +59,7 @@ pub use causes::{
 };
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
-    Comparison, ComparisonSchema, DifferenceRange, PathComparison, SideInfo, Summary,
+    Comparison, ComparisonSchema, Compilers, DifferenceRange, PathComparison, SideInfo, Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use difference::percent_of;

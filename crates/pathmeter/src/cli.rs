@@ -23,7 +23,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::bisect::{BisectArgs, Words};
 pub(crate) use self::doctor::DoctorArgs;
-pub(crate) use self::explain::{ExplainArgs, ExplainOutput};
+pub(crate) use self::explain::{ExplainArgs, ExplainOutput, VmlinuxArgs};
 use self::formats::of_page;
 pub(crate) use self::formats::{FormatArgs, GateArgs};
 pub(crate) use self::guest::{GuestArgs, LONGEST};
@@ -277,6 +277,9 @@ pub(crate) struct CompareArgs {
     /// With --explain, show every path that changed, function by function
     #[arg(long)]
     pub(crate) full: bool,
+    /// Debug information, with --explain.
+    #[command(flatten)]
+    pub(crate) debug: VmlinuxArgs,
     /// Whether causes are also summed up.
     #[command(flatten)]
     pub(crate) sums: SumArg,

@@ -9,6 +9,7 @@
 mod budget;
 mod causes;
 mod comparison;
+mod compilers;
 mod document_table;
 mod experiment;
 mod explain;

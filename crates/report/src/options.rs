@@ -22,36 +22,6 @@ pub enum ShownOptions {
     All,
 }
 
-/// The option that has the compiler's own words for itself.
-const COMPILER: &str = "CC_VERSION_TEXT";
-
-/// `The kernels were built by different compilers: gcc 12.2.0 and clang 19.1.7.` Nothing if they
-/// are of one version, or not known.
-pub(crate) fn compilers(options: &[OptionDifference]) -> Option<String> {
-    let option = options.iter().find(|option| option.name == COMPILER)?;
-    let [base, new] = [&option.base, &option.new].map(|text| text.as_deref().map(compiler));
-    let (base, new) = base.zip(new).filter(|(base, new)| base != new)?;
-    Some(format!("The kernels were built by different compilers: {base} and {new}."))
-}
-
-/// Name and version in a compiler's words for itself: `gcc-12 (Debian 12.2.0-14) 12.2.0` or
-/// `Debian clang version 19.1.7 (3)`; all of them if they are in another order.
-fn compiler(text: &str) -> String {
-    let text = text.trim_matches('"');
-    let mut words = text.split(' ');
-    let is_version = |word: &&str| word.starts_with(|first: char| first.is_ascii_digit());
-    let after = |marker| text.split_once(marker)?.1.split([' ', '-']).next().filter(is_version);
-    if let Some(version) = after("clang version ") {
-        return format!("clang {version}");
-    }
-    let is_gcc = words.next().is_some_and(|name| name.contains("gcc"));
-    // Debian's gcc has the day of its sources behind the version.
-    match words.rfind(|word| is_version(word) && word.contains('.')) {
-        Some(version) if is_gcc => format!("gcc {version}"),
-        _ => text.to_owned(),
-    }
-}
-
 /// How many options differ, and which, the likely causes first. Nothing if none differs.
 pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: Style) -> String {
     if options.is_empty() {
@@ -149,25 +119,6 @@ mod tests {
             everywhere: false,
             likely: likely.iter().map(|&it| it.to_owned()).collect(),
         }
-    }
-
-    #[test]
-    fn compilers_of_two_versions_are_told_in_few_words() {
-        let told = |base: &str, new: &str| {
-            let [base, new] = [base, new].map(|text| Some(format!("\"{text}\"")));
-            compilers(&[OptionDifference { base, new, ..option("CC_VERSION_TEXT", &[]) }])
-        };
-        let twelve = "x86_64-linux-gnu-gcc-12 (Debian 12.2.0-14) 12.2.0";
-        assert_eq!(
-            told(twelve, "Debian clang version 19.1.7 (3~deb12u1)").unwrap(),
-            "The kernels were built by different compilers: gcc 12.2.0 and clang 19.1.7."
-        );
-        let of_two = told("Ubuntu clang version 14.0.0-1ubuntu1.1", "occ 3").unwrap();
-        assert!(of_two.ends_with(": clang 14.0.0 and occ 3."), "{of_two}");
-        let ten = "gcc-10 (Debian 10.2.1-6) 10.2.1 20210110";
-        assert!(told(twelve, ten).unwrap().ends_with("gcc 12.2.0 and gcc 10.2.1."));
-        assert_eq!(told(twelve, "gcc (Debian 12.2.0-14+deb12u1) 12.2.0"), None);
-        assert_eq!(compilers(&[option("PREEMPT", &[])]), None);
     }
 
     #[test]

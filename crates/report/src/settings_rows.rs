@@ -44,6 +44,7 @@ impl SettingsRows {
             budget: None,
             gate: None,
             options: None,
+            compilers: None,
             causes: None,
         };
         let mut this = Self { comparison, outcomes: Vec::new(), gate: GateReport::default() };

@@ -6,7 +6,7 @@ mod fixture;
 use fixture::{causes, comparison};
 use pathmeter_model::example::{self, in_runs};
 use pathmeter_model::{
-    Baseline, Comparison, GateReport, OptionDifference, SettingRow, SettingsSet, Threshold, compare,
+    Baseline, Comparison, Compilers, GateReport, SettingRow, SettingsSet, Threshold, compare,
 };
 use pathmeter_report::{
     AreaSums, FORMATS, Judged, Outcome, Placement, Rows, RowsOf, Shown, Style, comparison_sentence,
@@ -44,22 +44,15 @@ fn table(comparison: &Comparison, rows: Rows) -> String {
 
 #[test]
 fn compilers_that_differ_are_told_before_the_causes() {
-    let option = |base: &str, new: &str| OptionDifference {
-        name: "CC_VERSION_TEXT".to_owned(),
-        base: Some(base.to_owned()),
-        new: Some(new.to_owned()),
-        everywhere: true,
-        likely: Vec::new(),
+    let of = |base: &str, new: &str| {
+        let compilers = Some(Compilers { base: base.to_owned(), new: new.to_owned() });
+        comparison_sentence(&Comparison { compilers, ..comparison(0) })
     };
-    let of = |base, new| {
-        let options = Some(vec![option(base, new)]);
-        comparison_sentence(&Comparison { options, ..comparison(0) })
-    };
-    let two = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"Debian clang version 19.1.7 (3)\"");
+    let two = of("gcc (Debian 12.2.0-14) 12.2.0", "Debian clang version 19.1.7 (3)");
     let told = "1 lower. The kernels were built by different compilers: gcc 12.2.0 and clang \
                 19.1.7. Instructions: entry";
     assert!(two.contains(told), "{two}");
-    let one = of("\"gcc (Debian 12.2.0-14) 12.2.0\"", "\"gcc-12 (Debian 12.2.0-15) 12.2.0\"");
+    let one = of("gcc (Debian 12.2.0-14) 12.2.0", "gcc-12 (Debian 12.2.0-15) 12.2.0");
     assert!(!one.contains("compilers"), "{one}");
 }
 

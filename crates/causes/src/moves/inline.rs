@@ -1,6 +1,7 @@
 //! Functions put into another one, or taken out of one: one side executes them and the other does
 //! not, and the function that calls them grew by as much, or shrank. Where they call functions
-//! themselves, their caller calls these on the other side.
+//! themselves, their caller calls these on the other side. Debug information may show that their
+//! code is elsewhere.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +71,9 @@ fn candidate(
     other: usize,
 ) -> Option<Candidate> {
     let (part, into) = (parts.with(number), parts.with(other));
-    if parts.number(number) == parts.number(other) {
+    if parts.number(number) == parts.number(other)
+        || known.holds(side, other, number) == Some(false)
+    {
         return None;
     }
     let weights = &known.field.weights;
@@ -96,14 +99,15 @@ fn candidate(
     let names = [known.name(number), known.name(other)];
     let [from, to] = if side == 0 { names } else { [names[1].clone(), names[0].clone()] };
     let (balance, rows) = (cost.smaller, cost.rows);
-    let evidence = CodeMove { kind, from, to, balance, callees, rows, absent };
+    let in_debug_info = false;
+    let evidence = CodeMove { kind, from, to, balance, callees, rows, absent, in_debug_info };
     let score = cost.smaller * cost.both * callees.unwrap_or(CALLEES);
     Some(Candidate { score, one: other, other: number, evidence })
 }
 
 /// The share of a function's callees that `into` calls on the other side; none if it calls nothing.
 #[allow(clippy::cast_precision_loss, reason = "a share; sums are far below 2^53")]
-fn moved_callees(
+pub(super) fn moved_callees(
     known: Known<'_>,
     parts: &Parts,
     (number, side): (usize, usize),

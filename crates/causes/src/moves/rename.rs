@@ -114,6 +114,7 @@ fn candidate(known: Known<'_>, parts: &Parts, from: usize, to: usize) -> Option<
             balance: cost.smaller,
             callees,
             rows: cost.rows,
+            in_debug_info: false,
             absent,
         },
     })

@@ -61,6 +61,8 @@ fn candidate(known: Known<'_>, writer: usize, caller: usize, share: f64) -> Cand
     let names = [known.name(writer), known.name(caller)];
     let [from, to] = if is_less { names } else { [names[1].clone(), names[0].clone()] };
     let kind = MoveKind::StringInstructions;
-    let evidence = CodeMove { kind, from, to, balance: share, callees: None, rows, absent: None };
+    let (callees, absent, in_debug_info) = (None, None, false);
+    let evidence =
+        CodeMove { kind, from, to, balance: share, callees, rows, absent, in_debug_info };
     Candidate { score: share, one: caller, other: writer, evidence }
 }

@@ -1,11 +1,14 @@
 //! Which differences are one cause, which code moved, and that nothing is lost.
 #![allow(clippy::unwrap_used, reason = "a test that fails")]
 
+mod debug_info;
 mod many;
 mod names;
 mod trees;
 
-use pathmeter_causes::{Row, SymbolNames, causes};
+use std::collections::HashSet;
+
+use pathmeter_causes::{Kernel, Row, causes};
 use pathmeter_model::{Area, Cause, Causes, MoveKind};
 use pathmeter_trace::{Event, Explain, FunctionDifference, SlowInstruction};
 use proptest::prelude::*;
@@ -19,20 +22,24 @@ fn of(explanations: &[Explain]) -> Causes {
 
 /// The same of kernels that have these functions too.
 fn with_more(explanations: &[Explain], more: [&[&'static str]; 2]) -> Causes {
-    let differences = explanations.iter().filter_map(|it| it.difference.as_ref());
-    let functions: Vec<&FunctionDifference> = differences.flat_map(|it| &it.functions).collect();
-    let table = |side: fn(&FunctionDifference) -> bool, more: &[&'static str]| {
-        let executed = functions.iter().filter(|it| side(it)).map(|it| &*it.name);
-        executed.chain(more.iter().copied()).collect()
-    };
-    let symbols: SymbolNames<'_> =
-        [table(|it| it.base.is_some(), more[0]), table(|it| it.new.is_some(), more[1])];
-    attributed(explanations, Some(&symbols))
+    let mut kernels = executed(explanations).map(|names| Kernel { names, ..Kernel::default() });
+    kernels.iter_mut().zip(more).for_each(|(kernel, more)| kernel.names.extend(more));
+    attributed(explanations, Some(&kernels))
 }
 
-fn attributed(explanations: &[Explain], symbols: Option<&SymbolNames<'_>>) -> Causes {
+/// The functions that base and new execute.
+fn executed(explanations: &[Explain]) -> [HashSet<&str>; 2] {
+    let differences = explanations.iter().filter_map(|it| it.difference.as_ref());
+    let functions: Vec<&FunctionDifference> = differences.flat_map(|it| &it.functions).collect();
+    let table = |side: fn(&FunctionDifference) -> bool| {
+        functions.iter().filter(|it| side(it)).map(|it| &*it.name).collect()
+    };
+    [table(|it| it.base.is_some()), table(|it| it.new.is_some())]
+}
+
+fn attributed(explanations: &[Explain], kernels: Option<&[Kernel<'_>; 2]>) -> Causes {
     let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
-    let causes = causes(&rows, symbols);
+    let causes = causes(&rows, kernels);
     assert_whole(&causes);
     causes
 }

@@ -1,11 +1,11 @@
 //! Call trees as text: a line a node, two spaces a level, its name and the instructions that it
-//! executes itself.
+//! executes itself. A name may go on with the function's source file: `vfs_read@fs/read_write.c`.
 
 use std::collections::HashMap;
 
 use pathmeter_trace::{
     Census, Counts, EventCounts, Explain, Footprint, Function, Node, NodeKind, RecordedWindows,
-    SlowInstruction, SubjectWindow, WindowTree,
+    SlowInstruction, SourceLine, SubjectWindow, WindowTree,
 };
 
 /// One path of two kernels, explained.
@@ -87,13 +87,14 @@ fn tree(text: &str) -> WindowTree {
     window
 }
 
-fn function(name: &str) -> Function {
+fn function(text: &str) -> Function {
+    let (name, file) = text.split_once('@').map_or((text, None), |(name, file)| (name, Some(file)));
     Function {
         name: name.to_owned(),
         module: None,
         address: None,
         entry_in_line: None,
-        source: None,
+        source: file.map(|file| SourceLine { file: file.to_owned(), line: 1 }),
         lines: Vec::new(),
         counts: Counts::default(),
         census: Census::new(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
+use pathmeter_measure::image::Image;
 use pathmeter_report::{Least, Limits};
 
 use super::{GuestArgs, WindowArgs};
@@ -34,14 +35,9 @@ pub(crate) struct ExplainArgs {
     /// Another path of the same kernel: show how PATH differs from it
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
-    /// The kernel's vmlinux with debug information: shows inlined functions and source lines
-    ///
-    /// For a build folder, the vmlinux in it is used without this option.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) vmlinux: Option<PathBuf>,
-    /// The same for NEW
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
-    pub(crate) new_vmlinux: Option<PathBuf>,
+    /// Debug information.
+    #[command(flatten)]
+    pub(crate) debug: VmlinuxArgs,
     /// Windows that PATH may be of, as PATH/NAME.
     #[command(flatten)]
     pub(crate) windows: WindowArgs,
@@ -51,6 +47,35 @@ pub(crate) struct ExplainArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+/// The vmlinux of each kernel.
+#[derive(Debug, Default, Args)]
+pub(crate) struct VmlinuxArgs {
+    /// The kernel's vmlinux with debug information: shows source lines, and, if there is one of
+    /// each kernel, inlined functions
+    ///
+    /// For a build folder, the vmlinux in it is used without this option.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) vmlinux: Option<PathBuf>,
+    /// The same for NEW
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
+    pub(crate) new_vmlinux: Option<PathBuf>,
+}
+
+impl VmlinuxArgs {
+    /// All that are named.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.vmlinux.iter().chain(&self.new_vmlinux).map(PathBuf::as_path)
+    }
+
+    /// The kernels with what is named for them. Two that are one kernel have one vmlinux.
+    pub(crate) fn of(&self, images: Vec<Image>, is_one: bool) -> Vec<Image> {
+        let base = self.vmlinux.as_deref();
+        let new = if is_one { base } else { self.new_vmlinux.as_deref() };
+        let named = [base, new].into_iter().chain(std::iter::repeat(None));
+        images.into_iter().zip(named).map(|(image, named)| image.with_vmlinux(named)).collect()
+    }
 }
 
 /// What `explain` prints or writes, and where.

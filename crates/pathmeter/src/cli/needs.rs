@@ -158,6 +158,8 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new", Nothing),
                 ("explain", Kernels(NO_KERNEL)),
                 ("full", Given("explain")),
+                ("vmlinux", Given("explain")),
+                ("new_vmlinux", Given("explain")),
                 ("by_area", Given("explain")),
                 ("check", Exact),
                 ("placement", Exact),

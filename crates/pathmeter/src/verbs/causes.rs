@@ -2,14 +2,17 @@
 //! were counted in a program's rows.
 
 use std::collections::HashSet;
+use std::sync::PoisonError;
 
-use pathmeter_causes::{Row, SymbolNames, causes};
+use pathmeter_causes::{Holders, Kernel, Row, causes};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::threads::at_once;
 use pathmeter_model::{Causes, Comparison, PathComparison, clean};
 use pathmeter_trace::{Explain, function_names};
 
-/// The causes of what is explained, with the symbol tables of both kernels as evidence.
+/// The causes of what is explained, with the symbol tables of both kernels as evidence, and their
+/// debug information if it is at hand.
 ///
 /// # Errors
 /// A kernel has no symbol table: its functions have no names by which to know them in the other
@@ -23,7 +26,7 @@ pub(crate) fn of_explanations(
         return Ok(Causes::default());
     }
     let [base, new] = images.map(|image| session.symbols(image, &|_| {}).unwrap_or_default());
-    let names: SymbolNames<'_> = [&base, &new].map(|it| function_names(it).unwrap_or_default());
+    let names = [&base, &new].map(|it| function_names(it).unwrap_or_default());
     if let Some(side) = names.iter().position(HashSet::is_empty) {
         return Err(format!(
             "{} has no symbol table, so its functions have no names (CONFIG_KALLSYMS)",
@@ -31,7 +34,24 @@ pub(crate) fn of_explanations(
         ));
     }
     let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
-    Ok(causes(&rows, Some(&names)))
+    let [of_base, of_new] = names;
+    let kernels = at_once(
+        || kernel(images[0], of_base.clone(), explanations),
+        || kernel(images[1], of_new.clone(), explanations),
+    );
+    Ok(causes(&rows, Some(&kernels.into())))
+}
+
+/// A kernel with these functions, and where the others are that the explanations have.
+fn kernel<'a>(image: &Image, names: HashSet<&'a str>, explanations: &[Explain]) -> Kernel<'a> {
+    let differences = explanations.iter().filter_map(|explain| explain.difference.as_ref());
+    let executed = differences.flat_map(|it| &it.functions).map(|it| &*it.name);
+    let inlined: HashSet<&str> = executed.filter(|name| !names.contains(name)).collect();
+    let debug = image.debug_info(&|_| {}).ok().flatten();
+    let holders = debug.map(|debug| -> Holders {
+        debug.lock().unwrap_or_else(PoisonError::into_inner).holders(inlined)
+    });
+    Kernel { names, holders: holders.unwrap_or_default() }
 }
 
 /// The causes of the differences of a program's rows; none if their functions were not counted.

@@ -12,7 +12,6 @@ use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::{causes, explained, host, joined};
 use pathmeter_gate::{BudgetFile, Gate};
 use pathmeter_measure::beside::Probes;
-use pathmeter_measure::build_options::BuildOptions;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::selection::Selection;
@@ -40,10 +39,16 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     refuse_program(&subjects, &paths)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
     let selection = selection(args, &subjects, budget.as_ref(), &probes)?;
-    let inputs: Vec<&Path> = paths.iter().copied().chain(args.gate.budget.as_deref()).collect();
+    let more = args.gate.budget.as_deref().into_iter().chain(args.debug.files());
+    let inputs: Vec<&Path> = paths.iter().copied().chain(more).collect();
     let formats = formats(args, &inputs, screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };
     let mut sides = Sides::prepare(subjects, &args.guest)?;
+    sides.images = args.debug.of(sides.images, pair.is_some());
+    // Before anything is measured: the user may have to name another file.
+    if args.debug.files().next().is_some() {
+        sides.images.iter().try_for_each(|image| image.debug_info(&|_| {}).map(drop))?;
+    }
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
         probes.measure(session, image, progress)
     };
@@ -121,8 +126,7 @@ fn deliver(
         let kernels = (session, [base, new]);
         return explained::deliver(args, formats, (comparison, gate), kernels, screen);
     }
-    let options = BuildOptions::of(session, [base, new]);
-    comparison.options = options.map(|it| it.differences(&[]));
+    explained::add_builds(&mut comparison, &[], session, [base, new]);
     // A document never depends on what the cache has.
     let windows = &args.probes.windows.window;
     let kept = explained::kept(&comparison, windows, (session, [base, new]));

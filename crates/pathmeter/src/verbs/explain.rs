@@ -15,7 +15,7 @@ use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::recording::{RecordablePath, only};
+use pathmeter_measure::recording::{Inlined, RecordablePath, only};
 use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
@@ -23,8 +23,8 @@ use pathmeter_measure::threads::at_once;
 
 /// Records the path, and puts out where its instructions are.
 pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let inputs = iter::once(&args.subject).chain(&args.new).chain(&args.vmlinux);
-    let inputs: Vec<&Path> = inputs.chain(&args.new_vmlinux).map(PathBuf::as_path).collect();
+    let kernels = iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path);
+    let inputs: Vec<&Path> = kernels.chain(args.debug.files()).collect();
     let files = args.output.named(&inputs).open(screen)?;
     let explain = explained(args, screen)?;
     deliver(&args.output, &files, &explain, screen)?;
@@ -39,14 +39,13 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let against = args.against.as_deref().map(find).transpose()?;
     subject::refuse_results(iter::once(&args.subject).chain(&args.new))?;
     let (session, images) = prepared(args)?;
+    let images = args.debug.of(images, args.new.is_none());
     let board = Board::new(screen);
-    let vmlinux = args.vmlinux.as_deref();
     if let [base, new] = &images[..] {
-        let new_vmlinux = if args.new.is_some() { args.new_vmlinux.as_deref() } else { vmlinux };
-        let sides = [(base, vmlinux), (new, new_vmlinux)];
-        return only(differences(&session, sides, &[path], &board)?);
+        return only(differences(&session, [base, new], &[path], &board)?);
     }
-    let side = Side { image: &images[0], vmlinux, line: board.line(images[0].subject().name) };
+    let (inlined, line) = (Inlined::Apart, board.line(images[0].subject().name));
+    let side = Side { image: &images[0], inlined, line };
     let Some(against) = against else {
         return Ok(Explain::new(only(side.windows(&session, &[path])?)?, None));
     };
@@ -91,22 +90,28 @@ fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
 }
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
-/// one for each path, in their order. Beside each kernel is the vmlinux that the user named, if
-/// any.
+/// one for each path, in their order. Inlined functions are told apart if both kernels have debug
+/// information: what one has of its own and the other one does not would seem to differ.
 ///
 /// # Errors
 /// For all paths, what stands in the way of all.
 pub(crate) fn differences(
     session: &Session,
-    [base, new]: [(&Image, Option<&Path>); 2],
+    [base, new]: [&Image; 2],
     paths: &[RecordablePath<'_>],
     board: &Board,
 ) -> Result<Vec<Result<Explain, Failure>>, Failure> {
-    let side = |role: &str, (image, vmlinux): (_, _)| {
-        let image: &Image = image;
-        Side { image, vmlinux, line: board.line(format!("{role} {}", image.subject().name)) }
-    };
-    let (base, new) = (side("base", base), side("new", new));
+    let line = |role: &str, image: &Image| board.line(format!("{role} {}", image.subject().name));
+    let lines = (line("base", base), line("new", new));
+    let debug = at_once(
+        || base.debug_info(&|progress| lines.0.show(progress)),
+        || new.debug_info(&|progress| lines.1.show(progress)),
+    );
+    let (of_base, of_new) = Failure::both(debug.0, debug.1)?;
+    let both = of_base.is_some() && of_new.is_some();
+    let inlined = if both { Inlined::Apart } else { Inlined::InCallers };
+    let base = Side { image: base, inlined, line: lines.0 };
+    let new = Side { image: new, inlined, line: lines.1 };
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
     let windows = at_once(|| base.windows(session, paths), || new.windows(session, &of_new));
@@ -121,7 +126,7 @@ pub(crate) fn differences(
 /// A kernel that is recorded.
 struct Side<'a> {
     image: &'a Image,
-    vmlinux: Option<&'a Path>,
+    inlined: Inlined,
     line: Line<'a>,
 }
 
@@ -133,7 +138,7 @@ impl Side<'_> {
         paths: &[RecordablePath<'_>],
     ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
         let progress = |progress: Progress<'_>| self.line.show(progress);
-        recordings(session, self.image, self.vmlinux, paths, &progress)
+        recordings(session, self.image, self.inlined, paths, &progress)
     }
 }
 

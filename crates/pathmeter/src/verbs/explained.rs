@@ -14,7 +14,7 @@ use crate::screen::progress::Board;
 use crate::verbs::{causes, explain};
 use pathmeter_gate::Gate;
 use pathmeter_measure::beside::REGIONS;
-use pathmeter_measure::build_options::BuildOptions;
+use pathmeter_measure::builds::Builds;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::recording::RecordablePath;
@@ -111,12 +111,23 @@ pub(crate) fn attribute(
     session: &Session,
     images: [&Image; 2],
 ) -> Option<String> {
-    let options = BuildOptions::of(session, images);
-    comparison.options = options.map(|it| it.differences(explanations));
+    add_builds(comparison, explanations, session, images);
     let causes = causes::of_explanations(explanations, session, images);
     let why = causes.as_ref().err().cloned();
     comparison.causes = causes.ok();
     why
+}
+
+/// Adds how the two kernels were built, as far as that is known.
+pub(crate) fn add_builds(
+    comparison: &mut Comparison,
+    explanations: &[Explain],
+    session: &Session,
+    images: [&Image; 2],
+) {
+    let builds = Builds::of(session, images);
+    comparison.compilers = builds.as_ref().and_then(Builds::compilers);
+    comparison.options = builds.and_then(|it| it.options(explanations));
 }
 
 /// The explanations of all paths that changed, if the cache has the recordings; none if nothing
@@ -158,8 +169,7 @@ pub(crate) fn explanations(
         return Ok((vec![], vec![]));
     }
     let board = Board::new(screen);
-    let explained = match explain::differences(session, [(base, None), (new, None)], paths, &board)
-    {
+    let explained = match explain::differences(session, [base, new], paths, &board) {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         explained => explained.unwrap_or_else(|failure| vec![Err(failure)]),
     };

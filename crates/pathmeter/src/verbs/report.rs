@@ -22,6 +22,7 @@ use crate::verbs::explained;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::recording::Inlined;
 use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::selection::Selection;
@@ -271,8 +272,7 @@ impl<'a> Report<'a> {
             let paths: Vec<_> = explained::changed(&comparison, &[]).collect();
             if let Some(session) = self.session.as_ref().filter(|_| !paths.is_empty()) {
                 let board = Board::new(self.screen);
-                let sides = [(base, None), (new, None)];
-                let found = explain::differences(session, sides, &paths, &board);
+                let found = explain::differences(session, [base, new], &paths, &board);
                 self.keep(found, |explain| explanations.push(explain))?;
             }
             if let Some(session) = &self.session {
@@ -329,7 +329,7 @@ impl<'a> Report<'a> {
             let paths: Vec<_> =
                 ran.filter_map(|path| RecordablePath::find(&path.path).ok()).collect();
             let progress = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
-            Ok(recordings(session, image, None, &paths, &progress))
+            Ok(recordings(session, image, Inlined::Apart, &paths, &progress))
         };
         let found = in_pairs(&self.measured, &one)?;
         let mut all = Vec::new();

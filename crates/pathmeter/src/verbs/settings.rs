@@ -253,7 +253,7 @@ impl Under<'_> {
         if paths.is_empty() {
             return Ok(row);
         }
-        let sides = [(self.image, None), (image, None)];
+        let sides = [self.image, image];
         let explained = match explain::differences(self.session, sides, &paths, board) {
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             explained => explained.unwrap_or_default(),

@@ -17,8 +17,9 @@ pub(crate) fn evidence(it: &CodeMove) -> String {
         Some(false) => "; the other kernel has the name too",
         None => "",
     };
+    let seen = if it.in_debug_info { "; its debug information shows the code there" } else { "" };
     format!(
-        "{}: {} of the difference comes back, {callees}, in {}{absent}",
+        "{}: {} of the difference comes back, {callees}, in {}{absent}{seen}",
         moved(it),
         share(it.balance),
         plural(it.rows, "row")
@@ -41,10 +42,13 @@ mod tests {
             callees: Some(1.0),
             rows: 12,
             absent: Some(true),
+            in_debug_info: false,
         };
         let told = "a renamed b: 98 % of the difference comes back, callees 100 % alike, in 12 \
                     rows; the other kernel lacks the name";
         assert_eq!(evidence(&one), told);
+        let seen = CodeMove { in_debug_info: true, ..one.clone() };
+        assert!(evidence(&seen).ends_with("the name; its debug information shows the code there"));
         let unknown = CodeMove { callees: None, rows: 1, absent: None, ..one };
         assert!(evidence(&unknown).ends_with("comes back, no callees, in 1 row"));
     }

@@ -3,8 +3,8 @@
 use pathmeter_model::{Cause, Causes, Comparison, Summary, Verdict};
 
 use super::wording::{each, events, name, rows, telling};
+use crate::compilers::told;
 use crate::number::{plural, signed};
-use crate::options::compilers;
 
 /// Causes that the sentence names at most, and the least share of one.
 const MOST: usize = 4;
@@ -23,7 +23,7 @@ pub fn sentence(comparison: &Comparison) -> String {
 
 /// What the differences come from, as far as that is known: other compilers, the causes.
 pub(crate) fn origin(comparison: &Comparison) -> Option<String> {
-    let compilers = compilers(comparison.options.as_deref().unwrap_or_default());
+    let compilers = comparison.compilers.as_ref().and_then(told);
     let causes = comparison.causes.as_ref().and_then(named);
     let both: Vec<String> = compilers.into_iter().chain(causes).collect();
     (!both.is_empty()).then(|| both.join(" "))

@@ -54,6 +54,7 @@ pub(crate) fn causes() -> Causes {
         callees: None,
         rows: 1,
         absent: None,
+        in_debug_info: false,
     };
     let stack = CausePart {
         functions: vec!["memset_orig".to_owned(), "copy_process".to_owned()],

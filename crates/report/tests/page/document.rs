@@ -5,7 +5,7 @@ use html5ever::tendril::TendrilSink;
 use html5ever::{ParseOpts, parse_document};
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 
-use pathmeter_model::{Comparison, OptionDifference, PathResult, Threshold, Unit, compare};
+use pathmeter_model::{Comparison, Compilers, PathResult, Threshold, Unit, compare};
 use pathmeter_report::PageSection;
 
 use crate::scene::{
@@ -239,14 +239,9 @@ fn every_section_of_numbers_says_what_they_were_measured_with() {
 #[test]
 fn the_head_is_the_sentence_with_the_compilers_and_the_machine() {
     let PageSection::Comparison { mut comparison, .. } = explained() else { return };
-    let compiler = |text: &str| Some(format!("\"gcc (Debian {text}-1) {text}\""));
-    comparison.options = Some(vec![OptionDifference {
-        name: "CC_VERSION_TEXT".to_owned(),
-        base: compiler("12.2.0"),
-        new: compiler("14.2.0"),
-        everywhere: true,
-        likely: vec![],
-    }]);
+    let compiler = |version: &str| format!("gcc (Debian {version}-1) {version}");
+    let [base, new] = ["12.2.0", "14.2.0"].map(compiler);
+    comparison.compilers = Some(Compilers { base, new });
     let (explanations, results) = (vec![], vec![]);
     let page = page(&[PageSection::Comparison { comparison, explanations, results }]);
     assert_eq!(texts(&page, "h1"), ["3 of 5 rows differ: 2 higher, 1 lower."]);

@@ -112,7 +112,7 @@ pub(crate) fn with_request<R>(
 fn load() -> Result<Arc<KernelImage>, ImageError> {
     let release = Some("6.1.0".to_owned());
     let boot = any_boot();
-    Ok(Arc::new(KernelImage { release, banner: None, boot, config: None }))
+    Ok(Arc::new(KernelImage { release, banner: None, build_id: None, boot, config: None }))
 }
 
 /// What comes of a guest next.

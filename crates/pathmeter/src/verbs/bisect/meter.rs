@@ -123,9 +123,8 @@ impl<'a> Meter<'a> {
         let [base, new] = sides.map(|side| Image::open(&side.file));
         let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
         let board = Board::new(self.screen);
-        let sides = [(&base, None), (&new, None)];
         let session = self.session()?;
-        let explanation = only(explain::differences(session, sides, &[path], &board)?)?;
+        let explanation = only(explain::differences(session, [&base, &new], &[path], &board)?)?;
         let of = std::slice::from_ref(&explanation);
         let causes = causes::of_explanations(of, session, [&base, &new]).ok();
         Ok(Some((explanation, causes)))

@@ -1,5 +1,7 @@
 //! `pathmeter list functions`: a kernel's functions, which can be points of a window.
 
+use std::sync::PoisonError;
+
 use pathmeter_debuginfo::DebugInfo;
 use pathmeter_trace::PointFinder;
 use serde::Serialize;
@@ -13,7 +15,6 @@ use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::points;
-use pathmeter_measure::recording::debug_info;
 use pathmeter_measure::subject;
 
 /// The document of `--json`, `pathmeter.functions/1`.
@@ -35,7 +36,7 @@ struct Function<'a> {
 pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure> {
     subject::refuse_results([&args.subject])?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.subject])?;
-    let image = &images[0];
+    let image = &images[0].clone().with_vmlinux(args.vmlinux.as_deref());
     let text = if args.cached {
         let Some(text) = session.cached_symbols(image)? else { return Ok(Exit::Done) };
         text
@@ -57,12 +58,9 @@ pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure
     if missing.is_empty() || args.cached {
         return Ok(Exit::Done);
     }
-    let debug = match (&args.vmlinux, image.vmlinux()) {
-        (Some(path), _) => Some(debug_info(path, image).map_err(Failure::DebugInfo)?),
-        // That of a build folder; nobody asked for it.
-        (None, beside) => beside.and_then(|path| debug_info(&path, image).ok()),
-    };
-    Err(no_function(image, &missing, &finder, debug.as_ref()))
+    let debug = image.debug_info(&|_| {})?;
+    let debug = debug.as_ref().map(|it| it.lock().unwrap_or_else(PoisonError::into_inner));
+    Err(no_function(image, &missing, &finder, debug.as_deref()))
 }
 
 fn print(finder: &PointFinder<'_>, functions: &[&str], json: bool) -> Result<(), Failure> {
