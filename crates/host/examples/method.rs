@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Each session compares a path with itself, `in` one process or `between` processes, where new's
-//! calls are followed by DELAY dependent additions more than base's. After REPLICATES, those of wide
-//! intervals go on until LIMIT seconds are up, if it is not 0. With DELAY 0 every `slower`
+//! calls are followed by DELAY dependent additions more than base's. After REPLICATES the paths of
+//! wide intervals go on until LIMIT seconds are up, if LIMIT is not 0. With DELAY 0 every `slower`
 //! and `faster` is an error. Printed are, for each path, how often each verdict was given, the
 //! estimates of the difference in percent, and how many of the sessions' 95 % intervals contain the
 //! median of all estimates. `bench/times.sh` runs it at rest and under load.
