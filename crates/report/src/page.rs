@@ -154,10 +154,7 @@ impl PageSection {
             }
             Self::Comparison { comparison, explanations, results } => {
                 html.add(&changes::section(comparison, explanations, data));
-                html.add(&folded(&match &results[..] {
-                    [] => fingerprint::of_comparison(comparison),
-                    results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
-                }));
+                html.add(&folded(&fingerprint(comparison, results)));
                 match comparison.causes {
                     Some(_) => counts(&comparison.summary),
                     None => headline::comparison(comparison, explanations),
@@ -203,6 +200,14 @@ impl PageSection {
             }
         };
         (headline, html)
+    }
+}
+
+/// What the two sides of a comparison were measured with: by their results, if they are at hand.
+fn fingerprint(comparison: &Comparison, results: &[Measurement]) -> Html {
+    match results {
+        [] => fingerprint::of_comparison(comparison),
+        results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
     }
 }
 
